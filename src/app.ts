@@ -1,0 +1,306 @@
+import { access, constants, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { pino } from 'pino';
+import packageJson from '../package.json' with { type: 'json' };
+import { systemClock, type Clock } from './base/clock.ts';
+import type { Logger, LogMembers } from './base/logger.ts';
+import { toTimestamp } from './base/timestamp.ts';
+import { CollectionStore } from './collections/collection-store.ts';
+import type { Config } from './config.ts';
+import { EventLog } from './events/event-log.ts';
+import { WakeUp } from './events/wake-up.ts';
+import { createServer } from './http/server.ts';
+import { watchTls } from './http/tls.ts';
+import { InstanceDirectory, type InstanceEntry } from './instances/instance-directory.ts';
+import type { Instance } from './instances/instance.ts';
+import { OpenInstances } from './instances/open-instances.ts';
+import { ensureSystemCollections } from './instances/system-collections.ts';
+import { keyCheckValue, loadMasterKey, requireKeyCheckValue, type MasterKey } from './secrets/master-key.ts';
+import { sealerFor } from './secrets/seal.ts';
+import { sql } from './sql/sql.ts';
+import { lockDataDirectory, type DataLock } from './storage/data-lock.ts';
+import type { Database } from './storage/database.ts';
+import { migrate } from './storage/migrate.ts';
+import { controlMigrations } from './storage/migrations/control-migrations.ts';
+import { instanceMigrations } from './storage/migrations/instance-migrations.ts';
+import { openSqlite, sqliteVersion } from './storage/sqlite.ts';
+import { Dispatcher, type DispatcherOptions } from './webhooks/dispatcher.ts';
+import { endpointStoreOf } from './webhooks/endpoint-store.ts';
+import { fanOut } from './webhooks/fan-out.ts';
+import { openSender } from './webhooks/sender.ts';
+
+export const version: string = packageJson.version;
+
+/** SQLite before this could corrupt a database when a write-ahead log was reset (https://www.sqlite.org/wal.html#walresetbug). */
+const sqliteVersionMin = [3, 51, 3] as const;
+
+/** How long requests in flight may take after a stop was asked for. */
+const requestsStopMs = 10_000;
+
+/** The service cannot start here. The message is one line for the operator. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+}
+
+/** What tests put in place of, or around, the parts that the service is made of. */
+export interface AppParts {
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+  /** Wraps every instance's database: how crash points are injected. */
+  readonly wrapDatabase?: (database: Database) => Database;
+  /** Wraps the sending thread. */
+  readonly wrapSender?: (sender: DispatcherOptions['sender']) => DispatcherOptions['sender'];
+}
+
+/** The data directory, open: what the command line works on, with or without a server beside it. */
+export interface OpenData {
+  readonly directory: InstanceDirectory;
+  readonly instances: OpenInstances;
+  readonly wakeUp: WakeUp;
+  stop(): Promise<void>;
+}
+
+/** A running server. */
+export interface App {
+  readonly server: FastifyInstance;
+  readonly data: OpenData;
+  /** Where it listens: `http://127.0.0.1:8090`. */
+  readonly url: string;
+  /** Stops accepting, lets what is in flight end, settles and closes. */
+  stop(): Promise<void>;
+}
+
+/** Opens the data directory; makes it, its key and its default instance when they are not there. Throws StartError, SecretError. */
+export async function openData(
+  config: Config,
+  parts: AppParts,
+  nextDue: (instanceId: string) => number | undefined = () => undefined,
+): Promise<OpenData> {
+  checkSqlite();
+  await prepareDirectory(config.data);
+  const clock = parts.clock ?? systemClock;
+  const logger = parts.logger ?? createLogger(config);
+  const control = openSqlite({ path: join(config.data, 'control.db') });
+  await migrate(control, controlMigrations);
+  const masterKey = await openMasterKey(control, config);
+  const directory = await InstanceDirectory.open(control, clock);
+  const wakeUp = new WakeUp();
+  const open = (entry: InstanceEntry): Promise<Instance> =>
+    openInstance(entry, { config, parts, masterKey, clock, wakeUp });
+  const instances = new OpenInstances({ open, nextDue, clock, logger });
+  return {
+    directory,
+    instances,
+    wakeUp,
+    stop: async () => {
+      await instances.stop();
+      await directory.stop();
+    },
+  };
+}
+
+/** Starts the server. Throws StartError when the directory or the port is taken. */
+export async function startApp(config: Config, parts: AppParts = {}): Promise<App> {
+  const logger = parts.logger ?? createLogger(config);
+  await prepareDirectory(config.data);
+  const lock = takeLock(config.data);
+  let dispatcher: Dispatcher | undefined;
+  const data = await openData(config, { ...parts, logger }, (id) => dispatcher?.nextDue(id));
+  dispatcher = createDispatcher(config, { ...parts, logger }, data);
+  let isReady = true;
+  const server = await createServer({
+    directory: data.directory,
+    instances: data.instances,
+    strictHosts: config.strictHosts,
+    dispatcher,
+    policy: config.policy,
+    origins: config.corsOrigins,
+    logger,
+    version,
+    tls: config.tls,
+    isReady: () => isReady,
+  });
+  const running = { server, dispatcher, data, lock, config, logger };
+  const url = await listen(running);
+  const background = startBackground(running);
+  return {
+    server,
+    data,
+    url,
+    stop: async () => {
+      isReady = false;
+      background.stop();
+      await stopApp(running);
+    },
+  };
+}
+
+/** Text lines for people, JSON lines for everything else. Errors come with their stack and cause. */
+export function createLogger(config: Pick<Config, 'logLevel'>): Logger {
+  const lines = pino(
+    { level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    pino.destination(1),
+  );
+  const write = process.stdout.isTTY ? writeText : undefined;
+  const at =
+    (level: Config['logLevel']) =>
+    (message: string, members: LogMembers = {}) => {
+      const { error, ...rest } = members;
+      if (write !== undefined && lines.isLevelEnabled(level)) write(level, message, members);
+      else lines[level](error === undefined ? rest : { ...rest, err: error }, message);
+    };
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+function writeText(level: string, message: string, members: LogMembers): void {
+  const texts = Object.entries(members).map(([name, value]) => {
+    const text = value instanceof Error ? (value.stack ?? value.message) : String(value);
+    return ` ${name}=${text}`;
+  });
+  process.stdout.write(`${level === 'info' ? '' : `${level}: `}${message}${texts.join('')}\n`);
+}
+
+function checkSqlite(): void {
+  const found = sqliteVersion();
+  const difference =
+    found.map((part, index) => part - (sqliteVersionMin[index] ?? 0)).find((part) => part !== 0) ?? 0;
+  if (difference >= 0) return;
+  throw new StartError(
+    `SQLite ${found.join('.')} is too old: at least ${sqliteVersionMin.join('.')} is needed. Use a newer Node.js.`,
+  );
+}
+
+async function prepareDirectory(path: string): Promise<void> {
+  try {
+    // For nobody else on this machine: it holds everybody's records.
+    await mkdir(join(path, 'instances'), { recursive: true, mode: 0o700 });
+    await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
+    await access(join(path, 'instances'), constants.W_OK);
+  } catch (error) {
+    throw new StartError(`The data directory ${path} cannot be written: ${messageOf(error)}.`, {
+      cause: error,
+    });
+  }
+}
+
+function takeLock(directory: string): DataLock {
+  const lock = lockDataDirectory(directory);
+  if (lock === undefined)
+    throw new StartError(`Another server is running on the data directory ${directory}.`);
+  return lock;
+}
+
+/** The key belongs to the data from the first start on: another one is refused before anything is sealed with it. */
+async function openMasterKey(control: Database, config: Config): Promise<MasterKey> {
+  const row = await control.get(sql`SELECT value FROM "$setting" WHERE name = 'key_check'`);
+  const stored = row === undefined ? undefined : String(row['value']);
+  const masterKey = await loadMasterKey({
+    ...config.masterKey,
+    dataDirectory: config.data,
+    mayCreate: stored === undefined,
+  });
+  if (stored !== undefined) requireKeyCheckValue(masterKey, stored);
+  else {
+    await control.write((tx) =>
+      tx.run(sql`INSERT INTO "$setting" (name, value) VALUES ('key_check', ${keyCheckValue(masterKey)})`),
+    );
+  }
+  return masterKey;
+}
+
+interface InstanceParts {
+  readonly config: Config;
+  readonly parts: AppParts;
+  readonly masterKey: MasterKey;
+  readonly clock: Clock;
+  readonly wakeUp: WakeUp;
+}
+
+async function openInstance(entry: InstanceEntry, options: InstanceParts): Promise<Instance> {
+  const { config, parts, masterKey, clock, wakeUp } = options;
+  const folder = join(config.data, 'instances', entry.id);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const plain = openSqlite({ path: join(folder, 'data.db') });
+  const database = parts.wrapDatabase?.(plain) ?? plain;
+  try {
+    await migrate(database, instanceMigrations);
+    const collections = await CollectionStore.load(database);
+    const sealer = sealerFor(masterKey, entry.id);
+    await ensureSystemCollections({ database, collections, sealer, now: toTimestamp(clock.now()) });
+    const endpoints = endpointStoreOf({ database, sealer });
+    const events = new EventLog({
+      instanceId: entry.id,
+      listener: (tx, event) => fanOut(tx, event, endpoints),
+      wakeUp: () => wakeUp.notify(entry.id),
+    });
+    return { id: entry.id, slug: entry.slug, database, collections, events, sealer, clock };
+  } catch (error) {
+    await database.stop();
+    throw error;
+  }
+}
+
+function createDispatcher(
+  config: Config,
+  parts: AppParts & { readonly logger: Logger },
+  data: OpenData,
+): Dispatcher {
+  const clock = parts.clock ?? systemClock;
+  const sender = openSender({ policy: config.policy, clock, logger: parts.logger });
+  const dispatcher = new Dispatcher({
+    sender: parts.wrapSender?.(sender) ?? sender,
+    instances: () => data.directory.all(),
+    borrow: (entry) => data.instances.borrow(entry),
+    clock,
+    logger: parts.logger,
+    version,
+  });
+  data.wakeUp.onWakeUp((instanceId) => dispatcher.wake(instanceId));
+  return dispatcher;
+}
+
+interface Running {
+  readonly server: FastifyInstance;
+  readonly dispatcher: Dispatcher;
+  readonly data: OpenData;
+  readonly lock: DataLock;
+  readonly config: Config;
+  readonly logger: Logger;
+}
+
+async function listen(running: Running): Promise<string> {
+  const { host, port } = running.config;
+  try {
+    return await running.server.listen({ host, port });
+  } catch (error) {
+    await stopApp(running);
+    throw new StartError(`Cannot listen on ${host}:${port}: ${messageOf(error)}.`, { cause: error });
+  }
+}
+
+function startBackground({ data, dispatcher, server, config, logger }: Running): { stop(): void } {
+  data.directory.watch((error) => logger.error('The directory of instances could not be read.', { error }));
+  data.instances.startSweeping();
+  dispatcher.start();
+  if (config.tls === undefined || !('setSecureContext' in server.server)) return { stop: () => undefined };
+  // With `tls` the server is one of node:tls, which has this method.
+  const tlsServer = server.server as unknown as Parameters<typeof watchTls>[0];
+  return watchTls(tlsServer, config.tls, (error) => {
+    logger.error('The certificate could not be read again; the old one stays in force.', { error });
+  });
+}
+
+/** In reverse order of the start: first no more requests, then no more attempts, then no more files. */
+async function stopApp({ server, dispatcher, data, lock, config }: Running): Promise<void> {
+  const cutOff = setTimeout(() => server.server.closeAllConnections(), requestsStopMs);
+  await server.close();
+  clearTimeout(cutOff);
+  await dispatcher.stop(config.stopTimeoutMs);
+  await data.stop();
+  lock.release();
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

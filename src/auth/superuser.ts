@@ -1,0 +1,78 @@
+import { AppError } from '../base/errors.ts';
+import { toTimestamp } from '../base/timestamp.ts';
+import type { Collection } from '../collections/collection.ts';
+import type { Instance } from '../instances/instance.ts';
+import { superusersName } from '../instances/system-collections.ts';
+import { decodeRecord } from '../records/decode-record.ts';
+import { recordShape } from '../records/record-shape.ts';
+import { toStoredRecord, valueOf } from '../records/record.ts';
+import { hashPassword } from '../secrets/password.ts';
+import { deleteSecrets, writeSecret } from '../secrets/secrets.ts';
+import { newTokenKey } from '../secrets/token.ts';
+import { identifier, sql, withValues } from '../sql/sql.ts';
+import type { Transaction } from '../storage/database.ts';
+
+const passwordLengthMin = 8;
+
+/** Makes a superuser, or gives an existing one a new password, which ends all of their sessions. */
+export async function upsertSuperuser(
+  instance: Instance,
+  email: string,
+  password: string,
+): Promise<'created' | 'updated'> {
+  if ([...password].length < passwordLengthMin) {
+    throw new AppError('bad_request', `The password must have at least ${passwordLengthMin} characters.`);
+  }
+  const hash = await hashPassword(password);
+  return instance.database.write(async (tx) => {
+    const collection = instance.collections.get(superusersName);
+    const existing = await findId(tx, collection, email);
+    const id = existing ?? (await insertSuperuser(tx, { instance, collection, email }));
+    await writeSecret(tx, { collection: collection.id, record: id, name: 'password' }, hash);
+    await writeSecret(tx, { collection: collection.id, record: id, name: 'tokenKey' }, newTokenKey());
+    return existing === undefined ? 'created' : 'updated';
+  });
+}
+
+/** E-mail addresses in the order in which they were added. */
+export async function listSuperusers(instance: Instance): Promise<readonly string[]> {
+  const rows = await instance.database.all(
+    sql`SELECT email FROM ${identifier(superusersName)} ORDER BY "$position"`,
+  );
+  return rows.map((row) => String(row['email']));
+}
+
+/** Throws not_found; bad_request for the last one, without whom nobody could get in. */
+export function deleteSuperuser(instance: Instance, email: string): Promise<void> {
+  return instance.database.write(async (tx) => {
+    const collection = instance.collections.get(superusersName);
+    const id = await findId(tx, collection, email);
+    if (id === undefined) throw new AppError('not_found', `There is no superuser ${email}.`);
+    const row = await tx.get(sql`SELECT count(*) AS total FROM ${identifier(collection.name)}`);
+    if (row?.['total'] === 1)
+      throw new AppError('bad_request', "You can't delete the only existing superuser.");
+    await tx.run(withValues(recordShape(collection).deleteById, [id]));
+    await deleteSecrets(tx, { collection: collection.id, record: id });
+  });
+}
+
+async function findId(tx: Transaction, collection: Collection, email: string): Promise<string | undefined> {
+  const table = identifier(collection.name);
+  const row = await tx.get(sql`SELECT id FROM ${table} WHERE email = ${email} AND email <> ''`);
+  return row === undefined ? undefined : String(row['id']);
+}
+
+async function insertSuperuser(
+  tx: Transaction,
+  options: { readonly instance: Instance; readonly collection: Collection; readonly email: string },
+): Promise<string> {
+  const { instance, collection, email } = options;
+  const now = toTimestamp(instance.clock.now());
+  const values = decodeRecord(
+    collection,
+    { email, verified: true },
+    { isSuperuser: true, now, failed: 'The superuser cannot be saved.' },
+  );
+  await tx.run(withValues(recordShape(collection).insert, values));
+  return String(valueOf(toStoredRecord(collection, 1, values), 'id'));
+}

@@ -1,0 +1,13 @@
+/** Thrown when the program itself is wrong, never for what a client sent. */
+export class AssertionFailed extends Error {
+  override readonly name = 'AssertionFailed';
+}
+
+export function assert(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new AssertionFailed(message);
+}
+
+/** Ends a switch over a closed union: the type checker refuses the call while a case is missing. */
+export function unreachable(value: never): never {
+  throw new AssertionFailed(`unreachable: ${JSON.stringify(value)}`);
+}

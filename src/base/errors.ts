@@ -1,0 +1,50 @@
+/** What a caller may be told went wrong. Closed: http/error-response.ts maps each to one status. */
+export type ErrorCode =
+  | 'bad_request'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'conflict'
+  | 'precondition_failed'
+  | 'payload_too_large'
+  | 'unsupported_media_type'
+  | 'unprocessable'
+  | 'too_many_requests'
+  | 'outcome_unknown'
+  | 'unavailable'
+  | 'storage_full';
+
+/** One refused value, as it stands in the `data` of an error answer. */
+export interface FieldError {
+  readonly code: string;
+  readonly message: string;
+  readonly params?: Readonly<Record<string, unknown>>;
+}
+
+/** Refused values by name; nested for members that have members of their own. */
+export interface FieldErrors {
+  readonly [name: string]: FieldError | FieldErrors;
+}
+
+export interface AppErrorOptions {
+  readonly details?: FieldErrors;
+  readonly cause?: unknown;
+  /** Seconds after which the same request may succeed. */
+  readonly retryAfter?: number;
+}
+
+/** An error whose message is meant for the caller. Anything else that is thrown is a bug: a 500 and a log line. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly details: FieldErrors;
+  readonly retryAfter: number | undefined;
+
+  constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'AppError';
+    this.code = code;
+    this.details = options.details ?? {};
+    this.retryAfter = options.retryAfter;
+  }
+}

@@ -1,0 +1,44 @@
+import { randomFillSync } from 'node:crypto';
+
+const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
+const ID_LENGTH = 15;
+const TIME_LENGTH = 9;
+const TAIL_LENGTH = 11;
+
+/** Random bytes are drawn in blocks: one call of the system per id would cost more than the rest of the id. */
+const pool = new Uint8Array(4096);
+let poolAt = pool.length;
+
+/** A new id: 15 characters of `[a-z0-9]`, 77 random bits. */
+export function newId(): string {
+  return randomText(ID_LENGTH, ALPHABET);
+}
+
+/**
+ * A new id whose text order is its order in time: 9 characters of milliseconds, 11 random ones. Rows with such keys are
+ * appended at the end of their index instead of being scattered over it (the idea of UUIDv7, RFC 9562 section 5.7).
+ */
+export function newTimeOrderedId(epochMs: number): string {
+  return epochMs.toString(36).padStart(TIME_LENGTH, '0') + randomText(TAIL_LENGTH, ALPHABET);
+}
+
+/** `length` characters of `alphabet` (at most 256 of them), each equally likely. */
+export function randomText(length: number, alphabet: string): string {
+  // Bytes above the largest multiple of the alphabet's size are drawn again, or its first letters would come more often.
+  const limit = 256 - (256 % alphabet.length);
+  let text = '';
+  while (text.length < length) {
+    if (poolAt === pool.length) {
+      randomFillSync(pool);
+      poolAt = 0;
+    }
+    const byte = pool[poolAt++] ?? 0;
+    if (byte < limit) text += alphabet[byte % alphabet.length];
+  }
+  return text;
+}
+
+/** A number in [0, 1), for jitter. Nothing that must be hard to guess comes from here. */
+export function randomUnit(): number {
+  return Math.random();
+}

@@ -1,0 +1,222 @@
+import { isUtf8 } from 'node:buffer';
+import { AppError } from './errors.ts';
+import { findJsonError } from './find-json-error.ts';
+
+/** What http-api A14 and A20 allow. Positions in messages count characters (UTF-16 units) of the text from 0. */
+export interface JsonLimits {
+  /** Arrays and objects inside each other. */
+  readonly depthMax: number;
+  /** Commas and opening brackets: an estimate of the values, wrong by a factor of two at most. */
+  readonly nodesMax: number;
+}
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export const jsonLimits: JsonLimits = {
+  depthMax: 64,
+  // A json field's default 1 MiB holds half a million numbers. A million empty objects take about 60 MB; the 11 million
+  // that fit into a body of 32 MiB would take ten times that.
+  nodesMax: 1_000_000,
+};
+
+/** The text of a body; bytes that are not UTF-8 are refused instead of replaced, or two names could become one. */
+export function decodeUtf8(bytes: Uint8Array): string {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const text = buffer.toString('utf8');
+  if (isUtf8(bytes)) return text;
+  const replaced = Buffer.from(text, 'utf8');
+  const at = buffer.findIndex((byte, index) => byte !== replaced[index]);
+  throw refusal(`The text is not valid UTF-8, from byte ${at === -1 ? buffer.length : at} on.`);
+}
+
+/**
+ * The value of a JSON text. One scan refuses what JSON.parse would take (A14: U+0000 and lone surrogates in strings,
+ * integers that lose digits, numbers that overflow, too deep, too many, a key given twice at the top); JSON.parse does the rest.
+ * Keys such as `__proto__` come out as own members: read members with {@link ownMember}, never assign or spread a body.
+ * Throws AppError `bad_request`.
+ */
+export function parseJson(text: string, limits: JsonLimits = jsonLimits): unknown {
+  if (!text.isWellFormed()) {
+    throw refusal(`A surrogate stands alone at position ${loneSurrogateAt(text)}.`);
+  }
+  const members = scan(text, limits);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The engine's own message is not passed on, not even as a cause: it quotes the body, which may hold a password.
+    throw refusal(`The text is not valid JSON: ${findJsonError(text)}.`);
+  }
+  // JSON.parse keeps one of equal keys, so fewer keys than colons means that one was given twice.
+  if (members > 0 && isJsonObject(value) && Object.keys(value).length !== members) throw duplicateKey(text);
+  return value;
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A member the body itself gave: `constructor` and the like, inherited by every object, are absent. */
+export function ownMember(object: JsonObject, key: string): unknown {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
+}
+
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const PLUS = 0x2b;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const DOT = 0x2e;
+const DIGIT_0 = 0x30;
+const DIGIT_9 = 0x39;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const BIG_D = 0x44;
+const BIG_E = 0x45;
+const SMALL_D = 0x64;
+const SMALL_E = 0x65;
+const SMALL_U = 0x75;
+/** `[` and `{`, `]` and `}` differ in one bit. */
+const BRACE_BIT = 0x20;
+const OPENING = 0x7b;
+const CLOSING = 0x7d;
+
+/** The integers of 15 digits are all exact; only longer literals need a look. */
+const SAFE_LENGTH = 15;
+/** A literal without an exponent overflows from 309 digits on. */
+const FINITE_LENGTH = 308;
+
+/**
+ * Checks everything JSON.parse does not, and returns the number of colons at the top level. It trusts the grammar: on a
+ * text that breaks it, the scan may see nonsense, and JSON.parse refuses it afterwards.
+ */
+function scan(text: string, limits: JsonLimits): number {
+  const { length } = text;
+  let depth = 0;
+  let nodes = 0;
+  let members = 0;
+  let backslash = indexFrom(text, '\\', 0);
+  for (let at = 0; at < length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      const end = indexFrom(text, '"', at + 1);
+      if (end < backslash) at = end;
+      else {
+        at = scanEscapes(text, backslash);
+        backslash = indexFrom(text, '\\', at);
+      }
+    } else if (code === COMMA) {
+      nodes++;
+    } else if (code === COLON) {
+      if (depth === 1) members++;
+    } else if (code >= DIGIT_0 ? code <= DIGIT_9 : code === MINUS) {
+      at = scanNumber(text, at) - 1;
+    } else if ((code | BRACE_BIT) === OPENING) {
+      nodes++;
+      if (++depth > limits.depthMax)
+        throw refusal(`More than ${limits.depthMax} levels deep at position ${at}.`);
+    } else if ((code | BRACE_BIT) === CLOSING) {
+      depth--;
+    }
+    if (nodes > limits.nodesMax) throw refusal(`More than ${limits.nodesMax} values at position ${at}.`);
+  }
+  return members;
+}
+
+function indexFrom(text: string, character: string, from: number): number {
+  const at = text.indexOf(character, from);
+  return at === -1 ? text.length : at;
+}
+
+/** From the first backslash of a string to its closing quote, whose position is returned. */
+function scanEscapes(text: string, from: number): number {
+  let at = from;
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) return at;
+    if (code !== BACKSLASH) at++;
+    else if (text.charCodeAt(at + 1) === SMALL_U) at = scanUnicodeEscape(text, at);
+    else at += 2;
+  }
+  return at;
+}
+
+/** Returns the position after `\uXXXX`, or after both halves of a pair. */
+function scanUnicodeEscape(text: string, at: number): number {
+  const first = text.charCodeAt(at + 2);
+  if (first === DIGIT_0 && text.startsWith('0000', at + 2)) throw refusal(`U+0000 at position ${at}.`);
+  if (first !== SMALL_D && first !== BIG_D) return at + 6;
+  const unit = Number.parseInt(text.slice(at + 2, at + 6), 16);
+  if (!(unit >= 0xd800)) return at + 6;
+  const next = text.startsWith('\\u', at + 6) ? Number.parseInt(text.slice(at + 8, at + 12), 16) : 0;
+  if (unit < 0xdc00 && next >= 0xdc00 && next <= 0xdfff) return at + 12;
+  throw refusal(`A surrogate stands alone at position ${at}.`);
+}
+
+/** Returns the position after the number that begins at `from`. */
+function scanNumber(text: string, from: number): number {
+  let at = from + 1;
+  let code = text.charCodeAt(at);
+  while (code >= DIGIT_0 && code <= DIGIT_9) code = text.charCodeAt(++at);
+  if (code !== DOT && code !== SMALL_E && code !== BIG_E) {
+    if (at - from > SAFE_LENGTH && !Number.isSafeInteger(Number(text.slice(from, at)))) {
+      throw refusal(`An integer beyond ±(2^53-1) at position ${from}.`);
+    }
+    return at;
+  }
+  let hasExponent = false;
+  while (
+    (code >= DIGIT_0 && code <= DIGIT_9) ||
+    code === DOT ||
+    code === MINUS ||
+    code === PLUS ||
+    (code | 0x20) === SMALL_E
+  ) {
+    hasExponent ||= (code | 0x20) === SMALL_E;
+    code = text.charCodeAt(++at);
+  }
+  if ((hasExponent || at - from > FINITE_LENGTH) && Math.abs(Number(text.slice(from, at))) === Infinity) {
+    throw refusal(`A number too large at position ${from}.`);
+  }
+  return at;
+}
+
+function loneSurrogateAt(text: string): number {
+  const repaired = text.toWellFormed();
+  let at = 0;
+  while (text.charCodeAt(at) === repaired.charCodeAt(at)) at++;
+  return at;
+}
+
+/** The slow way, for the message only: reads the keys of the top level one by one. The text is valid JSON. */
+function duplicateKey(text: string): AppError {
+  const keys = new Set<unknown>();
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at) | BRACE_BIT;
+    if (code === OPENING) depth++;
+    else if (code === CLOSING) depth--;
+    if (text.charCodeAt(at) !== QUOTE) continue;
+    const start = at++;
+    while (text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
+    if (depth !== 1 || !isKey(text, at + 1)) continue;
+    const key: unknown = JSON.parse(text.slice(start, at + 1));
+    if (keys.has(key))
+      return refusal(
+        `The key ${JSON.stringify(key).slice(0, 80)} is given twice, again at position ${start}.`,
+      );
+    keys.add(key);
+  }
+  return refusal('A key is given twice at the top level.');
+}
+
+/** Whether a colon follows the string that ends before `from`. */
+function isKey(text: string, from: number): boolean {
+  let at = from;
+  while (text.charCodeAt(at) <= SPACE) at++;
+  return text.charCodeAt(at) === COLON;
+}
+
+function refusal(message: string): AppError {
+  return new AppError('bad_request', message);
+}

@@ -1,0 +1,9 @@
+/** What a part may say to the operator. app.ts gives it a real logger; members must never hold a secret. */
+export interface Logger {
+  debug(message: string, members?: LogMembers): void;
+  info(message: string, members?: LogMembers): void;
+  warn(message: string, members?: LogMembers): void;
+  error(message: string, members?: LogMembers): void;
+}
+
+export type LogMembers = Readonly<Record<string, unknown>>;

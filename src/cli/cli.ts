@@ -1,0 +1,37 @@
+import { Command, CommanderError } from 'commander';
+import { version } from '../app.ts';
+import { dataSettings, serverSettings } from '../config.ts';
+import { instanceCommand } from './instance-command.ts';
+import { operatorMessage } from './operator-message.ts';
+import { serve } from './serve.ts';
+import { addSettings, flagsOf } from './settings.ts';
+import { superuserCommand } from './superuser-command.ts';
+
+/** Runs the command line; resolves to the exit code. Mistakes are one line on standard error. */
+export async function runCli(args: readonly string[]): Promise<number> {
+  const program = new Command('chancery')
+    .description('Chancery keeps your records and sends signed word of every change.')
+    .version(version)
+    .showSuggestionAfterError(true)
+    .configureHelp({ sortSubcommands: true });
+  const serving = program.command('serve').description('run the server');
+  addSettings(serving, [...dataSettings, ...serverSettings]);
+  serving.action(async () => serve(flagsOf(serving)));
+  program.addCommand(superuserCommand());
+  program.addCommand(instanceCommand());
+  overrideExits(program);
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode;
+    process.stderr.write(`${operatorMessage(error)}\n`);
+    return 1;
+  }
+}
+
+/** Commander would end the process by itself: only main.ts does. */
+function overrideExits(command: Command): void {
+  command.exitOverride();
+  for (const child of command.commands) overrideExits(child);
+}

@@ -1,0 +1,32 @@
+import { Command } from 'commander';
+import { dataSettings } from '../config.ts';
+import { addSettings, flagsOf } from './settings.ts';
+import { withData } from './with-instance.ts';
+
+/** `instance create|list` */
+export function instanceCommand(): Command {
+  const command = new Command('instance').description(
+    'tenants: each with its own records, superusers and endpoints',
+  );
+
+  const create = command.command('create').description('make an instance');
+  create.argument('<slug>', 'its name in /i/SLUG/…');
+  addSettings(create, dataSettings);
+  create.option('--host <HOST>', 'the host it answers on');
+  create.action(async (slug: string) => {
+    const host = flagsOf(create)['host'];
+    const entry = await withData(flagsOf(create), (data) =>
+      data.directory.create(slug, typeof host === 'string' ? host.toLowerCase() : null),
+    );
+    process.stdout.write(`Instance ${entry.slug} created with the id ${entry.id}.\n`);
+  });
+
+  const list = command.command('list').description('show all instances');
+  addSettings(list, dataSettings);
+  list.action(async () => {
+    const entries = await withData(flagsOf(list), async (data) => data.directory.all());
+    for (const { id, slug, host } of entries)
+      process.stdout.write(`${id}  ${slug}${host === null ? '' : `  ${host}`}\n`);
+  });
+  return command;
+}

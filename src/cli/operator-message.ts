@@ -1,0 +1,17 @@
+import { StartError } from '../app.ts';
+import { AppError } from '../base/errors.ts';
+import { ConfigError } from '../config.ts';
+import { SecretError } from '../secrets/secret-error.ts';
+
+/** One line for errors that the operator can mend; the whole stack for those that only we can. */
+export function operatorMessage(error: unknown): string {
+  if (error instanceof AppError) return `chancery: ${error.message}${details(error)}`;
+  const isKnown = error instanceof StartError || error instanceof ConfigError || error instanceof SecretError;
+  if (isKnown) return `chancery: ${error.message}`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+function details(error: AppError): string {
+  const [first] = Object.entries(error.details);
+  return first === undefined ? '' : ` (${first[0]}: ${String(first[1].message)})`;
+}

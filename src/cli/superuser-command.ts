@@ -1,0 +1,41 @@
+import { Command } from 'commander';
+import { deleteSuperuser, listSuperusers, upsertSuperuser } from '../auth/superuser.ts';
+import { dataSettings } from '../config.ts';
+import { addSettings, flagsOf } from './settings.ts';
+import { withInstance } from './with-instance.ts';
+
+/** `superuser upsert|list|delete` */
+export function superuserCommand(): Command {
+  const command = new Command('superuser').description('people who may do everything in an instance');
+
+  const upsert = command.command('upsert').description('add a superuser, or change the password of one');
+  upsert.argument('<email>').argument('<password>');
+  addInstanceSettings(upsert);
+  upsert.action(async (email: string, password: string) => {
+    const done = await withInstance(flagsOf(upsert), (instance) =>
+      upsertSuperuser(instance, email, password),
+    );
+    process.stdout.write(`Superuser ${email} ${done}.\n`);
+  });
+
+  const list = command.command('list').description('show the e-mail addresses of all superusers');
+  addInstanceSettings(list);
+  list.action(async () => {
+    const emails = await withInstance(flagsOf(list), listSuperusers);
+    for (const email of emails) process.stdout.write(`${email}\n`);
+  });
+
+  const remove = command.command('delete').description('delete a superuser');
+  remove.argument('<email>');
+  addInstanceSettings(remove);
+  remove.action(async (email: string) => {
+    await withInstance(flagsOf(remove), (instance) => deleteSuperuser(instance, email));
+    process.stdout.write(`Superuser ${email} deleted.\n`);
+  });
+  return command;
+}
+
+function addInstanceSettings(command: Command): void {
+  addSettings(command, dataSettings);
+  command.option('--instance <SLUG>', 'the instance', 'default');
+}

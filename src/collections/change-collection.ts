@@ -1,0 +1,97 @@
+import { AppError } from '../base/errors.ts';
+import { toTimestamp } from '../base/timestamp.ts';
+import type { Database, Transaction } from '../storage/database.ts';
+import { UniqueViolation } from '../storage/engine-errors.ts';
+import type { CollectionStore } from './collection-store.ts';
+import type { Collection } from './collection.ts';
+import { decodeCollection } from './decode-collection.ts';
+import { collectionLimits } from './collection-limits.ts';
+import { ProblemList } from './problem-list.ts';
+
+/** Runs inside the transaction that deletes a collection, for those who refer to it. May await nothing but `tx`. */
+export type CollectionDeletedListener = (tx: Transaction, collection: Collection) => Promise<void>;
+
+export interface CollectionChange {
+  readonly database: Database;
+  readonly collections: CollectionStore;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+type Definition = Readonly<Record<string, unknown>>;
+
+/** Makes a collection and its table; throws `bad_request` with every problem of the definition. */
+export function createCollection(change: CollectionChange, definition: Definition): Promise<Collection> {
+  const failed = 'Failed to create collection.';
+  return changeTables(change, failed, async (tx) => {
+    const problems = new ProblemList();
+    const others = change.collections.all();
+    if (others.length >= collectionLimits.collectionsMax) {
+      throw new AppError(
+        'bad_request',
+        `${failed} There can be at most ${collectionLimits.collectionsMax} collections.`,
+      );
+    }
+    const collection = decodeCollection(definition, { others, now: toTimestamp(change.now) }, problems);
+    problems.throwIfAny(failed);
+    await change.collections.create(tx, collection);
+    return collection;
+  });
+}
+
+/** Changes a definition and its table; what the definition leaves out stays. Data of fields that stay is kept. */
+export function updateCollection(
+  change: CollectionChange,
+  nameOrId: string,
+  definition: Definition,
+): Promise<Collection> {
+  const failed = 'Failed to update collection.';
+  return changeTables(change, failed, async (tx) => {
+    const existing = getCollection(change.collections, nameOrId);
+    const problems = new ProblemList();
+    const context = { existing, others: change.collections.all(), now: toTimestamp(change.now) };
+    const collection = decodeCollection(definition, context, problems);
+    problems.throwIfAny(failed);
+    await change.collections.update(tx, existing, collection);
+    return collection;
+  });
+}
+
+export interface CollectionDeletion extends CollectionChange {
+  readonly onDeleted: CollectionDeletedListener;
+}
+
+/** Deletes a collection with all its records. Their events and pending deliveries stay. */
+export function deleteCollection(change: CollectionDeletion, nameOrId: string): Promise<void> {
+  const failed = 'Failed to delete collection.';
+  return changeTables(change, failed, async (tx) => {
+    const collection = getCollection(change.collections, nameOrId);
+    if (collection.system) throw new AppError('bad_request', failed);
+    await change.onDeleted(tx, collection);
+    await change.collections.delete(tx, collection);
+  });
+}
+
+/** As the record routes do, but with the message that an unknown collection has on the routes for collections. */
+export function getCollection(collections: CollectionStore, nameOrId: string): Collection {
+  const found = collections.find(nameOrId);
+  if (found === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
+  return found;
+}
+
+async function changeTables<Result>(
+  change: CollectionChange,
+  failed: string,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await change.database.write(work, { isExclusive: true });
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    const message = 'A unique index cannot be made: records that exist already have equal values.';
+    throw new AppError('bad_request', failed, {
+      cause: error,
+      details: { indexes: { code: 'validation_invalid_index_expression', message } },
+    });
+  }
+}

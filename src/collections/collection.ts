@@ -1,0 +1,86 @@
+import type { Timestamp } from '../base/timestamp.ts';
+import { fieldToJson, type Field } from '../fields/field.ts';
+import { indexToText, type IndexDefinition } from './index-definition.ts';
+
+/**
+ * A collection: a named set of records with the same fields, kept in a table of its own.
+ *
+ *   definition (JSON of a client) ── decode-collection ──► Collection ── sync-table ──► its table
+ *                                                              │
+ *                                                     collection-store: all of an instance's, in memory
+ *
+ * A Collection is never changed: an update makes a new object, and whatever was compiled for the old one goes with it.
+ */
+export interface Collection {
+  readonly id: string;
+  readonly name: string;
+  readonly type: CollectionType;
+  /** Made by the service itself: cannot be renamed or deleted. */
+  readonly system: boolean;
+  readonly rules: Rules;
+  /** In the order in which they are shown: `id` first. */
+  readonly fields: readonly Field[];
+  readonly indexes: readonly IndexDefinition[];
+  readonly auth: AuthOptions | undefined;
+  readonly created: Timestamp;
+  readonly updated: Timestamp;
+}
+
+export type CollectionType = 'base' | 'auth';
+
+/** Who may: null = superusers only, '' = everyone. */
+export interface Rules {
+  readonly listRule: string | null;
+  readonly viewRule: string | null;
+  readonly createRule: string | null;
+  readonly updateRule: string | null;
+  readonly deleteRule: string | null;
+}
+
+export type RuleName = keyof Rules;
+
+export const ruleNames = ['listRule', 'viewRule', 'createRule', 'updateRule', 'deleteRule'] as const;
+
+export const lockedRules: Rules = {
+  listRule: null,
+  viewRule: null,
+  createRule: null,
+  updateRule: null,
+  deleteRule: null,
+};
+
+export interface AuthOptions {
+  readonly identityFields: readonly string[];
+  /** How long a sign-in lasts. */
+  readonly tokenSeconds: number;
+}
+
+/** Whether changes of its records are told to anyone: what begins with `_` is the service's own affair. */
+export function emitsEvents(collection: Collection): boolean {
+  return !collection.name.startsWith('_');
+}
+
+/** The definition as the collections API shows it. Members of `fields` come in alphabetical order, as clients know them. */
+export function collectionToJson(collection: Collection): string {
+  const rules = ruleNames.map((name) => `"${name}":${JSON.stringify(collection.rules[name])}`).join(',');
+  const fields = collection.fields.map(fieldToJson).join(',');
+  const indexes = JSON.stringify(collection.indexes.map((index) => indexToText(index, collection.name)));
+  const tail = JSON.stringify({
+    created: collection.created,
+    updated: collection.updated,
+    system: collection.system,
+    ...authMembers(collection.auth),
+  });
+  const head = `"id":${JSON.stringify(collection.id)},${rules},"name":${JSON.stringify(collection.name)}`;
+  return `{${head},"type":"${collection.type}","fields":[${fields}],"indexes":${indexes},${tail.slice(1)}`;
+}
+
+function authMembers(auth: AuthOptions | undefined): object {
+  if (auth === undefined) return {};
+  return {
+    authRule: '',
+    manageRule: null,
+    passwordAuth: { enabled: true, identityFields: auth.identityFields },
+    authToken: { duration: auth.tokenSeconds },
+  };
+}

@@ -1,0 +1,253 @@
+import { crc32 } from 'node:zlib';
+import type { FieldError } from '../base/errors.ts';
+import type { Timestamp } from '../base/timestamp.ts';
+import { createdField, decodeField, idField, updatedField, type Field } from '../fields/field.ts';
+import { lockedRules, ruleNames, type Collection, type Rules } from './collection.ts';
+import { decodeIndexes } from './decode-indexes.ts';
+import { collectionLimits } from './collection-limits.ts';
+import { ProblemList } from './problem-list.ts';
+
+export interface DecodeContext {
+  /** The collection that is being changed; absent when one is made. */
+  readonly existing?: Collection;
+  /** All of the instance's collections: names, ids and index names are unique among them. */
+  readonly others: readonly Collection[];
+  readonly now: Timestamp;
+}
+
+/**
+ * A collection from a definition as a client wrote it. Members that an update leaves out stay as they are; `fields` and
+ * `indexes` are replaced as a whole. Everything that is wrong goes to `problems`; the result is then not to be used.
+ */
+export function decodeCollection(
+  raw: Readonly<Record<string, unknown>>,
+  context: DecodeContext,
+  problems: ProblemList,
+): Collection {
+  const { existing } = context;
+  const name = decodeName(raw, context, problems);
+  const type = decodeType(raw, existing, problems);
+  const id = decodeId(raw, { ...context, fallback: `pbc_${crc32(type + name)}` }, problems);
+  const fields = decodeFields(raw['fields'], existing, problems);
+  const draft: Collection = {
+    id,
+    name,
+    type,
+    system: existing?.system ?? false,
+    rules: decodeRules(raw, existing, problems),
+    fields,
+    indexes: [],
+    auth: existing?.auth,
+    created: existing?.created ?? context.now,
+    updated: context.now,
+  };
+  return { ...draft, indexes: decodeIndexes(raw['indexes'], { ...context, draft }, problems) };
+}
+
+function decodeName(
+  raw: Readonly<Record<string, unknown>>,
+  context: DecodeContext,
+  problems: ProblemList,
+): string {
+  const { existing, others } = context;
+  const name = raw['name'] === undefined ? (existing?.name ?? '') : raw['name'];
+  if (typeof name !== 'string' || name === '') {
+    problems.add('name', { code: 'validation_required', message: 'Cannot be blank.' });
+    return '';
+  }
+  const problem = nameProblem(name);
+  if (problem !== undefined) problems.add('name', problem);
+  else if (existing?.system === true && name !== existing.name) {
+    problems.add('name', {
+      code: 'validation_collection_system_name_change',
+      message: 'System collection name cannot be changed.',
+    });
+  } else if (others.some((other) => other.id !== existing?.id && isSameName(other, name))) {
+    problems.add('name', {
+      code: 'validation_collection_name_exists',
+      message: 'Collection name must be unique (case insensitive).',
+    });
+  }
+  return name;
+}
+
+function nameProblem(name: string): FieldError | undefined {
+  if (name.length > collectionLimits.nameLengthMax) {
+    return {
+      code: 'validation_length_out_of_range',
+      message: `The length must be between 1 and ${collectionLimits.nameLengthMax}.`,
+      params: { min: 1, max: collectionLimits.nameLengthMax },
+    };
+  }
+  if (!/^\w+$/.test(name)) return { code: 'validation_match_invalid', message: 'Must be in a valid format.' };
+  if (name.toLowerCase().includes('_via_')) {
+    return { code: 'validation_found_via', message: 'The value cannot contain `_via_`.' };
+  }
+  if (name.toLowerCase().startsWith('sqlite_')) {
+    return {
+      code: 'validation_collection_name_invalid',
+      message: 'Names that begin with `sqlite_` are reserved.',
+    };
+  }
+  return undefined;
+}
+
+/** Names and ids share one space, because a path may hold either. */
+function isSameName(other: Collection, name: string): boolean {
+  return other.name.toLowerCase() === name.toLowerCase() || other.id === name;
+}
+
+function decodeType(
+  raw: Readonly<Record<string, unknown>>,
+  existing: Collection | undefined,
+  problems: ProblemList,
+): Collection['type'] {
+  const type = raw['type'] ?? existing?.type ?? 'base';
+  if (existing !== undefined) {
+    if (type !== existing.type) {
+      problems.add('type', {
+        code: 'validation_collection_type_change',
+        message: 'Collection type cannot be changed.',
+      });
+    }
+    return existing.type;
+  }
+  if (type === 'auth' || type === 'view') {
+    problems.add('type', {
+      code: 'validation_in_invalid',
+      message: `Collections of type ${type} are not supported yet.`,
+    });
+  } else if (type !== 'base') {
+    problems.add('type', { code: 'validation_in_invalid', message: 'Must be a valid value.' });
+  }
+  return 'base';
+}
+
+function decodeId(
+  raw: Readonly<Record<string, unknown>>,
+  context: DecodeContext & { readonly fallback: string },
+  problems: ProblemList,
+): string {
+  if (context.existing !== undefined) return context.existing.id;
+  const id = raw['id'] === undefined || raw['id'] === '' ? context.fallback : raw['id'];
+  if (typeof id !== 'string' || !/^\w{1,100}$/.test(id)) {
+    problems.add('id', { code: 'validation_match_invalid', message: 'Must be in a valid format.' });
+    return context.fallback;
+  }
+  if (context.others.some((other) => other.id === id || other.name.toLowerCase() === id.toLowerCase())) {
+    const name = raw['id'] === undefined || raw['id'] === '' ? 'name' : 'id';
+    problems.add(name, {
+      code: 'validation_invalid_or_existing_id',
+      message: 'The model id is invalid or already exists.',
+    });
+  }
+  return id;
+}
+
+/** Rules that are expressions are refused until they can be enforced: a rule that is stored and not asked would be a hole. */
+function decodeRules(
+  raw: Readonly<Record<string, unknown>>,
+  existing: Collection | undefined,
+  problems: ProblemList,
+): Rules {
+  const rules: { -readonly [Name in keyof Rules]: Rules[Name] } = { ...(existing?.rules ?? lockedRules) };
+  for (const name of ruleNames) {
+    const rule = raw[name];
+    if (rule === undefined) continue;
+    if (rule !== null && rule !== '') {
+      problems.add(name, {
+        code: 'validation_invalid_rule',
+        message:
+          'Invalid rule. Rule expressions are not supported yet: use null (superusers only) or an empty string (everyone).',
+      });
+    } else if (existing?.system === true && rule !== existing.rules[name]) {
+      problems.add(name, {
+        code: 'validation_collection_system_rule_change',
+        message: 'System collection API rule cannot be changed.',
+      });
+    } else rules[name] = rule;
+  }
+  return rules;
+}
+
+function decodeFields(
+  raw: unknown,
+  existing: Collection | undefined,
+  problems: ProblemList,
+): readonly Field[] {
+  if (raw === undefined || raw === null) return withStandardFields(existing?.fields ?? [], existing);
+  if (!Array.isArray(raw) || raw.length > collectionLimits.fieldsMax) {
+    problems.add('fields', {
+      code: 'validation_length_too_long',
+      message: `Must be an array of at most ${collectionLimits.fieldsMax} fields.`,
+      params: { max: collectionLimits.fieldsMax },
+    });
+    return [];
+  }
+  const errors = new ProblemList();
+  const fields: Field[] = [];
+  for (const [index, item] of raw.entries()) {
+    const itemErrors = new ProblemList();
+    const field = decodeField(item, itemErrors);
+    if (field !== undefined) {
+      checkField(field, { fields, existing }, itemErrors);
+      fields.push({
+        ...field,
+        system: existing?.fields.find((was) => was.id === field.id)?.system ?? field.name === 'id',
+      });
+    }
+    errors.addAll(String(index), itemErrors);
+  }
+  problems.addAll('fields', errors);
+  return withStandardFields(fields, existing);
+}
+
+function checkField(
+  field: Field,
+  context: { readonly fields: readonly Field[]; readonly existing: Collection | undefined },
+  problems: ProblemList,
+): void {
+  if (context.fields.some((other) => other.id === field.id)) {
+    problems.add('id', {
+      code: 'validation_duplicated_field_id',
+      message: `Duplicated or invalid field id ${field.id}.`,
+    });
+  }
+  if (context.fields.some((other) => other.name.toLowerCase() === field.name.toLowerCase())) {
+    problems.add('name', {
+      code: 'validation_duplicated_field_name',
+      message: `Duplicated or invalid field name ${field.name}.`,
+    });
+  }
+  const was = context.existing?.fields.find((other) => other.id === field.id);
+  if (was !== undefined && was.type !== field.type) {
+    problems.add('type', { code: 'validation_field_type_change', message: 'Field type cannot be changed.' });
+  }
+  if (was?.system === true && was.name !== field.name) {
+    problems.add('name', {
+      code: 'validation_system_field_change',
+      message: 'System field cannot be renamed.',
+    });
+  }
+  if (field.name.toLowerCase() === 'id' && (field.name !== 'id' || field.type !== 'text')) {
+    problems.add('name', {
+      code: 'validation_reserved_field_name',
+      message: 'The name is reserved for the primary key.',
+    });
+  }
+}
+
+/** `id` first; `created` and `updated` always there; system fields never lost: a definition need not mention any of them. */
+function withStandardFields(fields: readonly Field[], existing: Collection | undefined): readonly Field[] {
+  const result = [...fields];
+  const isMissing = (wanted: Field): boolean =>
+    !result.some((field) => field.id === wanted.id || field.name.toLowerCase() === wanted.name.toLowerCase());
+  const id = existing?.fields.find((field) => field.name === 'id') ?? idField();
+  if (isMissing(id)) result.unshift(id);
+  const kept = existing?.fields.filter((field) => field.system) ?? [];
+  const dates = ['created', 'updated'].map((name) => existing?.fields.find((field) => field.name === name));
+  for (const field of [...kept, dates[0] ?? createdField(), dates[1] ?? updatedField()]) {
+    if (isMissing(field)) result.push(field);
+  }
+  return result;
+}

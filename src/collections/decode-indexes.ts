@@ -1,0 +1,95 @@
+import type { FieldError } from '../base/errors.ts';
+import type { Collection } from './collection.ts';
+import { parseIndex, renameIndexColumns, type IndexDefinition } from './index-definition.ts';
+import { collectionLimits } from './collection-limits.ts';
+import { ProblemList } from './problem-list.ts';
+
+export interface IndexContext {
+  readonly existing?: Collection;
+  readonly others: readonly Collection[];
+  /** The collection with its new fields. */
+  readonly draft: Collection;
+}
+
+/**
+ * The indexes of a definition. When an update does not mention them, the present ones stay: their columns follow renamed
+ * fields, and an index whose field is dropped goes with it.
+ */
+export function decodeIndexes(
+  raw: unknown,
+  context: IndexContext,
+  problems: ProblemList,
+): readonly IndexDefinition[] {
+  if (raw === undefined || raw === null) return keptIndexes(context);
+  if (!Array.isArray(raw) || raw.length > collectionLimits.indexesMax) {
+    problems.add('indexes', {
+      code: 'validation_length_too_long',
+      message: `Must be an array of at most ${collectionLimits.indexesMax} indexes.`,
+      params: { max: collectionLimits.indexesMax },
+    });
+    return [];
+  }
+  const errors = new ProblemList();
+  const indexes: IndexDefinition[] = [];
+  for (const [at, text] of raw.entries()) {
+    const index = typeof text === 'string' ? parseIndex(text) : undefined;
+    const problem = index === undefined ? invalidIndex : indexProblem(index, indexes, context);
+    if (problem !== undefined) errors.add(String(at), problem);
+    else if (index !== undefined) indexes.push(index);
+  }
+  problems.addAll('indexes', errors);
+  return indexes;
+}
+
+const invalidIndex: FieldError = {
+  code: 'validation_invalid_index_expression',
+  message:
+    'Expected CREATE [UNIQUE] INDEX `name` ON `collection` (`field` [COLLATE NOCASE] [ASC|DESC], …) [WHERE `field` = value AND …].',
+};
+
+function keptIndexes(context: IndexContext): readonly IndexDefinition[] {
+  const { existing, draft } = context;
+  if (existing === undefined) return [];
+  const idOf = new Map(existing.fields.map((field) => [field.name, field.id]));
+  const nameOf = new Map(draft.fields.map((field) => [field.id, field.name]));
+  return existing.indexes
+    .map((index) => renameIndexColumns(index, (column) => nameOf.get(idOf.get(column) ?? '')))
+    .filter((index) => index !== undefined);
+}
+
+function indexProblem(
+  index: IndexDefinition,
+  before: readonly IndexDefinition[],
+  context: IndexContext,
+): FieldError | undefined {
+  const { draft, others } = context;
+  const isNamed = (other: IndexDefinition): boolean => other.name.toLowerCase() === index.name.toLowerCase();
+  if (before.some(isNamed)) {
+    return { code: 'validation_duplicated_index_name', message: 'The index name already exists.' };
+  }
+  if (
+    others.some((other) => other.id !== draft.id && other.indexes.some(isNamed)) ||
+    isTableName(index.name, context)
+  ) {
+    return {
+      code: 'validation_existing_index_name',
+      message: 'The index name is already used in another collection.',
+    };
+  }
+  if (index.name.toLowerCase().startsWith('sqlite_')) return invalidIndex;
+  const names = [
+    ...index.columns.map((column) => column.name),
+    ...index.where.map((condition) => condition.column),
+  ];
+  const unknown = names.find((name) => !draft.fields.some((field) => field.name === name));
+  if (unknown === undefined) return undefined;
+  return {
+    code: 'validation_invalid_index_expression',
+    message: `There is no field ${JSON.stringify(unknown)}.`,
+  };
+}
+
+/** Tables and indexes share one space of names in the database. */
+function isTableName(name: string, context: IndexContext): boolean {
+  return [...context.others, context.draft].some((other) => other.name.toLowerCase() === name.toLowerCase());
+}

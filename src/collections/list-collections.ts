@@ -1,0 +1,39 @@
+import type { Operand } from '../filters/operand.ts';
+import { sqliteDialect } from '../filters/sqlite-dialect.ts';
+import { columnResolver } from '../lists/column-resolver.ts';
+import type { ListQuery } from '../lists/list-query.ts';
+import { runList, type ListResult } from '../lists/run-list.ts';
+import { sql } from '../sql/sql.ts';
+import type { CollectionChange } from './change-collection.ts';
+import type { Collection } from './collection.ts';
+
+const resolve = columnResolver({
+  id: { sql: sql`id`, kind: 'text' },
+  name: { sql: sql`name`, kind: 'text' },
+  type: { sql: sql`type`, kind: 'text' },
+  system: { sql: sql`system`, kind: 'bool' },
+  created: { sql: sql`created`, kind: 'date' },
+  updated: { sql: sql`updated`, kind: 'date' },
+});
+
+const position: Operand = { sql: sql`rowid`, kind: 'number' };
+
+/** A page of definitions, in the order in which they were made when nothing else is asked for. */
+export async function listCollections(
+  source: CollectionChange,
+  query: ListQuery,
+): Promise<Omit<ListResult, 'items'> & { readonly items: readonly Collection[] }> {
+  const page = await runList(source.database, query, {
+    columns: sql`id`,
+    from: sql`"$collection"`,
+    tieBreaker: position,
+    resolve,
+    dialect: sqliteDialect,
+    now: source.now,
+  });
+  // One that was deleted between the two looks is left out.
+  const items = page.items
+    .map(([id]) => source.collections.find(String(id)))
+    .filter((found) => found !== undefined);
+  return { ...page, items };
+}

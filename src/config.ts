@@ -1,0 +1,150 @@
+import { parseCidr } from './webhooks/cidr.ts';
+import { loopbackRanges, type NetworkPolicy } from './webhooks/address-guard.ts';
+
+/** What the operator decides, read once and checked. Everything below app.ts gets plain values from here. */
+export interface Config {
+  /** The data directory. */
+  readonly data: string;
+  readonly host: string;
+  /** 0 asks the system for a free one. */
+  readonly port: number;
+  readonly dev: boolean;
+  readonly policy: NetworkPolicy;
+  readonly strictHosts: boolean;
+  readonly tls: { readonly certificate: string; readonly key: string } | undefined;
+  readonly masterKey: { readonly text: string | undefined; readonly file: string | undefined };
+  readonly corsOrigins: readonly string[];
+  readonly stopTimeoutMs: number;
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
+}
+
+/** A setting as it is written on the command line and in the environment. The command line wins. */
+export interface Setting {
+  /** `--name`, and `CHANCERY_NAME` in the environment. */
+  readonly name: string;
+  /** The placeholder of its value; a setting without one is a switch. */
+  readonly value?: string;
+  readonly description: string;
+  readonly fallback?: string;
+}
+
+/** Settings of every command: they all open the same files. */
+export const dataSettings: readonly Setting[] = [
+  { name: 'data', value: 'DIR', description: 'the data directory', fallback: 'data' },
+  {
+    name: 'key-file',
+    value: 'FILE',
+    description: 'file with the master key (or CHANCERY_KEY: the key itself)',
+  },
+];
+
+/** Settings of the server. */
+export const serverSettings: readonly Setting[] = [
+  { name: 'host', value: 'ADDRESS', description: 'address to listen on', fallback: '127.0.0.1' },
+  { name: 'port', value: 'PORT', description: 'port to listen on, 0 for a free one', fallback: '8090' },
+  { name: 'dev', description: 'for development: webhooks may go to this machine and over plain HTTP' },
+  { name: 'allow-net', value: 'CIDR,…', description: 'private networks that webhooks may go to' },
+  { name: 'strict-hosts', description: 'answer only on hosts that are bound to an instance' },
+  {
+    name: 'tls-cert',
+    value: 'FILE',
+    description: 'certificate chain (PEM); serves HTTPS, together with --tls-key',
+  },
+  { name: 'tls-key', value: 'FILE', description: 'key of the certificate (PEM)' },
+  {
+    name: 'cors-origins',
+    value: 'ORIGIN,…',
+    description: 'web origins that may read answers',
+    fallback: '*',
+  },
+  {
+    name: 'stop-timeout',
+    value: 'SECONDS',
+    description: 'how long webhooks in flight may end on a stop',
+    fallback: '20',
+  },
+  { name: 'log-level', value: 'LEVEL', description: 'debug, info, warn or error', fallback: 'info' },
+];
+
+/** A setting is wrong. The message is one line for the operator. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/** What was given on the command line, by name; switches are true. */
+export type Flags = Readonly<Record<string, string | boolean | undefined>>;
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The config from flags, then the environment, then the defaults. Throws ConfigError. */
+export function readConfig(flags: Flags, environment: Environment = process.env): Config {
+  const read = (name: string): string | undefined => {
+    const flag = flags[name];
+    if (flag !== undefined) return String(flag);
+    const variable = environment[variableOf(name)];
+    return variable === undefined || variable === '' ? fallbackOf(name) : variable;
+  };
+  const dev = readSwitch('dev', read('dev'));
+  return {
+    data: read('data') ?? '',
+    host: read('host') ?? '',
+    port: readInteger('port', read('port'), 65_535),
+    dev,
+    policy: readPolicy(dev, read('allow-net')),
+    strictHosts: readSwitch('strict-hosts', read('strict-hosts')),
+    tls: readTls(read('tls-cert'), read('tls-key')),
+    masterKey: { text: environment['CHANCERY_KEY'] || undefined, file: read('key-file') },
+    corsOrigins: listOf(read('cors-origins')),
+    stopTimeoutMs: readInteger('stop-timeout', read('stop-timeout'), 3_600) * 1_000,
+    logLevel: readLevel(read('log-level')),
+  };
+}
+
+/** `CHANCERY_TLS_CERT` of `tls-cert`. */
+export function variableOf(name: string): string {
+  return `CHANCERY_${name.toUpperCase().replaceAll('-', '_')}`;
+}
+
+function fallbackOf(name: string): string | undefined {
+  return [...dataSettings, ...serverSettings].find((setting) => setting.name === name)?.fallback;
+}
+
+function readSwitch(name: string, text: string | undefined): boolean {
+  if (text === undefined || text === 'false' || text === '0') return false;
+  if (text === 'true' || text === '1') return true;
+  throw new ConfigError(`--${name} is on or off: expected true or false, not ${JSON.stringify(text)}.`);
+}
+
+function readInteger(name: string, text: string | undefined, max: number): number {
+  const value = /^\d{1,6}$/.test(text ?? '') ? Number(text) : Number.NaN;
+  if (value <= max) return value;
+  throw new ConfigError(`--${name} must be a whole number from 0 to ${max}, not ${JSON.stringify(text)}.`);
+}
+
+function readPolicy(dev: boolean, networks: string | undefined): NetworkPolicy {
+  try {
+    const allowed = listOf(networks).map(parseCidr);
+    return { allowHttp: dev, allowed: dev ? [...loopbackRanges, ...allowed] : allowed };
+  } catch (error) {
+    throw new ConfigError(`--allow-net: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+function readTls(certificate: string | undefined, key: string | undefined): Config['tls'] {
+  if (certificate === undefined && key === undefined) return undefined;
+  if (certificate !== undefined && key !== undefined) return { certificate, key };
+  throw new ConfigError('--tls-cert and --tls-key are given together or not at all.');
+}
+
+function readLevel(text: string | undefined): Config['logLevel'] {
+  if (text === 'debug' || text === 'info' || text === 'warn' || text === 'error') return text;
+  throw new ConfigError(`--log-level must be debug, info, warn or error, not ${JSON.stringify(text)}.`);
+}
+
+function listOf(text: string | undefined): readonly string[] {
+  return (text ?? '')
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}

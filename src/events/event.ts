@@ -1,0 +1,40 @@
+import type { Timestamp } from '../base/timestamp.ts';
+
+/** The names of events that a change of a record makes, as they stand in a webhook's `event`. */
+export const recordEventKinds = ['record.create', 'record.update', 'record.delete'] as const;
+
+export type RecordEventKind = (typeof recordEventKinds)[number];
+
+/** `ping` is the test event: it has no collection and no record. */
+export type EventKind = RecordEventKind | 'ping';
+
+/** Something that happened, as it stands in the log. `body` are the exact bytes that every receiver gets. */
+export interface Event {
+  /** Place in the log: grows in commit order. */
+  readonly position: number;
+  /** Unique, time-ordered, without a dot; receivers see it as `webhook-id`. */
+  readonly id: string;
+  readonly kind: EventKind;
+  /** Id of the collection; a rename does not change it. Empty for `ping`. */
+  readonly collection: string;
+  /** Name of the collection when it happened. */
+  readonly collectionName: string;
+  /** Id of the record; empty for `ping`. */
+  readonly record: string;
+  /** The record's revision after the change: 1, 2, 3 … without holes. */
+  readonly revision: number;
+  readonly created: Timestamp;
+  readonly body: Uint8Array;
+}
+
+/** What a change knows about itself before the log gives it a position and an id. */
+export interface NewEvent {
+  readonly kind: EventKind;
+  readonly collection: string;
+  readonly collectionName: string;
+  readonly record: string;
+  readonly revision: number;
+  readonly created: Timestamp;
+  /** JSON text of the payload's `data`. */
+  readonly dataJson: string;
+}

@@ -1,0 +1,52 @@
+import type { FieldError } from '../base/errors.ts';
+
+/** The messages of http-api.md section 20, as delivered. `{name}` stands for a parameter. */
+const MESSAGES = {
+  validation_required: 'Cannot be blank.',
+  validation_unsupported_value_type: 'Invalid or unsupported value type.',
+  validation_invalid_value: 'Invalid value {value}.',
+  validation_forbidden_pk_character: "'{ch}' is not a valid primary key character.",
+  validation_reserved_pk: "The primary key '{reserved}' is reserved and cannot be used.",
+  validation_min_text_constraint: 'Must be at least {min} character(s).',
+  validation_max_text_constraint: 'Must be no more than {max} character(s).',
+  validation_invalid_format: 'Invalid value format.',
+  validation_not_a_number: 'The submitted number is not properly formatted.',
+  validation_only_int_constraint: 'Decimal numbers are not allowed.',
+  validation_min_number_constraint: 'Must be greater or equal than {min}.',
+  validation_max_number_constraint: 'Must be less or equal than {max}.',
+  validation_is_email: 'Must be a valid email address.',
+  validation_email_domain_not_allowed: 'Email domain is not allowed.',
+  validation_invalid_url: 'Must be a valid url.',
+  validation_url_domain_not_allowed: 'Url domain is not allowed.',
+  validation_min_greater_equal_than_required: 'Must be no less than {threshold}.',
+  validation_max_less_equal_than_required: 'Must be no greater than {threshold}.',
+  validation_too_many_values: 'Select no more than {maxSelect}.',
+  validation_json_size_limit: 'The maximum allowed JSON size is {maxSize} bytes.',
+  validation_invalid_json: 'Must be a valid json value.',
+  validation_length_out_of_range: 'The length must be between {min} and {max}.',
+  validation_length_too_long: 'The length must be no more than {max}.',
+  validation_match_invalid: 'Must be in a valid format.',
+  validation_in_invalid: 'Must be a valid value.',
+  validation_not_in_invalid: 'Must not be in list.',
+  validation_found_via: 'The value cannot contain `_via_`.',
+  validation_empty: 'Must be blank.',
+  validation_is_domain: 'Must be a valid domain.',
+  validation_invalid_regex: 'Invalid regular expression: {problem}.',
+  validation_invalid_autogenerate_pattern: 'Invalid autogenerate pattern: {problem}.',
+  validation_invalid_autogenerate_pattern_value:
+    'The provided autogenerate pattern could produce invalid field values, ex.: "{value}".',
+} as const;
+
+export type FieldErrorCode = keyof typeof MESSAGES;
+
+export type FieldErrorParams = Readonly<Record<string, string | number>>;
+
+/** A refused value with its message of the catalogue, placeholders filled in; `params` only when there are any. */
+export function fieldError(code: FieldErrorCode, params?: FieldErrorParams): FieldError {
+  if (params === undefined) return { code, message: MESSAGES[code] };
+  // A replacing function, not a replacing text: `$&` inside a client's value must stay what it is.
+  const message = MESSAGES[code].replaceAll(/\{(\w+)\}/g, (whole, name: string) =>
+    String(params[name] ?? whole),
+  );
+  return { code, message, params };
+}

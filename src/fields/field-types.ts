@@ -1,0 +1,38 @@
+import { assert } from '../base/assert.ts';
+import { autodateField } from './autodate-field.ts';
+import { boolField } from './bool-field.ts';
+import { dateField } from './date-field.ts';
+import { emailField } from './email-field.ts';
+import type { FieldOptions, FieldType, FieldTypeName } from './field-type.ts';
+import { jsonField } from './json-field.ts';
+import { numberField } from './number-field.ts';
+import { selectField } from './select-field.ts';
+import { textField } from './text-field.ts';
+import { urlField } from './url-field.ts';
+
+/** Every type by its name. A Map and no object: `constructor` must be unknown. */
+export const fieldTypes: ReadonlyMap<string, FieldType> = new Map(
+  [
+    general(textField),
+    general(numberField),
+    general(boolField),
+    general(emailField),
+    general(urlField),
+    general(dateField),
+    general(autodateField),
+    general(selectField),
+    general(jsonField),
+  ].map((fieldType) => [fieldType.type, fieldType]),
+);
+
+/** The type of a field. */
+export function fieldType(field: { readonly type: FieldTypeName }): FieldType {
+  const found = fieldTypes.get(field.type);
+  assert(found !== undefined, `no field type is named ${field.type}`);
+  return found;
+}
+
+function general<Options extends FieldOptions>(fieldType: FieldType<Options>): FieldType {
+  // A type is only ever given options that its own decodeOptions made: a field keeps both together.
+  return fieldType as unknown as FieldType;
+}

@@ -1,0 +1,151 @@
+import { crc32 } from 'node:zlib';
+import { assert } from '../base/assert.ts';
+import type { FieldError } from '../base/errors.ts';
+import { fieldError } from './field-error.ts';
+import type { ColumnKind, FieldOptions, FieldTypeName, Problems, RawOptions } from './field-type.ts';
+import { fieldType, fieldTypes } from './field-types.ts';
+import { optionReader } from './option-reader.ts';
+
+/**
+ * A field of a collection's definition. Types are stateless; a field is the type's name, what all fields have, and the
+ * options that the type's `decodeOptions` made, complete. Fields are never changed: what is compiled from options is kept
+ * by their identity.
+ */
+export interface Field {
+  readonly id: string;
+  readonly name: string;
+  readonly type: FieldTypeName;
+  readonly system: boolean;
+  readonly hidden: boolean;
+  readonly presentable: boolean;
+  readonly help: string;
+  readonly options: FieldOptions;
+}
+
+const NAME_LENGTH_MAX = 100;
+const ID_LENGTH_MAX = 100;
+const HELP_LENGTH_MAX = 300;
+const RESERVED_NAMES = /^(?:null|true|false|_rowid_)$/i;
+const ANSWER_NAMES: ReadonlySet<string> = new Set(['collectionId', 'collectionName', 'expand']);
+const PLANNED_TYPES: ReadonlySet<string> = new Set(['editor', 'file', 'relation', 'geoPoint', 'password']);
+
+/** Reads a definition as a client sent it or as it was stored; undefined when there was any problem. */
+export function decodeField(raw: unknown, problems: Problems): Field | undefined {
+  if (!isMembers(raw)) {
+    problems.add('type', { code: 'validation_invalid_value', message: 'A field must be an object.' });
+    return undefined;
+  }
+  let isRefused = false;
+  const field = decodeMembers(raw, {
+    add: (name, error) => {
+      isRefused = true;
+      problems.add(name, error);
+    },
+  });
+  return isRefused ? undefined : field;
+}
+
+/** How the values of a field are stored, compared and sorted. */
+export function fieldColumn(field: Field): ColumnKind {
+  return fieldType(field).column(field.options);
+}
+
+/** The definition as the collections API shows it: one object, options beside the common members, keys in bytewise order. */
+export function fieldToJson(field: Field): string {
+  const { options, ...common } = field;
+  const members = Object.entries({ ...options, ...common }).filter(
+    ([name]) => name !== 'help' || field.type !== 'autodate',
+  );
+  // All names are ASCII, so the order of UTF-16 units is the order of bytes.
+  members.sort(([one], [other]) => (one < other ? -1 : 1));
+  return `{${members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`;
+}
+
+/** The `id` that every collection starts with. */
+export function idField(): Field {
+  return decodeOwn({
+    name: 'id',
+    type: 'text',
+    system: true,
+    required: true,
+    primaryKey: true,
+    min: 15,
+    max: 15,
+    pattern: '^[a-z0-9]+$',
+    autogeneratePattern: '[a-z0-9]{15}',
+  });
+}
+
+export function createdField(): Field {
+  return decodeOwn({ name: 'created', type: 'autodate', onCreate: true });
+}
+
+export function updatedField(): Field {
+  return decodeOwn({ name: 'updated', type: 'autodate', onCreate: true, onUpdate: true });
+}
+
+function decodeOwn(raw: RawOptions): Field {
+  const field = decodeField(raw, {
+    add: (name, error) => assert(false, `our own field is refused: ${name} ${JSON.stringify(error)}`),
+  });
+  assert(field !== undefined, 'our own field is refused');
+  return field;
+}
+
+function isMembers(raw: unknown): raw is RawOptions {
+  return typeof raw === 'object' && raw !== null && !Array.isArray(raw);
+}
+
+function decodeMembers(raw: RawOptions, problems: Problems): Field | undefined {
+  const read = optionReader(raw, problems);
+  const name = read.text('name');
+  checkName(name, problems);
+  const typeName = Object.hasOwn(raw, 'type') ? raw['type'] : undefined;
+  const found = typeof typeName === 'string' ? fieldTypes.get(typeName) : undefined;
+  if (found === undefined) {
+    problems.add('type', unknownType(typeName));
+    return undefined;
+  }
+  const field: Field = {
+    id: read.text('id') || defaultId(found.type, name),
+    name,
+    type: found.type,
+    system: read.flag('system'),
+    hidden: read.flag('hidden'),
+    presentable: read.flag('presentable'),
+    help: found.type === 'autodate' ? '' : read.text('help'),
+    options: found.decodeOptions(raw, problems),
+  };
+  if (field.id.length > ID_LENGTH_MAX)
+    problems.add('id', fieldError('validation_length_out_of_range', { min: 1, max: ID_LENGTH_MAX }));
+  if (Array.from(field.help).length > HELP_LENGTH_MAX)
+    problems.add('help', fieldError('validation_length_too_long', { min: 0, max: HELP_LENGTH_MAX }));
+  return field;
+}
+
+function checkName(name: string, problems: Problems): void {
+  if (name === '') problems.add('name', fieldError('validation_required'));
+  else if (name.length > NAME_LENGTH_MAX)
+    problems.add('name', fieldError('validation_length_out_of_range', { min: 1, max: NAME_LENGTH_MAX }));
+  // ASCII only: without the u flag \w has no other letters.
+  else if (!/^\w+$/.test(name)) problems.add('name', fieldError('validation_match_invalid'));
+  else if (RESERVED_NAMES.test(name) || ANSWER_NAMES.has(name))
+    problems.add('name', fieldError('validation_not_in_invalid'));
+  // `posts_via_author` is a back relation in filters and expands.
+  else if (name.toLowerCase().includes('_via_')) problems.add('name', fieldError('validation_found_via'));
+}
+
+function unknownType(typeName: unknown): FieldError {
+  if (typeName === undefined || typeName === null || typeName === '')
+    return fieldError('validation_required');
+  const message =
+    typeof typeName === 'string' && PLANNED_TYPES.has(typeName)
+      ? `The field type "${typeName}" is not supported yet.`
+      : `Unknown field type; known are ${[...fieldTypes.keys()].join(', ')}.`;
+  return { code: 'validation_in_invalid', message };
+}
+
+/** As the reference makes it, so that definitions without ids match the ones it made. */
+function defaultId(type: FieldTypeName, name: string): string {
+  return `${type}${crc32(name)}`;
+}

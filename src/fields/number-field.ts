@@ -1,0 +1,63 @@
+import type { FieldError } from '../base/errors.ts';
+import { fieldError } from './field-error.ts';
+import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
+import { optionReader } from './option-reader.ts';
+
+export type NumberOptions = Readonly<{
+  min: number | null;
+  max: number | null;
+  onlyInt: boolean;
+  required: boolean;
+}>;
+
+/** A finite double; 0 is empty. */
+export const numberField: FieldType<NumberOptions> = {
+  type: 'number',
+  decodeOptions,
+  column: () => 'number',
+  zero: () => 0,
+  normalise,
+  check,
+  toJson: (stored) => (typeof stored === 'number' ? JSON.stringify(stored) : '0'),
+};
+
+function decodeOptions(raw: RawOptions, problems: Problems): NumberOptions {
+  const read = optionReader(raw, problems);
+  const options = {
+    min: read.bound('min'),
+    max: read.bound('max'),
+    onlyInt: read.flag('onlyInt'),
+    required: read.flag('required'),
+  };
+  for (const name of ['min', 'max'] as const) {
+    const bound = options[name];
+    if (options.onlyInt && bound !== null && !Number.isInteger(bound))
+      problems.add(name, fieldError('validation_only_int_constraint'));
+  }
+  if (options.min !== null && options.max !== null && options.max < options.min)
+    problems.add('max', fieldError('validation_min_greater_equal_than_required', { threshold: options.min }));
+  return options;
+}
+
+function normalise(value: unknown): number {
+  if (typeof value === 'number') return value + 0;
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  return typeof value === 'string' ? fromText(value) : 0;
+}
+
+/** Decimal numbers only. NaN, infinities and what overflows stay what they are: `check` refuses them. */
+function fromText(text: string): number {
+  if (/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text)) return Number(text) + 0;
+  return /^(?:nan|[+-]?inf(?:inity)?)$/i.test(text) ? NaN : 0;
+}
+
+function check(stored: StoredValue, options: NumberOptions): FieldError | undefined {
+  if (typeof stored !== 'number') return fieldError('validation_unsupported_value_type');
+  if (!Number.isFinite(stored)) return fieldError('validation_not_a_number');
+  if (stored === 0) return options.required ? fieldError('validation_required') : undefined;
+  if (options.onlyInt && !Number.isInteger(stored)) return fieldError('validation_only_int_constraint');
+  const { min, max } = options;
+  if (min !== null && stored < min) return fieldError('validation_min_number_constraint', { min });
+  if (max !== null && stored > max) return fieldError('validation_max_number_constraint', { max });
+  return undefined;
+}

@@ -1,0 +1,86 @@
+import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
+
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+
+const DAY = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)';
+const LONG_DAY = '(?:Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)';
+const MONTH = `(?<month>${MONTHS.join('|')})`;
+const DATE = '(?<year>\\d{4})-(?<month>\\d\\d)-(?<day>\\d\\d)';
+const CLOCK = '(?<hour>\\d\\d):(?<minute>\\d\\d):(?<second>\\d\\d)(?:[.,](?<fraction>\\d{1,9}))?';
+const OFFSET = '(?<sign>[+-])(?<offsetHour>\\d\\d):?(?<offsetMinute>\\d\\d)';
+/** A name says nothing about its offset (as in the reference, read as UTC), unless it is of the form GMT+3. */
+const NAMED = '(?:GMT(?<sign>[+-])(?<offsetHour>\\d{1,2})|[A-Z]{3,4}|[A-Z]{4}T)';
+
+/** Every layout that is understood. Each quantifier is bounded and no two neighbours share a character: linear. */
+const LAYOUTS = [
+  DATE,
+  `${DATE}T${CLOCK}(?:Z|${OFFSET})?`,
+  `${DATE} ${CLOCK}(?:Z| ?${OFFSET}(?: [A-Z]{3,5})?)?`,
+  // RFC 1123, 822 and 850, each with a named or a numeric zone.
+  `${DAY}, (?<day>\\d\\d) ${MONTH} (?<year>\\d{4}) ${CLOCK} (?:${NAMED}|${OFFSET})`,
+  `(?<day>\\d\\d) ${MONTH} (?<shortYear>\\d\\d) (?<hour>\\d\\d):(?<minute>\\d\\d) (?:${NAMED}|${OFFSET})`,
+  `${LONG_DAY}, (?<day>\\d\\d)-${MONTH}-(?<shortYear>\\d\\d) ${CLOCK} ${NAMED}`,
+  // ANSI C, Unix `date`, Ruby.
+  `${DAY} ${MONTH} (?<day>[ \\d]?\\d) ${CLOCK} (?<year>\\d{4})`,
+  `${DAY} ${MONTH} (?<day>[ \\d]?\\d) ${CLOCK} ${NAMED} (?<year>\\d{4})`,
+  `${DAY} ${MONTH} (?<day>\\d\\d) ${CLOCK} ${OFFSET} (?<year>\\d{4})`,
+  `(?<day>\\d\\d) ${MONTH} (?<year>\\d{4})`,
+].map((layout) => new RegExp(`^${layout}$`, 'i'));
+
+/** The longest layout (RFC 850 with nanoseconds) has 47 characters. */
+const LENGTH_MAX = 64;
+const MINUTE_MS = 60_000;
+
+/** The moment of a text in one of the layouts of http-api.md section 9, without a zone in UTC; empty for everything else. */
+export function parseDate(text: string): Timestamp {
+  if (text.length > LENGTH_MAX) return '';
+  for (const layout of LAYOUTS) {
+    const parts = layout.exec(text)?.groups;
+    if (parts !== undefined) return fromParts(parts);
+  }
+  return '';
+}
+
+type Parts = Readonly<Record<string, string | undefined>>;
+
+function fromParts(parts: Parts): Timestamp {
+  const [year, month, day] = [yearOf(parts), monthOf(parts), Number(parts['day'])];
+  const [hour, minute, second] = [
+    toNumber(parts['hour']),
+    toNumber(parts['minute']),
+    toNumber(parts['second']),
+  ];
+  const [offsetHour, offsetMinute] = [toNumber(parts['offsetHour']), toNumber(parts['offsetMinute'])];
+  if (hour > 23 || minute > 59 || second > 59 || offsetHour > 24 || offsetMinute > 59) return '';
+
+  const millisecond = Number((parts['fraction'] ?? '').slice(0, 3).padEnd(3, '0'));
+  // Not Date.UTC alone: it reads the years 0 to 99 as 1900 to 1999.
+  const local = new Date(Date.UTC(2000, 0, 1, hour, minute, second, millisecond));
+  local.setUTCFullYear(year, month - 1, day);
+  // A day that the month does not have would silently become one of the next month.
+  if (local.getUTCMonth() !== month - 1 || local.getUTCDate() !== day) return '';
+
+  const offset = (offsetHour * 60 + offsetMinute) * (parts['sign'] === '-' ? -1 : 1);
+  return toWire(local.getTime() - offset * MINUTE_MS);
+}
+
+function toWire(epochMs: number): Timestamp {
+  const timestamp = toTimestamp(epochMs);
+  // An offset can push the moment out of the four-digit years. The zero of the reference's time type counts as empty there.
+  return /^\d{4}-/.test(timestamp) && timestamp !== '0001-01-01 00:00:00.000Z' ? timestamp : '';
+}
+
+function yearOf(parts: Parts): number {
+  if (parts['shortYear'] === undefined) return Number(parts['year']);
+  const year = Number(parts['shortYear']);
+  return year >= 69 ? 1900 + year : 2000 + year;
+}
+
+function monthOf(parts: Parts): number {
+  const month = parts['month'] ?? '';
+  return MONTHS.indexOf(month.toLowerCase()) + 1 || Number(month);
+}
+
+function toNumber(part: string | undefined): number {
+  return Number(part ?? 0);
+}

@@ -1,0 +1,76 @@
+import { complementOf, type CodePointSet } from './code-point-set.ts';
+import { foldCase, PERL_SETS, unicodeSet } from './unicode-sets.ts';
+
+/** Where the parser of a pattern stands: what both its files, the tree's and the bracket sets', move along. */
+export interface PatternCursor {
+  /** One item per code point. */
+  readonly characters: readonly string[];
+  at: number;
+  /** Those of `i`, `m`, `s`, `U` that are on. */
+  flags: string;
+  depth: number;
+}
+
+/** What is wrong with a pattern, as the end of a sentence. */
+export class PatternError extends Error {
+  override readonly name = 'PatternError';
+}
+
+const CONTROL_ESCAPES: ReadonlyMap<string, string> = new Map([
+  ['a', '\x07'],
+  ['f', '\f'],
+  ['n', '\n'],
+  ['r', '\r'],
+  ['t', '\t'],
+  ['v', '\v'],
+]);
+
+/** The one character that an escape means; the cursor stands on the backslash. */
+export function takeEscapedCharacter(cursor: PatternCursor): string {
+  const character = cursor.characters[cursor.at + 1];
+  if (character === undefined) throw new PatternError('a backslash at the end');
+  if (character === 'x') return takeHexadecimal(cursor);
+  cursor.at += 2;
+  const control = CONTROL_ESCAPES.get(character);
+  if (control !== undefined) return control;
+  if (/^[1-9]$/.test(character)) throw new PatternError('back-references are not supported');
+  if (!/^[!-/:-@[-`{-~ ]$/.test(character)) throw new PatternError(`unknown escape \\${character}`);
+  return character;
+}
+
+/** The set of `\d`, `\pL`, `\p{Name}` and the like, or undefined where none stands; a capital letter means the complement. */
+export function takeNamedSet(cursor: PatternCursor): CodePointSet | undefined {
+  const letter = cursor.characters[cursor.at + 1] ?? '';
+  if (cursor.characters[cursor.at] !== '\\') return undefined;
+  if (letter === 'p' || letter === 'P') return takeUnicodeSet(cursor);
+  const set = PERL_SETS.get(letter.toLowerCase());
+  if (set === undefined) return undefined;
+  cursor.at += 2;
+  return casedSet(cursor, set, letter === letter.toUpperCase());
+}
+
+/** Cases are added before the complement is taken: `(?i)[^a]` must not have `A`. */
+export function casedSet(cursor: PatternCursor, set: CodePointSet, isComplement: boolean): CodePointSet {
+  const folded = cursor.flags.includes('i') ? foldCase(set) : set;
+  return isComplement ? complementOf(folded) : folded;
+}
+
+function takeUnicodeSet(cursor: PatternCursor): CodePointSet {
+  const head = cursor.characters.slice(cursor.at, cursor.at + 48).join('');
+  const match = /^\\([pP])(?:([A-Z])|\{(\^?)(\w{1,40})\})/.exec(head);
+  if (match === null) throw new PatternError('a \\p without a name');
+  const [whole, kind, letter, hat, name] = match;
+  const set = unicodeSet(letter ?? name ?? '');
+  if (set === undefined) throw new PatternError(`unknown character class ${whole}`);
+  cursor.at += whole.length;
+  return casedSet(cursor, set, (kind === 'P') !== (hat === '^'));
+}
+
+function takeHexadecimal(cursor: PatternCursor): string {
+  const head = cursor.characters.slice(cursor.at, cursor.at + 16).join('');
+  const match = /^\\x(?:([0-9a-f]{2})|\{([0-9a-f]{1,8})\})/i.exec(head);
+  const point = parseInt(match?.[1] ?? match?.[2] ?? '', 16);
+  if (match === null || point > 0x10ffff) throw new PatternError('an invalid \\x escape');
+  cursor.at += match[0].length;
+  return String.fromCodePoint(point);
+}

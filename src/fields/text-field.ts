@@ -1,0 +1,175 @@
+import type { FieldError } from '../base/errors.ts';
+import { fieldError } from './field-error.ts';
+import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
+import { generateFromPattern, generatorPlan, type GeneratorPlan } from './generate-from-pattern.ts';
+import { linearPattern, type LinearPattern } from './linear-pattern.ts';
+import { optionReader } from './option-reader.ts';
+import { parsePattern } from './parse-pattern.ts';
+import { PatternError } from './pattern-cursor.ts';
+import { toText } from './to-text.ts';
+
+export type TextOptions = Readonly<{
+  /** Code points; 0 for none. */
+  min: number;
+  /** Code points; 0 means 5,000. */
+  max: number;
+  /** RE2 syntax, found anywhere unless anchored; empty for none. */
+  pattern: string;
+  /** What a new record gets where the client gave nothing; empty for nothing. */
+  autogeneratePattern: string;
+  required: boolean;
+  primaryKey: boolean;
+}>;
+
+export const textField: FieldType<TextOptions> = {
+  type: 'text',
+  decodeOptions,
+  column: () => 'text',
+  zero: () => '',
+  normalise: toText,
+  check,
+  toJson: (stored) => JSON.stringify(toText(stored)),
+  generate: (options) => {
+    const { plan } = compiled(options);
+    return plan && generateFromPattern(plan);
+  },
+};
+
+const MAX_DEFAULT = 5000;
+/** http-api.md A20. Ids stand in URLs, in file names and in every index. */
+const ID_BYTES_MAX = 255;
+const ID_PATTERN_DEFAULT = '^[a-z0-9]+$';
+const ID_FORBIDDEN = /[./\\|"'`<>:?*%$\0\t\n\r ]/;
+const ID_RESERVED = /^(?:con|prn|aux|nul|com[1-9]|lpt[1-9])$/i;
+/** As many as the reference tries. */
+const SAMPLES = 10;
+
+interface Compiled {
+  readonly pattern: LinearPattern | undefined;
+  readonly plan: GeneratorPlan | undefined;
+}
+
+/** Options live as long as their collection's definition, and so do their compiled patterns. */
+const compiledOf = new WeakMap<TextOptions, Compiled>();
+
+function decodeOptions(raw: RawOptions, problems: Problems): TextOptions {
+  const read = optionReader(raw, problems);
+  const options: TextOptions = {
+    min: read.count('min'),
+    max: read.count('max'),
+    pattern: read.text('pattern'),
+    autogeneratePattern: read.text('autogeneratePattern'),
+    required: read.flag('required'),
+    primaryKey: read.flag('primaryKey'),
+  };
+  if (options.max !== 0 && options.max < options.min)
+    problems.add('max', fieldError('validation_min_greater_equal_than_required', { threshold: options.min }));
+  if (options.primaryKey) checkPrimaryKey(raw, options, problems);
+  checkPatterns(options, problems);
+  return options;
+}
+
+function checkPrimaryKey(raw: RawOptions, options: TextOptions, problems: Problems): void {
+  if (raw['name'] !== 'id')
+    problems.add('name', { code: 'validation_in_invalid', message: 'The primary key must be named "id".' });
+  if (raw['hidden'] === true) problems.add('hidden', fieldError('validation_empty'));
+  if (!options.required) problems.add('required', fieldError('validation_required'));
+  if (options.pattern === '') problems.add('pattern', fieldError('validation_required'));
+}
+
+function checkPatterns(options: TextOptions, problems: Problems): void {
+  const pattern = attempt(
+    () => linearPattern(parsePattern(options.pattern)),
+    (problem) => problems.add('pattern', fieldError('validation_invalid_regex', { problem })),
+  );
+  if (options.autogeneratePattern === '') return;
+  const name = 'autogeneratePattern';
+  const tree = attempt(
+    () => parsePattern(options.autogeneratePattern),
+    (problem) => problems.add(name, fieldError('validation_invalid_regex', { problem })),
+  );
+  const plan =
+    tree &&
+    attempt(
+      () => generatorPlan(tree),
+      (problem) => problems.add(name, fieldError('validation_invalid_autogenerate_pattern', { problem })),
+    );
+  if (plan === undefined || pattern === undefined) return;
+  const value = samplesOf(plan).find((sample) => check(sample, options) !== undefined);
+  if (value !== undefined)
+    problems.add(name, fieldError('validation_invalid_autogenerate_pattern_value', { value }));
+}
+
+/**
+ * Texts of a plan: the first and the last choice everywhere, then mixtures. Always the same ones, because a definition that was
+ * accepted once must be accepted when it is read again.
+ */
+function samplesOf(plan: GeneratorPlan): readonly string[] {
+  let state = 1;
+  // Lehmer's generator with the multiplier of Park and Miller (1988).
+  const mix = (count: number) => (state = (state * 48_271) % 0x7fffffff) % count;
+  const picks = [() => 0, (count: number) => count - 1, ...Array.from({ length: SAMPLES - 2 }, () => mix)];
+  return picks.map((pick) => generateFromPattern(plan, pick));
+}
+
+function attempt<Result>(work: () => Result, refuse: (problem: string) => void): Result | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error;
+    refuse(error.message);
+    return undefined;
+  }
+}
+
+function compiled(options: TextOptions): Compiled {
+  let found = compiledOf.get(options);
+  if (found === undefined) {
+    const { pattern, autogeneratePattern } = options;
+    found = {
+      pattern: pattern === '' ? undefined : linearPattern(parsePattern(pattern)),
+      plan: autogeneratePattern === '' ? undefined : generatorPlan(parsePattern(autogeneratePattern)),
+    };
+    compiledOf.set(options, found);
+  }
+  return found;
+}
+
+function check(stored: StoredValue, options: TextOptions): FieldError | undefined {
+  if (typeof stored !== 'string') return fieldError('validation_unsupported_value_type');
+  return (options.primaryKey ? checkId(stored, options) : undefined) ?? checkText(stored, options);
+}
+
+function checkId(id: string, options: TextOptions): FieldError | undefined {
+  // The default pattern and length let none of this through.
+  if (options.pattern === ID_PATTERN_DEFAULT && options.max !== 0 && options.max <= ID_BYTES_MAX)
+    return undefined;
+  const ch = ID_FORBIDDEN.exec(id)?.[0];
+  if (ch !== undefined) return fieldError('validation_forbidden_pk_character', { ch });
+  if (ID_RESERVED.test(id)) return fieldError('validation_reserved_pk', { reserved: id });
+  if (Buffer.byteLength(id) > ID_BYTES_MAX)
+    return fieldError('validation_max_text_constraint', { max: ID_BYTES_MAX });
+  return undefined;
+}
+
+function checkText(text: string, options: TextOptions): FieldError | undefined {
+  if (text === '')
+    return options.required || options.primaryKey ? fieldError('validation_required') : undefined;
+  const { min } = options;
+  const max = options.max === 0 ? MAX_DEFAULT : options.max;
+  const length = codePointsIn(text);
+  if (length < min) return fieldError('validation_min_text_constraint', { min });
+  if (length > max) return fieldError('validation_max_text_constraint', { max });
+  return compiled(options).pattern?.test(text) === false
+    ? fieldError('validation_invalid_format')
+    : undefined;
+}
+
+function codePointsIn(text: string): number {
+  let count = text.length;
+  for (let at = 0; at < text.length - 1; at++) {
+    const isPair = (text.charCodeAt(at) & 0xfc00) === 0xd800 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00;
+    if (isPair) count--;
+  }
+  return count;
+}

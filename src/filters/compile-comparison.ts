@@ -1,0 +1,146 @@
+import { unreachable } from '../base/assert.ts';
+import { joinSql, sql, type Sql } from '../sql/sql.ts';
+import { compareConstants } from './compare-constants.ts';
+import { isOperand, type Constant, type Dialect, type Term } from './dialect.ts';
+import { filterError } from './filter-error.ts';
+import { filterLimits } from './filter-limits.ts';
+import { likePattern } from './like-pattern.ts';
+import { decimalText, numberOfText, realText } from './numbers.ts';
+import type { Operand, OperandKind } from './operand.ts';
+import { resolveTerm, type FilterContext } from './resolve-term.ts';
+import type { Comparison, Operator } from './tree.ts';
+
+type OrderOperator = '<' | '<=' | '>' | '>=';
+
+/**
+ * What one comparison means (http-api 8.4). Constants become of the kind of their other side here and not in the engine, so
+ * that all engines see texts beside texts and numbers beside numbers.
+ *
+ * `?=` and its kin ask for one value where `=` asks for all: the same as long as every Operand has exactly one.
+ */
+export function compileComparison(node: Comparison, context: FilterContext): Sql {
+  const left = resolveTerm(node.left, context);
+  const right = resolveTerm(node.right, context);
+  const condition = compileTerms({ node, left, right, dialect: context.dialect });
+  const guards = [left, right].flatMap((term) =>
+    isOperand(term) && term.guard !== undefined ? [sql`(${term.guard})`] : [],
+  );
+  return guards.length === 0 ? condition : sql`(${joinSql([condition, ...guards], ' AND ')})`;
+}
+
+interface Terms {
+  readonly node: Comparison;
+  readonly left: Term;
+  readonly right: Term;
+  readonly dialect: Dialect;
+}
+
+function compileTerms({ node, left, right, dialect }: Terms): Sql {
+  const { operator } = node;
+  if (operator === '~' || operator === '!~') return compileLike({ node, left, right, dialect });
+  if (isOperand(left)) {
+    if (isOperand(right)) return compareOperands(left, right, { operator, dialect });
+    return compareWithConstant(left, right, { operator, dialect });
+  }
+  if (isOperand(right)) return compareWithConstant(right, left, { operator: mirrored[operator], dialect });
+  return truth(compareConstants(left, operator, right));
+}
+
+type Equality = '=' | '!=';
+
+interface How {
+  readonly operator: Equality | OrderOperator;
+  readonly dialect: Dialect;
+}
+
+/** `5 < x` is `x > 5`. */
+const mirrored = { '=': '=', '!=': '!=', '<': '>', '<=': '>=', '>': '<', '>=': '<=' } as const;
+
+function compareOperands(left: Operand, right: Operand, { operator, dialect }: How): Sql {
+  if (!isEquality(operator)) return dialect.compare(left, operator, right);
+  if (left.kind === 'json' || right.kind === 'json') {
+    return dialect.compare(left, operator === '=' ? 'IS' : 'IS NOT', right);
+  }
+  return dialect.compareCoalesced(left, operator === '=' ? '=' : 'IS NOT', right);
+}
+
+/** One whose kind is that of its column. */
+type PlainOperand = Operand & { readonly kind: Exclude<OperandKind, 'json'> };
+
+function compareWithConstant(operand: Operand, constant: Constant, { operator, dialect }: How): Sql {
+  if (!isPlain(operand)) {
+    if (isEquality(operator)) return dialect.compare(operand, operator === '=' ? 'IS' : 'IS NOT', constant);
+    return constant === null ? truth(false) : dialect.compare(operand, operator, constant);
+  }
+  if (isEquality(operator)) return equals(operand, constant, { operator, dialect });
+  if (constant === null) return truth(false);
+  const value = toKind(constant, operand.kind);
+  if (value !== undefined) return dialect.compare(operand, operator, value);
+  // A text that is no number: every number stands before it, and only NULL compares with nothing.
+  return operator === '<' || operator === '<=' ? dialect.compare(operand, 'IS NOT', null) : truth(false);
+}
+
+function equals(operand: PlainOperand, constant: Constant, { operator, dialect }: How): Sql {
+  const isEqual = operator === '=';
+  if (constant === null || constant === '') return isEmpty(operand, isEqual, dialect);
+  const value = toKind(constant, operand.kind);
+  if (value === undefined) return truth(!isEqual);
+  return dialect.compare(operand, isEqual ? '=' : 'IS NOT', value);
+}
+
+/** Empty is NULL or the empty text; 0 and false are values. */
+function isEmpty(operand: PlainOperand, isWanted: boolean, dialect: Dialect): Sql {
+  const isNull = dialect.compare(operand, isWanted ? 'IS' : 'IS NOT', null);
+  if (operand.kind === 'number' || operand.kind === 'bool') return isNull;
+  const isBlank = dialect.compare(operand, isWanted ? '=' : 'IS NOT', '');
+  return isWanted ? sql`(${isBlank} OR ${isNull})` : sql`(${isBlank} AND ${isNull})`;
+}
+
+/** The constant as the column's affinity makes it, or undefined for a text that is no number. */
+function toKind(constant: Exclude<Constant, null>, kind: PlainOperand['kind']): Constant | undefined {
+  switch (kind) {
+    case 'text':
+    case 'date':
+      return constantText(constant);
+    case 'number':
+    case 'bool':
+      return typeof constant === 'string' ? numberOfText(constant) : Number(constant);
+    default:
+      return unreachable(kind);
+  }
+}
+
+function constantText(constant: Exclude<Constant, null>): string {
+  return typeof constant === 'number' ? realText(constant) : String(constant);
+}
+
+function compileLike({ node, left, right, dialect }: Terms): Sql {
+  if (left === null || right === null) return truth(false);
+  const subject = isOperand(left) ? left : constantText(left);
+  const pattern = isOperand(right) ? right : toPattern(right, node);
+  return dialect.like({ subject, pattern, isNegated: node.operator === '!~' });
+}
+
+function toPattern(constant: Exclude<Constant, null>, { right }: Comparison): string {
+  const value = typeof constant === 'number' ? decimalText(constant) : String(constant);
+  if (Buffer.byteLength(value) > filterLimits.patternBytesMax) {
+    throw filterError(
+      `Expected at most ${filterLimits.patternBytesMax} bytes to search for with "~"; a longer text`,
+      right.position,
+    );
+  }
+  return likePattern(value);
+}
+
+function isPlain(operand: Operand): operand is PlainOperand {
+  return operand.kind !== 'json';
+}
+
+function isEquality(operator: Operator): operator is Equality {
+  return operator === '=' || operator === '!=';
+}
+
+/** Not a value but a condition, so that no engine has to guess its type. */
+function truth(isTrue: boolean): Sql {
+  return isTrue ? sql`TRUE` : sql`FALSE`;
+}

@@ -1,0 +1,14 @@
+/** The largest sizes of what a client may ask with (http-api A15, A20). All of them cost time on every row or every request. */
+export const filterLimits = {
+  /** Of UTF-8. */
+  bytesMax: 3_500,
+  comparisonsMax: 200,
+  /** Parentheses inside each other. People write three; a program that writes more than this has lost count. */
+  depthMax: 32,
+  /** Functions inside the arguments of functions, the outermost counted. */
+  callDepthMax: 3,
+  /** Bytes of what `~` looks for: matching takes the length of the value times the number of wildcards, on every row. */
+  patternBytesMax: 256,
+  sortKeysMax: 8,
+  sortKeyLengthMax: 255,
+} as const;

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { sql } from '../sql/sql.ts';
+import { jsonPath } from './json-path.ts';
+import { sqliteDialect } from './sqlite-dialect.ts';
+
+const database = new DatabaseSync(':memory:');
+database.exec(
+  `CREATE TABLE t (data TEXT); INSERT INTO t VALUES ('{"list":["zero","one"],"0":"member","a.b":1}')`,
+);
+
+const paths: readonly (readonly [name: string, value: string | null])[] = [
+  ['list.0', 'zero'],
+  ['list.01', 'one'],
+  ['list', '["zero","one"]'],
+  ['list.2', null],
+  ['list.4294967296', null],
+  ['list.18446744073709551616', null],
+  ['0', null],
+  ['list.', null],
+  ['a.b', null],
+];
+
+for (const [name, value] of paths) {
+  test(`the path ${name} leads to ${value}`, () => {
+    const operand = { sql: sql`data`, kind: 'json', path: jsonPath(name.split('.')) } as const;
+    const { text, values } = sqliteDialect.compare(operand, 'IS', value);
+    assert.equal(database.prepare(`SELECT ${text} AS is_same FROM t`).get(...values)?.['is_same'], 1);
+  });
+}
+
+test('a step of a path that could break out of its quotes is a bug, not SQL', () => {
+  for (const step of ['a"', String.raw`a\u0022`]) {
+    const operand = { sql: sql`data`, kind: 'json', path: [step] } as const;
+    assert.throws(() => sqliteDialect.compare(operand, 'IS', null), /holds no quote/);
+  }
+});

@@ -1,0 +1,64 @@
+import { assert } from '../base/assert.ts';
+import { sql, type Sql } from '../sql/sql.ts';
+import { isOperand, type Comparator, type Dialect, type LikeMatch, type Term } from './dialect.ts';
+import { filterLimits } from './filter-limits.ts';
+import type { Operand } from './operand.ts';
+
+/** SQLite's own affinities are the rule here, so that operands must be columns of the declared kind: TEXT, REAL or NUMERIC, INTEGER. */
+export const sqliteDialect: Dialect = {
+  compare: (left, comparator, right) => sql`${valueOf(left)} ${comparators[comparator]} ${valueOf(right)}`,
+  compareCoalesced: (left, comparator, right) =>
+    sql`COALESCE(${left.sql}, '') ${comparators[comparator]} COALESCE(${right.sql}, '')`,
+  like,
+  orderBy: (operand, isDescending) =>
+    isDescending ? sql`${valueOf(operand)} DESC` : sql`${valueOf(operand)}`,
+  orderRandomly: sql`random()`,
+};
+
+const comparators: Readonly<Record<Comparator, Sql>> = {
+  '=': sql`=`,
+  IS: sql`IS`,
+  'IS NOT': sql`IS NOT`,
+  '<': sql`<`,
+  '<=': sql`<=`,
+  '>': sql`>`,
+  '>=': sql`>=`,
+};
+
+function like({ subject, pattern, isNegated }: LikeMatch): Sql {
+  const operator = isNegated ? sql`NOT LIKE` : sql`LIKE`;
+  if (typeof pattern === 'string') return sql`${textOf(subject)} ${operator} ${pattern} ESCAPE '\\'`;
+  const found = textOf(pattern);
+  // A long pattern from a column would cost what a long one from the client would, and no deadline is checked inside a row.
+  return sql`(octet_length(${found}) <= ${filterLimits.patternBytesMax} AND ${textOf(subject)} ${operator} ('%' || ${found} || '%') ESCAPE '\\')`;
+}
+
+function valueOf(term: Term): Sql {
+  if (!isOperand(term)) return sql`${term}`;
+  if (term.kind !== 'json') return term.sql;
+  // What is not JSON, in a table made by other hands, counts as the text it is instead of failing the query.
+  const path = jsonPath(term.path ?? []);
+  const otherwise = path === '$' ? term.sql : sql`NULL`;
+  return sql`CASE WHEN json_valid(${term.sql}) THEN json_extract(${term.sql}, ${path}) ELSE ${otherwise} END`;
+}
+
+function jsonPath(path: readonly (string | number)[]): string {
+  let text = '$';
+  for (const step of path) {
+    // Identifiers of a filter hold no quote, and no escape would be understood inside a path.
+    assert(typeof step === 'number' || !/["\\]/.test(step), 'a step of a JSON path holds no quote');
+    text += typeof step === 'number' ? `[${step}]` : `."${step}"`;
+  }
+  return text;
+}
+
+function textOf(term: Term): Sql {
+  if (!isOperand(term) || (term.kind !== 'number' && term.kind !== 'bool')) return valueOf(term);
+  return numberText(term);
+}
+
+/** `5`, not `5.0`: a REAL column would otherwise show in a pattern that it is one. */
+function numberText({ sql: number }: Operand): Sql {
+  const integer = sql`CAST(${number} AS INTEGER)`;
+  return sql`CASE WHEN ${number} = ${integer} THEN CAST(${integer} AS TEXT) ELSE CAST(${number} AS TEXT) END`;
+}

@@ -1,0 +1,43 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { parseFields, pickFields } from '../lists/projection.ts';
+import { queryOf } from './query-string.ts';
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** Sends JSON text, with only the members that `?fields=` asks for. In a list it asks for members of the items. */
+export function answer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  content: { readonly json: string; readonly status?: number; readonly isList?: boolean },
+): FastifyReply {
+  const json = project(request, content.json, content.isList ?? false);
+  return reply
+    .code(content.status ?? 200)
+    .header('content-type', JSON_TYPE)
+    .send(json);
+}
+
+function project(request: FastifyRequest, json: string, isList: boolean): string {
+  const fields = queryOf(request).get('fields');
+  const projection = fields === null || fields === '' ? undefined : parseFields(fields);
+  if (projection === undefined) return json;
+  const value: unknown = JSON.parse(json);
+  if (!isList) return JSON.stringify(pickFields(value, projection));
+  // A list is made by listJson below and is an object with `items`.
+  const list = value as { readonly items: unknown };
+  return JSON.stringify({ ...list, items: pickFields(list.items, projection) });
+}
+
+/** The envelope of every list, from the JSON texts of its items. */
+export function listJson(
+  page: {
+    readonly page: number;
+    readonly perPage: number;
+    readonly totalItems: number;
+    readonly totalPages: number;
+  },
+  items: readonly string[],
+): string {
+  const { page: number, perPage, totalItems, totalPages } = page;
+  return `{"items":[${items.join(',')}],"page":${number},"perPage":${perPage},"totalItems":${totalItems},"totalPages":${totalPages}}`;
+}

@@ -1,0 +1,37 @@
+import type { IncomingMessage } from 'node:http';
+
+const METHODS = 'GET,HEAD,PUT,PATCH,POST,DELETE';
+const EXPOSED = 'ETag, Retry-After, RateLimit, RateLimit-Policy, Idempotent-Replayed, X-Request-Id';
+const PREFLIGHT_SECONDS = '600';
+
+/** Which web origins may read answers; `*` means all. Credentials are never allowed: this API knows no cookies. */
+export type AllowedOrigins = readonly string[];
+
+type Headers = Readonly<Record<string, string>>;
+
+const none: Headers = {};
+const anyOrigin: Headers = { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED };
+
+/** The headers of an answer to a request that comes from a web page; none for all others. */
+export function corsHeaders(request: IncomingMessage, allowed: AllowedOrigins): Headers {
+  const { origin } = request.headers;
+  if (origin === undefined) return none;
+  if (allowed.includes('*')) return anyOrigin;
+  if (!allowed.includes(origin)) return none;
+  return { 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED };
+}
+
+/** The headers of the answer to OPTIONS, on every path: the Fetch standard's preflight. */
+export function preflightHeaders(request: IncomingMessage, allowed: AllowedOrigins): Headers {
+  const headers = corsHeaders(request, allowed);
+  if (headers === none) return { allow: `${METHODS},OPTIONS` };
+  const wanted = request.headers['access-control-request-headers'];
+  return {
+    ...headers,
+    allow: `${METHODS},OPTIONS`,
+    vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
+    'access-control-allow-methods': METHODS,
+    'access-control-max-age': PREFLIGHT_SECONDS,
+    ...(wanted === undefined ? {} : { 'access-control-allow-headers': wanted }),
+  };
+}

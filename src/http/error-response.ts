@@ -1,0 +1,75 @@
+import { AppError, type ErrorCode, type FieldErrors } from '../base/errors.ts';
+
+/** The one table from what went wrong to the status of the answer. */
+const statusOf: Readonly<Record<ErrorCode, number>> = {
+  bad_request: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  precondition_failed: 412,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  unprocessable: 422,
+  too_many_requests: 429,
+  outcome_unknown: 500,
+  unavailable: 503,
+  storage_full: 507,
+};
+
+const NOTHING_TOLD = 'Something went wrong while processing your request.';
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly body: string;
+  /** Seconds for `Retry-After`. */
+  readonly retryAfter: number | undefined;
+  /** Whether the operator must hear of it. */
+  readonly isOurs: boolean;
+}
+
+/** The answer to whatever a handler threw. Only an AppError speaks to the caller; everything else is told as nothing. */
+export function toErrorAnswer(error: unknown): ErrorAnswer {
+  if (error instanceof AppError) {
+    const status = statusOf[error.code];
+    const body = errorBody(status, error.message, error.details);
+    return { status, body, retryAfter: error.retryAfter, isOurs: status >= 500 };
+  }
+  const framework = frameworkError(error);
+  if (framework !== undefined) return toErrorAnswer(framework);
+  return { status: 500, body: errorBody(500, NOTHING_TOLD, {}), retryAfter: undefined, isOurs: true };
+}
+
+/** The envelope of every error. */
+export function errorBody(status: number, message: string, data: FieldErrors): string {
+  return JSON.stringify({ data, message: sentence(message), status });
+}
+
+/** What Fastify itself refuses before a handler runs, in our own words. */
+function frameworkError(error: unknown): AppError | undefined {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined;
+  switch (error.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new AppError('payload_too_large', 'Request entity too large.');
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+    case 'FST_ERR_CTP_EMPTY_TYPE':
+      return new AppError('unsupported_media_type', 'Unsupported Content-Type.');
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+    case 'FST_ERR_BAD_URL':
+    case 'ECONNRESET':
+    case 'ERR_STREAM_PREMATURE_CLOSE':
+      return new AppError('bad_request', NOTHING_TOLD);
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return new AppError('not_found', "The requested resource wasn't found.");
+    default:
+      return undefined;
+  }
+}
+
+function sentence(message: string): string {
+  const text = message.trim();
+  const first = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.?!]$/.test(first) ? first : `${first}.`;
+}

@@ -1,0 +1,17 @@
+/** What one request or connection may cost (http-api A20, section 4). */
+export const httpLimits = {
+  /** All header lines of a request together; Node answers 431 above. */
+  headerBytesMax: 16 * 1024,
+  bodyBytesMax: 32 * 1024 * 1024,
+  /** 255 bytes of an id, percent-encoded. */
+  paramLengthMax: 1_000,
+  connectionsMax: 10_000,
+  /** A client that drips its headers is cut off after this long. */
+  headersTimeoutMs: 10_000,
+  /** For a whole request with its body. */
+  requestTimeoutMs: 300_000,
+  /** Longer than the idle time of common load balancers, or they would reuse a connection that we are closing. */
+  keepAliveTimeoutMs: 65_000,
+  /** How often the time-outs above are looked at. */
+  checkIntervalMs: 5_000,
+} as const;

@@ -1,0 +1,32 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { AppError } from '../base/errors.ts';
+import { decodeUtf8, isJsonObject, parseJson, type JsonObject } from '../base/json.ts';
+
+/** Bodies are JSON, decoded strictly and never coerced. Everything else is refused before it is read. */
+export function acceptJsonBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(/^application\/json\b/i, { parseAs: 'buffer' }, (request, body, done) => {
+    try {
+      checkCharset(request.headers['content-type'] ?? '');
+      // `parseAs: 'buffer'` makes it one. Clients name a type for a DELETE without a body, too.
+      const bytes = body as Buffer;
+      done(null, bytes.length === 0 ? undefined : parseJson(decodeUtf8(bytes)));
+    } catch (error) {
+      done(error instanceof Error ? error : new Error(String(error)));
+    }
+  });
+}
+
+/** The body as an object; an absent one is an empty object, as clients leave it out when there is nothing to say. */
+export function bodyOf(request: FastifyRequest): JsonObject {
+  const { body } = request;
+  if (body === undefined) return {};
+  if (isJsonObject(body)) return body;
+  throw new AppError('bad_request', 'Expected a JSON object as the body.');
+}
+
+function checkCharset(contentType: string): void {
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1];
+  if (charset === undefined || /^utf-?8$/i.test(charset)) return;
+  throw new AppError('unsupported_media_type', 'Unsupported Content-Type. JSON is sent as UTF-8.');
+}

@@ -1,0 +1,15 @@
+import type { FastifyRequest } from 'fastify';
+import type { QueryReader } from '../lists/list-query.ts';
+
+/** Fastify's parser of query strings: first values count, `a[b]` is just a name, no object is ever built from names. */
+export function parseQueryString(text: string): Record<string, unknown> {
+  // Fastify asks for an object; nothing reads its members but queryOf, which knows that it is this class.
+  return new URLSearchParams(text) as unknown as Record<string, unknown>;
+}
+
+export function queryOf(request: FastifyRequest): QueryReader {
+  // Fastify gives an empty object of its own when there is no query string.
+  return request.query instanceof URLSearchParams ? request.query : empty;
+}
+
+const empty: QueryReader = new URLSearchParams();

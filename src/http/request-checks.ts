@@ -1,0 +1,68 @@
+import type { IncomingMessage } from 'node:http';
+import { AppError } from '../base/errors.ts';
+
+const headerLinesMax = 100;
+
+/** Headers of which a second one would let two parts of a chain of servers see two different requests. */
+const SINGLE = new Set([
+  'authorization',
+  'content-length',
+  'content-type',
+  'content-encoding',
+  'transfer-encoding',
+]);
+
+const HOST = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i;
+
+/**
+ * Refuses requests that servers are known to disagree about, before anything of them is believed (RFC 9112 sections 3.2,
+ * 6.1 and 11.2). Node is lenient here: it takes the first of two Host headers, and a transfer coding that it does not know.
+ */
+export function checkRequest(request: IncomingMessage): void {
+  const { rawHeaders, headers } = request;
+  if (rawHeaders.length > headerLinesMax * 2)
+    throw refusal(`At most ${headerLinesMax} header lines are allowed`);
+  let hosts = 0;
+  let seen: Set<string> | undefined;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] ?? '').toLowerCase();
+    if (name === 'host') hosts += 1;
+    if (!SINGLE.has(name)) continue;
+    seen ??= new Set();
+    if (seen.has(name)) throw refusal(`The header ${name} is given twice`);
+    seen.add(name);
+  }
+  if (hosts !== 1 || !HOST.test(headers.host ?? '')) throw refusal('Expected one valid Host header');
+  checkCoding(request);
+  checkTarget(request.url ?? '');
+}
+
+function checkCoding({ headers, httpVersion }: IncomingMessage): void {
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0')) {
+    throw refusal('Only the transfer coding "chunked" of HTTP/1.1 is allowed');
+  }
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new AppError(
+      'unsupported_media_type',
+      'Unsupported Content-Type. Compressed bodies are not accepted.',
+    );
+  }
+}
+
+/** Percent signs that encode nothing, no UTF-8, or U+0000. */
+function checkTarget(url: string): void {
+  if (!url.startsWith('/')) throw refusal('Expected a path');
+  if (!url.includes('%')) return;
+  if (/%00/.test(url)) throw refusal('The path must not contain %00');
+  try {
+    decodeURIComponent(url);
+  } catch (error) {
+    throw new AppError('bad_request', 'The path is not valid percent-encoded UTF-8.', { cause: error });
+  }
+}
+
+function refusal(message: string): AppError {
+  return new AppError('bad_request', message);
+}

@@ -1,0 +1,46 @@
+import type { FastifyInstance } from 'fastify';
+import { fromTimestamp } from '../../base/timestamp.ts';
+import type { Instance } from '../../instances/instance.ts';
+import { readOldestPending } from '../../webhooks/deliveries.ts';
+import { answer } from '../answer.ts';
+import { contextOf } from '../request-context.ts';
+
+export interface HealthOptions {
+  readonly version: string;
+  /** False from the moment a stop was asked for: a load balancer must look elsewhere before connections are refused. */
+  readonly isReady: () => boolean;
+}
+
+/** Whether the service is well: for people at /api/health, for probes at /live and /ready. */
+export function healthRoutes(app: FastifyInstance, options: HealthOptions): void {
+  app.get('/api/health', async (request, reply) => {
+    const { instance, caller } = await contextOf(request);
+    const data = caller.kind === 'superuser' ? await detail(instance, options.version) : {};
+    const json = JSON.stringify({ code: 200, message: 'API is healthy.', data });
+    return answer(request, reply, { json });
+  });
+
+  app.get('/api/health/live', async (request, reply) => {
+    return answer(request, reply, { json: '{"code":200,"message":"The service is alive.","data":{}}' });
+  });
+
+  app.get('/api/health/ready', async (request, reply) => {
+    if (options.isReady())
+      return answer(request, reply, { json: '{"code":200,"message":"The service is ready.","data":{}}' });
+    return answer(request, reply, {
+      status: 503,
+      json: '{"code":503,"message":"The service is stopping.","data":{}}',
+    });
+  });
+}
+
+async function detail(instance: Instance, version: string): Promise<object> {
+  const oldest = await readOldestPending(instance.database);
+  const ageMs = oldest === undefined ? 0 : Math.max(0, instance.clock.now() - fromTimestamp(oldest));
+  return {
+    engine: instance.database.engine,
+    version,
+    instanceId: instance.id,
+    oldestUndeliveredSeconds: Math.floor(ageMs / 1000),
+  };
+}

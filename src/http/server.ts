@@ -1,0 +1,191 @@
+import { maxHeaderSize, type IncomingMessage, type ServerResponse } from 'node:http';
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { assert } from '../base/assert.ts';
+import { AppError } from '../base/errors.ts';
+import { newId } from '../base/ids.ts';
+import type { Logger } from '../base/logger.ts';
+import type { InstanceDirectory } from '../instances/instance-directory.ts';
+import type { OpenInstances } from '../instances/open-instances.ts';
+import type { NetworkPolicy } from '../webhooks/address-guard.ts';
+import type { Dispatcher } from '../webhooks/dispatcher.ts';
+import { answerClientError } from './client-error.ts';
+import { corsHeaders, preflightHeaders, type AllowedOrigins } from './cors.ts';
+import { errorBody, toErrorAnswer } from './error-response.ts';
+import { acceptJsonBodies } from './json-body.ts';
+import { knownPaths, type KnownPaths } from './known-paths.ts';
+import { parseQueryString } from './query-string.ts';
+import { checkRequest } from './request-checks.ts';
+import { findAddressed, withoutInstancePrefix, type AddressOptions } from './request-context.ts';
+import { authRoutes } from './routes/auth-routes.ts';
+import { collectionRoutes } from './routes/collection-routes.ts';
+import { deliveryRoutes } from './routes/delivery-routes.ts';
+import { endpointRoutes } from './routes/endpoint-routes.ts';
+import { healthRoutes } from './routes/health-routes.ts';
+import { recordRoutes } from './routes/record-routes.ts';
+import { httpLimits } from './http-limits.ts';
+import { openTls, type TlsFiles } from './tls.ts';
+
+export interface ServerOptions extends AddressOptions {
+  readonly directory: InstanceDirectory;
+  readonly instances: OpenInstances;
+  readonly dispatcher: Dispatcher;
+  readonly policy: NetworkPolicy;
+  readonly origins: AllowedOrigins;
+  readonly logger: Logger;
+  readonly version: string;
+  readonly tls: TlsFiles | undefined;
+  readonly isReady: () => boolean;
+}
+
+/**
+ * The HTTP side of the service: from bytes to one call of an operation, and from what it gives or throws to an answer.
+ * Order for every request: checks, CORS, instance, body, caller, route.
+ */
+export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
+  const app = createApp(options);
+  acceptJsonBodies(app);
+  app.decorateRequest('loan', null);
+  const paths = knownPaths(app);
+  app.addHook('onRequest', (request, reply, done) => begin({ request, reply, done }, options));
+  app.setErrorHandler((error, request, reply) =>
+    answerError(error, request, { reply, logger: options.logger }),
+  );
+  app.setNotFoundHandler((request, reply) => answerUnknown(request, reply, paths));
+  await app.register(routes(options));
+  await app.ready();
+  return app;
+}
+
+function routes(options: ServerOptions): (app: FastifyInstance, _: unknown, done: () => void) => void {
+  return (app, _, done) => {
+    recordRoutes(app);
+    collectionRoutes(app);
+    authRoutes(app);
+    healthRoutes(app, options);
+    endpointRoutes(app, {
+      ...options,
+      borrow: (instance) => {
+        const entry = options.directory.findBySlug(instance.slug);
+        assert(entry, 'an open instance is in the directory');
+        return options.instances.borrow(entry);
+      },
+    });
+    deliveryRoutes(app, options.dispatcher);
+    done();
+  };
+}
+
+function createApp(options: ServerOptions): FastifyInstance {
+  const settings = {
+    bodyLimit: httpLimits.bodyBytesMax,
+    requestTimeout: httpLimits.requestTimeoutMs,
+    keepAliveTimeout: httpLimits.keepAliveTimeoutMs,
+    maxRequestsPerSocket: 0,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    exposeHeadRoutes: true,
+    routerOptions: { maxParamLength: httpLimits.paramLengthMax, querystringParser: parseQueryString },
+    rewriteUrl: (request: IncomingMessage) => withoutInstancePrefix(request, options),
+    genReqId: newId,
+    clientErrorHandler: answerClientError,
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
+      answerError(error, request, { reply, logger: options.logger }),
+    logger: false,
+  } as const;
+  const server = {
+    maxHeaderSize: Math.min(maxHeaderSize, httpLimits.headerBytesMax),
+    headersTimeout: httpLimits.headersTimeoutMs,
+    connectionsCheckingInterval: httpLimits.checkIntervalMs,
+    requireHostHeader: true,
+  };
+  const app =
+    options.tls === undefined
+      ? fastify({ ...settings, http: server })
+      : // The type of a TLS server differs only in the raw request, of which nothing here uses more than both have.
+        (fastify({
+          ...settings,
+          https: { ...server, ...openTls(options.tls) },
+        }) as unknown as FastifyInstance);
+  app.server.maxConnections = httpLimits.connectionsMax;
+  app.server.maxHeadersCount = 0;
+  return app;
+}
+
+interface Beginning {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly done: (error?: Error) => void;
+}
+
+function begin({ request, reply, done }: Beginning, options: ServerOptions): void {
+  const { raw } = request;
+  reply.headers(standardHeaders(request.id));
+  try {
+    reply.headers(corsHeaders(raw, options.origins));
+    checkRequest(raw);
+    if (raw.method === 'OPTIONS') {
+      void reply.code(204).headers(preflightHeaders(raw, options.origins)).send();
+      return;
+    }
+    borrowInstance({ request, reply, done }, options);
+  } catch (error) {
+    done(toError(error));
+  }
+}
+
+/** Lends the instance to the request until its connection has let go of the answer, however it ends. */
+function borrowInstance({ request, reply, done }: Beginning, options: ServerOptions): void {
+  const entry = findAddressed(request.raw, options);
+  if (entry === undefined) return done();
+  const lend = (loan: NonNullable<FastifyRequest['loan']>): void => {
+    request.loan = loan;
+    onceClosed(reply.raw, () => loan.release());
+    done();
+  };
+  const open = options.instances.borrowOpen(entry.id);
+  if (open !== undefined) return lend(open);
+  options.instances.borrow(entry).then(lend, (error: unknown) => done(toError(error)));
+}
+
+function onceClosed(response: ServerResponse, release: () => void): void {
+  if (response.closed) release();
+  else response.once('close', release);
+}
+
+function standardHeaders(requestId: string): Record<string, string> {
+  return {
+    vary: 'Origin',
+    'x-request-id': requestId,
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'SAMEORIGIN',
+    'x-xss-protection': '1; mode=block',
+  };
+}
+
+function answerError(
+  error: unknown,
+  request: FastifyRequest,
+  { reply, logger }: { readonly reply: FastifyReply; readonly logger: Logger },
+): FastifyReply {
+  const { status, body, retryAfter, isOurs } = toErrorAnswer(error);
+  if (isOurs)
+    logger.error('A request failed.', { requestId: request.id, method: request.method, status, error });
+  if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
+  return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(body);
+}
+
+function answerUnknown(request: FastifyRequest, reply: FastifyReply, paths: KnownPaths): FastifyReply {
+  const path = (request.raw.url ?? '').split('?', 1)[0] ?? '';
+  const methods = request.loan === null ? undefined : paths.methodsOf(path);
+  const status = methods === undefined ? 404 : 405;
+  const message = methods === undefined ? "The requested resource wasn't found." : 'Method not allowed.';
+  if (methods !== undefined) reply.header('allow', methods.join(', '));
+  return reply
+    .code(status)
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(errorBody(status, message, {}));
+}
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new AppError('bad_request', String(error));
+}

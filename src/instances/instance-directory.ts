@@ -1,0 +1,129 @@
+import type { Clock } from '../base/clock.ts';
+import { AppError } from '../base/errors.ts';
+import { newId } from '../base/ids.ts';
+import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
+import { sql } from '../sql/sql.ts';
+import type { Database, Row, Transaction } from '../storage/database.ts';
+import { UniqueViolation } from '../storage/engine-errors.ts';
+
+/** An instance as the service knows it, whether or not its file is open. */
+export interface InstanceEntry {
+  readonly id: string;
+  readonly slug: string;
+  /** The host that means this instance, in lower case and without a port; null when it is reached by its slug. */
+  readonly host: string | null;
+  readonly created: Timestamp;
+}
+
+/** The instance that is there from the start. */
+export const defaultSlug = 'default';
+
+/** How soon a server sees an instance that another process made. A request for an unknown one looks at once. */
+const refreshIntervalMs = 250;
+
+const SLUG = /^[a-z][a-z0-9-]{1,39}$/;
+const HOST = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
+
+/** All instances, in memory, kept in step with control.db: the command line changes it while a server runs. */
+export class InstanceDirectory {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  #version = '';
+  #bySlug = new Map<string, InstanceEntry>();
+  #byHost = new Map<string, InstanceEntry>();
+  #timer: NodeJS.Timeout | undefined;
+
+  private constructor(database: Database, clock: Clock) {
+    this.#database = database;
+    this.#clock = clock;
+  }
+
+  /** Reads the directory of a migrated control.db; makes the default instance when there is none. */
+  static async open(database: Database, clock: Clock): Promise<InstanceDirectory> {
+    const directory = new InstanceDirectory(database, clock);
+    await directory.refresh();
+    if (!directory.#bySlug.has(defaultSlug)) await directory.create(defaultSlug, null);
+    return directory;
+  }
+
+  findBySlug(slug: string): InstanceEntry | undefined {
+    return this.#bySlug.get(slug);
+  }
+
+  findByHost(host: string): InstanceEntry | undefined {
+    return this.#byHost.get(host);
+  }
+
+  all(): readonly InstanceEntry[] {
+    return [...this.#bySlug.values()];
+  }
+
+  /** Throws bad_request for a slug or host that is malformed or taken. */
+  async create(slug: string, host: string | null): Promise<InstanceEntry> {
+    if (!SLUG.test(slug)) {
+      throw new AppError(
+        'bad_request',
+        'A slug has 2 to 40 characters of a-z, 0-9 and -, and begins with a letter.',
+      );
+    }
+    if (host !== null && !HOST.test(host)) {
+      throw new AppError(
+        'bad_request',
+        `${JSON.stringify(host)} is not a host name in lower case without a port.`,
+      );
+    }
+    const entry: InstanceEntry = { id: newId(), slug, host, created: toTimestamp(this.#clock.now()) };
+    try {
+      await this.#database.write((tx) => insertEntry(tx, entry));
+    } catch (error) {
+      if (!(error instanceof UniqueViolation)) throw error;
+      const taken = error.columns.includes('host') ? `The host ${host} is bound` : `The slug ${slug} belongs`;
+      throw new AppError('bad_request', `${taken} to another instance.`, { cause: error });
+    }
+    await this.refresh();
+    return entry;
+  }
+
+  /** Reads everything again when another version of the directory was written. */
+  async refresh(): Promise<void> {
+    const row = await this.#database.get(sql`SELECT value FROM "$setting" WHERE name = 'directory_version'`);
+    const version = String(row?.['value'] ?? '');
+    if (version === this.#version) return;
+    const rows = await this.#database.all(
+      sql`SELECT id, slug, host, created FROM "$instance" ORDER BY created, id`,
+    );
+    const entries = rows.map(toEntry);
+    this.#bySlug = new Map(entries.map((entry) => [entry.slug, entry]));
+    this.#byHost = new Map(entries.flatMap((entry) => (entry.host === null ? [] : [[entry.host, entry]])));
+    this.#version = version;
+  }
+
+  /** Looks for changes by other processes from now on. */
+  watch(onError: (error: unknown) => void): void {
+    this.#timer = setInterval(() => void this.refresh().catch(onError), refreshIntervalMs).unref();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#database.stop();
+  }
+}
+
+async function insertEntry(tx: Transaction, entry: InstanceEntry): Promise<void> {
+  await tx.run(sql`
+    INSERT INTO "$instance" (id, slug, host, created)
+    VALUES (${entry.id}, ${entry.slug}, ${entry.host}, ${entry.created})`);
+  await tx.run(sql`
+    INSERT INTO "$setting" (name, value) VALUES ('directory_version', ${entry.id})
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value`);
+}
+
+function toEntry(row: Row): InstanceEntry {
+  const host = row['host'];
+  return {
+    id: String(row['id']),
+    slug: String(row['slug']),
+    host: typeof host === 'string' ? host : null,
+    created: String(row['created']),
+  };
+}

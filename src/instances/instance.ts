@@ -1,0 +1,22 @@
+import type { Clock } from '../base/clock.ts';
+import type { CollectionStore } from '../collections/collection-store.ts';
+import type { EventLog } from '../events/event-log.ts';
+import type { Sealer } from '../secrets/seal.ts';
+import type { Database } from '../storage/database.ts';
+
+/**
+ * One tenant: its records, superusers, endpoints and secrets, reachable through this object's `database` and no other way.
+ *
+ *   instance-directory   which instances there are, and which host or slug means which (control.db)
+ *   open-instances       the ones whose files are open now, a bounded number, each lent out while it is used
+ */
+export interface Instance {
+  /** 15 characters of `[a-z0-9]`; in every webhook as `instance_id`. */
+  readonly id: string;
+  readonly slug: string;
+  readonly database: Database;
+  readonly collections: CollectionStore;
+  readonly events: EventLog;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+}

@@ -1,0 +1,144 @@
+import type { Clock } from '../base/clock.ts';
+import { AppError } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import type { InstanceEntry } from './instance-directory.ts';
+import type { Instance } from './instance.ts';
+
+/** Three descriptors and about half a megabyte each. */
+const openMax = 512;
+const idleMs = 10 * 60_000;
+const sweepIntervalMs = 30_000;
+/** A file that is needed again this soon is not worth closing. */
+const dueSoonMs = 60_000;
+
+/** An instance lent out. It stays open until every loan was given back. */
+export interface Loan {
+  readonly instance: Instance;
+  release(): void;
+}
+
+export interface OpenInstancesOptions {
+  readonly open: (entry: InstanceEntry) => Promise<Instance>;
+  /** When the instance will next have something to do on its own (milliseconds since 1970), or undefined: asked before its file is closed. */
+  readonly nextDue: (instanceId: string) => number | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface Slot {
+  readonly opening: Promise<Instance>;
+  instance: Instance | undefined;
+  loans: number;
+  lastUsedMs: number;
+}
+
+/** The instances whose files are open: opened on demand, closed when idle, never more than `openMax`. */
+export class OpenInstances {
+  readonly #options: OpenInstancesOptions;
+  /** In order of last use by insertion: the first is the one to close first. */
+  readonly #slots = new Map<string, Slot>();
+  readonly #closing = new Map<string, Promise<void>>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: OpenInstancesOptions) {
+    this.#options = options;
+  }
+
+  /** Closes what has been idle from time to time, from now on. */
+  startSweeping(): void {
+    this.#timer = setInterval(() => this.#sweep(), sweepIntervalMs).unref();
+  }
+
+  /** A loan at once when the file is open, which it nearly always is; undefined when `borrow` would have to wait. */
+  borrowOpen(instanceId: string): Loan | undefined {
+    const slot = this.#slots.get(instanceId);
+    return slot?.instance === undefined ? undefined : this.#lend(slot, slot.instance);
+  }
+
+  async borrow(entry: InstanceEntry): Promise<Loan> {
+    const slot = this.#slots.get(entry.id) ?? (await this.#openSlot(entry));
+    slot.loans += 1;
+    try {
+      return this.#lend(slot, await slot.opening);
+    } finally {
+      slot.loans -= 1;
+    }
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    for (const id of [...this.#slots.keys()]) this.#close(id);
+    await Promise.all(this.#closing.values());
+  }
+
+  #lend(slot: Slot, instance: Instance): Loan {
+    slot.loans += 1;
+    slot.lastUsedMs = this.#options.clock.monotonic();
+    let isOut = true;
+    return {
+      instance,
+      release: () => {
+        if (!isOut) return;
+        isOut = false;
+        slot.loans -= 1;
+        slot.lastUsedMs = this.#options.clock.monotonic();
+      },
+    };
+  }
+
+  async #openSlot(entry: InstanceEntry): Promise<Slot> {
+    // The same file must not be open twice: its writer would wait for itself.
+    await this.#closing.get(entry.id);
+    const already = this.#slots.get(entry.id);
+    if (already !== undefined) return already;
+    if (this.#slots.size >= openMax) this.#closeOldest();
+    const opening = this.#options.open(entry);
+    const slot: Slot = {
+      opening,
+      instance: undefined,
+      loans: 0,
+      lastUsedMs: this.#options.clock.monotonic(),
+    };
+    this.#slots.set(entry.id, slot);
+    opening.then(
+      (instance) => {
+        slot.instance = instance;
+      },
+      () => this.#slots.delete(entry.id),
+    );
+    return slot;
+  }
+
+  #closeOldest(): void {
+    const idle = [...this.#slots].filter(([id, slot]) => this.#mayClose(id, slot));
+    const [oldest] = idle.sort(([, a], [, b]) => a.lastUsedMs - b.lastUsedMs);
+    if (oldest === undefined) {
+      throw new AppError('unavailable', 'The service is busy, try again.', { retryAfter: 1 });
+    }
+    this.#close(oldest[0]);
+  }
+
+  #sweep(): void {
+    const before = this.#options.clock.monotonic() - idleMs;
+    for (const [id, slot] of this.#slots)
+      if (slot.lastUsedMs < before && this.#mayClose(id, slot)) this.#close(id);
+  }
+
+  #mayClose(id: string, slot: Slot): boolean {
+    if (slot.loans > 0 || slot.instance === undefined) return false;
+    const due = this.#options.nextDue(id);
+    return due === undefined || due > this.#options.clock.now() + dueSoonMs;
+  }
+
+  #close(id: string): void {
+    const slot = this.#slots.get(id);
+    this.#slots.delete(id);
+    const closing = Promise.resolve(slot?.opening)
+      .then((instance) => instance?.database.stop())
+      .catch((error: unknown) => {
+        this.#options.logger.error('An instance did not close cleanly.', { instance: id, error });
+      })
+      .finally(() => this.#closing.delete(id));
+    this.#closing.set(id, closing);
+  }
+}

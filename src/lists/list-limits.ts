@@ -1,0 +1,8 @@
+export const listLimits = {
+  perPageDefault: 30,
+  perPageMax: 1_000,
+  /** 2^31 − 1, so that page × perPage stays an exact number everywhere. */
+  pageMax: 2_147_483_647,
+  /** As long as all headers of a request may be: only the paths inside a batch could be longer. */
+  fieldsLengthMax: 16_384,
+} as const;

@@ -1,0 +1,85 @@
+import { AppError } from '../base/errors.ts';
+import { parseFilter } from '../filters/parse.ts';
+import { parseSort, type SortKey } from '../filters/parse-sort.ts';
+import type { FilterTree } from '../filters/tree.ts';
+import { listLimits } from './list-limits.ts';
+import { parseFields, type Projection } from './projection.ts';
+
+/**
+ * The map of this folder: what every list has in common, whatever its table.
+ *
+ *   query ── parseListQuery ──► ListQuery ── runList (with a ListSource) ──► ListResult of tuples
+ *
+ * ListSource    the table: what is selected, what the caller may see, which names there are (columnResolver for plain tables)
+ * Projection    what `fields` asks for: pickFields for a value, memberOf for a writer that leaves columns out
+ *
+ * Source: http-api section 7, A16, A18, A20. `cursor` comes later.
+ */
+export interface ListQuery {
+  /** From 1. */
+  readonly page: number;
+  readonly perPage: number;
+  readonly filter: FilterTree | undefined;
+  readonly sort: readonly SortKey[];
+  /** Undefined keeps everything. */
+  readonly fields: Projection | undefined;
+  readonly skipTotal: boolean;
+}
+
+/** A URLSearchParams, for one: of keys given more than once it tells the first value. */
+export interface QueryReader {
+  get(name: string): string | null;
+}
+
+/** Empty values count as absent, unknown keys are ignored. Throws AppError `bad_request` with the key in its details. */
+export function parseListQuery(query: QueryReader): ListQuery {
+  if (query.get('cursor') !== null) throw refusal('cursor', 'Paging with a cursor is not supported yet.');
+  const filter = valueOf(query, 'filter');
+  const sort = valueOf(query, 'sort');
+  const fields = valueOf(query, 'fields');
+  const perPage = integerOf(query, 'perPage') ?? 0;
+  return {
+    page: Math.max(1, integerOf(query, 'page') ?? 1),
+    perPage: perPage <= 0 ? listLimits.perPageDefault : Math.min(listLimits.perPageMax, perPage),
+    filter: filter === undefined ? undefined : parseFilter(filter),
+    sort: sort === undefined ? [] : parseSort(sort),
+    fields: fields === undefined ? undefined : parseFields(fields),
+    skipTotal: isTrue(query, 'skipTotal'),
+  };
+}
+
+function valueOf(query: QueryReader, name: string): string | undefined {
+  const value = query.get(name);
+  return value === null || value === '' ? undefined : value;
+}
+
+function integerOf(query: QueryReader, name: string): number | undefined {
+  const text = valueOf(query, name);
+  if (text === undefined) return undefined;
+  const value = /^[+-]?\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+  // Beyond this an offset could leave what an engine can count.
+  if (Number.isNaN(value) || Math.abs(value) > listLimits.pageMax) {
+    throw refusal(name, `Expected ${name} to be an integer of at most ${listLimits.pageMax}.`);
+  }
+  return value;
+}
+
+/** The words of Go's strconv.ParseBool, which the clients of this API rely on. */
+const booleans: ReadonlyMap<string, boolean> = new Map([
+  ...['1', 't', 'T', 'TRUE', 'true', 'True'].map((word) => [word, true] as const),
+  ...['0', 'f', 'F', 'FALSE', 'false', 'False'].map((word) => [word, false] as const),
+]);
+
+function isTrue(query: QueryReader, name: string): boolean {
+  const text = valueOf(query, name);
+  if (text === undefined) return false;
+  const value = booleans.get(text);
+  if (value === undefined) throw refusal(name, `Expected ${name} to be true or false.`);
+  return value;
+}
+
+function refusal(name: string, message: string): AppError {
+  return new AppError('bad_request', message, {
+    details: { [name]: { code: 'validation_invalid_value', message } },
+  });
+}

@@ -1,0 +1,89 @@
+import { AppError, type FieldError } from '../base/errors.ts';
+import { newId } from '../base/ids.ts';
+import type { Timestamp } from '../base/timestamp.ts';
+import type { Collection } from '../collections/collection.ts';
+import type { Field } from '../fields/field.ts';
+import { fieldType } from '../fields/field-types.ts';
+import type { StoredValue } from '../fields/field-type.ts';
+import type { StoredRecord } from './record.ts';
+
+/** The members of a JSON object as a client sent it. Unknown ones are ignored. */
+export type RecordBody = Readonly<Record<string, unknown>>;
+
+export interface DecodeRecordOptions {
+  readonly isSuperuser: boolean;
+  /** The moment of the change: what autodate fields get. */
+  readonly now: Timestamp;
+  /** The record that is being changed; absent when one is made. */
+  readonly existing?: StoredRecord;
+  /** The message of the error when a value is refused. */
+  readonly failed: string;
+}
+
+/** Stored values in the order of the collection's fields; throws `bad_request` with the first problem of every field. */
+export function decodeRecord(
+  collection: Collection,
+  body: RecordBody,
+  options: DecodeRecordOptions,
+): readonly StoredValue[] {
+  refuseModifiers(collection, body, options.failed);
+  const values: StoredValue[] = [];
+  let problems: Record<string, FieldError> | undefined;
+  for (const [index, field] of collection.fields.entries()) {
+    const value = decodeValue(field, body, { ...options, before: options.existing?.values[index] });
+    const problem = checkValue(field, value, options.existing?.values[index]);
+    if (problem !== undefined) (problems ??= {})[field.name] = problem;
+    values.push(value);
+  }
+  if (problems !== undefined) throw new AppError('bad_request', options.failed, { details: problems });
+  return values;
+}
+
+function decodeValue(
+  field: Field,
+  body: RecordBody,
+  options: DecodeRecordOptions & { readonly before: StoredValue | undefined },
+): StoredValue {
+  const type = fieldType(field);
+  const { before } = options;
+  if (type.stamp !== undefined) {
+    const moment = options.existing === undefined ? 'create' : 'update';
+    return type.stamp(moment, options.now, field.options) ?? before ?? type.zero(field.options);
+  }
+  const isGiven = Object.hasOwn(body, field.name) && (!field.hidden || options.isSuperuser);
+  if (isGiven) {
+    const value = type.normalise(body[field.name], field.options);
+    return value === '' && before === undefined ? (generated(field) ?? value) : value;
+  }
+  return before ?? (before === null ? null : (generated(field) ?? type.zero(field.options)));
+}
+
+/** What a text field with `autogeneratePattern` gets when nothing was given for it. */
+function generated(field: Field): StoredValue | undefined {
+  if (field.name === 'id' && field.options['autogeneratePattern'] === '[a-z0-9]{15}') return newId();
+  return fieldType(field).generate?.(field.options);
+}
+
+function checkValue(
+  field: Field,
+  value: StoredValue,
+  before: StoredValue | undefined,
+): FieldError | undefined {
+  if (field.name === 'id' && before !== undefined && value !== before) {
+    return { code: 'validation_pk_change', message: 'The record primary key cannot be changed.' };
+  }
+  return fieldType(field).check(value, field.options);
+}
+
+/** `views+`, `+tags`, `name:autogenerate`: silently ignoring one would answer 200 to a change that was not made. */
+function refuseModifiers(collection: Collection, body: RecordBody, failed: string): void {
+  for (const key in body) {
+    const name = /^\+?(\w+?)(?:[+-]|:autogenerate)?$/.exec(key)?.[1];
+    if (name === undefined || name === key || !Object.hasOwn(body, key)) continue;
+    if (!collection.fields.some((field) => field.name === name)) continue;
+    const message = `Field modifiers are not supported yet: send the whole value as ${JSON.stringify(name)}.`;
+    throw new AppError('bad_request', failed, {
+      details: { [key]: { code: 'validation_invalid_value', message } },
+    });
+  }
+}

@@ -1,0 +1,34 @@
+import { AppError } from '../base/errors.ts';
+import { emitsEvents } from '../collections/collection.ts';
+import type { Instance } from '../instances/instance.ts';
+import type { Caller } from '../rules/caller.ts';
+import { admit } from '../rules/rule.ts';
+import { withValues } from '../sql/sql.ts';
+import { findRecord } from './find-record.ts';
+import { recordEvent } from './record-event.ts';
+import { recordShape } from './record-shape.ts';
+import { refuseAuthCollection } from './refuse-auth-collection.ts';
+import { notBefore } from './update-record.ts';
+
+/** Deletes a record; its event carries the last state. Throws not_found (collection, record), forbidden (null rule). */
+export function deleteRecord(
+  instance: Instance,
+  caller: Caller,
+  request: { readonly collection: string; readonly id: string },
+): Promise<void> {
+  const { id, rules } = instance.collections.get(request.collection);
+  admit(rules.deleteRule, caller);
+  return instance.database.write(async (tx) => {
+    const collection = instance.collections.get(id);
+    const existing = await findRecord(tx, collection, request.id);
+    if (existing === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
+    refuseAuthCollection(collection);
+    await tx.run(withValues(recordShape(collection).deleteById, [request.id]));
+    if (!emitsEvents(collection)) return;
+    const last = { ...existing, revision: existing.revision + 1 };
+    await instance.events.append(
+      tx,
+      recordEvent('record.delete', last, notBefore(existing, instance.clock.now())),
+    );
+  });
+}

@@ -1,0 +1,58 @@
+import type { Collection } from '../collections/collection.ts';
+import { fieldColumn, type Field } from '../fields/field.ts';
+import { jsonPath } from '../filters/json-path.ts';
+import type { Operand, OperandKind, Resolve } from '../filters/operand.ts';
+import { sqliteDialect } from '../filters/sqlite-dialect.ts';
+import type { Instance } from '../instances/instance.ts';
+import type { ListQuery } from '../lists/list-query.ts';
+import { runList, type ListResult } from '../lists/run-list.ts';
+import type { Caller } from '../rules/caller.ts';
+import { admit } from '../rules/rule.ts';
+import { identifier, sql } from '../sql/sql.ts';
+import { recordShape } from './record-shape.ts';
+import { fromTuple, type StoredRecord } from './record.ts';
+
+export type RecordPage = Omit<ListResult, 'items'> & { readonly items: readonly StoredRecord[] };
+
+/** A page of a collection's records. Throws not_found (collection), forbidden (null rule), bad_request (filter, sort). */
+export async function listRecords(
+  instance: Instance,
+  caller: Caller,
+  request: { readonly collection: string; readonly query: ListQuery },
+): Promise<RecordPage> {
+  const collection = instance.collections.get(request.collection);
+  admit(collection.rules.listRule, caller);
+  const shape = recordShape(collection);
+  const page = await runList(instance.database, request.query, {
+    columns: shape.columns,
+    from: shape.table,
+    tieBreaker: position,
+    resolve: fieldResolver(collection, caller.kind === 'superuser'),
+    dialect: sqliteDialect,
+    now: instance.clock.now(),
+  });
+  return { ...page, items: page.items.map((tuple) => fromTuple(collection, tuple)) };
+}
+
+const position: Operand = { sql: sql`"$position"`, kind: 'number' };
+
+/** What names mean in a filter: the collection's own fields. A hidden one is, to all but superusers, no field at all. */
+function fieldResolver(collection: Collection, isSuperuser: boolean): Resolve {
+  return (name) => {
+    const [first = '', ...rest] = name.split('.');
+    const field = collection.fields.find((candidate) => candidate.name === first);
+    if (field === undefined || (field.hidden && !isSuperuser)) return undefined;
+    const operand: Operand = { sql: identifier(field.name), kind: operandKind(field) };
+    if (rest.length === 0) return operand;
+    if (field.type !== 'json') return undefined;
+    return { ...operand, path: jsonPath(rest) };
+  };
+}
+
+/** Multiple values compare as the JSON text they are stored as; only a json field is looked into. */
+function operandKind(field: Field): OperandKind {
+  if (field.type === 'json') return 'json';
+  if (field.type === 'date' || field.type === 'autodate') return 'date';
+  const column = fieldColumn(field);
+  return column === 'json' ? 'text' : column;
+}

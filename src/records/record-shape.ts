@@ -1,0 +1,78 @@
+import type { Collection } from '../collections/collection.ts';
+import type { Field } from '../fields/field.ts';
+import { fieldType } from '../fields/field-types.ts';
+import type { StoredValue } from '../fields/field-type.ts';
+import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
+
+/** What is known of a collection's records before any of them is read: made once per definition, used by every request. */
+export interface RecordShape {
+  readonly fields: readonly ShapedField[];
+  readonly hasHidden: boolean;
+  /** The beginning of every record's JSON, up to and with the comma before its fields. */
+  readonly head: string;
+  readonly table: Sql;
+  /** The revision, then every field. */
+  readonly columns: Sql;
+  /** Values: the id. */
+  readonly selectById: Sql;
+  /** Values: every field. The revision is 1. */
+  readonly insert: Sql;
+  /** Values: the id. */
+  readonly deleteById: Sql;
+}
+
+export interface ShapedField {
+  readonly field: Field;
+  readonly name: string;
+  readonly isHidden: boolean;
+  /** `,"name":` */
+  readonly key: string;
+  readonly toJson: (value: StoredValue) => string;
+}
+
+/** By definition, not by id: a changed collection is another object and gets another shape. */
+const shapes = new WeakMap<Collection, RecordShape>();
+
+export function recordShape(collection: Collection): RecordShape {
+  const known = shapes.get(collection);
+  if (known !== undefined) return known;
+  const shape = makeShape(collection);
+  shapes.set(collection, shape);
+  return shape;
+}
+
+function makeShape(collection: Collection): RecordShape {
+  const fields = collection.fields.map(shapeField);
+  const table = identifier(collection.name);
+  const names = joinSql(
+    fields.map((field) => identifier(field.name)),
+    ', ',
+  );
+  const columns = sql`"$revision", ${names}`;
+  const placeholders = joinSql(
+    fields.map(() => sql`${null}`),
+    ', ',
+  );
+  const ids = JSON.stringify({ collectionId: collection.id, collectionName: collection.name });
+  return {
+    fields,
+    hasHidden: fields.some((field) => field.isHidden),
+    head: `${ids.slice(0, -1)},`,
+    table,
+    columns,
+    selectById: sql`SELECT ${columns} FROM ${table} WHERE id = ${null}`,
+    insert: sql`INSERT INTO ${table} ("$revision", ${names}) VALUES (1, ${placeholders})`,
+    deleteById: sql`DELETE FROM ${table} WHERE id = ${null}`,
+  };
+}
+
+function shapeField(field: Field): ShapedField {
+  const type = fieldType(field);
+  return {
+    field,
+    name: field.name,
+    isHidden: field.hidden,
+    key: `,${JSON.stringify(field.name)}:`,
+    toJson: (value) => type.toJson(value, field.options),
+  };
+}

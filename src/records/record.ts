@@ -1,0 +1,57 @@
+import type { Collection } from '../collections/collection.ts';
+import type { StoredValue } from '../fields/field-type.ts';
+import type { Tuple } from '../storage/database.ts';
+import { recordShape, type RecordShape } from './record-shape.ts';
+
+/**
+ * A record as it is stored. `values` stand in the order of the collection's fields.
+ *
+ *   body ── decode-record ──► values ── INSERT/UPDATE ──► row ── fromTuple ──► StoredRecord ── recordToJson ──► answer
+ *                                                                                  └────────── visibleJson ──► event
+ */
+export interface StoredRecord {
+  readonly collection: Collection;
+  /** 1 at creation, one more with each change. */
+  readonly revision: number;
+  readonly values: readonly StoredValue[];
+  /** JSON of `id` and every field that is not hidden, in the order of the schema: the `data` of its events. */
+  readonly visibleJson: string;
+}
+
+export function toStoredRecord(
+  collection: Collection,
+  revision: number,
+  values: readonly StoredValue[],
+): StoredRecord {
+  return { collection, revision, values, visibleJson: fieldsJson(recordShape(collection), values, false) };
+}
+
+/** From a row of `RecordShape.columns`: the revision, then the fields. */
+export function fromTuple(collection: Collection, tuple: Tuple): StoredRecord {
+  // The columns of a collection's table hold nothing but stored values.
+  const values = tuple.slice(1) as readonly StoredValue[];
+  return toStoredRecord(collection, Number(tuple[0]), values);
+}
+
+/** The record as the API shows it; hidden fields only to superusers. */
+export function recordToJson(record: StoredRecord, isSuperuser: boolean): string {
+  const shape = recordShape(record.collection);
+  const json = isSuperuser && shape.hasHidden ? fieldsJson(shape, record.values, true) : record.visibleJson;
+  return shape.head + json.slice(1);
+}
+
+/** The value of one field by name; undefined when the collection has no such field. */
+export function valueOf(record: StoredRecord, name: string): StoredValue | undefined {
+  const at = record.collection.fields.findIndex((field) => field.name === name);
+  return at === -1 ? undefined : record.values[at];
+}
+
+function fieldsJson(shape: RecordShape, values: readonly StoredValue[], withHidden: boolean): string {
+  let json = '';
+  for (let index = 0; index < shape.fields.length; index += 1) {
+    const field = shape.fields[index];
+    if (field === undefined || (field.isHidden && !withHidden)) continue;
+    json += field.key + field.toJson(values[index] ?? null);
+  }
+  return `{${json.slice(1)}}`;
+}

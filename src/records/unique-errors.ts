@@ -1,0 +1,27 @@
+import { AppError, type FieldError } from '../base/errors.ts';
+import type { Collection } from '../collections/collection.ts';
+import { UniqueViolation } from '../storage/engine-errors.ts';
+
+/** Passes a write on; when a unique index refuses it, says so of every field of that index. */
+export async function withUniqueErrors<Result>(
+  write: Promise<Result>,
+  collection: Collection,
+  failed: string,
+): Promise<Result> {
+  try {
+    return await write;
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    const details: Record<string, FieldError> = {};
+    for (const name of columnsOf(error, collection)) {
+      details[name] = { code: 'validation_not_unique', message: 'Value must be unique.' };
+    }
+    throw new AppError('bad_request', failed, { details, cause: error });
+  }
+}
+
+function columnsOf(error: UniqueViolation, collection: Collection): readonly string[] {
+  if (error.index === undefined) return error.columns;
+  const index = collection.indexes.find((candidate) => candidate.name === error.index);
+  return index?.columns.map((column) => column.name) ?? [];
+}

@@ -1,0 +1,153 @@
+import { createSecretKey, hkdfSync, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, link, open, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SecretError } from './secret-error.ts';
+
+/** A KeyObject rather than bytes: it shows nothing of itself when it is logged, printed or turned into JSON by mistake. */
+export type MasterKey = KeyObject;
+
+/** Where the key may come from, in this order; giving a text and a file is a contradiction and is refused. */
+export interface MasterKeySource {
+  /** The key itself: 32 bytes as hex, base64 or base64url. */
+  readonly text: string | undefined;
+  /** A file that holds such a text. */
+  readonly file: string | undefined;
+  /** Where `master.key` lies when neither of them is given. */
+  readonly dataDirectory: string;
+  /** False once there is data: a new key beside it would hide that the old one was lost. */
+  readonly mayCreate: boolean;
+}
+
+const KEY_BYTES = 32;
+/** 32 random bytes with fewer different values than this are less likely than a broken disk; `aaaa…` is what it is for. */
+const DISTINCT_BYTES_MIN = 8;
+const KEY_FILE_BYTES_MAX = 1024;
+const KEY_FILE = 'master.key';
+
+export async function loadMasterKey(source: MasterKeySource): Promise<MasterKey> {
+  if (source.text !== undefined && source.file !== undefined) {
+    throw new SecretError('Both a master key and a master key file are given: give one of them.');
+  }
+  if (source.text !== undefined) return parseMasterKey(source.text, 'The master key');
+  if (source.file !== undefined) return getKeyFile(source.file);
+  const path = join(source.dataDirectory, KEY_FILE);
+  const found = await findKeyFile(path);
+  if (found !== undefined) return found;
+  if (!source.mayCreate) {
+    throw new SecretError(
+      `${path} is missing, but there is data that was sealed with it: restore the file or give the key.`,
+    );
+  }
+  await createKeyFile(source.dataDirectory, path);
+  return getKeyFile(path);
+}
+
+/** A key from its text; `name` begins the message of a refusal. */
+export function parseMasterKey(text: string, name: string): MasterKey {
+  const bytes = decodeKey(text.trim());
+  if (bytes === undefined) {
+    throw new SecretError(
+      `${name} is not ${KEY_BYTES} bytes in hex, base64 or base64url. Make one: openssl rand -hex 32`,
+    );
+  }
+  if (new Set(bytes).size < DISTINCT_BYTES_MIN) {
+    throw new SecretError(`${name} is not random: its bytes repeat. Make one: openssl rand -hex 32`);
+  }
+  const key = createSecretKey(bytes);
+  bytes.fill(0);
+  return key;
+}
+
+/** What may be stored beside the data to recognise the key: derived one way, so it tells nothing about other derived keys. */
+export function keyCheckValue(key: MasterKey): string {
+  return Buffer.from(hkdfSync('sha256', key, '', 'chancery key check v1', KEY_BYTES)).toString('base64url');
+}
+
+/** Throws unless `stored` came from this key: starting with another key would write what nobody can open later. */
+export function requireKeyCheckValue(key: MasterKey, stored: string): void {
+  const expected = Buffer.from(keyCheckValue(key));
+  const given = Buffer.from(stored);
+  if (given.length === expected.length && timingSafeEqual(given, expected)) return;
+  throw new SecretError(
+    'The master key is not the one this data was sealed with. Nothing was changed: start with the right key.',
+  );
+}
+
+function decodeKey(text: string): Buffer | undefined {
+  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
+  if (!/^(?:[A-Za-z0-9+/]{43}|[A-Za-z0-9_-]{43})=?$/.test(text)) return undefined;
+  const bytes = Buffer.from(text, 'base64url');
+  // The last of the 43 characters has two bits to spare; set, they mean that the text was cut or mistyped.
+  const canonical = text.replace('=', '').replaceAll('+', '-').replaceAll('/', '_');
+  return bytes.toString('base64url') === canonical ? bytes : undefined;
+}
+
+async function getKeyFile(path: string): Promise<MasterKey> {
+  const key = await findKeyFile(path);
+  if (key === undefined) throw new SecretError(`The master key file ${path} does not exist.`);
+  return key;
+}
+
+async function findKeyFile(path: string): Promise<MasterKey | undefined> {
+  let file: FileHandle;
+  try {
+    // Not blocking: a pipe in this place would hold the start for ever.
+    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw new SecretError(`The master key file ${path} cannot be read.`, { cause: error });
+  }
+  try {
+    await checkKeyFile(file, path);
+    return parseMasterKey(await file.readFile('utf8'), `The key in ${path}`);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Looks at the open file, not at the path, which could be another file by now. */
+async function checkKeyFile(file: FileHandle, path: string): Promise<void> {
+  const stats = await file.stat();
+  if (!stats.isFile()) throw new SecretError(`The master key file ${path} is not a file.`);
+  if ((stats.mode & 0o077) !== 0) {
+    throw new SecretError(
+      `The master key file ${path} may be read by others than its owner. Run: chmod 600 ${path}`,
+    );
+  }
+  if (stats.size > KEY_FILE_BYTES_MAX)
+    throw new SecretError(`The master key file ${path} is too large to be a key.`);
+}
+
+/**
+ * The key is whole and synced before it has its name. `link` gives the name, not `rename`: of two processes that start at
+ * once the second would replace the first one's key. Whoever comes second uses what is there.
+ */
+async function createKeyFile(directory: string, path: string): Promise<void> {
+  const temporary = `${path}.${randomBytes(8).toString('hex')}.tmp`;
+  const file = await open(temporary, 'wx', 0o600);
+  try {
+    await file.writeFile(`${randomBytes(KEY_BYTES).toString('base64url')}\n`);
+    await file.sync();
+    await link(temporary, path).catch((error: unknown) => {
+      if (!hasCode(error, 'EEXIST')) throw error;
+    });
+  } finally {
+    await file.close();
+    await unlink(temporary);
+  }
+  await syncDirectory(directory);
+}
+
+async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, constants.O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}

@@ -1,0 +1,119 @@
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { AppError } from '../base/errors.ts';
+import { boundedQueue } from './bounded-queue.ts';
+
+/** How much work a hash is, as PHC strings write it: KiB of memory, passes over it, lanes. */
+interface Cost {
+  readonly memoryKib: number;
+  readonly passes: number;
+  readonly lanes: number;
+}
+
+interface ParsedHash extends Cost {
+  readonly salt: Buffer;
+  readonly tag: Buffer;
+}
+
+/** OWASP's minimum for argon2id: 17 ms here. http-api A12 promises it. */
+const COST: Cost = { memoryKib: 19_456, passes: 2, lanes: 1 };
+const SALT_BYTES = 16;
+const TAG_BYTES = 32;
+const PASSWORD_BYTES_MAX = 512;
+
+/** An imported hash states its own cost: without a ceiling one row could ask for all memory at each sign-in. */
+const MEMORY_KIB_MAX = 262_144;
+const PASSES_MAX = 16;
+const LANES_MAX = 16;
+
+/** The processors are what is shared, so there is one queue for the process. */
+const WAITING_MAX = 50;
+const enqueue = boundedQueue({ runningMax: availableParallelism(), waitingMax: WAITING_MAX });
+
+/** Stands in for the hash of a user that does not exist. Nothing hashes to a tag of zeroes that anyone could find. */
+const DUMMY: ParsedHash = { ...COST, salt: Buffer.alloc(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) };
+
+/** `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<tag>`. AppErrors: `bad_request` (length), `unavailable` (queue is full). */
+export async function hashPassword(password: string): Promise<string> {
+  if (!hasLength(password))
+    throw new AppError('bad_request', `A password has 1 to ${PASSWORD_BYTES_MAX} bytes.`);
+  const salt = randomBytes(SALT_BYTES);
+  const tag = await derive(password, { ...COST, salt, tag: DUMMY.tag });
+  return `$argon2id$v=19$m=${COST.memoryKib},t=${COST.passes},p=${COST.lanes}$${toPhc(salt)}$${toPhc(tag)}`;
+}
+
+/**
+ * Whether the password is the one that was hashed. Give undefined for a user that does not exist: the answer is false
+ * after the same work, so that time tells nobody who exists. AppError `unavailable` when the queue is full.
+ */
+export async function verifyPassword(password: string, hash: string | undefined): Promise<boolean> {
+  if (!hasLength(password)) return false;
+  // An unsupported or damaged hash matches nothing, after the same work as well.
+  const parsed = (hash === undefined ? undefined : parseHash(hash)) ?? DUMMY;
+  const tag = await derive(password, parsed);
+  return timingSafeEqual(tag, parsed.tag) && parsed !== DUMMY;
+}
+
+/** Whether verifyPassword can ever say yes to this hash. Importers ask before they store one. */
+export function isSupportedHash(hash: string): boolean {
+  return parseHash(hash) !== undefined;
+}
+
+/** Whether a hash is weaker than what hashPassword makes now; a stronger one is kept. */
+export function needsRehash(hash: string): boolean {
+  const parsed = parseHash(hash);
+  if (parsed === undefined) return true;
+  const isWeaker = parsed.memoryKib < COST.memoryKib || parsed.passes < COST.passes;
+  return isWeaker || parsed.salt.length < SALT_BYTES || parsed.tag.length < TAG_BYTES;
+}
+
+function hasLength(password: string): boolean {
+  const bytes = Buffer.byteLength(password, 'utf8');
+  return bytes >= 1 && bytes <= PASSWORD_BYTES_MAX;
+}
+
+function derive(password: string, { memoryKib, passes, lanes, salt, tag }: ParsedHash): Promise<Buffer> {
+  const parameters = {
+    message: password,
+    nonce: salt,
+    memory: memoryKib,
+    passes,
+    parallelism: lanes,
+    tagLength: tag.length,
+  };
+  return enqueue(
+    () =>
+      new Promise((resolve, reject) => {
+        argon2('argon2id', parameters, (error, derived) =>
+          error === null ? resolve(derived) : reject(error),
+        );
+      }),
+  );
+}
+
+/** The PHC string format, only in the one form that its specification allows; numbers have no leading zeroes. */
+const PHC =
+  /^\$argon2id\$v=19\$m=([1-9]\d{0,6}),t=([1-9]\d?),p=([1-9]\d?)\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/;
+
+function parseHash(hash: string): ParsedHash | undefined {
+  const match = PHC.exec(hash);
+  if (match === null) return undefined;
+  const [memoryKib = 0, passes = 0, lanes = 0] = match.slice(1, 4).map(Number);
+  const salt = fromPhc(match[4] ?? '');
+  const tag = fromPhc(match[5] ?? '');
+  if (salt === undefined || tag === undefined) return undefined;
+  // RFC 9106: at least 8 blocks of memory a lane.
+  if (memoryKib > MEMORY_KIB_MAX || memoryKib < 8 * lanes || passes > PASSES_MAX || lanes > LANES_MAX)
+    return undefined;
+  return { memoryKib, passes, lanes, salt, tag };
+}
+
+/** PHC strings hold standard base64 without padding. */
+function toPhc(bytes: Buffer): string {
+  return bytes.toString('base64').replaceAll('=', '');
+}
+
+function fromPhc(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64');
+  return toPhc(bytes) === text ? bytes : undefined;
+}

@@ -1,0 +1,83 @@
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
+import { assert } from '../base/assert.ts';
+import { decodeBase64url } from './decode-base64url.ts';
+import type { MasterKey } from './master-key.ts';
+import { SecretError } from './secret-error.ts';
+
+/** What a sealed text belongs to. It opens nowhere else, so a row copied to another place is worth nothing there. */
+export interface SealPlace {
+  /** What the value is for, of a closed set: `endpoint-secret`, `smtp-password`, … Holds no `|`. */
+  readonly purpose: string;
+  /** Which one of them. */
+  readonly id: string;
+}
+
+/** Seals the secrets of one instance. Sealed texts look like `v1.<nonce>.<ciphertext and tag>`, base64url. */
+export interface Sealer {
+  seal(plain: string, place: SealPlace): string;
+  /** Throws SecretError when the key is another one, or the text was altered or moved. */
+  open(sealed: string, place: SealPlace): string;
+}
+
+const ALGORITHM = 'aes-256-gcm';
+const KEY_BYTES = 32;
+/** The size GCM is made for. Random nonces are safe for 2^32 texts under one key; each instance has its own. */
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+export function sealerFor(masterKey: MasterKey, instanceId: string): Sealer {
+  assert(!instanceId.includes('|'), 'an instance id holds no |');
+  const derived = hkdfSync('sha256', masterKey, '', `chancery seal v1|${instanceId}`, KEY_BYTES);
+  const key = createSecretKey(Buffer.from(derived));
+
+  function seal(plain: string, place: SealPlace): string {
+    assert(plain.isWellFormed(), 'what is sealed must survive UTF-8');
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
+    cipher.setAAD(additionalBytes(instanceId, place));
+    const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+    return `v1.${nonce.toString('base64url')}.${sealed.toString('base64url')}`;
+  }
+
+  function open(sealed: string, place: SealPlace): string {
+    const parts = parseSealed(sealed);
+    if (parts === undefined)
+      throw new SecretError(`The sealed ${place.purpose} is damaged: it has not the form v1.<nonce>.<text>.`);
+    const decipher = createDecipheriv(ALGORITHM, key, parts.nonce, { authTagLength: TAG_BYTES });
+    decipher.setAAD(additionalBytes(instanceId, place));
+    decipher.setAuthTag(parts.tag);
+    // Not decoded before `final` has checked the tag: until then the bytes are an attacker's.
+    const plain = decipher.update(parts.ciphertext);
+    try {
+      decipher.final();
+    } catch (error) {
+      const message = `The sealed ${place.purpose} cannot be opened: the master key is another one, or the text was altered or moved.`;
+      throw new SecretError(message, { cause: error });
+    }
+    return plain.toString('utf8');
+  }
+
+  return { seal, open };
+}
+
+interface SealedParts {
+  readonly nonce: Buffer;
+  readonly ciphertext: Buffer;
+  readonly tag: Buffer;
+}
+
+function parseSealed(sealed: string): SealedParts | undefined {
+  const [version, nonceText, text, ...rest] = sealed.split('.');
+  if (version !== 'v1' || nonceText === undefined || text === undefined || rest.length > 0) return undefined;
+  const nonce = decodeBase64url(nonceText);
+  const bytes = decodeBase64url(text);
+  if (nonce?.length !== NONCE_BYTES || bytes === undefined || bytes.length < TAG_BYTES) return undefined;
+  const end = bytes.length - TAG_BYTES;
+  return { nonce, ciphertext: bytes.subarray(0, end), tag: bytes.subarray(end) };
+}
+
+/** Only the last part may hold a `|`, so that no two places share a text. */
+function additionalBytes(instanceId: string, { purpose, id }: SealPlace): Buffer {
+  assert(!purpose.includes('|'), 'a purpose holds no |');
+  return Buffer.from(`${instanceId}|${purpose}|${id}`, 'utf8');
+}

@@ -1,0 +1,45 @@
+import { assert } from '../base/assert.ts';
+import { sql } from '../sql/sql.ts';
+import type { Reader, Transaction } from '../storage/database.ts';
+
+/**
+ * Password hashes, token keys and token secrets, in the instance's table `$secret`. They are no columns of a collection's
+ * table, so no filter, sort, rule, view or field list can reach them (http-api A13).
+ */
+export interface SecretKey {
+  /** The collection's id: names change. */
+  readonly collection: string;
+  /** The record's id, or '' for a secret of the collection itself. */
+  readonly record: string;
+  readonly name: string;
+}
+
+export interface SecretOwner {
+  readonly collection: string;
+  /** When absent: the collection with all its records. */
+  readonly record?: string;
+}
+
+export async function readSecret(reader: Reader, key: SecretKey): Promise<string | undefined> {
+  const row = await reader.get(
+    sql`SELECT value FROM "$secret" WHERE collection = ${key.collection} AND record = ${key.record} AND name = ${key.name}`,
+  );
+  if (row === undefined) return undefined;
+  const { value } = row;
+  assert(typeof value === 'string', 'the column value of $secret is text');
+  return value;
+}
+
+/** Sets a secret, whether or not there was one. */
+export async function writeSecret(tx: Transaction, key: SecretKey, value: string): Promise<void> {
+  await tx.run(
+    sql`INSERT INTO "$secret" (collection, record, name, value) VALUES (${key.collection}, ${key.record}, ${key.name}, ${value})
+      ON CONFLICT (collection, record, name) DO UPDATE SET value = excluded.value`,
+  );
+}
+
+/** Returns how many there were. */
+export function deleteSecrets(tx: Transaction, { collection, record }: SecretOwner): Promise<number> {
+  if (record === undefined) return tx.run(sql`DELETE FROM "$secret" WHERE collection = ${collection}`);
+  return tx.run(sql`DELETE FROM "$secret" WHERE collection = ${collection} AND record = ${record}`);
+}

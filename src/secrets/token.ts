@@ -1,0 +1,105 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { assert } from '../base/assert.ts';
+import { AppError } from '../base/errors.ts';
+import { randomText } from '../base/ids.ts';
+import { decodeUtf8, isJsonObject, type JsonObject, ownMember, parseJson } from '../base/json.ts';
+import { decodeBase64url } from './decode-base64url.ts';
+
+/**
+ * Record tokens: JSON Web Tokens signed with HS256 and nothing else. The key is the record's `tokenKey` and the
+ * collection's secret for the kind of token, one after the other, so a token of another instance, collection or purpose,
+ * or from before a change of password, fails because its signature is wrong, not because of an `if`.
+ */
+export type TokenClaims = JsonObject;
+
+const HEADER = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString('base64url');
+const TOKEN_LENGTH_MAX = 8192;
+/** RFC 7518 section 3.2: as long as the hash. Also what stops a key that was put together of two missing parts. */
+const KEY_LENGTH_MIN = 32;
+const SIGNATURE_BYTES = 32;
+const SECRET_LENGTH = 50;
+const SECRET_ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+
+export function signToken(claims: TokenClaims, key: string): string {
+  const signed = `${HEADER}.${Buffer.from(JSON.stringify(claims), 'utf8').toString('base64url')}`;
+  const token = `${signed}.${signatureOf(signed, key).toString('base64url')}`;
+  assert(token.length <= TOKEN_LENGTH_MAX, 'a token must be short enough to be read again');
+  return token;
+}
+
+/** What a token claims, **unverified**: good for finding the record whose key verifies it, and for nothing else. */
+export function decodeToken(text: string): TokenClaims | undefined {
+  return splitToken(text)?.claims;
+}
+
+/** The claims of a token that was signed with this key and has not expired (`exp`, Unix seconds), or undefined. */
+export function verifyToken(text: string, key: string, nowSeconds: number): TokenClaims | undefined {
+  const parts = splitToken(text);
+  if (parts === undefined) return undefined;
+  if (!timingSafeEqual(signatureOf(parts.signed, key), parts.signature)) return undefined;
+  return isInForce(parts.claims, nowSeconds) ? parts.claims : undefined;
+}
+
+/** A new value of a record's `tokenKey`: 50 characters of `[A-Za-z0-9]`, 297 random bits. */
+export function newTokenKey(): string {
+  return randomText(SECRET_LENGTH, SECRET_ALPHABET);
+}
+
+/** A new secret of a collection for one kind of token. */
+export function newTokenSecret(): string {
+  return randomText(SECRET_LENGTH, SECRET_ALPHABET);
+}
+
+function signatureOf(signed: string, key: string): Buffer {
+  assert(key.length >= KEY_LENGTH_MIN, 'the key of a token is a tokenKey and a secret');
+  return createHmac('sha256', key).update(signed).digest();
+}
+
+interface TokenParts {
+  readonly signed: string;
+  readonly claims: TokenClaims;
+  readonly signature: Buffer;
+}
+
+function splitToken(text: string): TokenParts | undefined {
+  if (text.length > TOKEN_LENGTH_MAX) return undefined;
+  const [header, payload, signatureText, ...rest] = text.split('.');
+  if (header === undefined || payload === undefined || signatureText === undefined || rest.length > 0)
+    return undefined;
+  const signature = decodeBase64url(signatureText);
+  if (signature?.length !== SIGNATURE_BYTES || !isHeader(header)) return undefined;
+  const claims = decodeObject(payload);
+  return claims === undefined ? undefined : { signed: `${header}.${payload}`, claims, signature };
+}
+
+/** `alg` is compared, never chosen from; `kid`, `jku`, `jwk`, `x5u` say where to find a key, and ours is known. */
+function isHeader(text: string): boolean {
+  if (text === HEADER) return true;
+  const header = decodeObject(text);
+  // RFC 7515 section 4.1.11: what `crit` names must be understood, and nothing is.
+  return header !== undefined && ownMember(header, 'alg') === 'HS256' && !Object.hasOwn(header, 'crit');
+}
+
+function decodeObject(text: string): JsonObject | undefined {
+  const bytes = decodeBase64url(text);
+  if (bytes === undefined) return undefined;
+  try {
+    const value = parseJson(decodeUtf8(bytes));
+    return isJsonObject(value) ? value : undefined;
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
+  }
+}
+
+function isInForce(claims: TokenClaims, nowSeconds: number): boolean {
+  const expiry = ownMember(claims, 'exp');
+  // Safe integers only: 1e30 would be a token for ever.
+  if (typeof expiry !== 'number' || !Number.isSafeInteger(expiry) || expiry <= nowSeconds) return false;
+  return isDateOrAbsent(claims, 'nbf') && isDateOrAbsent(claims, 'iat');
+}
+
+/** We issue neither claim and give it no meaning; but what is there must be what the standard says it is. */
+function isDateOrAbsent(claims: TokenClaims, name: 'nbf' | 'iat'): boolean {
+  return !Object.hasOwn(claims, name) || typeof claims[name] === 'number';
+}

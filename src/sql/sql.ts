@@ -1,0 +1,77 @@
+/**
+ * SQL as a value: text and parameters kept apart. Values never become text; names become text only through
+ * {@link identifier}, which quotes them. The placeholder is `?` on every engine; storage/ renumbers where it must.
+ */
+export type SqlValue = string | number | bigint | null | Uint8Array;
+
+declare const brand: unique symbol;
+
+export interface Sql {
+  readonly text: string;
+  readonly values: readonly SqlValue[];
+  readonly [brand]: true;
+}
+
+/** Texts of templates without nested SQL, by call site: joined once, so that an engine's statement cache hits on identity. */
+const textOf = new WeakMap<TemplateStringsArray, string>();
+
+/** `` sql`SELECT * FROM t WHERE id = ${id}` ``; an interpolated {@link Sql} is spliced in with its own values. */
+export function sql(strings: TemplateStringsArray, ...values: readonly (SqlValue | Sql)[]): Sql {
+  for (const value of values) if (isSql(value)) return splice(strings, values);
+  let text = textOf.get(strings);
+  if (text === undefined) {
+    text = strings.join('?');
+    textOf.set(strings, text);
+  }
+  // No value is an Sql here: the loop above returned otherwise.
+  return make(text, values as readonly SqlValue[]);
+}
+
+/** A quoted name of a table, column or index. */
+export function identifier(name: string): Sql {
+  return make(`"${name.replaceAll('"', '""')}"`, []);
+}
+
+/** The parts one after the other, with `separator` between them. */
+export function joinSql(parts: readonly Sql[], separator: ', ' | ' AND ' | ' OR ' | ' '): Sql {
+  const values: SqlValue[] = [];
+  for (const part of parts) values.push(...part.values);
+  return make(parts.map((part) => part.text).join(separator), values);
+}
+
+/** The same statement with other values, for statements that are put together once and run often. */
+export function withValues(statement: Sql, values: readonly SqlValue[]): Sql {
+  return make(statement.text, values);
+}
+
+export const emptySql: Sql = make('', []);
+
+function splice(strings: TemplateStringsArray, values: readonly (SqlValue | Sql)[]): Sql {
+  const flat: SqlValue[] = [];
+  let text = strings[0] ?? '';
+  for (const [index, value] of values.entries()) {
+    if (isSql(value)) {
+      text += value.text;
+      flat.push(...value.values);
+    } else {
+      text += '?';
+      flat.push(value);
+    }
+    text += strings[index + 1] ?? '';
+  }
+  return make(text, flat);
+}
+
+function isSql(value: SqlValue | Sql): value is Sql {
+  return typeof value === 'object' && value !== null && !(value instanceof Uint8Array);
+}
+
+function make(text: string, values: readonly SqlValue[]): Sql {
+  // The brand has no value at run time; this is the one place that may claim it.
+  return { text, values } as Sql;
+}
+
+/** A text or number written into a statement that takes no parameters: the condition of a partial index. */
+export function literal(value: string | number): Sql {
+  return make(typeof value === 'number' ? String(value) : `'${value.replaceAll("'", "''")}'`, []);
+}

@@ -1,0 +1,22 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+/** Held for as long as a server owns a data directory. The system itself lets go of it when the process dies, however it dies. */
+export interface DataLock {
+  release(): void;
+}
+
+/**
+ * Locks a data directory for one server, or answers undefined when another process holds it. Node has no file locks of its
+ * own; SQLite's are the system's, so an exclusive transaction on a file made for nothing else is one.
+ */
+export function lockDataDirectory(directory: string): DataLock | undefined {
+  const database = new DatabaseSync(join(directory, 'server.lock'), { timeout: 0 });
+  try {
+    database.exec('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE');
+    return { release: () => database.close() };
+  } catch {
+    database.close();
+    return undefined;
+  }
+}

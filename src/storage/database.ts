@@ -1,0 +1,49 @@
+import type { Sql, SqlValue } from '../sql/sql.ts';
+
+/**
+ * The port of an engine, and the promises both engines keep:
+ *
+ * - `write` runs its work in a transaction that is committed and synced before the promise resolves. What it returned may
+ *   be acknowledged. When it rejects with an AppError other than `outcome_unknown`, nothing of it was kept.
+ * - Works may share one commit, but never each other's fate: a work that throws is rolled back alone. Its rejection, too,
+ *   waits for the commit, because what it saw may rest on a neighbour's rows.
+ * - Inside a work nothing but its `tx` is awaited. On SQLite a breach fails the work; on PostgreSQL it would hold a connection.
+ * - Reads outside a work see committed rows only, and everything a resolved `write` wrote.
+ * - Text compares bytewise, and positions grow in commit order.
+ *
+ * Errors of a driver never pass: engine-errors.ts turns them into AppErrors or EngineFailures.
+ */
+export interface Database extends Reader {
+  readonly engine: Engine;
+  write<Result>(work: (tx: Transaction) => Promise<Result>, options?: WriteOptions): Promise<Result>;
+  /** Ends what is running, folds the log into the file, closes. */
+  stop(): Promise<void>;
+}
+
+export type Engine = 'sqlite' | 'postgres';
+
+export interface WriteOptions {
+  /** Shares its commit with no other work: for changes of tables, after which compiled statements are stale. */
+  readonly isExclusive?: boolean;
+}
+
+export interface Reader {
+  /** All rows as objects by column name. */
+  all(statement: Sql): Promise<Row[]>;
+  /** The first row, or undefined. */
+  get(statement: Sql): Promise<Row | undefined>;
+  /** All rows as arrays in the order of the selected columns: for the paths where every microsecond is a client waiting. */
+  tuples(statement: Sql): Promise<Tuple[]>;
+}
+
+/** The brand keeps TypeScript from accepting a Database where a Transaction is asked for: appending an event needs one. */
+export interface Transaction extends Reader {
+  readonly isTransaction: true;
+  /** Runs a statement; resolves to the number of changed rows. */
+  run(statement: Sql): Promise<number>;
+  /** Called after the commit, in order, before the work's promise resolves. Must not throw; lost when the process dies. */
+  afterCommit(callback: () => void): void;
+}
+
+export type Row = Readonly<Record<string, SqlValue>>;
+export type Tuple = readonly SqlValue[];

@@ -1,0 +1,77 @@
+import { AppError } from '../base/errors.ts';
+
+/** A unique index refused a row. `columns` are the columns of the index; empty where the engine names only the index. */
+export class UniqueViolation extends Error {
+  override readonly name = 'UniqueViolation';
+  readonly columns: readonly string[];
+  readonly index: string | undefined;
+
+  constructor(columns: readonly string[], index: string | undefined, cause: unknown) {
+    super('A unique index refused the row.', { cause });
+    this.columns = columns;
+    this.index = index;
+  }
+}
+
+/** The medium failed: what was being committed may or may not be there. The file is reopened, the work is not repeated. */
+export class EngineFailure extends AppError {
+  constructor(cause: unknown) {
+    super('outcome_unknown', 'Something went wrong while processing your request.', { cause });
+    this.name = 'EngineFailure';
+  }
+}
+
+/** Primary result codes of SQLite (https://www.sqlite.org/rescode.html). */
+const PERM = 3;
+const BUSY = 5;
+const LOCKED = 6;
+const READONLY = 8;
+const IOERR = 10;
+const CORRUPT = 11;
+const FULL = 13;
+const CANTOPEN = 14;
+const CONSTRAINT = 19;
+const NOTADB = 26;
+
+/** Extended codes of the two constraints that a client's value can break. */
+const CONSTRAINT_PRIMARYKEY = 1555;
+const CONSTRAINT_UNIQUE = 2067;
+
+/** What a driver's error means to us; an error that means nothing is given back as it is, because it is a bug of ours. */
+export function toEngineError(error: unknown): unknown {
+  const code = sqliteCode(error);
+  if (code === undefined) return error;
+  switch (code & 0xff) {
+    case BUSY:
+    case LOCKED:
+      return new AppError('unavailable', 'The service is busy, try again.', { cause: error, retryAfter: 1 });
+    case FULL:
+      return new AppError('storage_full', 'The storage is full.', { cause: error, retryAfter: 30 });
+    case PERM:
+    case READONLY:
+    case IOERR:
+    case CORRUPT:
+    case CANTOPEN:
+    case NOTADB:
+      return new EngineFailure(error);
+    case CONSTRAINT:
+      return code === CONSTRAINT_UNIQUE || code === CONSTRAINT_PRIMARYKEY ? toUniqueViolation(error) : error;
+    default:
+      return error;
+  }
+}
+
+function sqliteCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('errcode' in error)) return undefined;
+  return typeof error.errcode === 'number' ? error.errcode : undefined;
+}
+
+/** SQLite names the culprit only in its message: `UNIQUE constraint failed: posts.a, posts.b` or `…: index 'name'`. */
+function toUniqueViolation(error: unknown): UniqueViolation {
+  const message = error instanceof Error ? error.message : '';
+  const culprit = message.slice(message.indexOf('failed: ') + 'failed: '.length);
+  const index = /^index '(.+)'$/.exec(culprit)?.[1];
+  if (index !== undefined) return new UniqueViolation([], index, error);
+  const columns = culprit.split(', ').map((name) => name.slice(name.lastIndexOf('.') + 1));
+  return new UniqueViolation(columns, undefined, error);
+}

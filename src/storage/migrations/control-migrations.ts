@@ -1,0 +1,18 @@
+import { sql } from '../../sql/sql.ts';
+import type { Migration } from '../migrate.ts';
+
+/** The schema of `control.db`: which instances there are, and what belongs to the whole service. */
+export const controlMigrations: readonly Migration[] = [
+  {
+    name: 'instances',
+    statements: () => [
+      sql`CREATE TABLE "$instance" (
+        id TEXT PRIMARY KEY,
+        slug TEXT NOT NULL UNIQUE,
+        host TEXT UNIQUE,
+        created TEXT NOT NULL
+      ) STRICT, WITHOUT ROWID`,
+      sql`CREATE TABLE "$setting" (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID`,
+    ],
+  },
+];

@@ -1,0 +1,127 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { Sql } from '../sql/sql.ts';
+import type { Row, Tuple } from './database.ts';
+import { toEngineError } from './engine-errors.ts';
+
+/** Two generations of this many prepared statements stay; a statement unused for a whole generation is dropped. */
+const statementsMax = 256;
+
+const BUSY_TIMEOUT_MS = 5_000;
+/** Without a limit one large transaction would leave its log at that size for ever. */
+const JOURNAL_SIZE_LIMIT_BYTES = 64 * 1024 * 1024;
+
+/** One connection to one file: pragmas, prepared statements, errors in our own words. */
+export class SqliteConnection {
+  readonly #database: DatabaseSync;
+  readonly #rowStatements = new StatementCache();
+  readonly #tupleStatements = new StatementCache();
+
+  constructor(path: string, options: { readonly isReadOnly: boolean; readonly synchronous: Synchronous }) {
+    try {
+      this.#database = new DatabaseSync(path, {
+        readOnly: options.isReadOnly,
+        timeout: BUSY_TIMEOUT_MS,
+        enableForeignKeyConstraints: true,
+        defensive: true,
+      });
+      if (!options.isReadOnly) {
+        this.#database.exec('PRAGMA journal_mode = WAL');
+        this.#database.exec(`PRAGMA synchronous = ${options.synchronous}`);
+        this.#database.exec(`PRAGMA journal_size_limit = ${JOURNAL_SIZE_LIMIT_BYTES}`);
+      }
+      this.#database.exec(
+        'PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON',
+      );
+    } catch (error) {
+      throw toEngineError(error);
+    }
+  }
+
+  get isInTransaction(): boolean {
+    return this.#database.isTransaction;
+  }
+
+  all(statement: Sql): Row[] {
+    try {
+      // node:sqlite types values as its own union, which is SqlValue once big integers are not asked for.
+      return this.#prepare(statement.text).all(...statement.values) as Row[];
+    } catch (error) {
+      throw toEngineError(error);
+    }
+  }
+
+  get(statement: Sql): Row | undefined {
+    try {
+      // As in `all`.
+      return this.#prepare(statement.text).get(...statement.values) as Row | undefined;
+    } catch (error) {
+      throw toEngineError(error);
+    }
+  }
+
+  tuples(statement: Sql): Tuple[] {
+    try {
+      let prepared = this.#tupleStatements.find(statement.text);
+      if (prepared === undefined) {
+        prepared = this.#database.prepare(statement.text);
+        prepared.setReturnArrays(true);
+        this.#tupleStatements.add(statement.text, prepared);
+      }
+      // The mode set above makes rows arrays; the types of node:sqlite do not follow it.
+      return prepared.all(...statement.values) as unknown as Tuple[];
+    } catch (error) {
+      throw toEngineError(error);
+    }
+  }
+
+  run(statement: Sql): number {
+    try {
+      return Number(this.#prepare(statement.text).run(...statement.values).changes);
+    } catch (error) {
+      throw toEngineError(error);
+    }
+  }
+
+  close(): void {
+    this.#rowStatements.clear();
+    this.#tupleStatements.clear();
+    this.#database.close();
+  }
+
+  #prepare(text: string): StatementSync {
+    const found = this.#rowStatements.find(text);
+    if (found !== undefined) return found;
+    const prepared = this.#database.prepare(text);
+    this.#rowStatements.add(text, prepared);
+    return prepared;
+  }
+}
+
+export type Synchronous = 'FULL' | 'NORMAL';
+
+/** Statements by text in two generations: as good as an LRU here, and a hit costs one look-up instead of two changes of a map. */
+class StatementCache {
+  #young = new Map<string, StatementSync>();
+  #old = new Map<string, StatementSync>();
+
+  find(text: string): StatementSync | undefined {
+    const young = this.#young.get(text);
+    if (young !== undefined) return young;
+    const old = this.#old.get(text);
+    if (old !== undefined) this.add(text, old);
+    return old;
+  }
+
+  add(text: string, statement: StatementSync): void {
+    if (this.#young.size >= statementsMax) {
+      this.#old = this.#young;
+      this.#young = new Map();
+    }
+    this.#young.set(text, statement);
+  }
+
+  clear(): void {
+    this.#young.clear();
+    this.#old.clear();
+  }
+}

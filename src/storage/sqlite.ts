@@ -1,0 +1,71 @@
+import { sql, type Sql } from '../sql/sql.ts';
+import type { Database, Row, Transaction, Tuple, WriteOptions } from './database.ts';
+import { SqliteConnection, type Synchronous } from './sqlite-connection.ts';
+import { WriteQueue } from './write-queue.ts';
+
+export interface SqliteOptions {
+  readonly path: string;
+  /** `NORMAL` loses acknowledged writes on power loss; it exists only so that a test can show that FULL is what prevents it. */
+  readonly synchronous?: Synchronous;
+}
+
+/** Opens one file as a {@link Database}: a writer that groups its commits, and a reader that never sees an open group. */
+export function openSqlite(options: SqliteOptions): Database {
+  return new SqliteDatabase(options);
+}
+
+class SqliteDatabase implements Database {
+  readonly engine = 'sqlite';
+  readonly #options: SqliteOptions;
+  readonly #queue: WriteQueue;
+  #reader: SqliteConnection;
+
+  constructor(options: SqliteOptions) {
+    this.#options = options;
+    this.#queue = new WriteQueue({ open: () => this.#open(false), onReopen: () => this.#reopenReader() });
+    this.#reader = this.#open(true);
+  }
+
+  async all(statement: Sql): Promise<Row[]> {
+    return this.#reader.all(statement);
+  }
+
+  async get(statement: Sql): Promise<Row | undefined> {
+    return this.#reader.get(statement);
+  }
+
+  async tuples(statement: Sql): Promise<Tuple[]> {
+    return this.#reader.tuples(statement);
+  }
+
+  write<Result>(work: (tx: Transaction) => Promise<Result>, options: WriteOptions = {}): Promise<Result> {
+    return this.#queue.add(work, options);
+  }
+
+  async stop(): Promise<void> {
+    await this.#queue.drain();
+    this.#reader.close();
+    this.#queue.close();
+  }
+
+  #open(isReadOnly: boolean): SqliteConnection {
+    return new SqliteConnection(this.#options.path, {
+      isReadOnly,
+      synchronous: this.#options.synchronous ?? 'FULL',
+    });
+  }
+
+  #reopenReader(): void {
+    this.#reader.close();
+    this.#reader = this.#open(true);
+  }
+}
+
+/** The version of the SQLite inside this Node, as `[major, minor, patch]`. */
+export function sqliteVersion(): readonly [number, number, number] {
+  const connection = new SqliteConnection(':memory:', { isReadOnly: false, synchronous: 'FULL' });
+  const text = String(connection.get(sql`SELECT sqlite_version() AS version`)?.['version']);
+  connection.close();
+  const [major = 0, minor = 0, patch = 0] = text.split('.').map(Number);
+  return [major, minor, patch];
+}

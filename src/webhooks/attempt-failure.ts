@@ -1,0 +1,36 @@
+import type { AttemptKind } from './attempt-result.ts';
+import { codeOf, ConnectFailure } from './connect-failure.ts';
+
+export interface AttemptFailure {
+  readonly kind: Exclude<AttemptKind, 'success' | 'status'>;
+  /** In plain words. */
+  readonly cause: string;
+}
+
+const protocolWords: Readonly<Record<string, string>> = {
+  UND_ERR_HEADERS_OVERFLOW: "The answer's headers are larger than 16 KiB.",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'The answer ended before the length it had announced.',
+  UND_ERR_INVALID_ARG: "The request could not be built: one of the endpoint's own headers is not valid.",
+};
+
+/** What an error of the connection or of undici means for the attempt; `hasAnswer`: a part of the answer had arrived. */
+export function attemptFailure(error: unknown, hasAnswer: boolean): AttemptFailure {
+  if (error instanceof ConnectFailure) return { kind: error.kind, cause: error.message };
+  const code = codeOf(error);
+  const words = protocolWords[code];
+  if (words !== undefined) return { kind: 'protocol', cause: words };
+  if (code === 'UND_ERR_SOCKET' && error instanceof Error && error.message.startsWith('bad ')) {
+    return { kind: 'protocol', cause: 'The answer came out of turn.' };
+  }
+  if (['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT'].includes(code)) {
+    return hasAnswer
+      ? { kind: 'protocol', cause: 'The connection was closed in the middle of the answer.' }
+      : { kind: 'connect', cause: 'The connection was closed without an answer.' };
+  }
+  return { kind: 'protocol', cause: `The answer is not valid HTTP/1.1 (${code || 'unknown'}).` };
+}
+
+/** Statuses that speak of the receiver as a whole rather than of one event. */
+export function isEndpointWideStatus(status: number): boolean {
+  return status >= 500 || status === 408 || status === 425 || status === 429;
+}

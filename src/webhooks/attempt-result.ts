@@ -1,0 +1,73 @@
+/** One request to be made. Plain data: it is posted to the sending worker. */
+export interface AttemptRequest {
+  readonly deliveryId: string;
+  readonly endpointId: string;
+  readonly url: string;
+  /** The event's stored bytes, sent and signed as they are. */
+  readonly body: Uint8Array;
+  readonly eventId: string;
+  readonly event: string;
+  readonly collection: string;
+  /** 1 for the delivery's first attempt. */
+  readonly attempt: number;
+  /** The record's revision: 1, 2, 3 … */
+  readonly sequence: number;
+  readonly customHeaders: Readonly<Record<string, string>>;
+  /** The current secret, and while a rotation overlaps the one before it. */
+  readonly secrets: readonly string[];
+  /** From the first DNS packet to the last byte of the answer. */
+  readonly timeoutMs: number;
+  /** Of this service, for `User-Agent`. */
+  readonly version: string;
+}
+
+export type AttemptKind =
+  'success' | 'status' | 'timeout' | 'dns' | 'connect' | 'tls' | 'refused' | 'protocol' | 'aborted';
+
+/** In ms; null where the step was not taken: an open connection needs no DNS, a dead one sends no first byte. */
+export interface AttemptTimings {
+  readonly dnsMs: number | null;
+  readonly connectMs: number | null;
+  readonly tlsMs: number | null;
+  readonly firstByteMs: number | null;
+  readonly totalMs: number | null;
+}
+
+/** What came of it. Every failure is a value; the operation never throws for what a receiver does. */
+export interface AttemptResult {
+  readonly deliveryId: string;
+  readonly isSuccess: boolean;
+  /** Kept even when the attempt failed after the status had arrived. */
+  readonly status: number | null;
+  /** In plain words for the endpoint's owner; empty on success. */
+  readonly cause: string;
+  /** `aborted`: cut short by us. It may or may not have reached the receiver and must not count as an attempt. */
+  readonly kind: AttemptKind;
+  /** Whether another event would most likely fail in the same way. */
+  readonly isEndpointWide: boolean;
+  /** What a 429 or 503 asked for, at most an hour. */
+  readonly retryAfterSeconds: number | null;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly timings: AttemptTimings;
+  /** A JSON object of the answer's headers, at most 4 KiB; later headers are left out. */
+  readonly responseHeaders: string;
+  /** The first 16 KiB, as they came. */
+  readonly responseBody: Uint8Array;
+}
+
+/** The result of an attempt that was given up by us, or never begun; whose it was, its caller knows. */
+export function abortedResult(startedAt: number, cause: string): Omit<AttemptResult, 'deliveryId'> {
+  return {
+    isSuccess: false,
+    status: null,
+    cause,
+    kind: 'aborted',
+    isEndpointWide: false,
+    retryAfterSeconds: null,
+    startedAt,
+    timings: { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, totalMs: null },
+    responseHeaders: '{}',
+    responseBody: new Uint8Array(0),
+  };
+}

@@ -1,0 +1,200 @@
+import type { Dispatcher } from 'undici';
+import type { Clock } from '../base/clock.ts';
+import { attemptFailure, isEndpointWideStatus } from './attempt-failure.ts';
+import type { AttemptFailure } from './attempt-failure.ts';
+import type { AttemptKind, AttemptRequest, AttemptResult, AttemptTimings } from './attempt-result.ts';
+import type { AttemptInFlight, AttemptsInFlight } from './attempts-in-flight.ts';
+import type { GuardedAgent } from './guarded-agent.ts';
+import type { GuardedConnection } from './guarded-connection.ts';
+import { requestHeaders } from './request-headers.ts';
+import { keptHeaders } from './response-headers.ts';
+import { retryAfterSeconds } from './retry-after.ts';
+
+const RESPONSE_BODY_BYTES_MAX = 16 * 1024;
+/**
+ * All that may arrive for one attempt, framing included: 16 KiB of headers, 16 KiB of body in one-byte chunks, and one
+ * read ahead stay below it; thousands of one-letter headers or endless chunk extensions do not.
+ */
+const WIRE_BYTES_MAX = 256 * 1024;
+/** Before the headers are complete: they may be 16 KiB, and with their separators not much more. */
+const HEADER_WIRE_BYTES_MAX = 32 * 1024;
+/** 103 Early Hints and the like are legal before an answer; a flood of them is not an answer. */
+const INTERIM_RESPONSES_MAX = 16;
+
+const noBody = new Uint8Array(0);
+
+export interface AttemptParts {
+  readonly agent: GuardedAgent;
+  readonly clock: Clock;
+  readonly inFlight: AttemptsInFlight;
+}
+
+/** Makes one request and says what came of it. Never rejects for anything a receiver or the network does. */
+export function sendAttempt(request: AttemptRequest, parts: AttemptParts): Promise<AttemptResult> {
+  return new Promise((resolve) => new RunningAttempt(request, parts, resolve).start());
+}
+
+interface Outcome {
+  readonly kind: AttemptKind;
+  readonly cause: string;
+  readonly isEndpointWide: boolean;
+}
+
+/** Also undici's handler: one object per attempt instead of one and six closures. */
+class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
+  #deadline = 0;
+  readonly #request: AttemptRequest;
+  readonly #parts: AttemptParts;
+  readonly #settled: (result: AttemptResult) => void;
+  readonly #startedAt: number;
+  readonly #start: number;
+  #connection: GuardedConnection | null = null;
+  #isOver = false;
+  #status: number | null = null;
+  #headers: Readonly<Record<string, string | string[] | undefined>> = {};
+  #interimCount = 0;
+  #firstByteMs: number | null = null;
+  #chunks: Buffer[] = [];
+  #bodyLength = 0;
+
+  constructor(request: AttemptRequest, parts: AttemptParts, settled: (result: AttemptResult) => void) {
+    this.#request = request;
+    this.#parts = parts;
+    this.#settled = settled;
+    this.#startedAt = parts.clock.now();
+    this.#start = parts.clock.monotonic();
+  }
+
+  start(): void {
+    const { endpointId, url, timeoutMs, body } = this.#request;
+    const checkout = this.#parts.agent.checkOut(endpointId, url);
+    if (checkout.kind === 'refused') return this.#fail({ kind: 'refused', cause: checkout.reason });
+    this.#deadline = this.#start + timeoutMs;
+    this.#connection = checkout.connection;
+    this.#parts.inFlight.add(this);
+    const headers = requestHeaders(this.#request, Math.floor(this.#startedAt / 1_000));
+    this.#connection.dispatch({ method: 'POST', path: checkout.path, headers, body }, this, this.#deadline);
+  }
+
+  check(monotonicNow: number): void {
+    if (this.#deadline <= monotonicNow) {
+      this.#fail({
+        kind: 'timeout',
+        cause: `No complete answer within ${this.#request.timeoutMs / 1_000} s.`,
+      });
+      return;
+    }
+    const wireBytesMax = this.#status === null ? HEADER_WIRE_BYTES_MAX : WIRE_BYTES_MAX;
+    if ((this.#connection?.bytesRead ?? 0) <= wireBytesMax) return;
+    this.#fail({ kind: 'protocol', cause: 'The answer has too many headers or too much framing.' });
+  }
+
+  abort(): void {
+    this.#fail({ kind: 'aborted', cause: 'The service stopped before the answer was complete.' });
+  }
+
+  /** undici asks for it in every handler; what it would give, the connection already has. */
+  onRequestStart(): void {}
+
+  onResponseStarted(): void {
+    this.#firstByteMs ??= this.#elapsedMs();
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    if (this.#isOver) return;
+    if (status < 200) {
+      this.#interimCount += 1;
+      if (this.#interimCount <= INTERIM_RESPONSES_MAX) return;
+      return this.#fail({ kind: 'protocol', cause: 'The receiver sent interim answers (1xx) without end.' });
+    }
+    this.#status = status;
+    this.#headers = headers;
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isOver) return;
+    // Copied: the chunk is a view into a socket buffer four times as large as all we keep.
+    const kept = Buffer.from(chunk.subarray(0, RESPONSE_BODY_BYTES_MAX - this.#bodyLength));
+    this.#chunks.push(kept);
+    this.#bodyLength += kept.length;
+    if (this.#bodyLength >= RESPONSE_BODY_BYTES_MAX) this.#finish(false);
+  }
+
+  onResponseEnd(): void {
+    if (!this.#isOver) this.#finish(true);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (!this.#isOver) this.#fail(attemptFailure(error, this.#firstByteMs !== null));
+  }
+
+  /** The status decides; `isWhole`: the answer ended by itself, so the connection can carry another request. */
+  #finish(isWhole: boolean): void {
+    const status = this.#status ?? 0;
+    if (status >= 200 && status < 300) {
+      return this.#settle({ kind: 'success', cause: '', isEndpointWide: false }, isWhole);
+    }
+    const cause = `The receiver answered with status ${status}.`;
+    this.#settle({ kind: 'status', cause, isEndpointWide: isEndpointWideStatus(status) }, isWhole);
+  }
+
+  #fail(failure: AttemptFailure): void {
+    if (!this.#isOver) this.#settle({ ...failure, isEndpointWide: failure.kind !== 'aborted' }, false);
+  }
+
+  #settle(outcome: Outcome, isReusable: boolean): void {
+    const { agent, clock, inFlight } = this.#parts;
+    this.#isOver = true;
+    inFlight.delete(this);
+    const result: AttemptResult = {
+      deliveryId: this.#request.deliveryId,
+      isSuccess: outcome.kind === 'success',
+      status: this.#status,
+      cause: outcome.cause,
+      kind: outcome.kind,
+      isEndpointWide: outcome.isEndpointWide,
+      retryAfterSeconds: this.#retryAfter(clock.now()),
+      startedAt: this.#startedAt,
+      timings: this.#timings(),
+      responseHeaders: keptHeaders(this.#headers),
+      responseBody: this.#body(),
+    };
+    if (this.#connection !== null) agent.release(this.#connection, isReusable);
+    this.#settled(result);
+  }
+
+  #retryAfter(nowMs: number): number | null {
+    if (this.#status !== 429 && this.#status !== 503) return null;
+    const header = this.#headers['retry-after'];
+    return retryAfterSeconds(Array.isArray(header) ? header[0] : header, nowMs);
+  }
+
+  #timings(): AttemptTimings {
+    const connect = this.#connection?.timings;
+    return {
+      dnsMs: rounded(connect?.dnsMs ?? null),
+      connectMs: rounded(connect?.connectMs ?? null),
+      tlsMs: rounded(connect?.tlsMs ?? null),
+      firstByteMs: rounded(this.#firstByteMs),
+      totalMs: rounded(this.#elapsedMs()),
+    };
+  }
+
+  #body(): Uint8Array {
+    const [only = noBody, ...more] = this.#chunks;
+    return more.length === 0 ? only : Buffer.concat(this.#chunks);
+  }
+
+  #elapsedMs(): number {
+    return this.#parts.clock.monotonic() - this.#start;
+  }
+}
+
+/** Hundredths of a millisecond: more would only be noise in the attempt log. */
+function rounded(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms * 100) / 100;
+}

@@ -1,0 +1,133 @@
+import { AppError } from '../base/errors.ts';
+import { newId } from '../base/ids.ts';
+import { toTimestamp } from '../base/timestamp.ts';
+import type { Collection } from '../collections/collection.ts';
+import type { Instance } from '../instances/instance.ts';
+import type { Transaction } from '../storage/database.ts';
+import type { NetworkPolicy } from './address-guard.ts';
+import { decodeEndpoint, decodeSecret } from './decode-endpoint.ts';
+import { endpointStoreOf, type EndpointStore } from './endpoint-store.ts';
+import { endpointsMax, type Endpoint } from './endpoint.ts';
+import { newSigningSecret } from './signature.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** Registers an endpoint. From the moment this resolves it is told of every write that matches. */
+export function createEndpoint(instance: Instance, body: Body, policy: NetworkPolicy): Promise<Endpoint> {
+  const failed = 'Failed to create endpoint.';
+  return change(instance, async (tx, endpoints) => {
+    if ((await endpoints.all(tx)).length >= endpointsMax) {
+      throw new AppError('bad_request', `${failed} There can be at most ${endpointsMax} endpoints.`);
+    }
+    const settings = decodeEndpoint(body, { collections: instance.collections, policy, failed });
+    const now = toTimestamp(instance.clock.now());
+    const endpoint: Endpoint = {
+      ...settings,
+      id: newId(),
+      status: 'active',
+      statusReason: '',
+      secret: decodeSecret(body, failed) ?? newSigningSecret(),
+      created: now,
+      updated: now,
+    };
+    await endpoints.insert(tx, endpoint);
+    return endpoint;
+  });
+}
+
+/** Changes the members that are given. The secret is not among them. */
+export function updateEndpoint(
+  instance: Instance,
+  request: { readonly id: string; readonly body: Body },
+  policy: NetworkPolicy,
+): Promise<Endpoint> {
+  const failed = 'Failed to update endpoint.';
+  return change(instance, async (tx, endpoints) => {
+    const existing = await getEndpoint(tx, endpoints, request.id);
+    const settings = decodeEndpoint(request.body, {
+      collections: instance.collections,
+      policy,
+      existing,
+      failed,
+    });
+    return save(tx, endpoints, { ...existing, ...settings, updated: toTimestamp(instance.clock.now()) });
+  });
+}
+
+/** A paused endpoint keeps collecting its deliveries and is sent none; an active one is sent what has waited. */
+export function setEndpointStatus(
+  instance: Instance,
+  id: string,
+  status: Endpoint['status'],
+): Promise<Endpoint> {
+  return change(instance, async (tx, endpoints) => {
+    const existing = await getEndpoint(tx, endpoints, id);
+    const updated = toTimestamp(instance.clock.now());
+    return save(tx, endpoints, { ...existing, status, statusReason: '', updated });
+  });
+}
+
+export function deleteEndpoint(instance: Instance, id: string): Promise<void> {
+  return change(instance, async (tx, endpoints) => {
+    await getEndpoint(tx, endpoints, id);
+    await endpoints.delete(tx, id);
+  });
+}
+
+/** Pauses an endpoint on behalf of the service, with the reason its owner will read. */
+export function pauseEndpoint(instance: Instance, id: string, reason: string): Promise<void> {
+  return change(instance, async (tx, endpoints) => {
+    const existing = await endpoints.find(tx, id);
+    if (existing === undefined || existing.status === 'paused') return;
+    const updated = toTimestamp(instance.clock.now());
+    await save(tx, endpoints, { ...existing, status: 'paused', statusReason: reason, updated });
+  });
+}
+
+/**
+ * Forgets a collection that is being deleted. An endpoint that loses its last one is paused: an empty list would mean all
+ * collections, and it would be told what it never asked for.
+ */
+export async function forgetCollection(
+  tx: Transaction,
+  instance: Pick<Instance, 'database' | 'sealer' | 'clock'>,
+  collection: Collection,
+): Promise<void> {
+  const endpoints = endpointStoreOf(instance);
+  const updated = toTimestamp(instance.clock.now());
+  for (const endpoint of await endpoints.all(tx)) {
+    if (!endpoint.collections.includes(collection.id)) continue;
+    const rest = endpoint.collections.filter((id) => id !== collection.id);
+    const statusReason = `The last of its collections, ${collection.name}, was deleted.`;
+    const isLast = rest.length === 0;
+    await endpoints.update(tx, {
+      ...endpoint,
+      ...(isLast ? { status: 'paused', statusReason } : { collections: rest }),
+      updated,
+    });
+  }
+}
+
+export async function getEndpoint(
+  reader: Parameters<EndpointStore['find']>[0],
+  endpoints: EndpointStore,
+  id: string,
+): Promise<Endpoint> {
+  const found = await endpoints.find(reader, id);
+  if (found === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
+  return found;
+}
+
+async function save(tx: Transaction, endpoints: EndpointStore, endpoint: Endpoint): Promise<Endpoint> {
+  await endpoints.update(tx, endpoint);
+  return endpoint;
+}
+
+/** Alone in its commit: the store's memory is what every other transaction goes by. */
+function change<Result>(
+  instance: Instance,
+  work: (tx: Transaction, endpoints: EndpointStore) => Promise<Result>,
+): Promise<Result> {
+  const endpoints = endpointStoreOf(instance);
+  return instance.database.write((tx) => work(tx, endpoints), { isExclusive: true });
+}

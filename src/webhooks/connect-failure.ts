@@ -1,0 +1,22 @@
+export type ConnectFailureKind = 'dns' | 'connect' | 'tls' | 'refused' | 'timeout' | 'protocol';
+
+/**
+ * Why no usable connection came about. `message` is in plain words, for the endpoint's owner. Its `code` is none of
+ * undici's: on `UND_ERR_SOCKET` and `UND_ERR_INFO` undici would connect again, without end.
+ */
+export class ConnectFailure extends Error {
+  override readonly name = 'ConnectFailure';
+  readonly kind: ConnectFailureKind;
+  readonly code = 'CONNECT_FAILURE';
+
+  constructor(kind: ConnectFailureKind, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.kind = kind;
+  }
+}
+
+/** The code of a driver error (`ECONNREFUSED`, `CERT_HAS_EXPIRED`), or an empty text. */
+export function codeOf(error: unknown): string {
+  if (!(error instanceof Error) || !('code' in error)) return '';
+  return typeof error.code === 'string' ? error.code : '';
+}

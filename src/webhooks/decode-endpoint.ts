@@ -1,0 +1,149 @@
+import { AppError, type FieldError, type FieldErrors } from '../base/errors.ts';
+import type { CollectionStore } from '../collections/collection-store.ts';
+import { recordEventKinds, type RecordEventKind } from '../events/event.ts';
+import type { NetworkPolicy } from './address-guard.ts';
+import { decodeHeaders } from './endpoint-headers.ts';
+import type { Endpoint } from './endpoint.ts';
+import { checkEndpointUrl } from './endpoint-url.ts';
+import { checkSigningSecret } from './signature.ts';
+
+/** What a client decides about an endpoint; the rest is given by the service. */
+export type EndpointSettings = Pick<
+  Endpoint,
+  'url' | 'description' | 'events' | 'collections' | 'headers' | 'maxInFlight' | 'timeoutMs' | 'schedule'
+>;
+
+export interface DecodeEndpointContext {
+  readonly collections: CollectionStore;
+  readonly policy: NetworkPolicy;
+  readonly existing?: Endpoint;
+  readonly failed: string;
+}
+
+type Raw = Readonly<Record<string, unknown>>;
+
+const descriptionLengthMax = 1_000;
+const collectionsMax = 200;
+const scheduleLengthMax = 50;
+const scheduleSecondsMax = 7 * 86_400;
+const maxInFlightDefault = 16;
+const timeoutMsDefault = 15_000;
+
+/** Members of the contract that later versions bring, and the only value each of them can have until then. */
+const notYet: Raw = { filter: '', order: 'none', rateLimit: 0 };
+
+/** Settings from a body; members that an update leaves out stay. Throws bad_request with what is wrong, by member. */
+export function decodeEndpoint(raw: Raw, context: DecodeEndpointContext): EndpointSettings {
+  const errors: Record<string, FieldError | FieldErrors> = {};
+  const { existing } = context;
+
+  function member<Value>(name: string, fallback: Value, decode: (value: unknown) => Decoded<Value>): Value {
+    const value = raw[name];
+    if (value === undefined) return fallback;
+    const decoded = decode(value);
+    if ('error' in decoded) errors[name] = decoded.error;
+    return 'error' in decoded ? fallback : decoded.value;
+  }
+
+  const settings: EndpointSettings = {
+    url: member('url', existing?.url ?? '', (value) => decodeUrl(value, context.policy)),
+    description: member('description', existing?.description ?? '', decodeDescription),
+    events: member('events', existing?.events ?? recordEventKinds, decodeEvents),
+    collections: member('collections', existing?.collections ?? [], (value) =>
+      decodeCollections(value, context),
+    ),
+    headers: member('headers', existing?.headers ?? {}, (value) => {
+      const decoded = decodeHeaders(value, existing?.headers ?? {});
+      return 'error' in decoded ? decoded : { value: decoded.headers };
+    }),
+    maxInFlight: member('maxInFlight', existing?.maxInFlight ?? maxInFlightDefault, integerBetween(1, 64)),
+    timeoutMs: member('timeoutMs', existing?.timeoutMs ?? timeoutMsDefault, integerBetween(1_000, 30_000)),
+    schedule: member('schedule', existing?.schedule ?? null, decodeSchedule),
+  };
+  if (settings.url === '' && errors['url'] === undefined) errors['url'] = required;
+  refuseNotYet(raw, errors);
+  if (Object.keys(errors).length > 0) throw new AppError('bad_request', context.failed, { details: errors });
+  return settings;
+}
+
+/** The secret of a body, or undefined when the service is to make one. */
+export function decodeSecret(raw: Raw, failed: string): string | undefined {
+  const { secret } = raw;
+  if (secret === undefined || secret === '') return undefined;
+  const problem = typeof secret === 'string' ? checkSigningSecret(secret) : 'The secret must be text.';
+  if (problem === null && typeof secret === 'string') return secret;
+  throw new AppError('bad_request', failed, { details: { secret: invalid(problem ?? '') } });
+}
+
+type Decoded<Value> = { readonly value: Value } | { readonly error: FieldError | FieldErrors };
+
+const required: FieldError = { code: 'validation_required', message: 'Cannot be blank.' };
+
+function invalid(message: string): FieldError {
+  return { code: 'validation_invalid_value', message };
+}
+
+function decodeUrl(value: unknown, policy: NetworkPolicy): Decoded<string> {
+  if (typeof value !== 'string') return { error: invalid('Must be text.') };
+  if (value === '') return { error: required };
+  const check = checkEndpointUrl(value, policy);
+  return check.kind === 'accepted' ? { value: check.url } : { error: invalid(check.reason) };
+}
+
+function decodeDescription(value: unknown): Decoded<string> {
+  if (typeof value === 'string' && value.length <= descriptionLengthMax) return { value };
+  return { error: invalid(`Must be text of at most ${descriptionLengthMax} characters.`) };
+}
+
+function decodeEvents(value: unknown): Decoded<readonly RecordEventKind[]> {
+  const wanted: readonly unknown[] = Array.isArray(value) ? value : [];
+  const events = recordEventKinds.filter((kind) => wanted.includes(kind));
+  if (events.length > 0 && wanted.every((item) => events.some((kind) => kind === item)))
+    return { value: events };
+  return { error: invalid(`Must be one or more of ${recordEventKinds.join(', ')}.`) };
+}
+
+/** Names or ids come in, ids are kept: an endpoint follows its collections through every renaming. */
+function decodeCollections(value: unknown, context: DecodeEndpointContext): Decoded<readonly string[]> {
+  if (!Array.isArray(value) || value.length > collectionsMax) {
+    return { error: invalid(`Must be an array of at most ${collectionsMax} names or ids of collections.`) };
+  }
+  const ids: string[] = [];
+  for (const item of value) {
+    const collection = typeof item === 'string' ? context.collections.find(item) : undefined;
+    if (collection === undefined)
+      return { error: invalid(`There is no collection ${JSON.stringify(item)}.`) };
+    if (!ids.includes(collection.id)) ids.push(collection.id);
+  }
+  return { value: ids };
+}
+
+function integerBetween(min: number, max: number): (value: unknown) => Decoded<number> {
+  return (value) =>
+    typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max
+      ? { value }
+      : { error: invalid(`Must be an integer between ${min} and ${max}.`) };
+}
+
+function decodeSchedule(value: unknown): Decoded<readonly number[] | null> {
+  if (value === null) return { value };
+  const isSchedule =
+    Array.isArray(value) &&
+    value.length <= scheduleLengthMax &&
+    value.every(
+      (item) => typeof item === 'number' && Number.isInteger(item) && item >= 1 && item <= scheduleSecondsMax,
+    );
+  if (isSchedule) return { value };
+  return {
+    error: invalid(
+      `Must be null or up to ${scheduleLengthMax} integers of seconds between 1 and ${scheduleSecondsMax}.`,
+    ),
+  };
+}
+
+function refuseNotYet(raw: Raw, errors: Record<string, FieldError | FieldErrors>): void {
+  for (const [name, only] of Object.entries(notYet)) {
+    if (raw[name] === undefined || raw[name] === null || raw[name] === only) continue;
+    errors[name] = invalid(`Only ${JSON.stringify(only)} is supported yet.`);
+  }
+}

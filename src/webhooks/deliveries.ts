@@ -1,0 +1,138 @@
+import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
+import { sql } from '../sql/sql.ts';
+import type { Reader, Transaction } from '../storage/database.ts';
+import type { AttemptResult } from './attempt-result.ts';
+import type { DeliveryState, DeliveryStatus } from './delivery.ts';
+
+/** What never changes about a delivery. */
+export interface DeliveryIdentity {
+  readonly id: string;
+  /** Position of its event. */
+  readonly event: number;
+  readonly endpoint: string;
+  readonly created: Timestamp;
+}
+
+/** A pending delivery with all that an attempt needs of it. */
+export interface PendingDelivery {
+  readonly id: string;
+  readonly state: DeliveryState;
+  readonly eventId: string;
+  readonly kind: string;
+  readonly collectionName: string;
+  readonly revision: number;
+  readonly body: Uint8Array;
+}
+
+/** Begins with the event's id: an event's deliveries are one range of the table's key, and there is one per endpoint. */
+export function deliveryId(eventId: string, endpointId: string): string {
+  return `${eventId}-${endpointId}`;
+}
+
+export async function insertDelivery(
+  tx: Transaction,
+  identity: DeliveryIdentity,
+  state: DeliveryState,
+): Promise<void> {
+  const { id, event, endpoint, created } = identity;
+  await tx.run(sql`
+    INSERT INTO "$delivery" (id, event, endpoint, status, attempts, due, cause, created, updated)
+    VALUES (${id}, ${event}, ${endpoint}, ${state.status}, ${state.attempts}, ${state.due}, ${state.cause},
+      ${created}, ${created})`);
+}
+
+/** Ids of an endpoint's deliveries that are due, the longest due first, in the order of their events. */
+export async function readDueIds(
+  reader: Reader,
+  endpoint: string,
+  options: { readonly now: number; readonly limit: number },
+): Promise<readonly string[]> {
+  const rows = await reader.tuples(sql`
+    SELECT id FROM "$delivery" WHERE status = 'pending' AND endpoint = ${endpoint} AND due <= ${options.now}
+    ORDER BY due, event LIMIT ${options.limit}`);
+  return rows.map((row) => String(row[0]));
+}
+
+/** When the endpoint's first pending delivery that is not due yet will be, in milliseconds since 1970. */
+export async function readNextDue(
+  reader: Reader,
+  endpoint: string,
+  now: number,
+): Promise<number | undefined> {
+  const row = await reader.get(sql`
+    SELECT due FROM "$delivery" WHERE status = 'pending' AND endpoint = ${endpoint} AND due > ${now}
+    ORDER BY due LIMIT 1`);
+  return row === undefined ? undefined : Number(row['due']);
+}
+
+/** Age in milliseconds of the oldest pending delivery of any endpoint; undefined when nothing is pending. */
+export async function readOldestPending(reader: Reader): Promise<Timestamp | undefined> {
+  const row = await reader.get(sql`SELECT min(created) AS created FROM "$delivery" WHERE status = 'pending'`);
+  const created = row?.['created'];
+  return typeof created === 'string' ? created : undefined;
+}
+
+/** A delivery that is still pending, with its event; undefined when it was settled or cancelled meanwhile. */
+export async function readPending(reader: Reader, id: string): Promise<PendingDelivery | undefined> {
+  const [row] = await reader.tuples(sql`
+    SELECT d.attempts, d.due, d.cause, e.id, e.kind, e.collection_name, e.revision, e.body
+    FROM "$delivery" d JOIN "$event" e ON e.position = d.event
+    WHERE d.id = ${id} AND d.status = 'pending'`);
+  if (row === undefined) return undefined;
+  const [attempts, due, cause, eventId, kind, collectionName, revision, body] = row;
+  return {
+    id,
+    state: { status: 'pending', attempts: Number(attempts), due: Number(due), cause: String(cause) },
+    eventId: String(eventId),
+    kind: String(kind),
+    collectionName: String(collectionName),
+    revision: Number(revision),
+    // The column is a BLOB and never null.
+    body: body as Uint8Array,
+  };
+}
+
+export interface Settlement {
+  readonly id: string;
+  readonly before: DeliveryState;
+  readonly after: DeliveryState;
+  readonly result: AttemptResult;
+}
+
+/** Writes an attempt and the delivery's new state. A delivery that was cancelled meanwhile keeps its state, and its attempt is still told. */
+export async function settle(tx: Transaction, settlement: Settlement, now: number): Promise<void> {
+  const { id, after, result } = settlement;
+  await tx.run(sql`
+    UPDATE "$delivery" SET status = ${after.status}, attempts = ${after.attempts}, due = ${after.due},
+      cause = ${after.cause}, updated = ${toTimestamp(now)}
+    WHERE id = ${id} AND status = 'pending'`);
+  if (result.kind === 'aborted') return;
+  const { timings } = result;
+  // A number twice would mean that a retry by hand ran beside a late result; both attempts were made, the first one's row stays.
+  await tx.run(sql`
+    INSERT INTO "$attempt" (delivery, number, started, kind, status, cause, dns_ms, connect_ms, tls_ms, first_byte_ms,
+      total_ms, response_headers, response_body)
+    VALUES (${id}, ${after.attempts}, ${toTimestamp(result.startedAt)}, ${result.kind}, ${result.status}, ${result.cause},
+      ${timings.dnsMs}, ${timings.connectMs}, ${timings.tlsMs}, ${timings.firstByteMs}, ${timings.totalMs ?? 0},
+      ${result.responseHeaders}, ${result.responseBody})
+    ON CONFLICT (delivery, number) DO NOTHING`);
+}
+
+/** Moves a delivery by hand; answers whether there was one in a status that allows it. */
+export async function moveDelivery(
+  tx: Transaction,
+  id: string,
+  move: {
+    readonly from: readonly DeliveryStatus[];
+    readonly to: DeliveryState['status'];
+    readonly cause: string;
+    readonly now: number;
+  },
+): Promise<boolean> {
+  const row = await tx.get(sql`SELECT status FROM "$delivery" WHERE id = ${id}`);
+  if (row === undefined || !move.from.some((status) => status === row['status'])) return false;
+  await tx.run(sql`
+    UPDATE "$delivery" SET status = ${move.to}, due = ${move.now}, cause = ${move.cause}, updated = ${toTimestamp(move.now)}
+    WHERE id = ${id}`);
+  return true;
+}

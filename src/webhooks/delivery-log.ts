@@ -1,0 +1,158 @@
+import { AppError } from '../base/errors.ts';
+import { toTimestamp } from '../base/timestamp.ts';
+import type { Operand } from '../filters/operand.ts';
+import { sqliteDialect } from '../filters/sqlite-dialect.ts';
+import type { Instance } from '../instances/instance.ts';
+import { columnResolver } from '../lists/column-resolver.ts';
+import type { ListQuery } from '../lists/list-query.ts';
+import { runList, type ListResult } from '../lists/run-list.ts';
+import { joinSql, sql } from '../sql/sql.ts';
+import type { Reader, Row, Tuple } from '../storage/database.ts';
+import { moveDelivery } from './deliveries.ts';
+
+/** A delivery with its event and its attempts, as its owner sees it. */
+export interface DeliveryView {
+  readonly id: string;
+  readonly endpoint: string;
+  readonly event: string;
+  readonly kind: string;
+  readonly collection: string;
+  readonly record: string;
+  readonly status: string;
+  readonly cause: string;
+  /** When the next attempt is due; '' when none is. */
+  readonly nextAttempt: string;
+  readonly created: string;
+  readonly updated: string;
+  readonly attempts: readonly AttemptView[];
+}
+
+export type AttemptView = Readonly<Record<string, unknown>>;
+
+const columns = sql`d.id, d.endpoint, e.id, e.kind, e.collection_name, e.record, d.status, d.cause, d.due, d.created, d.updated`;
+const from = sql`"$delivery" d JOIN "$event" e ON e.position = d.event`;
+
+const id: Operand = { sql: sql`d.id`, kind: 'text' };
+
+const resolve = columnResolver({
+  id,
+  endpoint: { sql: sql`d.endpoint`, kind: 'text' },
+  event: { sql: sql`e.id`, kind: 'text' },
+  kind: { sql: sql`e.kind`, kind: 'text' },
+  collection: { sql: sql`e.collection_name`, kind: 'text' },
+  record: { sql: sql`e.record`, kind: 'text' },
+  status: { sql: sql`d.status`, kind: 'text' },
+  cause: { sql: sql`d.cause`, kind: 'text' },
+  created: { sql: sql`d.created`, kind: 'date' },
+  updated: { sql: sql`d.updated`, kind: 'date' },
+});
+
+/** A page of deliveries, each with its attempts; what receivers answered is shown by {@link readDelivery} only. */
+export async function listDeliveries(
+  instance: Instance,
+  query: ListQuery,
+): Promise<Omit<ListResult, 'items'> & { readonly items: readonly DeliveryView[] }> {
+  const now = instance.clock.now();
+  const source = { columns, from, tieBreaker: id, resolve, dialect: sqliteDialect, now };
+  const page = await runList(instance.database, query, source);
+  const ids = page.items.map((item) => String(item[0]));
+  const attempts = await readAttempts(instance.database, ids, false);
+  return { ...page, items: page.items.map((item) => toView(item, attempts.get(String(item[0])) ?? [])) };
+}
+
+/** One delivery with everything that its attempts left. Throws not_found. */
+export async function readDelivery(instance: Instance, deliveryId: string): Promise<DeliveryView> {
+  const [row] = await instance.database.tuples(
+    sql`SELECT ${columns} FROM ${from} WHERE d.id = ${deliveryId}`,
+  );
+  if (row === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
+  const attempts = await readAttempts(instance.database, [deliveryId], true);
+  return toView(row, attempts.get(deliveryId) ?? []);
+}
+
+/** Makes a delivery due now, whatever its schedule said; one that is over gets one more attempt. Throws not_found. */
+export function retryDelivery(instance: Instance, deliveryId: string): Promise<void> {
+  const from = ['pending', 'delivered', 'exhausted', 'expired', 'cancelled'] as const;
+  return move(instance, deliveryId, { from, to: 'pending', cause: '' });
+}
+
+/** Ends a pending delivery. Throws not_found; conflict when it is over already. */
+export function cancelDelivery(instance: Instance, deliveryId: string): Promise<void> {
+  return move(instance, deliveryId, { from: ['pending'], to: 'cancelled', cause: 'Cancelled by hand.' });
+}
+
+function move(
+  instance: Instance,
+  deliveryId: string,
+  to: Omit<Parameters<typeof moveDelivery>[2], 'now'>,
+): Promise<void> {
+  return instance.database.write(async (tx) => {
+    const isMoved = await moveDelivery(tx, deliveryId, { ...to, now: instance.clock.now() });
+    if (isMoved) return;
+    const row = await tx.get(sql`SELECT status FROM "$delivery" WHERE id = ${deliveryId}`);
+    if (row === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
+    throw new AppError('conflict', `The delivery is ${String(row['status'])}.`);
+  });
+}
+
+async function readAttempts(
+  reader: Reader,
+  ids: readonly string[],
+  withAnswers: boolean,
+): Promise<ReadonlyMap<string, readonly AttemptView[]>> {
+  const attempts = new Map<string, AttemptView[]>();
+  if (ids.length === 0) return attempts;
+  const list = joinSql(
+    ids.map((deliveryId) => sql`${deliveryId}`),
+    ', ',
+  );
+  const rows = await reader.all(
+    sql`SELECT * FROM "$attempt" WHERE delivery IN (${list}) ORDER BY delivery, number`,
+  );
+  for (const row of rows) {
+    const deliveryId = String(row['delivery']);
+    const known = attempts.get(deliveryId);
+    if (known === undefined) attempts.set(deliveryId, [attemptView(row, withAnswers)]);
+    else known.push(attemptView(row, withAnswers));
+  }
+  return attempts;
+}
+
+function attemptView(row: Row, withAnswers: boolean): AttemptView {
+  const view = {
+    number: row['number'],
+    started: row['started'],
+    kind: row['kind'],
+    status: row['status'],
+    cause: row['cause'],
+    dnsMs: row['dns_ms'],
+    connectMs: row['connect_ms'],
+    tlsMs: row['tls_ms'],
+    firstByteMs: row['first_byte_ms'],
+    totalMs: row['total_ms'],
+  };
+  if (!withAnswers) return view;
+  const body = row['response_body'];
+  const responseHeaders: unknown = JSON.parse(String(row['response_headers']));
+  // What is no UTF-8 is shown with replacement characters: it is for reading, not for parsing.
+  const responseBody = body instanceof Uint8Array ? Buffer.from(body).toString('utf8') : '';
+  return { ...view, responseHeaders, responseBody };
+}
+
+function toView(tuple: Tuple, attempts: readonly AttemptView[]): DeliveryView {
+  const [deliveryId, endpoint, event, kind, collection, record, status, cause, due, created, updated] = tuple;
+  return {
+    id: String(deliveryId),
+    endpoint: String(endpoint),
+    event: String(event),
+    kind: String(kind),
+    collection: String(collection),
+    record: String(record),
+    status: String(status),
+    cause: String(cause),
+    nextAttempt: status === 'pending' ? toTimestamp(Number(due)) : '',
+    created: String(created),
+    updated: String(updated),
+    attempts,
+  };
+}

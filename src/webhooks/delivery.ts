@@ -1,0 +1,77 @@
+import type { AttemptResult } from './attempt-result.ts';
+
+/**
+ * The map of this folder. An *endpoint* is where to tell; a *delivery* is one event on its way to one endpoint; an *attempt*
+ * is one request of a delivery.
+ *
+ *   fan-out          in the record's transaction: one pending delivery per endpoint that wants the event
+ *   dispatcher       claims what is due (scheduler: whose turn it is; lane: how much an endpoint takes at once),
+ *                    gives it to the sender, and settles what came of it in batches
+ *   sender, attempt  another thread: signs, posts through the guarded agent; every failure is a value
+ *   deliveries       the rows; delivery-log: what owners see of them
+ *
+ *   pending ──attempt succeeded──► delivered
+ *      │  ▲──attempt failed, the schedule goes on (due moves)
+ *      ├──attempt failed, the schedule is over──► exhausted ──retry by hand──► pending
+ *      └──cancelled by hand, or with the endpoint──► cancelled ──retry by hand──► pending
+ *
+ * Only rows are truth. What this process has claimed is in its memory; when it dies, all of it is pending and due again.
+ */
+export type DeliveryStatus = 'pending' | 'delivered' | 'exhausted' | 'expired' | 'cancelled';
+
+export interface DeliveryState {
+  readonly status: DeliveryStatus;
+  /** Attempts that were made. */
+  readonly attempts: number;
+  /** When the next one is due, in milliseconds since 1970; of no meaning when the delivery is over. */
+  readonly due: number;
+  /** Why it is not delivered, in words; empty when there is nothing to explain. */
+  readonly cause: string;
+}
+
+/** Seconds from a failed attempt to the next: 5 s, 30 s, 2 m, 10 m, 30 m, 1 h, 2 h, 4 h, 8 h, then 12 h each; about 76 h in all. */
+export const standardSchedule: readonly number[] = [
+  5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 43_200, 43_200, 43_200, 43_200, 43_200,
+];
+
+/** Larger bodies are kept in the log and not sent. */
+export const bodyBytesMax = 256 * 1024;
+
+/** Each delay is multiplied by a random factor of this range, so that what failed together does not come back together. */
+const jitterMin = 0.75;
+const jitterSpan = 0.5;
+
+export function newDelivery(nowMs: number, bodyBytes: number): DeliveryState {
+  if (bodyBytes <= bodyBytesMax) return { status: 'pending', attempts: 0, due: nowMs, cause: '' };
+  const cause = `The body has ${bodyBytes} bytes, more than the ${bodyBytesMax} that are sent.`;
+  return { status: 'exhausted', attempts: 0, due: nowMs, cause };
+}
+
+export interface AttemptContext {
+  readonly now: number;
+  readonly schedule: readonly number[];
+  /** In [0, 1). */
+  readonly random: number;
+}
+
+/** The state after an attempt. One that was cut short by us does not count: it is due again at once. */
+export function afterAttempt(
+  state: DeliveryState,
+  result: AttemptResult,
+  context: AttemptContext,
+): DeliveryState {
+  if (result.kind === 'aborted') return { ...state, due: context.now };
+  const attempts = state.attempts + 1;
+  if (result.isSuccess) return { status: 'delivered', attempts, due: context.now, cause: '' };
+  const delaySeconds = context.schedule[attempts - 1];
+  if (delaySeconds === undefined)
+    return { status: 'exhausted', attempts, due: context.now, cause: result.cause };
+  const delayMs = delaySeconds * 1_000 * (jitterMin + context.random * jitterSpan);
+  const askedMs = (result.retryAfterSeconds ?? 0) * 1_000;
+  return {
+    status: 'pending',
+    attempts,
+    due: Math.ceil(context.now + Math.max(delayMs, askedMs)),
+    cause: result.cause,
+  };
+}

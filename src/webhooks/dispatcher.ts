@@ -1,0 +1,323 @@
+import type { Clock } from '../base/clock.ts';
+import { randomUnit } from '../base/ids.ts';
+import type { Logger } from '../base/logger.ts';
+import type { InstanceEntry } from '../instances/instance-directory.ts';
+import type { Loan } from '../instances/open-instances.ts';
+import type { AttemptRequest, AttemptResult } from './attempt-result.ts';
+import { pauseEndpoint } from './change-endpoint.ts';
+import { afterAttempt, standardSchedule } from './delivery.ts';
+import { readPending, settle, type PendingDelivery, type Settlement } from './deliveries.ts';
+import type { Endpoint } from './endpoint.ts';
+import { InstanceLanes } from './instance-lanes.ts';
+import { afterResult, afterSend } from './lane.ts';
+import { chooseTurns } from './scheduler.ts';
+import type { Sender } from './sender.ts';
+
+/** Attempts in flight over all instances: sockets and memory of the sending thread. */
+const inFlightMax = 256;
+/** After a failed read or write of our own; receivers have their schedule. */
+const backOffMs = 1_000;
+/** Timers of the system end here; a later due time is looked at again then. */
+const timerMsMax = 60_000;
+
+export interface DispatcherOptions {
+  readonly sender: Pick<Sender, 'send' | 'onResults' | 'stop'>;
+  readonly instances: () => readonly InstanceEntry[];
+  readonly borrow: (entry: InstanceEntry) => Promise<Loan>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly version: string;
+}
+
+interface Work {
+  readonly lanes: InstanceLanes;
+  readonly loan: Loan;
+}
+
+interface Flight {
+  readonly instanceId: string;
+  readonly endpoint: Endpoint;
+  readonly pending: PendingDelivery;
+  readonly isTest: boolean;
+}
+
+/**
+ * The loop that delivers: looks at instances that were woken or have something due, gives what is due to the sender, and
+ * settles the results. It may look too often, never too seldom: whatever it forgets is found again at the next start.
+ */
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #work = new Map<string, Work>();
+  readonly #woken = new Set<string>();
+  readonly #nextDue = new Map<string, number>();
+  readonly #flights = new Map<string, Flight>();
+  readonly #settling = new Set<Promise<void>>();
+  readonly #tests = new Map<string, (result: AttemptResult) => void>();
+  #pumping: Promise<void> | undefined;
+  #isPumpScheduled = false;
+  #isStopping = false;
+  #timer: NodeJS.Timeout | undefined;
+  #turn = 0;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    options.sender.onResults((results) => this.#onResults(results));
+  }
+
+  /** Looks through all instances once: what an earlier process left pending is due. */
+  start(): void {
+    for (const { id } of this.#options.instances()) this.#woken.add(id);
+    this.#schedulePump();
+  }
+
+  wake(instanceId: string): void {
+    this.#woken.add(instanceId);
+    this.#schedulePump();
+  }
+
+  /** When the instance will have something to do on its own: asked before its file is closed. */
+  nextDue(instanceId: string): number | undefined {
+    return this.#nextDue.get(instanceId);
+  }
+
+  /** Sends one delivery now, past its lane, and resolves with what came of it once that is committed. */
+  sendNow(loan: Loan, endpoint: Endpoint, pending: PendingDelivery): Promise<AttemptResult> {
+    return new Promise((resolve) => {
+      this.#tests.set(pending.id, resolve);
+      this.#flights.set(pending.id, { instanceId: loan.instance.id, endpoint, pending, isTest: true });
+      this.#workOf(loan).lanes.claimed.add(pending.id);
+      this.#options.sender.send([this.#toRequest(endpoint, pending)]);
+    });
+  }
+
+  /** Claims stop at once; attempts in flight have `graceMs` to end; what came of them is committed before this resolves. */
+  async stop(graceMs: number): Promise<void> {
+    this.#isStopping = true;
+    clearTimeout(this.#timer);
+    await this.#pumping;
+    await this.#options.sender.stop(graceMs);
+    await Promise.all(this.#settling);
+    for (const { loan } of this.#work.values()) loan.release();
+  }
+
+  #schedulePump(): void {
+    if (this.#isPumpScheduled || this.#isStopping) return;
+    this.#isPumpScheduled = true;
+    setImmediate(() => {
+      this.#isPumpScheduled = false;
+      if (this.#pumping !== undefined || this.#isStopping) return;
+      this.#pumping = this.#pump()
+        .catch((error: unknown) => {
+          this.#options.logger.error('Deliveries could not be read; trying again.', {
+            error,
+            delayMs: backOffMs,
+          });
+          this.#setTimer(backOffMs);
+        })
+        .finally(() => {
+          this.#pumping = undefined;
+          if (this.#hasMore()) this.#schedulePump();
+        });
+    });
+  }
+
+  #hasMore(): boolean {
+    if (this.#flights.size >= inFlightMax) return false;
+    if (this.#woken.size > 0) return true;
+    for (const { lanes } of this.#work.values()) if (lanes.sendable().length > 0) return true;
+    return false;
+  }
+
+  async #pump(): Promise<void> {
+    await this.#openWoken();
+    const now = this.#options.clock.now();
+    for (const { lanes } of this.#work.values()) await lanes.refill(now);
+    const turns = chooseTurns(this.#contenders(), inFlightMax - this.#flights.size);
+    const requests: AttemptRequest[] = [];
+    for (const turn of turns) {
+      const request = await this.#claim(turn.instanceId, turn.endpointId);
+      if (request !== undefined) requests.push(request);
+    }
+    if (requests.length > 0) this.#options.sender.send(requests);
+    await this.#letGo(now);
+  }
+
+  async #openWoken(): Promise<void> {
+    const now = this.#options.clock.now();
+    for (const [id, due] of this.#nextDue) if (due <= now) this.#woken.add(id);
+    const woken = [...this.#woken];
+    this.#woken.clear();
+    for (const id of woken) {
+      this.#nextDue.delete(id);
+      const work = this.#work.get(id) ?? (await this.#open(id));
+      work?.lanes.markChanged();
+    }
+  }
+
+  async #open(id: string): Promise<Work | undefined> {
+    const entry = this.#options.instances().find((candidate) => candidate.id === id);
+    if (entry === undefined) return undefined;
+    try {
+      return this.#workOf(await this.#options.borrow(entry));
+    } catch (error) {
+      this.#options.logger.error('An instance could not be opened to deliver its webhooks.', {
+        instance: id,
+        error,
+      });
+      this.#nextDue.set(id, this.#options.clock.now() + timerMsMax);
+      return undefined;
+    }
+  }
+
+  #workOf(loan: Loan): Work {
+    const known = this.#work.get(loan.instance.id);
+    if (known !== undefined) {
+      if (known.loan !== loan) loan.release();
+      return known;
+    }
+    const work = { lanes: new InstanceLanes(loan.instance), loan };
+    this.#work.set(loan.instance.id, work);
+    return work;
+  }
+
+  /** Another instance is first each time, or the first ones would win whenever there is less room than demand. */
+  #contenders(): readonly {
+    readonly instanceId: string;
+    readonly lanes: ReturnType<InstanceLanes['sendable']>;
+  }[] {
+    const all = [...this.#work].map(([instanceId, { lanes }]) => ({ instanceId, lanes: lanes.sendable() }));
+    this.#turn = all.length === 0 ? 0 : (this.#turn + 1) % all.length;
+    return [...all.slice(this.#turn), ...all.slice(0, this.#turn)];
+  }
+
+  async #claim(instanceId: string, endpointId: string): Promise<AttemptRequest | undefined> {
+    const lanes = this.#work.get(instanceId)?.lanes;
+    const state = lanes?.lane(endpointId);
+    const id = state?.due.shift();
+    if (lanes === undefined || state === undefined || id === undefined || lanes.claimed.has(id))
+      return undefined;
+    // Read now and not ahead: it may have been settled or cancelled since its id was read, and bodies are large.
+    const pending = await readPending(lanes.instance.database, id);
+    if (pending === undefined) return undefined;
+    lanes.claimed.add(id);
+    state.lane = afterSend(state.lane);
+    this.#flights.set(id, { instanceId, endpoint: state.endpoint, pending, isTest: false });
+    return this.#toRequest(state.endpoint, pending);
+  }
+
+  #toRequest(endpoint: Endpoint, pending: PendingDelivery): AttemptRequest {
+    return {
+      deliveryId: pending.id,
+      endpointId: endpoint.id,
+      url: endpoint.url,
+      body: pending.body,
+      eventId: pending.eventId,
+      event: pending.kind,
+      collection: pending.collectionName,
+      attempt: pending.state.attempts + 1,
+      sequence: pending.revision,
+      customHeaders: endpoint.headers,
+      secrets: [endpoint.secret],
+      timeoutMs: endpoint.timeoutMs,
+      version: this.#options.version,
+    };
+  }
+
+  #onResults(results: readonly AttemptResult[]): void {
+    const byInstance = new Map<string, AttemptResult[]>();
+    for (const result of results) {
+      const flight = this.#flights.get(result.deliveryId);
+      if (flight === undefined) continue;
+      const state = this.#work.get(flight.instanceId)?.lanes.lane(flight.endpoint.id);
+      if (state !== undefined && !flight.isTest) {
+        state.lane = afterResult(state.lane, result, state.endpoint.maxInFlight);
+      }
+      const list = byInstance.get(flight.instanceId) ?? [];
+      list.push(result);
+      byInstance.set(flight.instanceId, list);
+    }
+    for (const [instanceId, list] of byInstance) this.#track(this.#settleResults(instanceId, list));
+    this.#schedulePump();
+  }
+
+  #track(settling: Promise<void>): void {
+    this.#settling.add(settling);
+    void settling.finally(() => this.#settling.delete(settling));
+  }
+
+  /** One work for all results of an instance: they join whatever records are being written. Kept up until it succeeds. */
+  async #settleResults(instanceId: string, results: readonly AttemptResult[]): Promise<void> {
+    const work = this.#work.get(instanceId);
+    if (work === undefined) return;
+    const settlements = results.map((result) => this.#toSettlement(result));
+    const { instance } = work.lanes;
+    while (true) {
+      try {
+        await instance.database.write(async (tx) => {
+          const now = this.#options.clock.now();
+          for (const settlement of settlements) if (settlement) await settle(tx, settlement, now);
+        });
+        break;
+      } catch (error) {
+        this.#options.logger.error('Results of attempts could not be stored.', {
+          instance: instanceId,
+          error,
+        });
+        // When the service stops now, these deliveries are pending and will be sent again: a duplicate, not a loss.
+        if (this.#isStopping) break;
+        await new Promise((resolve) => setTimeout(resolve, backOffMs));
+      }
+    }
+    for (const result of results) this.#finish(work, result);
+    await this.#pauseGone(work, results);
+    this.wake(instanceId);
+  }
+
+  #toSettlement(result: AttemptResult): Settlement | undefined {
+    const flight = this.#flights.get(result.deliveryId);
+    if (flight === undefined) return undefined;
+    const { id, state } = flight.pending;
+    const schedule = flight.isTest ? [] : (flight.endpoint.schedule ?? standardSchedule);
+    const context = { now: this.#options.clock.now(), schedule, random: randomUnit() };
+    return { id, before: state, after: afterAttempt(state, result, context), result };
+  }
+
+  #finish(work: Work, result: AttemptResult): void {
+    work.lanes.claimed.delete(result.deliveryId);
+    this.#flights.delete(result.deliveryId);
+    this.#tests.get(result.deliveryId)?.(result);
+    this.#tests.delete(result.deliveryId);
+  }
+
+  /** 410 Gone: the receiver says that it wants no more (RFC 9110 section 15.5.11). */
+  async #pauseGone(work: Work, results: readonly AttemptResult[]): Promise<void> {
+    const gone = results.filter((result) => result.status === 410);
+    for (const { deliveryId } of gone) {
+      const endpointId = deliveryId.slice(deliveryId.indexOf('-') + 1);
+      await pauseEndpoint(work.lanes.instance, endpointId, 'The receiver answered 410 Gone.');
+    }
+  }
+
+  /** Gives back instances that have nothing to do now, and remembers when they will. */
+  async #letGo(now: number): Promise<void> {
+    for (const [id, { lanes, loan }] of this.#work) {
+      if (this.#isBusy(id, lanes)) continue;
+      const due = await lanes.nextDue(now);
+      if (this.#isBusy(id, lanes)) continue;
+      if (due !== undefined) this.#nextDue.set(id, due);
+      this.#work.delete(id);
+      loan.release();
+    }
+    const next = Math.min(...this.#nextDue.values());
+    if (Number.isFinite(next)) this.#setTimer(next - this.#options.clock.now());
+  }
+
+  #isBusy(id: string, lanes: InstanceLanes): boolean {
+    return lanes.claimed.size > 0 || lanes.sendable().length > 0 || this.#woken.has(id);
+  }
+
+  #setTimer(delayMs: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#schedulePump(), Math.min(Math.max(delayMs, 0), timerMsMax));
+  }
+}

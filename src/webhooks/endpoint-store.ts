@@ -1,0 +1,122 @@
+import { recordEventKinds } from '../events/event.ts';
+import type { Sealer } from '../secrets/seal.ts';
+import { sql } from '../sql/sql.ts';
+import type { Database, Reader, Row, Transaction } from '../storage/database.ts';
+import type { Endpoint } from './endpoint.ts';
+
+/**
+ * One instance's endpoints, in memory once read: every write of a record asks for them. Changes run alone in their commit,
+ * so whoever asks inside a transaction gets the endpoints that this transaction sees, and none is missed.
+ */
+export class EndpointStore {
+  readonly #sealer: Sealer;
+  #all: readonly Endpoint[] | undefined;
+
+  constructor(sealer: Sealer) {
+    this.#sealer = sealer;
+  }
+
+  async all(reader: Reader): Promise<readonly Endpoint[]> {
+    if (this.#all !== undefined) return this.#all;
+    const rows = await reader.all(sql`SELECT * FROM "$endpoint" ORDER BY rowid`);
+    return (this.#all = rows.map((row) => this.#fromRow(row)));
+  }
+
+  async find(reader: Reader, id: string): Promise<Endpoint | undefined> {
+    return (await this.all(reader)).find((endpoint) => endpoint.id === id);
+  }
+
+  async insert(tx: Transaction, endpoint: Endpoint): Promise<void> {
+    const all = await this.all(tx);
+    await tx.run(sql`
+      INSERT INTO "$endpoint" (id, url, description, events, collections, headers, max_in_flight, timeout_ms, schedule,
+        status, status_reason, secret, created, updated)
+      VALUES (${endpoint.id}, ${endpoint.url}, ${endpoint.description}, ${JSON.stringify(endpoint.events)},
+        ${JSON.stringify(endpoint.collections)}, ${this.#sealHeaders(endpoint)}, ${endpoint.maxInFlight},
+        ${endpoint.timeoutMs}, ${scheduleText(endpoint)}, ${endpoint.status}, ${endpoint.statusReason},
+        ${this.#sealer.seal(endpoint.secret, secretPlace(endpoint.id))}, ${endpoint.created}, ${endpoint.updated})`);
+    tx.afterCommit(() => (this.#all = [...all, endpoint]));
+  }
+
+  async update(tx: Transaction, endpoint: Endpoint): Promise<void> {
+    const all = await this.all(tx);
+    await tx.run(sql`
+      UPDATE "$endpoint" SET url = ${endpoint.url}, description = ${endpoint.description},
+        events = ${JSON.stringify(endpoint.events)}, collections = ${JSON.stringify(endpoint.collections)},
+        headers = ${this.#sealHeaders(endpoint)}, max_in_flight = ${endpoint.maxInFlight},
+        timeout_ms = ${endpoint.timeoutMs}, schedule = ${scheduleText(endpoint)}, status = ${endpoint.status},
+        status_reason = ${endpoint.statusReason}, updated = ${endpoint.updated}
+      WHERE id = ${endpoint.id}`);
+    tx.afterCommit(() => (this.#all = all.map((other) => (other.id === endpoint.id ? endpoint : other))));
+  }
+
+  /** What waits for the endpoint is cancelled: there is nobody left to tell. */
+  async delete(tx: Transaction, id: string): Promise<void> {
+    const all = await this.all(tx);
+    await tx.run(sql`DELETE FROM "$endpoint" WHERE id = ${id}`);
+    await tx.run(sql`
+      UPDATE "$delivery" SET status = 'cancelled', cause = 'The endpoint was deleted.'
+      WHERE status = 'pending' AND endpoint = ${id}`);
+    tx.afterCommit(() => (this.#all = all.filter((other) => other.id !== id)));
+  }
+
+  #sealHeaders(endpoint: Endpoint): string {
+    return this.#sealer.seal(JSON.stringify(endpoint.headers), headersPlace(endpoint.id));
+  }
+
+  #fromRow(row: Row): Endpoint {
+    const id = String(row['id']);
+    const events = parseArray(row['events']);
+    const schedule = row['schedule'];
+    // Headers are sealed by this class from a checked record of texts.
+    const headers = JSON.parse(this.#sealer.open(String(row['headers']), headersPlace(id))) as Record<
+      string,
+      string
+    >;
+    return {
+      id,
+      url: String(row['url']),
+      description: String(row['description']),
+      events: recordEventKinds.filter((kind) => events.includes(kind)),
+      collections: parseArray(row['collections']).map(String),
+      headers,
+      maxInFlight: Number(row['max_in_flight']),
+      timeoutMs: Number(row['timeout_ms']),
+      schedule: typeof schedule === 'string' ? parseArray(schedule).map(Number) : null,
+      status: row['status'] === 'paused' ? 'paused' : 'active',
+      statusReason: String(row['status_reason']),
+      secret: this.#sealer.open(String(row['secret']), secretPlace(id)),
+      created: String(row['created']),
+      updated: String(row['updated']),
+    };
+  }
+}
+
+const stores = new WeakMap<Database, EndpointStore>();
+
+/** The one store of a database: its memory must be shared by the routes, the fan-out and the dispatcher. */
+export function endpointStoreOf(owner: {
+  readonly database: Database;
+  readonly sealer: Sealer;
+}): EndpointStore {
+  let store = stores.get(owner.database);
+  if (store === undefined) stores.set(owner.database, (store = new EndpointStore(owner.sealer)));
+  return store;
+}
+
+function secretPlace(id: string): { readonly purpose: string; readonly id: string } {
+  return { purpose: 'endpoint-secret', id };
+}
+
+function headersPlace(id: string): { readonly purpose: string; readonly id: string } {
+  return { purpose: 'endpoint-headers', id };
+}
+
+function scheduleText(endpoint: Endpoint): string | null {
+  return endpoint.schedule === null ? null : JSON.stringify(endpoint.schedule);
+}
+
+function parseArray(text: unknown): readonly unknown[] {
+  const value: unknown = JSON.parse(String(text));
+  return Array.isArray(value) ? value : [];
+}

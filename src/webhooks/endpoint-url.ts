@@ -1,0 +1,94 @@
+import { isIP } from 'node:net';
+import { isAddressAllowed, isAddressNamed, loopbackRanges } from './address-guard.ts';
+import type { NetworkPolicy } from './address-guard.ts';
+import { isInCidr } from './cidr.ts';
+
+const URL_LENGTH_MAX = 2_048;
+
+/** The parser drops line ends and reads a backslash as a slash; a URL that needs either is a disguise or a mistake. */
+const confusingCharacter = /[\\\p{Cc}]/u;
+
+/** Names that only ever mean a machine near us (RFC 6761, RFC 8375, and what clouds call their metadata servers). */
+const localSuffixes = ['.localhost', '.local', '.internal', '.home.arpa'];
+
+/** The same words for every refused target: an answer that told them apart would map the operator's network. */
+export const refusedTarget = 'This address is not allowed as a webhook target.';
+
+export type EndpointUrlCheck =
+  { readonly kind: 'accepted'; readonly url: string } | { readonly kind: 'refused'; readonly reason: string };
+
+/**
+ * Whether an endpoint may have this URL. `url` is the canonical form, the one to store and to connect with: the parser
+ * has turned every disguise of an address (`0x7f.1`, `①②⑦.1`) into the address itself. A name that passes here is
+ * judged again by its addresses at each connect.
+ */
+export function checkEndpointUrl(text: string, policy: NetworkPolicy): EndpointUrlCheck {
+  if (text.length > URL_LENGTH_MAX)
+    return refuse(`The URL must be at most ${URL_LENGTH_MAX} characters long.`);
+  if (confusingCharacter.test(text))
+    return refuse('The URL must not contain backslashes or control characters.');
+  const url = URL.parse(text);
+  if (url === null)
+    return refuse('The URL could not be read: expected one like https://example.com/webhooks.');
+  if (url.href.length > URL_LENGTH_MAX)
+    return refuse(`The URL must be at most ${URL_LENGTH_MAX} characters long.`);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    return refuse('The URL must begin with https://.');
+  if (url.username !== '' || url.password !== '')
+    return refuse('The URL must not contain a user name or password.');
+  // An empty fragment leaves `hash` empty but keeps its sign in `href`.
+  if (url.href.includes('#')) return refuse('The URL must not contain a fragment (#).');
+  const host = hostOf(url);
+  const reason = isIP(host) === 0 ? checkName(host, url, policy) : checkAddress(host, url, policy);
+  return reason === null ? { kind: 'accepted', url: url.href } : refuse(reason);
+}
+
+/** The host without the brackets that URLs put around IPv6 addresses. */
+export function hostOf(url: URL): string {
+  return url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
+}
+
+/** `localhost` and everything below it: resolved here to the loopback addresses, never by DNS (RFC 6761). */
+export function isLocalhostName(name: string): boolean {
+  const bare = withoutRootDot(name).toLowerCase();
+  return bare === 'localhost' || bare.endsWith('.localhost');
+}
+
+/** Whether a target may be reached without TLS: where the operator said so for all, or named its range. */
+export function isPlainHttpAllowed(address: string, policy: NetworkPolicy): boolean {
+  return policy.allowHttp || isAddressNamed(address, policy);
+}
+
+export function withoutRootDot(name: string): string {
+  return name.endsWith('.') ? name.slice(0, -1) : name;
+}
+
+function checkAddress(host: string, url: URL, policy: NetworkPolicy): string | null {
+  if (url.protocol === 'http:' && !isPlainHttpAllowed(host, policy))
+    return 'The URL must begin with https://.';
+  return isAddressAllowed(host, policy) ? null : refusedTarget;
+}
+
+function checkName(host: string, url: URL, policy: NetworkPolicy): string | null {
+  // With a range named by the operator a name may lead into it; only its addresses can tell, at connect.
+  const isOpen = policy.allowed.length > 0;
+  if (url.protocol === 'http:' && !policy.allowHttp && !isOpen) return 'The URL must begin with https://.';
+  if (isLocalhostName(host)) return isLoopbackAllowed(policy) ? null : refusedTarget;
+  const name = withoutRootDot(host).toLowerCase();
+  const isLocal = !name.includes('.') || localSuffixes.some((suffix) => name.endsWith(suffix));
+  return isLocal && !isOpen ? refusedTarget : null;
+}
+
+function isLoopbackAllowed(policy: NetworkPolicy): boolean {
+  return loopbackRanges.some((loopback) =>
+    policy.allowed.some(
+      (range) =>
+        isInCidr(Uint8Array.from(loopback.address), range) ||
+        isInCidr(Uint8Array.from(range.address), loopback),
+    ),
+  );
+}
+
+function refuse(reason: string): EndpointUrlCheck {
+  return { kind: 'refused', reason };
+}

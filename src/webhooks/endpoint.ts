@@ -1,0 +1,47 @@
+import type { Timestamp } from '../base/timestamp.ts';
+import type { Event, RecordEventKind } from '../events/event.ts';
+import { isSecretHeader, maskedValue } from './endpoint-headers.ts';
+
+/** Where to tell what happened: a URL, what it wants to hear of, and how it is to be treated. */
+export interface Endpoint {
+  readonly id: string;
+  readonly url: string;
+  readonly description: string;
+  readonly events: readonly RecordEventKind[];
+  /** Ids of collections, so that renames follow; empty means all of them. */
+  readonly collections: readonly string[];
+  /** Sent with every request, by name in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Requests that may be open at once. */
+  readonly maxInFlight: number;
+  /** From the first DNS packet to the last byte of the answer. */
+  readonly timeoutMs: number;
+  /** Seconds between attempts, or null for the standard schedule. */
+  readonly schedule: readonly number[] | null;
+  /** A paused endpoint still collects its deliveries. */
+  readonly status: 'active' | 'paused';
+  /** Why it is paused, in words; empty when its owner did it. */
+  readonly statusReason: string;
+  readonly secret: string;
+  readonly created: Timestamp;
+  readonly updated: Timestamp;
+}
+
+/** An instance has so few, because every write of a record asks each of them. */
+export const endpointsMax = 100;
+
+/** Whether the endpoint is to be told of the event. The test event is never fanned out. */
+export function wants(endpoint: Endpoint, event: Pick<Event, 'kind' | 'collection'>): boolean {
+  if (event.kind === 'ping' || !endpoint.events.includes(event.kind)) return false;
+  return endpoint.collections.length === 0 || endpoint.collections.includes(event.collection);
+}
+
+/** What the API shows of an endpoint. The secret has a route of its own; secret-looking header values are never shown again. */
+export function endpointView(endpoint: Endpoint): Readonly<Record<string, unknown>> {
+  const { id, secret: _, headers, ...shown } = endpoint;
+  const masked = Object.entries(headers).map(([name, value]) => [
+    name,
+    isSecretHeader(name) ? maskedValue : value,
+  ]);
+  return { id, ...shown, headers: Object.fromEntries(masked) };
+}

@@ -1,0 +1,215 @@
+import type { Socket } from 'node:net';
+import { Client } from 'undici';
+import type { buildConnector } from 'undici';
+import type { Clock } from '../base/clock.ts';
+import type { NetworkPolicy } from './address-guard.ts';
+import { ConnectFailure } from './connect-failure.ts';
+import { checkEndpointUrl, hostOf } from './endpoint-url.ts';
+import { guardedConnect } from './guarded-connect.ts';
+import type { ConnectGuard, ConnectTarget } from './guarded-connect.ts';
+import { GuardedConnection } from './guarded-connection.ts';
+import { HostResolver } from './host-resolver.ts';
+
+/** A socket is judged when it is opened; after this long the name may mean another address. */
+const SOCKET_AGE_MS_MAX = 60_000;
+/** Most servers close an idle connection after 5 s or more: reusing it later would race with that. */
+const IDLE_MS = 4_000;
+const RESPONSE_HEADER_BYTES_MAX = 16 * 1024;
+const SWEEP_MS = 5_000;
+const POOLS_MAX = 4_096;
+
+export interface GuardedAgentOptions {
+  readonly policy: NetworkPolicy;
+  readonly clock: Clock;
+  /** Name servers asked instead of the system's, for tests. */
+  readonly dnsServers?: readonly string[] | undefined;
+  /** PEM certificates trusted instead of the system's, for tests. */
+  readonly trustedCertificates?: string | undefined;
+  readonly poolsMax?: number | undefined;
+}
+
+export type Checkout =
+  | { readonly kind: 'connection'; readonly connection: GuardedConnection; readonly path: string }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+interface Pool {
+  readonly url: string;
+  readonly origin: string;
+  readonly path: string;
+  readonly target: ConnectTarget;
+  /** The most recently used last, so that the others grow old and close. */
+  readonly idle: GuardedConnection[];
+  busyCount: number;
+  isClosed: boolean;
+}
+
+/**
+ * Connections to endpoints, guarded. One pool per endpoint: a connection is never shared between two of them, so what
+ * one receiver does to its connections no other endpoint can feel. Each connection carries one request at a time;
+ * HTTP/1.1 only, no redirects, no proxy, whatever the environment says.
+ */
+export class GuardedAgent {
+  readonly #options: GuardedAgentOptions;
+  readonly #guard: ConnectGuard;
+  readonly #resolver: HostResolver;
+  readonly #poolsMax: number;
+  /** Least recently used first. */
+  readonly #pools = new Map<string, Pool>();
+  readonly #busy = new Map<GuardedConnection, Pool>();
+  readonly #sweeper: NodeJS.Timeout;
+
+  constructor(options: GuardedAgentOptions) {
+    this.#options = options;
+    this.#resolver = new HostResolver({ servers: options.dnsServers });
+    this.#guard = {
+      policy: options.policy,
+      resolver: this.#resolver,
+      clock: options.clock,
+      trustedCertificates: options.trustedCertificates,
+    };
+    this.#poolsMax = options.poolsMax ?? POOLS_MAX;
+    this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref();
+  }
+
+  /** A connection of this endpoint's own, to be given back with {@link release}; it may still have to connect. */
+  checkOut(endpointId: string, url: string): Checkout {
+    const pool = this.#poolOf(endpointId, url);
+    if (typeof pool === 'string') return { kind: 'refused', reason: pool };
+    const connection = this.#takeIdle(pool) ?? this.#newConnection(pool);
+    pool.busyCount += 1;
+    this.#busy.set(connection, pool);
+    return { kind: 'connection', connection, path: pool.path };
+  }
+
+  /** Only a connection whose answer arrived whole may be used again. */
+  release(connection: GuardedConnection, isReusable: boolean): void {
+    const pool = this.#busy.get(connection);
+    if (pool === undefined) return;
+    this.#busy.delete(connection);
+    pool.busyCount -= 1;
+    if (!isReusable || pool.isClosed || this.#isTooOld(connection)) connection.discard();
+    else pool.idle.push(connection);
+  }
+
+  get poolCount(): number {
+    return this.#pools.size;
+  }
+
+  stop(): void {
+    clearInterval(this.#sweeper);
+    this.#resolver.stop();
+    for (const pool of this.#pools.values()) closePool(pool);
+    for (const connection of this.#busy.keys()) connection.discard();
+    this.#pools.clear();
+    this.#busy.clear();
+  }
+
+  #poolOf(endpointId: string, url: string): Pool | string {
+    const known = this.#pools.get(endpointId);
+    if (known !== undefined && known.url === url) {
+      this.#pools.delete(endpointId);
+      this.#pools.set(endpointId, known);
+      return known;
+    }
+    const pool = this.#newPool(url);
+    if (typeof pool === 'string') return pool;
+    if (known !== undefined) closePool(known);
+    this.#pools.delete(endpointId);
+    this.#evict();
+    this.#pools.set(endpointId, pool);
+    return pool;
+  }
+
+  /** The URL was checked when it was saved, but the operator may have narrowed the policy since. */
+  #newPool(text: string): Pool | string {
+    const check = checkEndpointUrl(text, this.#options.policy);
+    if (check.kind === 'refused') return check.reason;
+    const url = new URL(check.url);
+    const isSecure = url.protocol === 'https:';
+    const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
+    return {
+      url: text,
+      origin: url.origin,
+      path: url.pathname + url.search,
+      target: { isSecure, host: hostOf(url), port },
+      idle: [],
+      busyCount: 0,
+      isClosed: false,
+    };
+  }
+
+  #evict(): void {
+    if (this.#pools.size < this.#poolsMax) return;
+    for (const [endpointId, pool] of this.#pools) {
+      if (pool.busyCount > 0) continue;
+      closePool(pool);
+      this.#pools.delete(endpointId);
+      return;
+    }
+  }
+
+  #takeIdle(pool: Pool): GuardedConnection | undefined {
+    for (let connection = pool.idle.pop(); connection !== undefined; connection = pool.idle.pop()) {
+      if (!this.#isTooOld(connection)) return connection;
+      connection.discard();
+    }
+    return undefined;
+  }
+
+  #newConnection(pool: Pool): GuardedConnection {
+    const connection: GuardedConnection = new GuardedConnection(
+      new Client(pool.origin, {
+        allowH2: false,
+        // Deadlines are the attempt's own: undici's timers would only cost.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+        keepAliveTimeout: IDLE_MS,
+        keepAliveMaxTimeout: SOCKET_AGE_MS_MAX,
+        maxHeaderSize: RESPONSE_HEADER_BYTES_MAX,
+        connect: (_options, callback) => void this.#connect(pool.target, connection, callback),
+      }),
+    );
+    return connection;
+  }
+
+  async #connect(
+    target: ConnectTarget,
+    connection: GuardedConnection,
+    callback: buildConnector.Callback,
+  ): Promise<void> {
+    let socket: Socket;
+    try {
+      const run = connection.beginConnect(this.#options.clock.monotonic());
+      if (run === null) throw new ConnectFailure('protocol', 'The receiver keeps closing the connection.');
+      socket = await guardedConnect(target, this.#guard, run);
+    } catch (error) {
+      callback(toError(error), null);
+      return;
+    }
+    connection.endConnect(socket);
+    callback(null, socket);
+  }
+
+  #isTooOld(connection: GuardedConnection): boolean {
+    return this.#options.clock.monotonic() - connection.openedAt > SOCKET_AGE_MS_MAX;
+  }
+
+  #sweep(): void {
+    for (const [endpointId, pool] of this.#pools) {
+      const kept = pool.idle.filter((connection) => !this.#isTooOld(connection));
+      for (const connection of pool.idle) if (this.#isTooOld(connection)) connection.discard();
+      pool.idle.splice(0, pool.idle.length, ...kept);
+      if (kept.length === 0 && pool.busyCount === 0) this.#pools.delete(endpointId);
+    }
+  }
+}
+
+function closePool(pool: Pool): void {
+  pool.isClosed = true;
+  for (const connection of pool.idle) connection.discard();
+  pool.idle.length = 0;
+}
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,122 @@
+import { isIP } from 'node:net';
+import type { Socket } from 'node:net';
+import type { Clock } from '../base/clock.ts';
+import { isAddressAllowed, isSameAddress } from './address-guard.ts';
+import type { NetworkPolicy } from './address-guard.ts';
+import { ConnectFailure } from './connect-failure.ts';
+import { isLocalhostName, isPlainHttpAllowed, refusedTarget, withoutRootDot } from './endpoint-url.ts';
+import type { HostResolver } from './host-resolver.ts';
+import { openTcp, openTls } from './open-socket.ts';
+
+/** A name with a hundred addresses is not worth a hundred time-outs. */
+const ADDRESSES_TRIED_MAX = 4;
+
+export interface ConnectTarget {
+  readonly isSecure: boolean;
+  /** A name or a literal address, without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface ConnectGuard {
+  readonly policy: NetworkPolicy;
+  readonly resolver: HostResolver;
+  readonly clock: Clock;
+  /** PEM certificates trusted instead of the system's, for tests. */
+  readonly trustedCertificates?: string | undefined;
+}
+
+/** How long each step took in ms; null for a step that was not taken or not finished. */
+export interface ConnectTimings {
+  dnsMs: number | null;
+  connectMs: number | null;
+  tlsMs: number | null;
+}
+
+export interface ConnectRun {
+  /** Of `clock.monotonic()`. */
+  readonly deadline: number;
+  /** Filled in while connecting, so that a failure too tells how far it came. */
+  readonly timings: ConnectTimings;
+  /** Destroys whatever is being opened when the attempt is over before it began. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Opens a connection to a vetted address and to no other: a literal is judged, a name is resolved once and **all** its
+ * addresses are judged, the peer of the open socket is compared with the address that was meant. No byte is written
+ * before that, not even of TLS. Rejects with a {@link ConnectFailure}.
+ */
+export async function guardedConnect(
+  target: ConnectTarget,
+  guard: ConnectGuard,
+  run: ConnectRun,
+): Promise<Socket> {
+  const addresses = await vettedAddresses(target, guard, run);
+  const socket = await connectToFirst(addresses, { target, guard, run });
+  if (!target.isSecure) return socket;
+  const start = guard.clock.monotonic();
+  const secure = await openTls(socket, {
+    name: withoutRootDot(target.host),
+    timeoutMs: run.deadline - start,
+    signal: run.signal,
+    trustedCertificates: guard.trustedCertificates,
+  });
+  run.timings.tlsMs = guard.clock.monotonic() - start;
+  return secure;
+}
+
+async function vettedAddresses(
+  target: ConnectTarget,
+  guard: ConnectGuard,
+  run: ConnectRun,
+): Promise<readonly string[]> {
+  const { policy } = guard;
+  const isPermitted = (address: string) =>
+    isAddressAllowed(address, policy) && (target.isSecure || isPlainHttpAllowed(address, policy));
+  let addresses: readonly string[] = [target.host];
+  if (isIP(target.host) === 0) {
+    const start = guard.clock.monotonic();
+    addresses = await guard.resolver.resolve(target.host);
+    run.timings.dnsMs = guard.clock.monotonic() - start;
+    // We made this list ourselves; an operator who allows one loopback address means that one.
+    if (isLocalhostName(target.host)) addresses = addresses.filter(isPermitted);
+  }
+  if (addresses.length === 0 || !addresses.every(isPermitted))
+    throw new ConnectFailure('refused', refusedTarget);
+  return addresses.slice(0, ADDRESSES_TRIED_MAX);
+}
+
+interface ConnectJob {
+  readonly target: ConnectTarget;
+  readonly guard: ConnectGuard;
+  readonly run: ConnectRun;
+}
+
+async function connectToFirst(addresses: readonly string[], job: ConnectJob): Promise<Socket> {
+  const { clock } = job.guard;
+  const start = clock.monotonic();
+  let failure: unknown = new ConnectFailure('connect', 'No address could be tried.');
+  for (const [index, address] of addresses.entries()) {
+    if (job.run.signal.aborted) break;
+    // Each address gets its share of what is left, so that a silent one does not use up the others' time.
+    const timeoutMs = (job.run.deadline - clock.monotonic()) / (addresses.length - index);
+    try {
+      const socket = await openTcp(address, { port: job.target.port, timeoutMs, signal: job.run.signal });
+      assertPeer(socket, address, job.guard.policy);
+      job.run.timings.connectMs = clock.monotonic() - start;
+      return socket;
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+/** Catches whatever stands between us and the address: a proxy preloaded into the process, a surprise of the system. */
+function assertPeer(socket: Socket, address: string, policy: NetworkPolicy): void {
+  const peer = socket.remoteAddress;
+  if (peer !== undefined && isSameAddress(peer, address) && isAddressAllowed(peer, policy)) return;
+  socket.destroy();
+  throw new ConnectFailure('refused', refusedTarget);
+}

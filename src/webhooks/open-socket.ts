@@ -1,0 +1,118 @@
+import { connect, isIP } from 'node:net';
+import type { Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { codeOf, ConnectFailure } from './connect-failure.ts';
+
+/** A peer that vanished without a word is noticed after this long on an idle connection. */
+const KEEP_ALIVE_PROBE_MS = 30_000;
+
+export interface OpenOptions {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export interface TcpOptions extends OpenOptions {
+  readonly port: number;
+}
+
+export interface TlsOptions extends OpenOptions {
+  /** The name or address the certificate must be for. */
+  readonly name: string;
+  readonly trustedCertificates: string | undefined;
+}
+
+/** A connected socket to a literal address. Rejects with a {@link ConnectFailure} of kind `connect` or `timeout`. */
+export function openTcp(address: string, options: TcpOptions): Promise<Socket> {
+  const socket = connect({ host: address, port: options.port, noDelay: true });
+  socket.setKeepAlive(true, KEEP_ALIVE_PROBE_MS);
+  return whenOpen(socket, { ...options, event: 'connect', toFailure: connectFailure });
+}
+
+/** TLS over a connected socket, the certificate verified. Rejects with a {@link ConnectFailure} of kind `tls` or `timeout`. */
+export function openTls(socket: Socket, options: TlsOptions): Promise<Socket> {
+  const secure = connectTls({
+    socket,
+    // SNI carries names only (RFC 6066); the certificate is compared with `host` where there is none.
+    host: options.name,
+    ...(isIP(options.name) === 0 ? { servername: options.name } : {}),
+    ...(options.trustedCertificates === undefined ? {} : { ca: options.trustedCertificates }),
+    minVersion: 'TLSv1.2',
+    // Said here because NODE_TLS_REJECT_UNAUTHORIZED would turn the default off.
+    rejectUnauthorized: true,
+    ALPNProtocols: ['http/1.1'],
+  });
+  return whenOpen(secure, { ...options, event: 'secureConnect', toFailure: tlsFailure });
+}
+
+interface WhenOpenOptions extends OpenOptions {
+  readonly event: 'connect' | 'secureConnect';
+  readonly toFailure: (error: unknown) => ConnectFailure;
+}
+
+function whenOpen<Opening extends Socket>(socket: Opening, options: WhenOpenOptions): Promise<Opening> {
+  const { promise, resolve, reject } = Promise.withResolvers<Opening>();
+  const fail = (failure: ConnectFailure) => {
+    cleanUp();
+    socket.destroy();
+    reject(failure);
+  };
+  const onError = (error: Error) => fail(options.toFailure(error));
+  const onClose = () => fail(options.toFailure(new Error('closed')));
+  const onAbort = () =>
+    fail(new ConnectFailure('connect', 'The attempt was over before the connection was open.'));
+  const timer = setTimeout(
+    () => fail(new ConnectFailure('timeout', 'The connection could not be opened in time.')),
+    Math.max(1, options.timeoutMs),
+  );
+  const cleanUp = () => {
+    clearTimeout(timer);
+    socket.off('close', onClose);
+    options.signal.removeEventListener('abort', onAbort);
+  };
+  // The error listener stays: until undici adds its own, an error without a listener would end the thread.
+  socket.on('error', onError);
+  socket.once('close', onClose);
+  socket.once(options.event, () => {
+    cleanUp();
+    resolve(socket);
+  });
+  options.signal.addEventListener('abort', onAbort);
+  if (options.signal.aborted) onAbort();
+  return promise;
+}
+
+const connectWords: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'The connection was refused.',
+  ECONNRESET: 'The connection was reset while it was being opened.',
+  EHOSTUNREACH: 'The host could not be reached.',
+  ENETUNREACH: 'The network of the host could not be reached.',
+  ETIMEDOUT: 'The host did not answer.',
+};
+
+function connectFailure(error: unknown): ConnectFailure {
+  const code = codeOf(error);
+  return new ConnectFailure(
+    'connect',
+    connectWords[code] ?? `The connection failed (${code || 'closed'}).`,
+    error,
+  );
+}
+
+const tlsWords: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'The certificate has expired.',
+  CERT_NOT_YET_VALID: 'The certificate is not valid yet.',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate is for another name.',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'The certificate is self-signed.',
+  SELF_SIGNED_CERT_IN_CHAIN: 'The certificate chain ends in one that is not trusted.',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'The certificate chain is not complete.',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'The certificate was issued by an authority that is not trusted.',
+};
+
+function tlsFailure(error: unknown): ConnectFailure {
+  const code = codeOf(error);
+  return new ConnectFailure(
+    'tls',
+    tlsWords[code] ?? `The TLS handshake failed (${code || 'closed'}).`,
+    error,
+  );
+}

@@ -1,0 +1,63 @@
+import type { AttemptRequest } from './attempt-result.ts';
+import { signBody, standardSignature } from './signature.ts';
+
+/** Set by us or by the connection itself; an endpoint's own headers may not replace them. */
+const reservedNames = new Set([
+  'accept-encoding',
+  'connection',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'user-agent',
+]);
+const reservedPrefixes = ['content-', 'webhook-', 'x-service-'];
+
+export function isReservedHeader(name: string): boolean {
+  const lower = name.toLowerCase();
+  return reservedNames.has(lower) || reservedPrefixes.some((prefix) => lower.startsWith(prefix));
+}
+
+/** The headers of one attempt as a flat list of names and values; `timestampSeconds` is the attempt's own time. */
+export function requestHeaders(request: AttemptRequest, timestampSeconds: number): string[] {
+  const { body, secrets, eventId } = request;
+  const [current = '', previous] = secrets;
+  const headers = [
+    'Content-Type',
+    'application/json',
+    'User-Agent',
+    `Chancery/${request.version}`,
+    'Accept-Encoding',
+    'identity',
+    'X-Service-Signature',
+    signBody(body, current),
+    'X-Service-Event',
+    request.event,
+    'X-Service-Collection',
+    request.collection,
+    'X-Service-Delivery',
+    request.deliveryId,
+    'X-Service-Attempt',
+    String(request.attempt),
+    'X-Service-Sequence',
+    String(request.sequence),
+    'webhook-id',
+    eventId,
+    'webhook-timestamp',
+    String(timestampSeconds),
+    'webhook-signature',
+    standardSignature({ id: eventId, timestampSeconds, body, secrets }),
+  ];
+  if (previous !== undefined) headers.push('X-Service-Signature-Previous', signBody(body, previous));
+  for (const name in request.customHeaders) {
+    // They were refused when the endpoint was saved; a list that has grown since must hold for older endpoints too.
+    if (!isReservedHeader(name)) headers.push(name, request.customHeaders[name] ?? '');
+  }
+  return headers;
+}

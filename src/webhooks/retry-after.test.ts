@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { retryAfterSeconds } from './retry-after.ts';
+
+const now = Date.parse('2026-11-20T09:35:20.000Z');
+
+test('W-30: seconds and dates are read, and an hour is the most', () => {
+  assert.equal(retryAfterSeconds('0', now), 0);
+  assert.equal(retryAfterSeconds(' 120 ', now), 120);
+  assert.equal(retryAfterSeconds('3601', now), 3_600);
+  assert.equal(retryAfterSeconds('1000000000', now), 3_600);
+  assert.equal(retryAfterSeconds('Fri, 20 Nov 2026 09:36:20 GMT', now), 60);
+  assert.equal(retryAfterSeconds('Fri, 20 Nov 2026 09:00:00 GMT', now), 0);
+  assert.equal(retryAfterSeconds('Fri, 20 Nov 2099 09:00:00 GMT', now), 3_600);
+});
+
+test('W-30: what cannot be read is as if it were absent', () => {
+  for (const text of [undefined, '', '-5', '1.5', '1e9', 'soon', '2026-11-20', 'Friday?', '9'.repeat(400)]) {
+    assert.equal(retryAfterSeconds(text, now), null, String(text));
+  }
+});

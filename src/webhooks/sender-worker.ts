@@ -1,0 +1,69 @@
+/**
+ * The thread in which sockets, TLS and HMAC run, so that the API's latency is not theirs to spend. It holds nothing
+ * that could be lost: main knows every attempt it has given here, and reports those of a dead worker as aborted.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { assert } from '../base/assert.ts';
+import { systemClock } from '../base/clock.ts';
+import { sendAttempt } from './attempt.ts';
+import { AttemptsInFlight } from './attempts-in-flight.ts';
+import { GuardedAgent } from './guarded-agent.ts';
+import { packResults, unpackRequests } from './sender-messages.ts';
+import type {
+  FromWorker,
+  NumberedRequest,
+  NumberedResult,
+  SenderSettings,
+  ToWorker,
+} from './sender-messages.ts';
+
+const STOP_POLL_MS = 10;
+
+assert(parentPort !== null, 'sender-worker.ts runs as a worker thread only');
+const port = parentPort;
+// Only sender.ts starts this file, and gives it these settings.
+const settings = workerData as SenderSettings;
+
+const clock = systemClock;
+const agent = new GuardedAgent({ ...settings, clock });
+const inFlight = new AttemptsInFlight(clock);
+const parts = { agent, clock, inFlight };
+let unsent: NumberedResult[] = [];
+
+// Only sender.ts holds the other end of the port.
+port.on('message', (message: ToWorker) => {
+  if (message.kind === 'send') for (const numbered of unpackRequests(message.requests)) void run(numbered);
+  else void stop(message.graceMs);
+});
+
+async function run({ token, request }: NumberedRequest): Promise<void> {
+  const result = await sendAttempt(request, parts);
+  // One message for all that ended in this turn of the loop.
+  if (unsent.length === 0) setImmediate(flush);
+  unsent.push({ token, result });
+}
+
+function flush(): void {
+  const results = unsent;
+  unsent = [];
+  if (results.length === 0) return;
+  const packed = packResults(results);
+  post({ kind: 'results', results: packed });
+}
+
+async function stop(graceMs: number): Promise<void> {
+  const deadline = clock.monotonic() + graceMs;
+  while (inFlight.size > 0 && clock.monotonic() < deadline) {
+    await new Promise((resolve) => setTimeout(resolve, STOP_POLL_MS));
+  }
+  inFlight.abortAll();
+  // The aborted attempts' promises settle in microtasks before the next turn begins.
+  await new Promise((resolve) => setImmediate(resolve));
+  flush();
+  agent.stop();
+  post({ kind: 'stopped' });
+}
+
+function post(message: FromWorker): void {
+  port.postMessage(message);
+}

@@ -1,0 +1,177 @@
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import { abortedResult } from './attempt-result.ts';
+import type { AttemptRequest, AttemptResult } from './attempt-result.ts';
+import { packRequests, unpackResults } from './sender-messages.ts';
+import type {
+  FromWorker,
+  NumberedRequest,
+  NumberedResult,
+  SenderSettings,
+  ToWorker,
+} from './sender-messages.ts';
+
+/** Beyond the grace, for the worker to say that it has stopped. */
+const STOP_MARGIN_MS = 2_000;
+const RESTART_MS_MIN = 100;
+const RESTART_MS_MAX = 5_000;
+/** A worker that lived this long did not die of what killed the one before. */
+const HEALTHY_MS = 10_000;
+
+// The same file beside this one, as TypeScript in the repository and as JavaScript when built.
+const workerUrl = new URL(import.meta.url.replace(/sender(\.\w+)$/, 'sender-worker$1'));
+
+export interface SenderOptions extends SenderSettings {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export type ResultsListener = (results: readonly AttemptResult[]) => void;
+
+/** Starts the sending thread. */
+export function openSender(options: SenderOptions): Sender {
+  return new Sender(options);
+}
+
+/**
+ * Main's handle of the sending thread. It is given attempts and gives results, in batches; how many are in flight is
+ * the caller's decision. Every request given to {@link send} comes back as exactly one result, whatever happens to the
+ * worker.
+ */
+export class Sender {
+  readonly #options: SenderOptions;
+  readonly #listeners: ResultsListener[] = [];
+  /** Every attempt not yet reported, by token. */
+  readonly #inFlight = new Map<number, AttemptRequest>();
+  #outbox: NumberedRequest[] = [];
+  #nextToken = 1;
+  #worker: Worker | null = null;
+  #startedAt = 0;
+  #restartMs = RESTART_MS_MIN;
+  #restartTimer: NodeJS.Timeout | null = null;
+  #stopping: Promise<void> | null = null;
+  #isStopping = false;
+  #hasStopped: (() => void) | null = null;
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+    this.#start();
+  }
+
+  get inFlightCount(): number {
+    return this.#inFlight.size;
+  }
+
+  onResults(listener: ResultsListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /** After {@link stop} nothing is sent: such requests come back as aborted. */
+  send(requests: readonly AttemptRequest[]): void {
+    if (this.#outbox.length === 0 && requests.length > 0) setImmediate(() => this.#flush());
+    for (const request of requests) {
+      const token = this.#nextToken;
+      this.#nextToken += 1;
+      this.#inFlight.set(token, request);
+      this.#outbox.push({ token, request });
+    }
+  }
+
+  /** Lets attempts in flight end for so long, then aborts the rest; resolves when every result has been reported. */
+  stop(graceMs: number): Promise<void> {
+    this.#stopping ??= this.#stop(graceMs);
+    return this.#stopping;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop(0);
+  }
+
+  #start(): void {
+    this.#restartTimer = null;
+    const { policy, dnsServers, trustedCertificates } = this.#options;
+    const settings: SenderSettings = { policy, dnsServers, trustedCertificates };
+    // No environment: no proxy variable can change where a request goes.
+    const worker = new Worker(workerUrl, { workerData: settings, env: {}, name: 'webhook-sender' });
+    this.#worker = worker;
+    this.#startedAt = this.#options.clock.monotonic();
+    // Only sender-worker.ts holds the other end.
+    worker.on('message', (message: FromWorker) => {
+      if (message.kind === 'results') this.#report(unpackResults(message.results));
+      else this.#hasStopped?.();
+    });
+    worker.on('error', (error) => this.#options.logger.error('the webhook sender failed', { error }));
+    worker.on('exit', () => this.#onExit());
+    this.#flush();
+  }
+
+  #flush(): void {
+    if (this.#isStopping) return this.#abortOutbox('The service is stopping.');
+    if (this.#worker === null || this.#outbox.length === 0) return;
+    const requests = this.#outbox;
+    this.#outbox = [];
+    const packed = packRequests(requests);
+    this.#post({ kind: 'send', requests: packed });
+  }
+
+  async #stop(graceMs: number): Promise<void> {
+    this.#flush();
+    this.#isStopping = true;
+    if (this.#restartTimer !== null) clearTimeout(this.#restartTimer);
+    const worker = this.#worker;
+    if (worker !== null) {
+      const stopped = Promise.withResolvers<void>();
+      this.#hasStopped = stopped.resolve;
+      const timer = setTimeout(stopped.resolve, graceMs + STOP_MARGIN_MS);
+      this.#post({ kind: 'stop', graceMs });
+      await stopped.promise;
+      clearTimeout(timer);
+      await worker.terminate();
+    }
+    this.#abortInFlight('The service is stopping.');
+  }
+
+  #onExit(): void {
+    this.#worker = null;
+    this.#hasStopped?.();
+    if (this.#isStopping) return;
+    this.#abortInFlight('The sending thread ended; another one takes over.');
+    const hasBeenHealthy = this.#options.clock.monotonic() - this.#startedAt > HEALTHY_MS;
+    this.#restartMs = hasBeenHealthy ? RESTART_MS_MIN : Math.min(this.#restartMs * 2, RESTART_MS_MAX);
+    this.#options.logger.warn('the webhook sender ended and is started again', { delayMs: this.#restartMs });
+    this.#restartTimer = setTimeout(() => this.#start(), this.#restartMs);
+  }
+
+  #report(results: readonly NumberedResult[]): void {
+    const reported: AttemptResult[] = [];
+    for (const { token, result } of results) {
+      const request = this.#inFlight.get(token);
+      if (request === undefined) continue;
+      this.#inFlight.delete(token);
+      reported.push({ deliveryId: request.deliveryId, ...result });
+    }
+    if (reported.length > 0) for (const listener of this.#listeners) listener(reported);
+  }
+
+  /** What is still unanswered may or may not have reached its receiver: only sending it again can tell. */
+  #abortInFlight(cause: string): void {
+    this.#outbox = [];
+    this.#abort([...this.#inFlight.keys()], cause);
+  }
+
+  #abortOutbox(cause: string): void {
+    const tokens = this.#outbox.map(({ token }) => token);
+    this.#outbox = [];
+    this.#abort(tokens, cause);
+  }
+
+  #abort(tokens: readonly number[], cause: string): void {
+    const result = abortedResult(this.#options.clock.now(), cause);
+    this.#report(tokens.map((token) => ({ token, result })));
+  }
+
+  #post(message: ToWorker): void {
+    this.#worker?.postMessage(message);
+  }
+}

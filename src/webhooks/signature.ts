@@ -1,0 +1,95 @@
+/**
+ * What proves to a receiver that a request is ours and unchanged. Two schemes are sent side by side: the service's own
+ * (hex of the body alone, keyed by the secret as shown) and the Standard Webhooks one, which also covers the event's id
+ * and the attempt's time so that a receiver can refuse replays (github.com/standard-webhooks/standard-webhooks).
+ */
+import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+
+const SECRET_PREFIX = 'whsec_';
+const NEW_SECRET_BYTES = 32;
+const SECRET_BYTES_MIN = 16;
+const SECRET_BYTES_MAX = 256;
+/** Key objects that are kept: more than the endpoints a busy process talks to within a minute. */
+const CACHED_KEYS_MAX = 2_048;
+
+const printableAscii = /^[\x20-\x7e]*$/;
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+interface SecretKeys {
+  readonly asShown: KeyObject;
+  readonly standard: KeyObject;
+}
+
+/** Oldest first, because a Map keeps the order of insertion. */
+const cachedKeys = new Map<string, SecretKeys>();
+
+/** Lower-case hex of HMAC-SHA256 of the body's bytes; the key is the secret exactly as shown, prefix included. */
+export function signBody(body: Uint8Array, secret: string): string {
+  return createHmac('sha256', keysOf(secret).asShown).update(body).digest('hex');
+}
+
+export interface StandardSignatureInput {
+  readonly id: string;
+  readonly timestampSeconds: number;
+  readonly body: Uint8Array;
+  /** The current secret first; while a rotation overlaps, the one before it second. */
+  readonly secrets: readonly string[];
+}
+
+/** The `webhook-signature` header: `v1,` and base64 for each secret, separated by spaces. */
+export function standardSignature(input: StandardSignatureInput): string {
+  const prefix = `${input.id}.${input.timestampSeconds}.`;
+  let text = '';
+  for (const secret of input.secrets) {
+    const digest = createHmac('sha256', keysOf(secret).standard)
+      .update(prefix)
+      .update(input.body)
+      .digest('base64');
+    text += text === '' ? `v1,${digest}` : ` v1,${digest}`;
+  }
+  return text;
+}
+
+export function newSigningSecret(): string {
+  return SECRET_PREFIX + randomBytes(NEW_SECRET_BYTES).toString('base64');
+}
+
+/** Why a secret chosen by an endpoint's owner is refused, in words for them; null when it is good. */
+export function checkSigningSecret(text: string): string | null {
+  if (!printableAscii.test(text)) return 'A secret must consist of printable ASCII characters.';
+  if (text.length < SECRET_BYTES_MIN || text.length > SECRET_BYTES_MAX) {
+    return `A secret must be ${SECRET_BYTES_MIN} to ${SECRET_BYTES_MAX} characters long.`;
+  }
+  if (!text.startsWith(SECRET_PREFIX)) return null;
+  const decoded = decodeStandardSecret(text);
+  // A stock verifier decodes whatever follows the prefix: text that is not base64 would never verify there.
+  if (decoded === null) return `After ${SECRET_PREFIX} a secret must be padded base64.`;
+  if (decoded.length < SECRET_BYTES_MIN) {
+    return `After ${SECRET_PREFIX} a secret must hold at least ${SECRET_BYTES_MIN} bytes as base64.`;
+  }
+  return null;
+}
+
+function keysOf(secret: string): SecretKeys {
+  const cached = cachedKeys.get(secret);
+  if (cached !== undefined) return cached;
+  const shown = Buffer.from(secret, 'utf8');
+  const keys = {
+    asShown: createSecretKey(shown),
+    standard: createSecretKey(decodeStandardSecret(secret) ?? shown),
+  };
+  if (cachedKeys.size >= CACHED_KEYS_MAX) {
+    const oldest = cachedKeys.keys().next();
+    if (!oldest.done) cachedKeys.delete(oldest.value);
+  }
+  cachedKeys.set(secret, keys);
+  return keys;
+}
+
+/** The bytes after `whsec_`, or null when the secret has not that form. */
+function decodeStandardSecret(secret: string): Buffer | null {
+  if (!secret.startsWith(SECRET_PREFIX)) return null;
+  const encoded = secret.slice(SECRET_PREFIX.length);
+  return encoded !== '' && base64.test(encoded) ? Buffer.from(encoded, 'base64') : null;
+}

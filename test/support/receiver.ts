@@ -1,0 +1,242 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { unreachable } from '../../src/base/assert.ts';
+
+/** How a receiver behaves towards every request, or towards every connection. */
+export type ReceiverMode =
+  | { readonly kind: 'ok' }
+  | {
+      readonly kind: 'status';
+      readonly status: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly body?: string | Uint8Array;
+    }
+  | { readonly kind: 'slow'; readonly delayMs: number }
+  | { readonly kind: 'never answers' }
+  /** Status and headers at once, then one byte of body at a time. */
+  | { readonly kind: 'drip'; readonly intervalMs: number }
+  | { readonly kind: 'endless body'; readonly status?: number }
+  | { readonly kind: 'reset on accept' }
+  | { readonly kind: 'close on accept' }
+  | { readonly kind: 'reset after request' }
+  | { readonly kind: 'close after request' }
+  | { readonly kind: 'half response' }
+  /** These bytes instead of an answer; the connection stays open. */
+  | { readonly kind: 'raw'; readonly bytes: string }
+  /** These bytes before any request was made. */
+  | { readonly kind: 'raw on accept'; readonly bytes: string }
+  | { readonly kind: 'garbage' }
+  | { readonly kind: 'redirect'; readonly location: string; readonly status?: number }
+  | { readonly kind: 'interim flood' }
+  | { readonly kind: 'huge headers' }
+  /** Headers of one letter, sent without end. */
+  | { readonly kind: 'endless headers' };
+
+export interface ReceivedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly rawHeaders: readonly string[];
+  readonly body: Buffer;
+  /** Milliseconds since 1970, when the body had arrived. */
+  readonly receivedAt: number;
+}
+
+export interface ReceiverOptions {
+  readonly mode?: ReceiverMode;
+  /** Loopback only; 127.0.0.2 and its neighbours are addresses of this machine too. */
+  readonly address?: string;
+  readonly port?: number;
+  readonly tls?: { readonly key: string; readonly cert: string };
+}
+
+/** A real HTTP receiver on a free loopback port that can be told to be slow, rude, huge or gone. */
+export class Receiver implements AsyncDisposable {
+  mode: ReceiverMode;
+  readonly requests: ReceivedRequest[] = [];
+  /** Accepted connections, whether or not a request came. */
+  connectionCount = 0;
+  /** What each TLS client named in its greeting (SNI). */
+  readonly serverNames: string[] = [];
+  readonly #server: Server;
+  readonly #isTls: boolean;
+  readonly #sockets = new Set<Socket>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #waiting: { readonly count: number; readonly resolve: () => void }[] = [];
+
+  constructor(options: ReceiverOptions = {}) {
+    this.mode = options.mode ?? { kind: 'ok' };
+    this.#isTls = options.tls !== undefined;
+    const onRequest = (request: IncomingMessage, response: ServerResponse) =>
+      this.#onRequest(request, response);
+    this.#server =
+      options.tls === undefined ? createServer(onRequest) : createTlsServer(options.tls, onRequest);
+    this.#server.on('connection', (socket: Socket) => this.#onConnection(socket));
+    this.#server.on('secureConnection', (socket: TLSSocket) => {
+      if (typeof socket.servername === 'string') this.serverNames.push(socket.servername);
+    });
+    this.#server.on('clientError', (_error, socket) => socket.destroy());
+  }
+
+  static async open(options: ReceiverOptions = {}): Promise<Receiver> {
+    const receiver = new Receiver(options);
+    receiver.#server.listen(options.port ?? 0, options.address ?? '127.0.0.1');
+    await once(receiver.#server, 'listening');
+    return receiver;
+  }
+
+  get port(): number {
+    // A TCP server that is listening has an address of this form.
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  get url(): string {
+    return this.urlAt('127.0.0.1');
+  }
+
+  urlAt(host: string, path = '/hook'): string {
+    return `${this.#isTls ? 'https' : 'http'}://${host}:${this.port}${path}`;
+  }
+
+  /** Resolves as soon as so many requests have arrived in all. */
+  async waitForRequests(count: number): Promise<readonly ReceivedRequest[]> {
+    if (this.requests.length < count) {
+      await new Promise<void>((resolve) => this.#waiting.push({ count, resolve }));
+    }
+    return this.requests;
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearTimeout(timer);
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+    if (this.#server.listening) await once(this.#server, 'close');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #onConnection(socket: Socket): void {
+    this.connectionCount += 1;
+    this.#sockets.add(socket);
+    socket.on('close', () => this.#sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+    if (this.mode.kind === 'reset on accept') socket.resetAndDestroy();
+    if (this.mode.kind === 'close on accept') socket.end();
+    if (this.mode.kind === 'raw on accept') socket.write(this.mode.bytes);
+  }
+
+  #onRequest(request: IncomingMessage, response: ServerResponse): void {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      this.requests.push({
+        method: request.method ?? '',
+        path: request.url ?? '',
+        headers: request.headers,
+        rawHeaders: request.rawHeaders,
+        body: Buffer.concat(chunks),
+        receivedAt: Date.now(),
+      });
+      this.#answer(request.socket, response);
+      for (const { count, resolve } of this.#waiting) if (this.requests.length >= count) resolve();
+    });
+  }
+
+  #answer(socket: Socket, response: ServerResponse): void {
+    const { mode } = this;
+    switch (mode.kind) {
+      case 'ok':
+        return end(response, 200, 'ok');
+      case 'status':
+        response.writeHead(mode.status, mode.headers ?? {});
+        return void response.end(mode.body ?? '');
+      case 'slow':
+        return this.#after(mode.delayMs, () => end(response, 200, 'ok'));
+      case 'redirect':
+        response.writeHead(mode.status ?? 302, { location: mode.location });
+        return void response.end();
+      case 'drip':
+        response.writeHead(200, { 'content-type': 'text/plain' });
+        return this.#drip(() => response.write('.'), mode.intervalMs);
+      case 'endless body':
+        response.writeHead(mode.status ?? 200, { 'content-type': 'text/plain' });
+        return pour(response, Buffer.alloc(64 * 1024, 'x'));
+      default:
+        return this.#answerRaw(mode, socket);
+    }
+  }
+
+  #answerRaw(mode: Exclude<ReceiverMode, PoliteMode>, socket: Socket): void {
+    switch (mode.kind) {
+      case 'never answers':
+      case 'raw on accept':
+        return;
+      case 'reset on accept':
+      case 'reset after request':
+        socket.resetAndDestroy();
+        return;
+      case 'close on accept':
+      case 'close after request':
+        socket.end();
+        return;
+      case 'half response':
+        socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nonly a part');
+        return;
+      case 'raw':
+        socket.write(mode.bytes);
+        return;
+      case 'garbage':
+        socket.write('\0\x01\x02 this is no HTTP at all\r\n\r\n');
+        return;
+      case 'interim flood':
+        return pour(socket, Buffer.from('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'));
+      case 'huge headers':
+        socket.write(`HTTP/1.1 200 OK\r\nx-big: ${'a'.repeat(64 * 1024)}\r\n\r\n`);
+        return;
+      case 'endless headers':
+        socket.write('HTTP/1.1 200 OK\r\n');
+        return this.#drip(() => socket.write('a:\r\n'.repeat(2_048)), 1);
+      default:
+        unreachable(mode);
+    }
+  }
+
+  #drip(write: () => void, intervalMs: number): void {
+    write();
+    this.#after(intervalMs, () => this.#drip(write, intervalMs));
+  }
+
+  #after(delayMs: number, action: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      action();
+    }, delayMs);
+    this.#timers.add(timer);
+  }
+}
+
+type PoliteMode = Extract<
+  ReceiverMode,
+  { kind: 'ok' | 'status' | 'slow' | 'redirect' | 'drip' | 'endless body' }
+>;
+
+function end(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, { 'content-length': String(body.length) });
+  response.end(body);
+}
+
+/** Writes for as long as the other side reads. */
+function pour(target: ServerResponse | Socket, bytes: Buffer): void {
+  const more = () => {
+    if (target.destroyed) return;
+    if (target.write(bytes)) setImmediate(more);
+    else target.once('drain', more);
+  };
+  more();
+}

@@ -1,0 +1,128 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { startApp, type App, type AppParts } from '../../src/app.ts';
+import { upsertSuperuser } from '../../src/auth/superuser.ts';
+import type { Logger, LogMembers } from '../../src/base/logger.ts';
+import { readConfig, type Flags } from '../../src/config.ts';
+import type { Instance } from '../../src/instances/instance.ts';
+
+export interface LogLine {
+  readonly level: string;
+  readonly message: string;
+  readonly members: LogMembers;
+}
+
+/** A service in this process, on a free loopback port, over a data directory of its own. */
+export interface TestService {
+  readonly app: App;
+  readonly url: string;
+  readonly data: string;
+  readonly superuser: { readonly email: string; readonly password: string; readonly token: string };
+  /** Everything it logged. A test that expects trouble looks here; others may assert that nothing is an error. */
+  readonly log: readonly LogLine[];
+  /** Fetches a path of it. `body` is sent as JSON; `token` true means the superuser's. */
+  request(path: string, options?: TestRequest): Promise<TestAnswer>;
+  /** Works on an instance's own files, past HTTP. */
+  withInstance<Result>(slug: string, work: (instance: Instance) => Promise<Result>): Promise<Result>;
+  stop(): Promise<void>;
+}
+
+export interface TestRequest {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly token?: true | string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface TestAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The parsed text, or undefined when it is empty. Typed loosely: tests look into it. */
+  readonly json: any; // oxlint-disable-line typescript/no-explicit-any
+}
+
+export interface TestServiceOptions {
+  readonly flags?: Flags;
+  readonly parts?: AppParts;
+  /** An existing data directory, for tests that start a service again. */
+  readonly data?: string;
+}
+
+const email = 'root@example.com';
+const password = 'correct horse';
+
+/** Starts a service that is stopped, and its directory removed, when the test ends. */
+export async function startService(t: TestContext, options: TestServiceOptions = {}): Promise<TestService> {
+  const data = options.data ?? temporaryFolder(t);
+  const log: LogLine[] = [];
+  const config = readConfig({ data, port: '0', dev: true, ...options.flags }, {});
+  const app = await startApp(config, { logger: recordingLogger(log), ...options.parts });
+  let stopping: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopping ??= app.stop());
+  t.after(stop);
+  await borrowing(app, 'default', (instance) => upsertSuperuser(instance, email, password));
+  const request = (path: string, asked: TestRequest = {}): Promise<TestAnswer> =>
+    send(app.url + path, asked, service.superuser.token);
+  const service = {
+    app,
+    url: app.url,
+    data,
+    superuser: { email, password, token: '' },
+    log,
+    request,
+    withInstance: <Result>(slug: string, work: (instance: Instance) => Promise<Result>) =>
+      borrowing(app, slug, work),
+    stop,
+  };
+  const body = { identity: email, password };
+  const signedIn = await request('/api/collections/_superusers/auth-with-password', { method: 'POST', body });
+  service.superuser.token = String(signedIn.json.token);
+  return service;
+}
+
+export function temporaryFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'chancery-test-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function recordingLogger(log: LogLine[]): Logger {
+  const at =
+    (level: string) =>
+    (message: string, members: LogMembers = {}) =>
+      void log.push({ level, message, members });
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+async function send(url: string, asked: TestRequest, superuserToken: string): Promise<TestAnswer> {
+  const headers: Record<string, string> = { ...asked.headers };
+  if (asked.token !== undefined) headers['authorization'] = asked.token === true ? superuserToken : asked.token;
+  if (asked.body !== undefined) headers['content-type'] ??= 'application/json';
+  const body = typeof asked.body === 'string' ? asked.body : JSON.stringify(asked.body);
+  const response = await fetch(url, {
+    method: asked.method ?? 'GET',
+    headers,
+    ...(asked.body === undefined ? {} : { body }),
+  });
+  const text = await response.text();
+  const json: unknown = text === '' ? undefined : JSON.parse(text);
+  return { status: response.status, headers: response.headers, text, json };
+}
+
+async function borrowing<Result>(
+  app: App,
+  slug: string,
+  work: (instance: Instance) => Promise<Result>,
+): Promise<Result> {
+  const entry = app.data.directory.findBySlug(slug);
+  if (entry === undefined) throw new Error(`no instance ${slug}`);
+  const loan = await app.data.instances.borrow(entry);
+  try {
+    return await work(loan.instance);
+  } finally {
+    loan.release();
+  }
+}

@@ -1,0 +1,22 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { TestContext } from 'node:test';
+
+/** Paths and the texts of their files. */
+export type Tree = Readonly<Record<string, string>>;
+
+/** Writes a tree into a folder of its own, which goes when the test ends; gives the folder. */
+export function temporaryTree(t: TestContext, tree: Tree): string {
+  const folder = mkdtempSync(join(tmpdir(), 'chancery-tree-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  writeTree(folder, tree);
+  return folder;
+}
+
+export function writeTree(folder: string, tree: Tree): void {
+  for (const [path, text] of Object.entries(tree)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+}

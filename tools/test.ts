@@ -1,0 +1,90 @@
+/**
+ * The gate, which is exactly what CI runs: types, lint, format, tidy, dead code, tests.
+ *
+ *   npm test                      the whole gate; in CI (CI=true) it stops at the first stage that fails
+ *   npm test -- src/filters       only the tests of this folder or file, none of the other stages
+ */
+import { spawnSync } from 'node:child_process';
+import { globSync, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+interface Stage {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const binaries = join(root, 'node_modules', '.bin');
+const inCi = ['true', '1'].includes(process.env['CI'] ?? '');
+// Two, as a test file may start a server of its own, and CI machines have two processors.
+const fileConcurrency = 2;
+const testTimeoutMs = 120_000;
+
+const checks: readonly Stage[] = [
+  { name: 'types', command: 'tsc', args: ['--noEmit'] },
+  { name: 'lint', command: 'oxlint', args: ['--type-aware', '--deny-warnings'] },
+  { name: 'format', command: 'prettier', args: ['--check', '--log-level', 'warn', '.'] },
+  { name: 'tidy', command: process.execPath, args: ['tools/tidy.ts'] },
+  { name: 'dead code', command: 'knip', args: ['--no-progress', '--no-config-hints'] },
+];
+
+process.exitCode = main(process.argv.slice(2));
+
+function main(paths: readonly string[]): number {
+  const files = findTests(paths);
+  if (files.length === 0) {
+    console.error(`expected test files (*.test.ts), found none in ${paths.join(', ') || 'src and test'}`);
+    return 1;
+  }
+  const failed: string[] = [];
+  for (const check of paths.length === 0 ? checks : []) {
+    if (runStage(check)) continue;
+    failed.push(check.name);
+    if (inCi) return giveUp(check.name);
+  }
+  // Said before the tests, so that the output ends with their summary.
+  if (failed.length > 0) console.log(`\nfailed before the tests: ${failed.join(', ')}`);
+  const passed = runStage(testStage(files));
+  return passed && failed.length === 0 ? 0 : 1;
+}
+
+function giveUp(name: string): number {
+  console.log(`\n${name} failed; the tests did not run\n0 passed, 1 failed`);
+  return 1;
+}
+
+function testStage(files: readonly string[]): Stage {
+  const options = [`--test-concurrency=${fileConcurrency}`, `--test-timeout=${testTimeoutMs}`];
+  const args = ['--test', '--test-reporter=spec', ...options, ...files];
+  return { name: `tests (${files.length} files)`, command: process.execPath, args };
+}
+
+function runStage({ name, command, args }: Stage): boolean {
+  console.log(`\n== ${name}`);
+  const startedMs = performance.now();
+  const result = spawnSync(command, args, {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    // The tools start themselves with "env node"; this makes it the Node of the repository.
+    env: { ...process.env, PATH: `${binaries}${delimiter}${process.env['PATH'] ?? ''}` },
+  });
+  if (result.error !== undefined) console.error(`could not start ${command}: ${result.error.message}`);
+  const passed = result.status === 0;
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
+  // The tests speak for themselves: node's summary is the last word.
+  if (!name.startsWith('tests')) console.log(`   ${passed ? 'ok' : 'FAILED'} in ${seconds} s`);
+  return passed;
+}
+
+function findTests(paths: readonly string[]): readonly string[] {
+  const starts = paths.length === 0 ? ['src', 'test'] : paths;
+  const files = starts.flatMap((start) => {
+    const found = statSync(join(root, start), { throwIfNoEntry: false });
+    return found?.isDirectory() === true
+      ? globSync(`${start}/**/*.test.ts`, { cwd: root })
+      : globSync(start, { cwd: root });
+  });
+  return [...new Set(files)].toSorted();
+}

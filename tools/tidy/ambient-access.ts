@@ -1,0 +1,82 @@
+import { isProduct, type SourceFile } from './source-file.ts';
+import type { Token } from './tokenize.ts';
+import type { Violation } from './violation.ts';
+
+interface Ambient {
+  readonly rule: string;
+  /** Consecutive tokens, separated by spaces. */
+  readonly phrases: readonly string[];
+  /** The start of the paths that may use it. */
+  readonly home: string;
+  readonly message: string;
+}
+
+/** What any line could reach without an import, and therefore must have one home that tests can replace. */
+const ambients: readonly Ambient[] = [
+  {
+    rule: 'environment',
+    phrases: ['process . env', "process [ 'env' ]", 'process ?. env'],
+    home: 'src/config.ts',
+    message: 'only config.ts reads the environment',
+  },
+  {
+    rule: 'exit',
+    phrases: ['process . exit', 'process . exitCode', 'process . abort'],
+    home: 'src/main.ts',
+    message: 'only main.ts ends the process',
+  },
+  {
+    rule: 'clock',
+    phrases: [
+      'Date . now',
+      'new Date ( )',
+      'performance . now',
+      'performance . timeOrigin',
+      'process . hrtime',
+    ],
+    home: 'src/base/clock.ts',
+    message: 'the time comes from Clock',
+  },
+  {
+    rule: 'randomness',
+    phrases: ['Math . random', 'crypto . randomUUID', 'crypto . getRandomValues', 'crypto . subtle'],
+    home: 'src/base/',
+    message: 'randomness comes from base/',
+  },
+];
+
+/** `new Date` without parentheses is the time too, and `process` in one hand (`const { env } = process`) as well. */
+const newDate = ['new', 'Date'];
+
+export function checkAmbientAccess(files: readonly SourceFile[]): readonly Violation[] {
+  return files.filter((file) => isProduct(file.path)).flatMap(checkFile);
+}
+
+function checkFile(file: SourceFile): readonly Violation[] {
+  return ambients
+    .filter(({ home }) => !file.path.startsWith(home))
+    .flatMap((ambient) =>
+      file.tokens
+        .filter((_, index) => usesAmbient(file.tokens, index, ambient))
+        .map(({ line }) => ({ path: file.path, line, rule: ambient.rule, message: ambient.message })),
+    );
+}
+
+function usesAmbient(tokens: readonly Token[], index: number, ambient: Ambient): boolean {
+  const before = tokens[index - 1]?.text;
+  // `this.process.env` is somebody else's; `globalThis.process.env` is not.
+  if ((before === '.' || before === '?.') && tokens[index - 2]?.text !== 'globalThis') return false;
+  if (ambient.phrases.some((phrase) => startsPhrase(tokens, index, phrase.split(' ')))) return true;
+  if (ambient.rule === 'environment' && tokens[index]?.text === 'process')
+    return takesProcessApart(tokens, index);
+  const isBareNewDate = startsPhrase(tokens, index, newDate) && tokens[index + 2]?.text !== '(';
+  return ambient.rule === 'clock' && isBareNewDate && tokens[index + 2]?.text !== '.';
+}
+
+function startsPhrase(tokens: readonly Token[], index: number, phrase: readonly string[]): boolean {
+  return phrase.every((text, offset) => tokens[index + offset]?.text === text);
+}
+
+function takesProcessApart(tokens: readonly Token[], index: number): boolean {
+  return tokens[index - 1]?.text === '=' && tokens[index - 2]?.text === '}';
+}

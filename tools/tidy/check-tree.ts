@@ -1,0 +1,29 @@
+import { checkAmbientAccess } from './ambient-access.ts';
+import { checkBannedSyntax } from './banned-syntax.ts';
+import { checkBarrels } from './barrels.ts';
+import { checkImportCycles } from './import-cycles.ts';
+import { checkImportOrder } from './import-order.ts';
+import { checkNames } from './names.ts';
+import { checkPackageOwners } from './package-owners.ts';
+import { checkPlainText } from './plain-text.ts';
+import { isSource, sourceFile, type TextFile } from './source-file.ts';
+import { checkTestFunctions } from './test-functions.ts';
+import type { Violation } from './violation.ts';
+
+const sourceRules = [
+  checkImportOrder,
+  checkPackageOwners,
+  checkAmbientAccess,
+  checkImportCycles,
+  checkBarrels,
+  checkNames,
+  checkBannedSyntax,
+  checkTestFunctions,
+];
+
+/** All that is wrong with a tree, in the order of its files. */
+export function checkTree(files: readonly TextFile[]): readonly Violation[] {
+  const sources = files.filter((file) => isSource(file.path)).map(sourceFile);
+  const violations = [...sourceRules.flatMap((rule) => rule(sources)), ...checkPlainText(files)];
+  return violations.toSorted((a, b) => a.path.localeCompare(b.path, 'en') || a.line - b.line);
+}

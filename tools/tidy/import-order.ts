@@ -1,0 +1,63 @@
+import { isProduct, resolveImport, type SourceFile } from './source-file.ts';
+import type { Violation } from './violation.ts';
+
+/**
+ * The order is the law: a part may import the parts that stand before it, and itself. A part is a folder of src/ or
+ * a file that lies directly in it. Types count, as knowing a type is knowing the part.
+ */
+const importOrder: readonly string[] =
+  `base sql storage fields filters rules lists collections events secrets settings instances limits audit idempotency
+   mail files records auth webhooks realtime importers http config app cli main`.split(/\s+/);
+
+/** What the order alone would allow and we refuse: `from` must not know any path that begins with one of `to`. */
+const strangers: readonly { readonly from: string; readonly to: readonly string[]; readonly why: string }[] =
+  [
+    { from: 'fields', to: ['storage/', 'filters/'], why: 'fields know neither storage nor filters' },
+    { from: 'filters', to: ['storage/', 'fields/'], why: 'filters know neither storage nor fields' },
+    { from: 'webhooks', to: ['realtime/'], why: 'the readers of the event log do not know each other' },
+    { from: 'realtime', to: ['webhooks/'], why: 'the readers of the event log do not know each other' },
+    ...['webhooks', 'realtime'].map((from) => ({
+      from,
+      to: ['create', 'update', 'delete']
+        .map((verb) => `records/${verb}-record.ts`)
+        .concat('records/batch.ts'),
+      why: 'a reader of the event log never writes records',
+    })),
+  ];
+
+/** Tests beside their source are excused: to set their stage they may use any part. */
+export function checkImportOrder(files: readonly SourceFile[]): readonly Violation[] {
+  const product = files.filter((file) => isProduct(file.path));
+  return [...unknownParts(product), ...product.flatMap(checkFile)];
+}
+
+function unknownParts(files: readonly SourceFile[]): readonly Violation[] {
+  return files
+    .filter((file) => !importOrder.includes(partOf(file.path)))
+    .map((file) => {
+      const message = `"${partOf(file.path)}" has no place in the order of parts (tools/tidy/import-order.ts)`;
+      return { path: file.path, line: 1, rule: 'import-order', message };
+    });
+}
+
+function checkFile(file: SourceFile): readonly Violation[] {
+  return file.imports.flatMap(({ line, specifier }) => {
+    const message = specifier === undefined ? 'import() takes a plain string' : refusal(file.path, specifier);
+    return message === undefined ? [] : [{ path: file.path, line, rule: 'import-order', message }];
+  });
+}
+
+function refusal(path: string, specifier: string): string | undefined {
+  const target = resolveImport(path, specifier);
+  if (target === undefined) return undefined;
+  if (!isProduct(target)) return `the product may not import ${target}`;
+  const part = partOf(path);
+  const other = partOf(target);
+  if (importOrder.indexOf(other) > importOrder.indexOf(part)) return `${part} stands before ${other}`;
+  const inside = target.slice('src/'.length);
+  return strangers.find(({ from, to }) => from === part && to.some((start) => inside.startsWith(start)))?.why;
+}
+
+function partOf(path: string): string {
+  return (path.split('/')[1] ?? '').replace(/\.ts$/, '');
+}

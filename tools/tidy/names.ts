@@ -1,0 +1,78 @@
+import { isProduct, isTest, type SourceFile } from './source-file.ts';
+import type { Violation } from './violation.ts';
+
+const bannedFolders = new Set(['utils', 'helpers', 'common', 'services', 'types', 'interfaces', 'models']);
+/** Words that say nothing wherever they stand in a name … */
+const emptyWords = new Set(['manager', 'helper', 'helpers', 'util', 'utils', 'impl']);
+/** … and words that say nothing only at its end: `dataDirectory` is a name, `recordData` is not. */
+const emptyEndings = new Set(['data', 'info']);
+const kebabCase = /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.ts$/;
+
+export function checkNames(files: readonly SourceFile[]): readonly Violation[] {
+  return files.flatMap((file) => [...checkPath(file), ...checkOwnName(file), ...checkExportedNames(file)]);
+}
+
+function checkPath({ path }: SourceFile): readonly Violation[] {
+  const folders = path.split('/');
+  const name = folders.pop() ?? '';
+  const banned = folders.filter((folder) => bannedFolders.has(folder));
+  return [
+    ...banned.map((folder) => breach(path, 'folder', `${folder}/ names a kind of file, not a subject`)),
+    ...(kebabCase.test(name) ? [] : [breach(path, 'file-name', `${name} is not in kebab-case`)]),
+  ];
+}
+
+function breach(path: string, rule: string, message: string): Violation {
+  return { path, line: 1, rule, message };
+}
+
+/**
+ * A file is named after what it exports: create-record.ts exports `createRecord`, database.ts `Database`. A name of one
+ * word or in the plural stands for a subject, and an export must carry it: sqlite.ts exports `openSqlite`, errors.ts
+ * `AppError`, engine-errors.ts `toEngineError`. What is started and not imported, and migrations, export what they like.
+ */
+function checkOwnName(file: SourceFile): readonly Violation[] {
+  const isEntry = file.path === 'src/main.ts' || file.path.endsWith('-worker.ts');
+  if (!isProduct(file.path) || isEntry || file.path.includes('/migrations/')) return [];
+  const stem = file.path.replace(/^.*\//, '').replace(/\.ts$/, '');
+  const words = stem.split('-');
+  const isSubject = words.length === 1 || words.at(-1) !== singular(words.at(-1) ?? '');
+  const expected = singularPhrase(words);
+  const isNamedAfter = file.exports.some(({ name }) => {
+    const phrase = singularPhrase(wordsOf(name));
+    return isSubject ? `-${phrase}-`.includes(`-${expected}-`) : phrase === expected;
+  });
+  if (isNamedAfter) return [];
+  const camel = stem.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+  return [breach(file.path, 'file-name', `no export is named after the file: expected ${camel}`)];
+}
+
+function checkExportedNames(file: SourceFile): readonly Violation[] {
+  if (isTest(file.path)) return [];
+  return file.exports.flatMap(({ line, name }) => {
+    const words = wordsOf(name);
+    const empty = words.find((word) => emptyWords.has(word));
+    const ending = emptyEndings.has(words.at(-1) ?? '') ? words.at(-1) : undefined;
+    const word = empty ?? ending;
+    return word === undefined
+      ? []
+      : [{ path: file.path, line, rule: 'name', message: `"${word}" in ${name} says nothing` }];
+  });
+}
+
+/** `openSqlite3` is open, sqlite3; `HTTPServer` is httpserver, as we write `HttpServer`. */
+function wordsOf(name: string): readonly string[] {
+  return name
+    .split(/(?<=[a-z0-9])(?=[A-Z])|_/)
+    .filter((word) => word !== '')
+    .map((word) => word.toLowerCase());
+}
+
+function singularPhrase(words: readonly string[]): string {
+  return words.map(singular).join('-');
+}
+
+function singular(word: string): string {
+  if (word.endsWith('ies')) return `${word.slice(0, -3)}y`;
+  return word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word;
+}

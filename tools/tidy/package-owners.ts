@@ -1,0 +1,71 @@
+import { isBuiltin } from 'node:module';
+
+import { isProduct, type SourceFile } from './source-file.ts';
+import type { Violation } from './violation.ts';
+
+const network = ['src/http/', 'src/webhooks/'];
+
+/**
+ * Which paths of src/ may import a package. A name that ends in `/` owns its whole scope; an empty list means never
+ * in the product. A package that is not listed has no owner yet and is refused; a part of Node that is not listed is
+ * free for all.
+ */
+const owners: Readonly<Record<string, readonly string[]>> = {
+  'node:sqlite': ['src/storage/'],
+  pg: ['src/storage/'],
+  'node:crypto': ['src/secrets/', 'src/webhooks/signature.ts', 'src/base/ids.ts'],
+  bcryptjs: ['src/secrets/'],
+  nodemailer: ['src/mail/'],
+  undici: ['src/webhooks/'],
+  fastify: ['src/http/'],
+  '@fastify/': ['src/http/'],
+  typebox: ['src/http/'],
+  'prom-client': ['src/app.ts'],
+  pino: ['src/app.ts'],
+  commander: ['src/cli/'],
+  '@clack/prompts': ['src/cli/'],
+  picocolors: ['src/cli/'],
+  'node:worker_threads': ['src/webhooks/'],
+  'node:http': network,
+  'node:http2': network,
+  'node:https': network,
+  'node:net': network,
+  'node:tls': network,
+  'node:dns': ['src/webhooks/'],
+  'node:process': [],
+  standardwebhooks: [],
+  pocketbase: [],
+  'fast-check': [],
+  autocannon: [],
+};
+
+export function checkPackageOwners(files: readonly SourceFile[]): readonly Violation[] {
+  return files.filter((file) => isProduct(file.path)).flatMap(checkFile);
+}
+
+function checkFile(file: SourceFile): readonly Violation[] {
+  return file.imports.flatMap(({ line, specifier }) => {
+    const message =
+      specifier === undefined || specifier.startsWith('.') ? undefined : refusal(file.path, specifier);
+    return message === undefined ? [] : [{ path: file.path, line, rule: 'package-owner', message }];
+  });
+}
+
+function refusal(path: string, specifier: string): string | undefined {
+  const name = packageName(specifier);
+  const allowed = owners[name] ?? owners[name.replace(/\/.*/, '/')];
+  if (allowed === undefined) {
+    return isBuiltin(name) ? undefined : `${name} has no owner: give it one in tools/tidy/package-owners.ts`;
+  }
+  if (allowed.some((start) => path.startsWith(start))) return undefined;
+  return allowed.length === 0
+    ? `${name} is never part of the product`
+    : `${name} belongs to ${allowed.join(', ')}`;
+}
+
+/** `node:dns/promises` and `dns/promises` are `node:dns`; `typebox/value` is `typebox`. */
+function packageName(specifier: string): string {
+  const bare = specifier.replace(/^node:/, '').split('/');
+  const name = bare.slice(0, specifier.startsWith('@') ? 2 : 1).join('/');
+  return isBuiltin(`node:${name}`) ? `node:${name}` : name;
+}

@@ -1,0 +1,41 @@
+import { posix } from 'node:path';
+
+import { findExports, type Export } from './find-exports.ts';
+import { findImports, type Import } from './find-imports.ts';
+import { tokenize, type Comment, type Token } from './tokenize.ts';
+
+/** A file as the rules receive it: its path from the root of the repository, with forward slashes, and its text. */
+export interface TextFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+export interface SourceFile extends TextFile {
+  readonly tokens: readonly Token[];
+  readonly comments: readonly Comment[];
+  readonly imports: readonly Import[];
+  readonly exports: readonly Export[];
+}
+
+export function sourceFile(file: TextFile): SourceFile {
+  const { tokens, comments } = tokenize(file.text);
+  return { ...file, tokens, comments, imports: findImports(tokens), exports: findExports(tokens) };
+}
+
+export function isSource(path: string): boolean {
+  return /^(src|test|tools|bench)\/.*\.ts$/.test(path);
+}
+
+export function isTest(path: string): boolean {
+  return path.endsWith('.test.ts');
+}
+
+/** What is shipped: everything in src/ but the tests that stand there beside their source. */
+export function isProduct(path: string): boolean {
+  return path.startsWith('src/') && !isTest(path);
+}
+
+/** The file a relative specifier means; undefined for a package. */
+export function resolveImport(from: string, specifier: string): string | undefined {
+  return specifier.startsWith('.') ? posix.join(posix.dirname(from), specifier) : undefined;
+}
