@@ -1,8 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { access, constants, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
-import packageJson from '../package.json' with { type: 'json' };
 import { systemClock, type Clock } from './base/clock.ts';
 import type { Logger, LogMembers } from './base/logger.ts';
 import { toTimestamp } from './base/timestamp.ts';
@@ -10,7 +9,7 @@ import { CollectionStore } from './collections/collection-store.ts';
 import type { Config } from './config.ts';
 import { EventLog } from './events/event-log.ts';
 import { WakeUp } from './events/wake-up.ts';
-import { createServer } from './http/server.ts';
+import { createServer, type HttpServer } from './http/server.ts';
 import { watchTls } from './http/tls.ts';
 import { InstanceDirectory, type InstanceEntry } from './instances/instance-directory.ts';
 import type { Instance } from './instances/instance.ts';
@@ -30,7 +29,8 @@ import { endpointStoreOf } from './webhooks/endpoint-store.ts';
 import { fanOut } from './webhooks/fan-out.ts';
 import { openSender } from './webhooks/sender.ts';
 
-export const version: string = packageJson.version;
+/** Of this service, as package.json has it. */
+export const version = readVersion();
 
 /** SQLite before this could corrupt a database when a write-ahead log was reset (https://www.sqlite.org/wal.html#walresetbug). */
 const sqliteVersionMin = [3, 51, 3] as const;
@@ -54,7 +54,7 @@ export interface AppParts {
 }
 
 /** The data directory, open: what the command line works on, with or without a server beside it. */
-export interface OpenData {
+export interface DataDirectory {
   readonly directory: InstanceDirectory;
   readonly instances: OpenInstances;
   readonly wakeUp: WakeUp;
@@ -63,8 +63,8 @@ export interface OpenData {
 
 /** A running server. */
 export interface App {
-  readonly server: FastifyInstance;
-  readonly data: OpenData;
+  readonly server: HttpServer;
+  readonly data: DataDirectory;
   /** Where it listens: `http://127.0.0.1:8090`. */
   readonly url: string;
   /** Stops accepting, lets what is in flight end, settles and closes. */
@@ -72,11 +72,11 @@ export interface App {
 }
 
 /** Opens the data directory; makes it, its key and its default instance when they are not there. Throws StartError, SecretError. */
-export async function openData(
+export async function openDataDirectory(
   config: Config,
   parts: AppParts,
   nextDue: (instanceId: string) => number | undefined = () => undefined,
-): Promise<OpenData> {
+): Promise<DataDirectory> {
   checkSqlite();
   await prepareDirectory(config.data);
   const clock = parts.clock ?? systemClock;
@@ -105,9 +105,12 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   const logger = parts.logger ?? createLogger(config);
   await prepareDirectory(config.data);
   const lock = takeLock(config.data);
-  let dispatcher: Dispatcher | undefined;
-  const data = await openData(config, { ...parts, logger }, (id) => dispatcher?.nextDue(id));
-  dispatcher = createDispatcher(config, { ...parts, logger }, data);
+  const delivering: { dispatcher?: Dispatcher } = {};
+  const data = await openDataDirectory(config, { ...parts, logger }, (id) =>
+    delivering.dispatcher?.nextDue(id),
+  );
+  const dispatcher = createDispatcher(config, { ...parts, logger }, data);
+  delivering.dispatcher = dispatcher;
   let isReady = true;
   const server = await createServer({
     directory: data.directory,
@@ -244,7 +247,7 @@ async function openInstance(entry: InstanceEntry, options: InstanceParts): Promi
 function createDispatcher(
   config: Config,
   parts: AppParts & { readonly logger: Logger },
-  data: OpenData,
+  data: DataDirectory,
 ): Dispatcher {
   const clock = parts.clock ?? systemClock;
   const sender = openSender({ policy: config.policy, clock, logger: parts.logger });
@@ -261,9 +264,9 @@ function createDispatcher(
 }
 
 interface Running {
-  readonly server: FastifyInstance;
+  readonly server: HttpServer;
   readonly dispatcher: Dispatcher;
-  readonly data: OpenData;
+  readonly data: DataDirectory;
   readonly lock: DataLock;
   readonly config: Config;
   readonly logger: Logger;
@@ -303,4 +306,10 @@ async function stopApp({ server, dispatcher, data, lock, config }: Running): Pro
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+function readVersion(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  // Our own file: a version is always in it, and npm would refuse it otherwise.
+  return (JSON.parse(text) as { readonly version: string }).version;
 }

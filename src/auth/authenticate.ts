@@ -2,7 +2,7 @@ import type { Instance } from '../instances/instance.ts';
 import { superusersName } from '../instances/system-collections.ts';
 import { guest, type Caller } from '../rules/caller.ts';
 import { decodeToken, verifyToken, type TokenClaims } from '../secrets/token.ts';
-import { findTokenKey } from './token-key.ts';
+import { findTokenKey } from './find-token-key.ts';
 
 /**
  * Who a request comes from, by its `Authorization` header (`<token>` or `Bearer <token>`). A token that is invalid, expired,

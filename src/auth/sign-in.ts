@@ -8,7 +8,7 @@ import { readSecret } from '../secrets/secrets.ts';
 import { signToken } from '../secrets/token.ts';
 import { identifier, sql } from '../sql/sql.ts';
 import { verifyAuthToken } from './authenticate.ts';
-import { findTokenKey } from './token-key.ts';
+import { findTokenKey } from './find-token-key.ts';
 
 /** What a sign-in answers. */
 export interface SignedIn {

@@ -20,7 +20,7 @@ export async function upsertSuperuser(
   email: string,
   password: string,
 ): Promise<'created' | 'updated'> {
-  if ([...password].length < passwordLengthMin) {
+  if (Array.from(password).length < passwordLengthMin) {
     throw new AppError('bad_request', `The password must have at least ${passwordLengthMin} characters.`);
   }
   const hash = await hashPassword(password);

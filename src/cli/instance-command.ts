@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { dataSettings } from '../config.ts';
 import { addSettings, flagsOf } from './settings.ts';
-import { withData } from './with-instance.ts';
+import { withDataDirectory } from './with-instance.ts';
 
 /** `instance create|list` */
 export function instanceCommand(): Command {
@@ -15,7 +15,7 @@ export function instanceCommand(): Command {
   create.option('--host <HOST>', 'the host it answers on');
   create.action(async (slug: string) => {
     const host = flagsOf(create)['host'];
-    const entry = await withData(flagsOf(create), (data) =>
+    const entry = await withDataDirectory(flagsOf(create), (data) =>
       data.directory.create(slug, typeof host === 'string' ? host.toLowerCase() : null),
     );
     process.stdout.write(`Instance ${entry.slug} created with the id ${entry.id}.\n`);
@@ -24,7 +24,7 @@ export function instanceCommand(): Command {
   const list = command.command('list').description('show all instances');
   addSettings(list, dataSettings);
   list.action(async () => {
-    const entries = await withData(flagsOf(list), async (data) => data.directory.all());
+    const entries = await withDataDirectory(flagsOf(list), async (data) => data.directory.all());
     for (const { id, slug, host } of entries)
       process.stdout.write(`${id}  ${slug}${host === null ? '' : `  ${host}`}\n`);
   });

@@ -13,5 +13,7 @@ export function operatorMessage(error: unknown): string {
 
 function details(error: AppError): string {
   const [first] = Object.entries(error.details);
-  return first === undefined ? '' : ` (${first[0]}: ${String(first[1].message)})`;
+  if (first === undefined) return '';
+  const [name, { message }] = first;
+  return typeof message === 'string' ? ` (${name}: ${message})` : ` (${name})`;
 }

@@ -1,16 +1,16 @@
-import { openData, type OpenData } from '../app.ts';
+import { openDataDirectory, type DataDirectory } from '../app.ts';
 import { AppError } from '../base/errors.ts';
 import { readConfig, type Flags } from '../config.ts';
 import { defaultSlug } from '../instances/instance-directory.ts';
 import type { Instance } from '../instances/instance.ts';
 
 /** Opens the data directory for one command and closes it again. A server may run on it meanwhile. */
-export async function withData<Result>(
+export async function withDataDirectory<Result>(
   flags: Flags,
-  work: (data: OpenData) => Promise<Result>,
+  work: (data: DataDirectory) => Promise<Result>,
 ): Promise<Result> {
   const config = readConfig(flags);
-  const data = await openData({ ...config, logLevel: 'error' }, {});
+  const data = await openDataDirectory({ ...config, logLevel: 'error' }, {});
   try {
     return await work(data);
   } finally {
@@ -18,13 +18,13 @@ export async function withData<Result>(
   }
 }
 
-/** As {@link withData}, with the instance that `--instance` names. */
+/** As {@link withDataDirectory}, with the instance that `--instance` names. */
 export function withInstance<Result>(
   flags: Flags,
   work: (instance: Instance) => Promise<Result>,
 ): Promise<Result> {
   const slug = String(flags['instance'] ?? defaultSlug);
-  return withData(flags, async (data) => {
+  return withDataDirectory(flags, async (data) => {
     const entry = data.directory.findBySlug(slug);
     if (entry === undefined) throw new AppError('not_found', `There is no instance ${slug}.`);
     const loan = await data.instances.borrow(entry);

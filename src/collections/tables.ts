@@ -1,3 +1,4 @@
+import { unreachable } from '../base/assert.ts';
 import { fieldColumn, type Field } from '../fields/field.ts';
 import type { ColumnKind } from '../fields/field-type.ts';
 import { identifier, joinSql, literal, sql, type Sql } from '../sql/sql.ts';
@@ -128,5 +129,7 @@ function columnTypes(field: Field): Sql {
       return sql`INTEGER NOT NULL DEFAULT 0`;
     case 'json':
       return field.type === 'json' ? sql`TEXT` : sql`TEXT NOT NULL DEFAULT '[]'`;
+    default:
+      return unreachable(kind);
   }
 }

@@ -24,7 +24,7 @@ export function knownPaths(app: FastifyInstance): KnownPaths {
       }));
       const found = patterns.filter(({ pattern }) => pattern.test(path));
       if (found.length === 0) return undefined;
-      return [...new Set(found.flatMap((route) => [...route.methods]))].sort();
+      return [...new Set(found.flatMap((route) => [...route.methods]))].toSorted();
     },
   };
 }

@@ -1,20 +1,27 @@
 import { maxHeaderSize, type IncomingMessage, type ServerResponse } from 'node:http';
-import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Server as TlsServer } from 'node:https';
+import {
+  fastify,
+  type FastifyHttpsOptions,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
 import { assert } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
-import type { InstanceDirectory } from '../instances/instance-directory.ts';
-import type { OpenInstances } from '../instances/open-instances.ts';
+import type { InstanceDirectory, InstanceEntry } from '../instances/instance-directory.ts';
+import type { Loan, OpenInstances } from '../instances/open-instances.ts';
 import type { NetworkPolicy } from '../webhooks/address-guard.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
-import { answerClientError } from './client-error.ts';
+import { answerClientError } from './answer-client-error.ts';
 import { corsHeaders, preflightHeaders, type AllowedOrigins } from './cors.ts';
 import { errorBody, toErrorAnswer } from './error-response.ts';
 import { acceptJsonBodies } from './json-body.ts';
 import { knownPaths, type KnownPaths } from './known-paths.ts';
 import { parseQueryString } from './query-string.ts';
-import { checkRequest } from './request-checks.ts';
+import { checkRequest } from './check-request.ts';
 import { findAddressed, withoutInstancePrefix, type AddressOptions } from './request-context.ts';
 import { authRoutes } from './routes/auth-routes.ts';
 import { collectionRoutes } from './routes/collection-routes.ts';
@@ -24,6 +31,9 @@ import { healthRoutes } from './routes/health-routes.ts';
 import { recordRoutes } from './routes/record-routes.ts';
 import { httpLimits } from './http-limits.ts';
 import { openTls, type TlsFiles } from './tls.ts';
+
+/** What app.ts holds of it: a Fastify instance, known as such only in here. */
+export type HttpServer = FastifyInstance;
 
 export interface ServerOptions extends AddressOptions {
   readonly directory: InstanceDirectory;
@@ -101,14 +111,15 @@ function createApp(options: ServerOptions): FastifyInstance {
   const app =
     options.tls === undefined
       ? fastify({ ...settings, http: server })
-      : // The type of a TLS server differs only in the raw request, of which nothing here uses more than both have.
-        (fastify({
-          ...settings,
-          https: { ...server, ...openTls(options.tls) },
-        }) as unknown as FastifyInstance);
+      : fastifyWithTls({ ...settings, https: { ...server, ...openTls(options.tls) } });
   app.server.maxConnections = httpLimits.connectionsMax;
   app.server.maxHeadersCount = 0;
   return app;
+}
+
+/** The type of a TLS server differs only in the raw request, of which nothing here uses more than both have. */
+function fastifyWithTls(settings: FastifyHttpsOptions<TlsServer>): FastifyInstance {
+  return fastify(settings);
 }
 
 interface Beginning {
@@ -137,14 +148,32 @@ function begin({ request, reply, done }: Beginning, options: ServerOptions): voi
 function borrowInstance({ request, reply, done }: Beginning, options: ServerOptions): void {
   const entry = findAddressed(request.raw, options);
   if (entry === undefined) return done();
-  const lend = (loan: NonNullable<FastifyRequest['loan']>): void => {
+  const lend = (loan: Loan): void => {
     request.loan = loan;
     onceClosed(reply.raw, () => loan.release());
     done();
   };
   const open = options.instances.borrowOpen(entry.id);
   if (open !== undefined) return lend(open);
-  options.instances.borrow(entry).then(lend, (error: unknown) => done(toError(error)));
+  void borrowClosed(entry, { lend, done, instances: options.instances });
+}
+
+async function borrowClosed(
+  entry: InstanceEntry,
+  {
+    lend,
+    done,
+    instances,
+  }: Pick<Beginning, 'done'> & { readonly lend: (loan: Loan) => void } & Pick<ServerOptions, 'instances'>,
+): Promise<void> {
+  let loan: Loan;
+  try {
+    loan = await instances.borrow(entry);
+  } catch (error) {
+    done(toError(error));
+    return;
+  }
+  lend(loan);
 }
 
 function onceClosed(response: ServerResponse, release: () => void): void {

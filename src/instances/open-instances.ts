@@ -67,7 +67,7 @@ export class OpenInstances {
 
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    for (const id of [...this.#slots.keys()]) this.#close(id);
+    for (const id of this.#slots.keys()) this.#close(id);
     await Promise.all(this.#closing.values());
   }
 
@@ -111,7 +111,7 @@ export class OpenInstances {
 
   #closeOldest(): void {
     const idle = [...this.#slots].filter(([id, slot]) => this.#mayClose(id, slot));
-    const [oldest] = idle.sort(([, a], [, b]) => a.lastUsedMs - b.lastUsedMs);
+    const [oldest] = idle.toSorted(([, a], [, b]) => a.lastUsedMs - b.lastUsedMs);
     if (oldest === undefined) {
       throw new AppError('unavailable', 'The service is busy, try again.', { retryAfter: 1 });
     }

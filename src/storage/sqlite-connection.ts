@@ -43,8 +43,7 @@ export class SqliteConnection {
 
   all(statement: Sql): Row[] {
     try {
-      // node:sqlite types values as its own union, which is SqlValue once big integers are not asked for.
-      return this.#prepare(statement.text).all(...statement.values) as Row[];
+      return this.#prepare(statement.text).all(...statement.values);
     } catch (error) {
       throw toEngineError(error);
     }
@@ -52,8 +51,7 @@ export class SqliteConnection {
 
   get(statement: Sql): Row | undefined {
     try {
-      // As in `all`.
-      return this.#prepare(statement.text).get(...statement.values) as Row | undefined;
+      return this.#prepare(statement.text).get(...statement.values);
     } catch (error) {
       throw toEngineError(error);
     }

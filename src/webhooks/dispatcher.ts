@@ -10,7 +10,7 @@ import { readPending, settle, type PendingDelivery, type Settlement } from './de
 import type { Endpoint } from './endpoint.ts';
 import { InstanceLanes } from './instance-lanes.ts';
 import { afterResult, afterSend } from './lane.ts';
-import { chooseTurns } from './scheduler.ts';
+import { chooseTurns } from './choose-turns.ts';
 import type { Sender } from './sender.ts';
 
 /** Attempts in flight over all instances: sockets and memory of the sending thread. */

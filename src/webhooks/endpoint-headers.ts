@@ -34,7 +34,7 @@ export function decodeHeaders(
   const errors: Record<string, FieldError> = {};
   for (const [written, value] of entries) {
     const name = written.toLowerCase();
-    const known = value === maskedValue ? existing[name] : value;
+    const known: unknown = value === maskedValue ? existing[name] : value;
     const problem = headerProblem(name, known);
     if (problem !== undefined) errors[written] = invalid(problem);
     else if (typeof known === 'string') headers.set(name, known);

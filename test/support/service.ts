@@ -99,7 +99,8 @@ function recordingLogger(log: LogLine[]): Logger {
 
 async function send(url: string, asked: TestRequest, superuserToken: string): Promise<TestAnswer> {
   const headers: Record<string, string> = { ...asked.headers };
-  if (asked.token !== undefined) headers['authorization'] = asked.token === true ? superuserToken : asked.token;
+  if (asked.token !== undefined)
+    headers['authorization'] = asked.token === true ? superuserToken : asked.token;
   if (asked.body !== undefined) headers['content-type'] ??= 'application/json';
   const body = typeof asked.body === 'string' ? asked.body : JSON.stringify(asked.body);
   const response = await fetch(url, {

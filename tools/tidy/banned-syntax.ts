@@ -22,23 +22,15 @@ function refusal(file: SourceFile, index: number): Pick<Violation, 'rule' | 'mes
   if (token.text === 'enum' && next?.kind === 'word' && second?.text === '{') {
     return { rule: 'enum', message: 'a closed set is a union of literals' };
   }
-  const isNamespace = token.text === 'namespace' || token.text === 'module';
-  if (
-    isNamespace &&
-    next !== undefined &&
-    isNameOrString(next) &&
-    (second?.text === '{' || second?.text === '.')
-  ) {
+  // `declare module 'fastify'` is no namespace of ours: it tells the compiler what we add to a library's types.
+  const isNamespace = token.text === 'namespace' || (token.text === 'module' && next?.kind !== 'string');
+  if (isNamespace && next?.kind === 'word' && (second?.text === '{' || second?.text === '.')) {
     return { rule: 'namespace', message: 'a file is the namespace' };
   }
   if (token.text === 'as' && isCast(file.tokens, index) && !isExplained(file, token.line)) {
     return { rule: 'cast', message: 'a cast needs a comment on its line or the line above' };
   }
   return undefined;
-}
-
-function isNameOrString(token: Token): boolean {
-  return token.kind === 'word' || token.kind === 'string';
 }
 
 /** Tells `value as Type` from `as const`, from a renaming in import or export, and from a thing that is named `as`. */

@@ -27,20 +27,21 @@ function breach(path: string, rule: string, message: string): Violation {
 }
 
 /**
- * A file is named after what it exports: create-record.ts exports `createRecord`, database.ts `Database`. A name of one
- * word or in the plural stands for a subject, and an export must carry it: sqlite.ts exports `openSqlite`, errors.ts
- * `AppError`, engine-errors.ts `toEngineError`. What is started and not imported, and migrations, export what they like.
+ * A file is named after what it exports. One export: exactly, create-record.ts exports `createRecord`. Several exports, or
+ * a name of one word or in the plural, make the file a subject, and an export must carry a word of its name: sqlite.ts
+ * exports `openSqlite`, engine-errors.ts `toEngineError`, request-context.ts `contextOf`. What is started and not
+ * imported, and migrations, export what they like.
  */
 function checkOwnName(file: SourceFile): readonly Violation[] {
   const isEntry = file.path === 'src/main.ts' || file.path.endsWith('-worker.ts');
   if (!isProduct(file.path) || isEntry || file.path.includes('/migrations/')) return [];
   const stem = file.path.replace(/^.*\//, '').replace(/\.ts$/, '');
-  const words = stem.split('-');
-  const isSubject = words.length === 1 || words.at(-1) !== singular(words.at(-1) ?? '');
-  const expected = singularPhrase(words);
+  const words = stem.split('-').map(singular);
+  const isPlural = !stem.endsWith(words.at(-1) ?? '');
+  const isSubject = words.length === 1 || isPlural || file.exports.length > 1;
   const isNamedAfter = file.exports.some(({ name }) => {
-    const phrase = singularPhrase(wordsOf(name));
-    return isSubject ? `-${phrase}-`.includes(`-${expected}-`) : phrase === expected;
+    const exported = wordsOf(name).map(singular);
+    return isSubject ? words.some((word) => exported.includes(word)) : exported.join('-') === words.join('-');
   });
   if (isNamedAfter) return [];
   const camel = stem.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
@@ -66,10 +67,6 @@ function wordsOf(name: string): readonly string[] {
     .split(/(?<=[a-z0-9])(?=[A-Z])|_/)
     .filter((word) => word !== '')
     .map((word) => word.toLowerCase());
-}
-
-function singularPhrase(words: readonly string[]): string {
-  return words.map(singular).join('-');
 }
 
 function singular(word: string): string {

@@ -1,6 +1,89 @@
 import { sql } from '../../sql/sql.ts';
 import type { Migration } from '../migrate.ts';
 
+// Rules, fields, indexes and options are one JSON text: they are only ever read and written together.
+const collection = sql`CREATE TABLE "$collection" (
+  id TEXT PRIMARY KEY,
+  name TEXT NOT NULL COLLATE NOCASE UNIQUE,
+  type TEXT NOT NULL,
+  system INTEGER NOT NULL,
+  definition TEXT NOT NULL,
+  created TEXT NOT NULL,
+  updated TEXT NOT NULL
+) STRICT`;
+
+// What must never be reachable through a collection's own table: password hashes, token keys, signing secrets.
+// A collection's own secrets have the record ''.
+const secret = sql`CREATE TABLE "$secret" (
+  collection TEXT NOT NULL,
+  record TEXT NOT NULL,
+  name TEXT NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY (collection, record, name)
+) STRICT, WITHOUT ROWID`;
+
+// The log. AUTOINCREMENT, because a position that comes back after trimming would be skipped by a reader.
+const event = sql`CREATE TABLE "$event" (
+  position INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  kind TEXT NOT NULL,
+  collection TEXT NOT NULL,
+  collection_name TEXT NOT NULL,
+  record TEXT NOT NULL,
+  revision INTEGER NOT NULL,
+  created TEXT NOT NULL,
+  body BLOB NOT NULL
+) STRICT`;
+
+const endpoint = sql`CREATE TABLE "$endpoint" (
+  id TEXT PRIMARY KEY,
+  url TEXT NOT NULL,
+  description TEXT NOT NULL,
+  events TEXT NOT NULL,
+  collections TEXT NOT NULL,
+  headers TEXT NOT NULL,
+  max_in_flight INTEGER NOT NULL,
+  timeout_ms INTEGER NOT NULL,
+  schedule TEXT,
+  status TEXT NOT NULL,
+  status_reason TEXT NOT NULL,
+  secret TEXT NOT NULL,
+  created TEXT NOT NULL,
+  updated TEXT NOT NULL
+) STRICT`;
+
+// A delivery's id begins with its event's, so an event's deliveries are one range of the primary key.
+const delivery = sql`CREATE TABLE "$delivery" (
+  id TEXT PRIMARY KEY,
+  event INTEGER NOT NULL,
+  endpoint TEXT NOT NULL,
+  status TEXT NOT NULL,
+  attempts INTEGER NOT NULL,
+  due INTEGER NOT NULL,
+  cause TEXT NOT NULL,
+  created TEXT NOT NULL,
+  updated TEXT NOT NULL
+) STRICT, WITHOUT ROWID`;
+
+const deliveryPending = sql`CREATE INDEX "$delivery_pending" ON "$delivery" (endpoint, due, event) WHERE status = 'pending'`;
+
+const attempt = sql`CREATE TABLE "$attempt" (
+  delivery TEXT NOT NULL,
+  number INTEGER NOT NULL,
+  started TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  status INTEGER,
+  cause TEXT NOT NULL,
+  dns_ms REAL,
+  connect_ms REAL,
+  tls_ms REAL,
+  first_byte_ms REAL,
+  total_ms REAL NOT NULL,
+  response_headers TEXT NOT NULL,
+  response_body BLOB NOT NULL,
+  PRIMARY KEY (delivery, number)
+) STRICT, WITHOUT ROWID`;
+
 /**
  * The internal tables of one instance. Their names begin with `$`, which no collection's name can. Times that are shown are
  * timestamps as text; times that are compared while delivering are milliseconds since 1970.
@@ -8,88 +91,6 @@ import type { Migration } from '../migrate.ts';
 export const instanceMigrations: readonly Migration[] = [
   {
     name: 'collections, secrets, events, endpoints, deliveries, attempts',
-    statements: () => [
-      // Rules, fields, indexes and options are one JSON text: they are only ever read and written together.
-      sql`CREATE TABLE "$collection" (
-        id TEXT PRIMARY KEY,
-        name TEXT NOT NULL COLLATE NOCASE UNIQUE,
-        type TEXT NOT NULL,
-        system INTEGER NOT NULL,
-        definition TEXT NOT NULL,
-        created TEXT NOT NULL,
-        updated TEXT NOT NULL
-      ) STRICT`,
-
-      // What must never be reachable through a collection's own table: password hashes, token keys, signing secrets.
-      // A collection's own secrets have the record ''.
-      sql`CREATE TABLE "$secret" (
-        collection TEXT NOT NULL,
-        record TEXT NOT NULL,
-        name TEXT NOT NULL,
-        value TEXT NOT NULL,
-        PRIMARY KEY (collection, record, name)
-      ) STRICT, WITHOUT ROWID`,
-
-      // The log. AUTOINCREMENT, because a position that comes back after trimming would be skipped by a reader.
-      sql`CREATE TABLE "$event" (
-        position INTEGER PRIMARY KEY AUTOINCREMENT,
-        id TEXT NOT NULL UNIQUE,
-        kind TEXT NOT NULL,
-        collection TEXT NOT NULL,
-        collection_name TEXT NOT NULL,
-        record TEXT NOT NULL,
-        revision INTEGER NOT NULL,
-        created TEXT NOT NULL,
-        body BLOB NOT NULL
-      ) STRICT`,
-
-      sql`CREATE TABLE "$endpoint" (
-        id TEXT PRIMARY KEY,
-        url TEXT NOT NULL,
-        description TEXT NOT NULL,
-        events TEXT NOT NULL,
-        collections TEXT NOT NULL,
-        headers TEXT NOT NULL,
-        max_in_flight INTEGER NOT NULL,
-        timeout_ms INTEGER NOT NULL,
-        schedule TEXT,
-        status TEXT NOT NULL,
-        status_reason TEXT NOT NULL,
-        secret TEXT NOT NULL,
-        created TEXT NOT NULL,
-        updated TEXT NOT NULL
-      ) STRICT`,
-
-      // A delivery's id begins with its event's, so an event's deliveries are one range of the primary key.
-      sql`CREATE TABLE "$delivery" (
-        id TEXT PRIMARY KEY,
-        event INTEGER NOT NULL,
-        endpoint TEXT NOT NULL,
-        status TEXT NOT NULL,
-        attempts INTEGER NOT NULL,
-        due INTEGER NOT NULL,
-        cause TEXT NOT NULL,
-        created TEXT NOT NULL,
-        updated TEXT NOT NULL
-      ) STRICT, WITHOUT ROWID`,
-      sql`CREATE INDEX "$delivery_pending" ON "$delivery" (endpoint, due, event) WHERE status = 'pending'`,
-
-      sql`CREATE TABLE "$attempt" (
-        delivery TEXT NOT NULL,
-        number INTEGER NOT NULL,
-        started TEXT NOT NULL,
-        kind TEXT NOT NULL,
-        status INTEGER,
-        cause TEXT NOT NULL,
-        dns_ms REAL,
-        connect_ms REAL,
-        tls_ms REAL,
-        first_byte_ms REAL,
-        total_ms REAL NOT NULL,
-        response_headers TEXT NOT NULL,
-        response_body BLOB NOT NULL,
-        PRIMARY KEY (delivery, number)
-      ) STRICT, WITHOUT ROWID`,
-    ],
+    statements: () => [collection, secret, event, endpoint, delivery, deliveryPending, attempt],
   },
 ];

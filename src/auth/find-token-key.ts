@@ -25,7 +25,7 @@ export async function findTokenKey(
 
 async function collectionSecret(instance: Instance, collection: Collection): Promise<string> {
   let secrets = opened.get(instance);
-  if (secrets === undefined) opened.set(instance, (secrets = new Map()));
+  if (secrets === undefined) opened.set(instance, (secrets = new Map<string, string>()));
   const known = secrets.get(collection.id);
   if (known !== undefined) return known;
   const sealed = await readSecret(instance.database, {
