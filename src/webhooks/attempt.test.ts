@@ -45,6 +45,7 @@ test('a request carries the exact body and every header of the contract', async 
   assert.equal(received.path, '/hook?token=a%20b');
   assert.deepEqual(received.body, Buffer.from(request.body));
   const seconds = String(Math.floor(result.startedAt / 1_000));
+  // None of these headers is sent twice, so each is one text.
   const { 'webhook-signature': standard = '', ...headers } = received.headers as Record<string, string>;
   assert.deepEqual(headers, {
     host: new URL(receiver.url).host,

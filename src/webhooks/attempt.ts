@@ -8,7 +8,7 @@ import type { GuardedAgent } from './guarded-agent.ts';
 import type { GuardedConnection } from './guarded-connection.ts';
 import { requestHeaders } from './request-headers.ts';
 import { keptHeaders } from './response-headers.ts';
-import { retryAfterSeconds } from './retry-after.ts';
+import { retryAfterSeconds } from './retry-after-seconds.ts';
 
 const RESPONSE_BODY_BYTES_MAX = 16 * 1024;
 /**
@@ -16,10 +16,11 @@ const RESPONSE_BODY_BYTES_MAX = 16 * 1024;
  * read ahead stay below it; thousands of one-letter headers or endless chunk extensions do not.
  */
 const WIRE_BYTES_MAX = 256 * 1024;
-/** Before the headers are complete: they may be 16 KiB, and with their separators not much more. */
+/**
+ * Before the headers are complete: they may be 16 KiB, with their separators not much more, and a few early hints (1xx)
+ * may stand before them; a flood of those is not an answer.
+ */
 const HEADER_WIRE_BYTES_MAX = 32 * 1024;
-/** 103 Early Hints and the like are legal before an answer; a flood of them is not an answer. */
-const INTERIM_RESPONSES_MAX = 16;
 
 const noBody = new Uint8Array(0);
 
@@ -52,9 +53,8 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
   #isOver = false;
   #status: number | null = null;
   #headers: Readonly<Record<string, string | string[] | undefined>> = {};
-  #interimCount = 0;
   #firstByteMs: number | null = null;
-  #chunks: Buffer[] = [];
+  #body: Uint8Array = noBody;
   #bodyLength = 0;
 
   constructor(request: AttemptRequest, parts: AttemptParts, settled: (result: AttemptResult) => void) {
@@ -86,7 +86,10 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
     }
     const wireBytesMax = this.#status === null ? HEADER_WIRE_BYTES_MAX : WIRE_BYTES_MAX;
     if ((this.#connection?.bytesRead ?? 0) <= wireBytesMax) return;
-    this.#fail({ kind: 'protocol', cause: 'The answer has too many headers or too much framing.' });
+    this.#fail({
+      kind: 'protocol',
+      cause: 'The answer has too many headers, too many interim answers or too much framing.',
+    });
   }
 
   abort(): void {
@@ -105,21 +108,22 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
     status: number,
     headers: Readonly<Record<string, string | string[] | undefined>>,
   ): void {
-    if (this.#isOver) return;
-    if (status < 200) {
-      this.#interimCount += 1;
-      if (this.#interimCount <= INTERIM_RESPONSES_MAX) return;
-      return this.#fail({ kind: 'protocol', cause: 'The receiver sent interim answers (1xx) without end.' });
-    }
+    if (this.#isOver || status < 200) return;
     this.#status = status;
     this.#headers = headers;
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isOver) return;
-    // Copied: the chunk is a view into a socket buffer four times as large as all we keep.
-    const kept = Buffer.from(chunk.subarray(0, RESPONSE_BODY_BYTES_MAX - this.#bodyLength));
-    this.#chunks.push(kept);
+    const kept = chunk.subarray(0, RESPONSE_BODY_BYTES_MAX - this.#bodyLength);
+    if (this.#bodyLength === 0) {
+      // Copied: the chunk is a view into a socket buffer four times as large as all we keep.
+      this.#body = new Uint8Array(kept);
+    } else {
+      // All the room at once from the second chunk on: a list of one-byte chunks would take a hundred times their size.
+      if (this.#body.length < RESPONSE_BODY_BYTES_MAX) this.#body = grown(this.#body);
+      this.#body.set(kept, this.#bodyLength);
+    }
     this.#bodyLength += kept.length;
     if (this.#bodyLength >= RESPONSE_BODY_BYTES_MAX) this.#finish(false);
   }
@@ -161,7 +165,7 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
       startedAt: this.#startedAt,
       timings: this.#timings(),
       responseHeaders: keptHeaders(this.#headers),
-      responseBody: this.#body(),
+      responseBody: this.#body.slice(0, this.#bodyLength),
     };
     if (this.#connection !== null) agent.release(this.#connection, isReusable);
     this.#settled(result);
@@ -184,14 +188,15 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
     };
   }
 
-  #body(): Uint8Array {
-    const [only = noBody, ...more] = this.#chunks;
-    return more.length === 0 ? only : Buffer.concat(this.#chunks);
-  }
-
   #elapsedMs(): number {
     return this.#parts.clock.monotonic() - this.#start;
   }
+}
+
+function grown(bytes: Uint8Array): Uint8Array {
+  const room = new Uint8Array(RESPONSE_BODY_BYTES_MAX);
+  room.set(bytes);
+  return room;
 }
 
 /** Hundredths of a millisecond: more would only be noise in the attempt log. */

@@ -33,7 +33,7 @@ let redirect: ((target: ConnectTarget) => ConnectTarget) | undefined;
 // The safety net of these tests: should a guard ever fail, its packet still does not leave this machine. Node hands a
 // prepared list whose first element is the target to this method.
 type PreparedConnect = (this: Socket, prepared: [ConnectTarget, ...unknown[]]) => Socket;
-// The declared overloads know nothing of it, hence the two casts.
+// The declared overloads know nothing of the prepared form, here and below.
 // oxlint-disable-next-line typescript/unbound-method -- called with a socket as `this` below
 const connect = Socket.prototype.connect as unknown as PreparedConnect;
 const strays: string[] = [];
@@ -42,6 +42,7 @@ Socket.prototype.connect = function (this: Socket, prepared: [ConnectTarget, ...
   if (/^(?:127\.|::1$)/.test(prepared[0].host)) return connect.call(this, prepared);
   strays.push(prepared[0].host);
   throw new Error('a test tried to reach another machine');
+  // As above.
 } as unknown as typeof Socket.prototype.connect;
 after(() => assert.deepEqual(strays, []));
 
@@ -198,6 +199,18 @@ test('localhost means loopback and is not asked of any name server', async () =>
     assert.equal((await send(receiver.urlAt('a.localhost'), { endpointId: 'other' })).isSuccess, true);
     assert.deepEqual(dns.questions, []);
   });
+});
+
+test('localhost means the loopback addresses that the operator allows', async () => {
+  await using receiver = await Receiver.open();
+  const policy = { allowHttp: true, allowed: [parseCidr('127.0.0.1/32')] };
+  await withAgent({ policy }, async ({ send }) => {
+    assert.equal((await send(receiver.urlAt('localhost'))).isSuccess, true);
+  });
+  await withAgent({ policy: onlySecond }, async ({ send }) =>
+    assertRefused(await send(receiver.urlAt('localhost'))),
+  );
+  assert.equal(receiver.connectionCount, 1);
 });
 
 test('attempts that start together ask for the name once', async () => {

@@ -6,7 +6,7 @@ import { codeOf, ConnectFailure } from './connect-failure.ts';
 /** A peer that vanished without a word is noticed after this long on an idle connection. */
 const KEEP_ALIVE_PROBE_MS = 30_000;
 
-export interface OpenOptions {
+interface OpenOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }

@@ -19,7 +19,7 @@ const reservedNames = new Set([
 ]);
 const reservedPrefixes = ['content-', 'webhook-', 'x-service-'];
 
-export function isReservedHeader(name: string): boolean {
+function isReservedHeader(name: string): boolean {
   const lower = name.toLowerCase();
   return reservedNames.has(lower) || reservedPrefixes.some((prefix) => lower.startsWith(prefix));
 }

@@ -145,6 +145,9 @@ test('a stop that runs out of time aborts the rest, and every attempt has exactl
   await mute.waitForRequests(5);
   await receiver.waitForRequests(5);
   await sender.stop(100);
+  const isTold = ({ cause }: AttemptResult) =>
+    cause === 'The service stopped before the answer was complete.';
+  assert.equal(results.filter(isTold).length, 5);
   assert.deepEqual(results.map(({ kind }) => kind).toSorted(), [
     ...Array.from({ length: 5 }, () => 'aborted'),
     ...Array.from({ length: 5 }, () => 'success'),
@@ -164,11 +167,22 @@ test('after a stop nothing is sent any more, and a second stop is the same stop'
   assert.equal(receiver.connectionCount, 0);
 });
 
-test('a stop right after the thread has died still ends', async () => {
+test('a stop during which the thread dies ends at once', { timeout: 30_000 }, async () => {
+  await using receiver = await Receiver.open({ mode: { kind: 'never answers' } });
+  const { sender, results } = open();
+  sender.send([...requests(receiver.url, 1), poison(receiver.url)]);
+  await sender.stop(600_000);
+  assert.deepEqual(
+    results.map(({ kind }) => kind),
+    ['aborted', 'aborted'],
+  );
+});
+
+test('a stop after the thread has died starts no other', async () => {
   await using receiver = await Receiver.open();
   const { sender, waitForResults } = open();
   sender.send([poison(receiver.url)]);
   await waitForResults(1);
-  await sender.stop(10_000);
+  await sender.stop(600_000);
   assert.equal(sender.inFlightCount, 0);
 });

@@ -1,0 +1,40 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { startChild } from './support/child.ts';
+import { compare, type Measurement } from './support/compare.ts';
+import type { BenchOptions } from './support/options.ts';
+import { fill, startService } from './support/service.ts';
+
+const perRun = 10_000;
+const pollMs = 5;
+
+/** How fast are webhooks delivered? A backlog waits behind a paused endpoint; measured is the time from its resumption. */
+export async function deliver({ runs }: BenchOptions): Promise<void> {
+  const receiver = await startChild('bench/support/receiver-server.ts', []);
+  const service = await startService(undefined);
+  const endpoint = await service.api('/api/webhooks/endpoints', { url: `${receiver.url}/hook`, maxInFlight: 64 });
+  const path = `/api/webhooks/endpoints/${String(endpoint['id'])}`;
+  const taken = async (): Promise<number> => Number(await (await fetch(receiver.url)).text());
+  const ours = async (): Promise<Measurement> => {
+    await service.api(`${path}/pause`, {});
+    await fill(service, perRun);
+    const before = await taken();
+    const start = performance.now();
+    await service.api(`${path}/resume`, {});
+    while ((await taken()) < before + perRun) await new Promise((resolve) => setTimeout(resolve, pollMs));
+    return toMeasurement(performance.now() - start);
+  };
+  const raw = fileURLToPath(new URL('support/raw-sender.ts', import.meta.url));
+  const ceiling = async (): Promise<Measurement> => {
+    const args = [raw, `${receiver.url}/hook`, String(perRun), '700'];
+    const { stdout } = await promisify(execFile)(process.execPath, args);
+    return toMeasurement(Number(stdout));
+  };
+  await compare({ what: 'webhooks delivered', engine: 'sqlite', rows: perRun, floor: 0.5, ours, ceiling }, runs);
+  await Promise.all([service.stop(), receiver.stop()]);
+}
+
+function toMeasurement(ms: number): Measurement {
+  return { perSecond: (perRun / ms) * 1000, p50Ms: 0, p99Ms: 0 };
+}

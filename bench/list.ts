@@ -1,0 +1,25 @@
+import { startChild } from './support/child.ts';
+import { compare } from './support/compare.ts';
+import { runLoad } from './support/load.ts';
+import type { BenchOptions } from './support/options.ts';
+import { fill, startService } from './support/service.ts';
+
+/** How fast is a page of 30 records, with a filter and a sort that an index serves? Without totals and with them. */
+export async function list({ runs, seconds, rows }: BenchOptions): Promise<void> {
+  const service = await startService(0);
+  await fill(service, rows);
+  const query = `filter=${encodeURIComponent("(category='sport')")}&sort=-created&perPage=30`;
+  const path = `/api/collections/bench/records?${query}`;
+  const page = await service.api(`${path}&skipTotal=1`);
+  const bytes = JSON.stringify(page).length;
+  const bare = await startChild('bench/support/bare-server.ts', [String(bytes)], { core: 0 });
+  const ceiling = () => runLoad({ url: bare.url, seconds });
+  for (const [what, floor, suffix] of [
+    ['list 30, indexed, skipTotal', 0.5, '&skipTotal=1'],
+    ['list 30, indexed, with totals', 0.25, ''],
+  ] as const) {
+    const ours = () => runLoad({ url: service.url + path + suffix, seconds });
+    await compare({ what, engine: 'sqlite', rows, floor, ours, ceiling }, runs);
+  }
+  await Promise.all([service.stop(), bare.stop()]);
+}

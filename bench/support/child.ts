@@ -1,0 +1,39 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+/** A process of the benchmark, on a processor of its own where the system can do that. */
+export interface Child {
+  /** What it printed on its first line that has it: its address. */
+  readonly url: string;
+  readonly process: ChildProcess;
+  stop(): Promise<void>;
+}
+
+const canPin = spawnSync('taskset', ['--version']).status === 0;
+
+/** Starts `node <file> …args` and waits for a line with an http address. `core` pins it, so that load and server do not share one. */
+export async function startChild(
+  file: string,
+  args: readonly string[],
+  options: { readonly core?: number } = {},
+): Promise<Child> {
+  const command = [process.execPath, fileURLToPath(new URL(`../../${file}`, import.meta.url)), ...args];
+  const pinned = options.core !== undefined && canPin ? ['taskset', '-c', String(options.core), ...command] : command;
+  const [program = '', ...rest] = pinned;
+  const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
+  for await (const line of createInterface({ input: child.stdout })) {
+    const url = /http:\/\/[\d.]+:\d+/.exec(line)?.[0];
+    if (url !== undefined) return { url, process: child, stop: () => stop(child) };
+  }
+  throw new Error(`${file} ended before it said where it listens`);
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  await exited;
+}

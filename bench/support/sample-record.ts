@@ -1,0 +1,27 @@
+/** The record that every benchmark writes: about 700 bytes of JSON with the usual mixture of fields. */
+export const sampleFields = [
+  { name: 'title', type: 'text', required: true, max: 200 },
+  { name: 'body', type: 'text' },
+  { name: 'views', type: 'number', onlyInt: true, min: 0 },
+  { name: 'published', type: 'bool' },
+  { name: 'author', type: 'email' },
+  { name: 'published_at', type: 'date' },
+  { name: 'category', type: 'select', values: ['news', 'sport', 'culture'], maxSelect: 1 },
+  { name: 'meta', type: 'json' },
+] as const;
+
+export const sampleIndexes = ['CREATE INDEX idx_bench_category ON bench (category, created)'] as const;
+
+/** The record number `n`; `category` spreads over three values. */
+export function sampleRecord(n: number): Readonly<Record<string, unknown>> {
+  return {
+    title: `Record number ${n} of a benchmark`,
+    body: 'The quick brown fox jumps over the lazy dog while the clock strikes. '.repeat(5),
+    views: n % 10_000,
+    published: n % 2 === 0,
+    author: `writer${n % 100}@example.com`,
+    published_at: '2026-01-02 03:04:05.678Z',
+    category: ['news', 'sport', 'culture'][n % 3],
+    meta: { tags: ['one', 'two'], score: n % 100, nested: { deep: true } },
+  };
+}

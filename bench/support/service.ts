@@ -1,0 +1,59 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startChild } from './child.ts';
+import { sampleFields, sampleIndexes, sampleRecord } from './sample-record.ts';
+import { runCli } from '../../src/cli/cli.ts';
+
+/** A real server with one collection that everybody may use, on a data directory that goes with it. */
+export interface Service {
+  readonly url: string;
+  api(path: string, body?: unknown, method?: string): Promise<Readonly<Record<string, unknown>>>;
+  stop(): Promise<void>;
+}
+
+const email = 'bench@example.com';
+const password = 'bench-password';
+
+export async function startService(core: number | undefined): Promise<Service> {
+  const data = mkdtempSync(join(tmpdir(), 'chancery-bench-'));
+  await runCli(['superuser', 'upsert', email, password, '--data', data]);
+  const args = ['serve', '--data', data, '--port', '0', '--dev'];
+  const child = await startChild('src/main.ts', args, core === undefined ? {} : { core });
+  let token = '';
+  const api: Service['api'] = async (path, body, method) => {
+    const response = await fetch(child.url + path, {
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
+      headers: { authorization: token, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`);
+    // Every answer of the API is an object.
+    return text === '' ? {} : (JSON.parse(text) as Readonly<Record<string, unknown>>);
+  };
+  const signedIn = await api('/api/collections/_superusers/auth-with-password', { identity: email, password });
+  token = String(signedIn['token']);
+  const rules = { listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' };
+  await api('/api/collections', { name: 'bench', ...rules, fields: sampleFields, indexes: sampleIndexes });
+  return {
+    url: child.url,
+    api,
+    stop: async () => {
+      await child.stop();
+      rmSync(data, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Writes `count` sample records over HTTP, many at a time. */
+export async function fill(service: Service, count: number): Promise<void> {
+  let next = 0;
+  const write = async (): Promise<void> => {
+    while (next < count) {
+      next += 1;
+      await service.api('/api/collections/bench/records', sampleRecord(next));
+    }
+  };
+  await Promise.all(Array.from({ length: 64 }, write));
+}

@@ -1,0 +1,27 @@
+import { startChild } from './support/child.ts';
+import { compare } from './support/compare.ts';
+import { runLoad } from './support/load.ts';
+import type { BenchOptions } from './support/options.ts';
+import { sampleRecord } from './support/sample-record.ts';
+import { fill, startService } from './support/service.ts';
+
+/** How fast is one record by its id? */
+export async function view({ runs, seconds, rows }: BenchOptions): Promise<void> {
+  const service = await startService(0);
+  await fill(service, rows);
+  const record = await service.api('/api/collections/bench/records', sampleRecord(1));
+  const bare = await startChild('bench/support/bare-server.ts', [String(JSON.stringify(record).length)], { core: 0 });
+  const url = `${service.url}/api/collections/bench/records/${String(record['id'])}`;
+  await compare(
+    {
+      what: 'view by id',
+      engine: 'sqlite',
+      rows,
+      floor: 0.7,
+      ours: () => runLoad({ url, seconds }),
+      ceiling: () => runLoad({ url: bare.url, seconds }),
+    },
+    runs,
+  );
+  await Promise.all([service.stop(), bare.stop()]);
+}

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { test, type TestContext } from 'node:test';
+import packageJson from '../../package.json' with { type: 'json' };
+import { runMain, startMain } from '../support/main-process.ts';
+import { temporaryFolder } from '../support/service.ts';
+
+test('--help names every command and the settings of each with their variables', async (t) => {
+  const [all, serve, upsert] = await Promise.all([
+    runMain(t, ['--help']),
+    runMain(t, ['serve', '--help']),
+    runMain(t, ['superuser', 'upsert', '--help']),
+  ]);
+  assert.deepEqual([all.code, serve.code, upsert.code], [0, 0, 0]);
+  for (const command of ['serve', 'superuser', 'instance']) assert.match(all.stdout, new RegExp(command));
+  for (const flag of ['--data', '--port', '--dev', '--tls-cert', '--stop-timeout']) {
+    assert.ok(serve.stdout.includes(flag), `${flag} is missing from:\n${serve.stdout}`);
+  }
+  assert.match(serve.stdout.replaceAll(/\s+/g, ' '), /or CHANCERY_PORT, otherwise 8090/);
+  assert.match(upsert.stdout, /<email> <password>/);
+  assert.match(upsert.stdout, /--instance/);
+});
+
+test('--version prints the version alone', async (t) => {
+  const { code, stdout } = await runMain(t, ['--version']);
+  assert.deepEqual({ code, stdout }, { code: 0, stdout: `${packageJson.version}\n` });
+});
+
+test('without a command the help goes to standard error and the exit code says so', async (t) => {
+  const { code, stdout, stderr } = await runMain(t, []);
+  assert.notEqual(code, 0);
+  assert.equal(stdout, '');
+  assert.match(stderr, /^Usage: chancery/);
+});
+
+test('an unknown flag or command is refused with a suggestion', async (t) => {
+  const [flag, command] = await Promise.all([runMain(t, ['serve', '--prot', '1']), runMain(t, ['srve'])]);
+  assert.notEqual(flag.code, 0);
+  assert.match(flag.stderr, /unknown option '--prot'\n\(Did you mean --port\?\)/);
+  assert.notEqual(command.code, 0);
+  assert.match(command.stderr, /unknown command 'srve'\n\(Did you mean serve\?\)/);
+});
+
+test('a setting that is wrong is named in one line, from a flag or from the environment', async (t) => {
+  const data = temporaryFolder(t);
+  const serve = ['serve', '--data', data];
+  const cases = [
+    { args: [...serve, '--port', '70000'], says: /--port .*65535/ },
+    { args: [...serve, '--port', '-1'], says: /--port / },
+    { args: serve, environment: { CHANCERY_PORT: 'http' }, says: /--port .*"http"/ },
+    { args: serve, environment: { CHANCERY_DEV: 'yes' }, says: /--dev .*"yes"/ },
+    { args: [...serve, '--log-level', 'loud'], says: /--log-level .*"loud"/ },
+    { args: [...serve, '--allow-net', '10.0.0.0/99'], says: /--allow-net/ },
+    { args: [...serve, '--tls-cert', 'a.pem'], says: /--tls-cert and --tls-key/ },
+    { args: [...serve, '--stop-timeout', '1.5'], says: /--stop-timeout/ },
+  ];
+  const ended = await Promise.all(cases.map(({ args, environment }) => runMain(t, args, environment)));
+  for (const [index, { says }] of cases.entries()) {
+    const { code, stdout, stderr } = ended[index]!;
+    assert.equal(code, 1);
+    assert.match(stderr, /^chancery: [^\n]+\n$/);
+    assert.match(stderr, says);
+    assert.equal(stdout, '');
+  }
+});
+
+test('a variable of the environment counts, and a flag beats it', async (t) => {
+  // A port that is in use shows which of the two was taken, without a free port being guessed.
+  const taken = await takePort(t);
+  const environment = { CHANCERY_PORT: String(taken), CHANCERY_DATA: temporaryFolder(t) };
+  const byVariable = await runMain(t, ['serve'], environment);
+  assert.equal(byVariable.code, 1);
+  assert.match(byVariable.stderr, new RegExp(`Cannot listen on 127\\.0\\.0\\.1:${taken}`));
+
+  const byFlag = startMain(t, ['serve', '--port', '0'], environment);
+  const { url } = await byFlag.waitForLog(/listens on/);
+  assert.notEqual(new URL(String(url)).port, String(taken));
+  assert.equal((await fetch(`${String(url)}/api/health`)).status, 200);
+});
+
+test('an empty variable is an unset one', async (t) => {
+  const data = temporaryFolder(t);
+  const empty = { CHANCERY_KEY: '', CHANCERY_KEY_FILE: '', CHANCERY_LOG_LEVEL: '', CHANCERY_DEV: '' };
+  const { code, stderr } = await runMain(t, ['instance', 'list', '--data', data], empty);
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+});
+
+async function takePort(t: TestContext): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  return address.port;
+}

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, test, type TestContext } from 'node:test';
+import { runMain, serveMain, type Ended, type Environment } from '../support/main-process.ts';
+import { temporaryFolder } from '../support/service.ts';
+
+describe('a start that cannot go well ends with one clear line and an exit code', () => {
+  test('when the port is taken', async (t) => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => server.close());
+    const address = server.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    const ended = await serve(t, temporaryFolder(t), { flags: ['--port', String(address.port)] });
+    assertRefused(ended, new RegExp(`Cannot listen on 127\\.0\\.0\\.1:${address.port}: .*EADDRINUSE`));
+  });
+
+  test('when the address is not one of this machine', async (t) => {
+    // TEST-NET-1 (RFC 5737): nobody has it, and binding to it sends nothing.
+    const ended = await serve(t, temporaryFolder(t), { flags: ['--host', '192.0.2.1'] });
+    assertRefused(ended, /Cannot listen on 192\.0\.2\.1:0/);
+  });
+
+  test('when a file stands in the place of the data directory, or above it', async (t) => {
+    const file = join(temporaryFolder(t), 'file');
+    writeFileSync(file, 'mine');
+    const [asDirectory, below] = await Promise.all([serve(t, file), serve(t, join(file, 'data'))]);
+    assertRefused(asDirectory, /The data directory .*file cannot be written/);
+    assertRefused(below, /The data directory .*data cannot be written/);
+    assert.equal(readFileSync(file, 'utf8'), 'mine');
+  });
+
+  test('when the data directory may not be written', async (t) => {
+    const data = temporaryFolder(t);
+    chmodSync(data, 0o500);
+    t.after(() => chmodSync(data, 0o700));
+    if (process.getuid?.() === 0) return t.skip('root may write anywhere');
+    assertRefused(await serve(t, data), /The data directory .* cannot be written/);
+  });
+
+  test('when the folder of the instances is a file', async (t) => {
+    const data = temporaryFolder(t);
+    writeFileSync(join(data, 'instances'), '');
+    const [server, command] = await Promise.all([
+      serve(t, data),
+      runMain(t, ['superuser', 'list', '--data', data]),
+    ]);
+    assertRefused(server, /The data directory .* cannot be written/);
+    assertRefused(command, /The data directory .* cannot be written/);
+  });
+
+  test('when another server runs on the directory, which goes on undisturbed', async (t) => {
+    const data = temporaryFolder(t);
+    const first = await serveMain(t, data);
+    assertRefused(await serve(t, data), /Another server is running on the data directory/);
+    assert.equal((await fetch(`${first.url}/api/health`)).status, 200);
+    // The lock is the process's own: kill -9 leaves none behind.
+    first.process.kill('SIGKILL');
+    await first.process.ended;
+    const second = await serveMain(t, data);
+    assert.equal((await fetch(`${second.url}/api/health`)).status, 200);
+  });
+
+  test('when the files of the certificate are not there', async (t) => {
+    const flags = ['--tls-cert', 'no-such.crt', '--tls-key', 'no-such.key'];
+    assertRefused(await serve(t, temporaryFolder(t), { flags }), /no-such\.crt/);
+  });
+});
+
+describe('the master key', () => {
+  test('that is lost is not replaced by a new one, for server and commands alike', async (t) => {
+    const data = await sealedData(t);
+    const file = join(data, 'master.key');
+    const key = readFileSync(file);
+    rmSync(file);
+    assertRefused(await serve(t, data), /master\.key is missing, but there is data that was sealed with it/);
+    assertRefused(await listSuperusers(t, data), /master\.key is missing/);
+
+    writeFileSync(file, key, { mode: 0o600 });
+    assert.equal((await listSuperusers(t, data)).stdout, 'root@example.com\n');
+  });
+
+  test('that is another one is refused, from the environment or from a file, and nothing is changed', async (t) => {
+    const data = await sealedData(t);
+    const other = randomBytes(32).toString('hex');
+    const file = join(temporaryFolder(t), 'other.key');
+    writeFileSync(file, other, { mode: 0o600 });
+    const [byVariable, byFile] = await Promise.all([
+      serve(t, data, { environment: { CHANCERY_KEY: other } }),
+      serve(t, data, { flags: ['--key-file', file] }),
+    ]);
+    for (const ended of [byVariable, byFile]) assertRefused(ended, /not the one this data was sealed with/);
+    assert.equal((await listSuperusers(t, data)).stdout, 'root@example.com\n');
+  });
+
+  test('may be given as text instead of the file', async (t) => {
+    const data = await sealedData(t);
+    const key = readFileSync(join(data, 'master.key'), 'utf8').trim();
+    rmSync(join(data, 'master.key'));
+    const environment = { CHANCERY_KEY: key };
+    assert.equal((await listSuperusers(t, data, environment)).stdout, 'root@example.com\n');
+    const { url } = await serveMain(t, data, { environment });
+    assert.equal((await fetch(`${url}/api/health`)).status, 200);
+  });
+
+  test('that is malformed, given twice, missing or open to others is refused', async (t) => {
+    const open = join(temporaryFolder(t), 'open.key');
+    writeFileSync(open, randomBytes(32).toString('hex'));
+    chmodSync(open, 0o644);
+    const key = { CHANCERY_KEY: randomBytes(32).toString('hex') };
+    const cases = [
+      { environment: { CHANCERY_KEY: 'secret' }, says: /is not 32 bytes in hex, base64 or base64url/ },
+      { environment: { CHANCERY_KEY: 'a'.repeat(64) }, says: /is not random/ },
+      { environment: key, flags: ['--key-file', open], says: /Both a master key and a master key file/ },
+      { flags: ['--key-file', `${open}.not`], says: /open\.key\.not does not exist/ },
+      { flags: ['--key-file', open], says: /may be read by others than its owner. Run: chmod 600/ },
+    ];
+    const data = temporaryFolder(t);
+    const ended = await Promise.all(
+      cases.map((options, index) => {
+        const own = join(data, String(index));
+        mkdirSync(own);
+        return serve(t, own, options);
+      }),
+    );
+    for (const [index, { says }] of cases.entries()) assertRefused(ended[index]!, says);
+  });
+});
+
+/** A data directory with a superuser, so that there is something to lose. */
+async function sealedData(t: TestContext): Promise<string> {
+  const data = temporaryFolder(t);
+  const made = await runMain(t, ['superuser', 'upsert', 'root@example.com', 'correct horse', '--data', data]);
+  assert.equal(made.code, 0, made.stderr);
+  return data;
+}
+
+function serve(
+  t: TestContext,
+  data: string,
+  { flags = [], environment = {} }: { flags?: readonly string[]; environment?: Environment } = {},
+): Promise<Ended> {
+  return runMain(t, ['serve', '--data', data, '--port', '0', ...flags], environment);
+}
+
+function listSuperusers(t: TestContext, data: string, environment: Environment = {}): Promise<Ended> {
+  return runMain(t, ['superuser', 'list', '--data', data], environment);
+}
+
+function assertRefused({ code, stdout, stderr }: Ended, says: RegExp): void {
+  assert.match(stderr, /^chancery: [^\n]+\n$/);
+  assert.match(stderr, says);
+  assert.equal(code, 1);
+  assert.equal(stdout, '');
+}

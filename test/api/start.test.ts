@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import PocketBase from 'pocketbase';
+import { runMain, serveMain } from '../support/main-process.ts';
+import { temporaryFolder } from '../support/service.ts';
+
+test('a server on an empty directory says where it listens, answers there and writes JSON lines only', async (t) => {
+  const { process: server, url } = await serveMain(t, temporaryFolder(t));
+  assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/);
+  assert.equal((await fetch(`${url}/api/health`)).status, 200);
+  assert.equal((await fetch(`${url}/api/health/ready`)).status, 200);
+  for (const line of server.logLines()) {
+    assert.equal(typeof line['msg'], 'string');
+    assert.equal(line['level'], 30);
+    assert.match(String(line['time']), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  }
+  assert.equal(server.stderr, '');
+});
+
+test('it tells how to make the first superuser, and no more once there is one', async (t) => {
+  const data = temporaryFolder(t);
+  const first = await serveMain(t, data);
+  const { msg } = await first.process.waitForLog(/There is no superuser yet/);
+  assert.ok(String(msg).includes(`superuser upsert EMAIL PASSWORD --data ${data}`), String(msg));
+  first.process.kill('SIGTERM');
+  await first.process.ended;
+
+  // What was printed, after the name of the npm script, is what is run.
+  const [, command = ''] = String(msg).split(' -- ');
+  const args = command.replace('EMAIL', 'a@example.com').replace('PASSWORD', 'correct-horse').split(' ');
+  const made = await runMain(t, args);
+  assert.deepEqual(made, { code: 0, signal: null, stdout: 'Superuser a@example.com created.\n', stderr: '' });
+
+  const second = await serveMain(t, data);
+  const pb = new PocketBase(second.url);
+  await pb.collection('_superusers').authWithPassword('a@example.com', 'correct-horse');
+  second.process.kill('SIGTERM');
+  const { code, stdout } = await second.process.ended;
+  assert.equal(code, 0);
+  assert.doesNotMatch(stdout, /superuser/);
+});
+
+test('the directory and the key in it are for nobody else on the machine', async (t) => {
+  const data = join(temporaryFolder(t), 'new', 'place');
+  await serveMain(t, data);
+  assert.equal((await stat(data)).mode & 0o077, 0);
+  assert.equal((await stat(join(data, 'instances'))).mode & 0o077, 0);
+  assert.equal((await stat(join(data, 'master.key'))).mode & 0o177, 0);
+});
