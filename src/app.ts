@@ -37,6 +37,7 @@ const sqliteVersionMin = [3, 51, 3] as const;
 
 /** How long requests in flight may take after a stop was asked for. */
 const requestsStopMs = 10_000;
+const idleCloseMs = 20;
 
 /** The service cannot start here. The message is one line for the operator. */
 export class StartError extends Error {
@@ -234,7 +235,7 @@ async function openInstance(entry: InstanceEntry, options: InstanceParts): Promi
     const endpoints = endpointStoreOf({ database, sealer });
     const events = new EventLog({
       instanceId: entry.id,
-      listener: (tx, event) => fanOut(tx, event, endpoints),
+      listener: (tx, event) => fanOut(tx, event, { endpoints, clock }),
       wakeUp: () => wakeUp.notify(entry.id),
     });
     return { id: entry.id, slug: entry.slug, database, collections, events, sealer, clock };
@@ -297,8 +298,11 @@ function startBackground({ data, dispatcher, server, config, logger }: Running):
 /** In reverse order of the start: first no more requests, then no more attempts, then no more files. */
 async function stopApp({ server, dispatcher, data, lock, config }: Running): Promise<void> {
   const cutOff = setTimeout(() => server.server.closeAllConnections(), requestsStopMs);
+  // A connection whose last request has just ended is idle only now, and would keep the server open until it times out.
+  const idle = setInterval(() => server.server.closeIdleConnections(), idleCloseMs);
   await server.close();
   clearTimeout(cutOff);
+  clearInterval(idle);
   await dispatcher.stop(config.stopTimeoutMs);
   await data.stop();
   lock.release();

@@ -7,8 +7,13 @@ import { SecretError } from '../secrets/secret-error.ts';
 export function operatorMessage(error: unknown): string {
   if (error instanceof AppError) return `chancery: ${error.message}${details(error)}`;
   const isKnown = error instanceof StartError || error instanceof ConfigError || error instanceof SecretError;
-  if (isKnown) return `chancery: ${error.message}`;
+  if (isKnown || isFileError(error)) return `chancery: ${error.message}`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** The system refused a file, which its message names: a certificate that is not there, a disk that is full. */
+function isFileError(error: unknown): error is Error {
+  return error instanceof Error && 'syscall' in error && 'path' in error;
 }
 
 function details(error: AppError): string {

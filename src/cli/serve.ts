@@ -8,10 +8,12 @@ import { defaultSlug } from '../instances/instance-directory.ts';
 export async function serve(flags: Flags): Promise<void> {
   const config = readConfig(flags);
   const logger = createLogger(config);
+  // Before anything that takes time: a signal during the start would otherwise end the process without a stop.
+  const stopAsked = stopSignal();
   const app = await startApp(config, { logger });
   logger.info(`Chancery ${version} listens on ${app.url}`, { url: app.url });
   await explainFirstSteps(app, config, logger);
-  const signal = await stopSignal();
+  const signal = await stopAsked;
   logger.info(`${signal}: stopping. Requests and webhooks in flight may end; a second signal stops at once.`);
   await app.stop();
   logger.info('Stopped.');
@@ -28,8 +30,14 @@ async function explainFirstSteps(app: App, config: Config, logger: Logger): Prom
   logger.info(`There is no superuser yet. Make one, while this runs: ${command}`);
 }
 
+/** The first signal. The next one, of either kind, finds no listener and ends the process. */
 function stopSignal(): Promise<NodeJS.Signals> {
+  const signals = ['SIGTERM', 'SIGINT'] as const;
   return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve);
+    const onSignal = (signal: NodeJS.Signals): void => {
+      for (const each of signals) process.off(each, onSignal);
+      resolve(signal);
+    };
+    for (const each of signals) process.on(each, onSignal);
   });
 }

@@ -12,6 +12,8 @@ const SINGLE = new Set([
   'transfer-encoding',
 ]);
 
+const LENGTHS = new Set(['host', ...SINGLE].map((name) => name.length));
+
 const HOST = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i;
 
 /**
@@ -25,7 +27,10 @@ export function checkRequest(request: IncomingMessage): void {
   let hosts = 0;
   let seen: Set<string> | undefined;
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = (rawHeaders[index] ?? '').toLowerCase();
+    const written = rawHeaders[index] ?? '';
+    // Most names have another length than all of those: they need not be looked at any closer.
+    if (!LENGTHS.has(written.length)) continue;
+    const name = written.toLowerCase();
     if (name === 'host') hosts += 1;
     if (!SINGLE.has(name)) continue;
     seen ??= new Set();

@@ -9,22 +9,21 @@ export type AllowedOrigins = readonly string[];
 
 type Headers = Readonly<Record<string, string>>;
 
-const none: Headers = {};
 const anyOrigin: Headers = { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED };
 
-/** The headers of an answer to a request that comes from a web page; none for all others. */
-export function corsHeaders(request: IncomingMessage, allowed: AllowedOrigins): Headers {
+/** The headers of an answer to a request that comes from a web page; undefined for all others. */
+export function corsHeaders(request: IncomingMessage, allowed: AllowedOrigins): Headers | undefined {
   const { origin } = request.headers;
-  if (origin === undefined) return none;
+  if (origin === undefined) return undefined;
   if (allowed.includes('*')) return anyOrigin;
-  if (!allowed.includes(origin)) return none;
+  if (!allowed.includes(origin)) return undefined;
   return { 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED };
 }
 
 /** The headers of the answer to OPTIONS, on every path: the Fetch standard's preflight. */
 export function preflightHeaders(request: IncomingMessage, allowed: AllowedOrigins): Headers {
   const headers = corsHeaders(request, allowed);
-  if (headers === none) return { allow: `${METHODS},OPTIONS` };
+  if (headers === undefined) return { allow: `${METHODS},OPTIONS` };
   const wanted = request.headers['access-control-request-headers'];
   return {
     ...headers,

@@ -1,4 +1,4 @@
-import { maxHeaderSize, type IncomingMessage, type ServerResponse } from 'node:http';
+import { maxHeaderSize, type IncomingMessage } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
 import {
   fastify,
@@ -11,8 +11,8 @@ import { assert } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
-import type { InstanceDirectory, InstanceEntry } from '../instances/instance-directory.ts';
-import type { Loan, OpenInstances } from '../instances/open-instances.ts';
+import type { InstanceDirectory } from '../instances/instance-directory.ts';
+import type { OpenInstances } from '../instances/open-instances.ts';
 import type { NetworkPolicy } from '../webhooks/address-guard.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import { answerClientError } from './answer-client-error.ts';
@@ -22,7 +22,7 @@ import { acceptJsonBodies } from './json-body.ts';
 import { knownPaths, type KnownPaths } from './known-paths.ts';
 import { parseQueryString } from './query-string.ts';
 import { checkRequest } from './check-request.ts';
-import { findAddressed, withoutInstancePrefix, type AddressOptions } from './request-context.ts';
+import { findAddressed, withoutInstancePrefix, type AddressOptions } from './find-addressed.ts';
 import { authRoutes } from './routes/auth-routes.ts';
 import { collectionRoutes } from './routes/collection-routes.ts';
 import { deliveryRoutes } from './routes/delivery-routes.ts';
@@ -54,7 +54,7 @@ export interface ServerOptions extends AddressOptions {
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const app = createApp(options);
   acceptJsonBodies(app);
-  app.decorateRequest('loan', null);
+  app.decorateRequest('instanceEntry', null);
   const paths = knownPaths(app);
   app.addHook('onRequest', (request, reply, done) => begin({ request, reply, done }, options));
   app.setErrorHandler((error, request, reply) =>
@@ -68,9 +68,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
 
 function routes(options: ServerOptions): (app: FastifyInstance, _: unknown, done: () => void) => void {
   return (app, _, done) => {
-    recordRoutes(app);
-    collectionRoutes(app);
-    authRoutes(app);
+    recordRoutes(app, options.instances);
+    collectionRoutes(app, options.instances);
+    authRoutes(app, options.instances);
     healthRoutes(app, options);
     endpointRoutes(app, {
       ...options,
@@ -80,7 +80,7 @@ function routes(options: ServerOptions): (app: FastifyInstance, _: unknown, done
         return options.instances.borrow(entry);
       },
     });
-    deliveryRoutes(app, options.dispatcher);
+    deliveryRoutes(app, options);
     done();
   };
 }
@@ -96,7 +96,7 @@ function createApp(options: ServerOptions): FastifyInstance {
     exposeHeadRoutes: true,
     routerOptions: { maxParamLength: httpLimits.paramLengthMax, querystringParser: parseQueryString },
     rewriteUrl: (request: IncomingMessage) => withoutInstancePrefix(request, options),
-    genReqId: newId,
+    genReqId: requestIds(),
     clientErrorHandler: answerClientError,
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
       answerError(error, request, { reply, logger: options.logger }),
@@ -130,64 +130,35 @@ interface Beginning {
 
 function begin({ request, reply, done }: Beginning, options: ServerOptions): void {
   const { raw } = request;
-  reply.headers(standardHeaders(request.id));
+  reply.headers({
+    vary: 'Origin',
+    'x-request-id': request.id,
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'SAMEORIGIN',
+    'x-xss-protection': '1; mode=block',
+  });
   try {
-    reply.headers(corsHeaders(raw, options.origins));
+    const cors = corsHeaders(raw, options.origins);
+    if (cors !== undefined) reply.headers(cors);
     checkRequest(raw);
     if (raw.method === 'OPTIONS') {
       void reply.code(204).headers(preflightHeaders(raw, options.origins)).send();
       return;
     }
-    borrowInstance({ request, reply, done }, options);
-  } catch (error) {
-    done(toError(error));
-  }
-}
-
-/** Lends the instance to the request until its connection has let go of the answer, however it ends. */
-function borrowInstance({ request, reply, done }: Beginning, options: ServerOptions): void {
-  const entry = findAddressed(request.raw, options);
-  if (entry === undefined) return done();
-  const lend = (loan: Loan): void => {
-    request.loan = loan;
-    onceClosed(reply.raw, () => loan.release());
+    request.instanceEntry = findAddressed(raw, options) ?? null;
     done();
-  };
-  const open = options.instances.borrowOpen(entry.id);
-  if (open !== undefined) return lend(open);
-  void borrowClosed(entry, { lend, done, instances: options.instances });
-}
-
-async function borrowClosed(
-  entry: InstanceEntry,
-  {
-    lend,
-    done,
-    instances,
-  }: Pick<Beginning, 'done'> & { readonly lend: (loan: Loan) => void } & Pick<ServerOptions, 'instances'>,
-): Promise<void> {
-  let loan: Loan;
-  try {
-    loan = await instances.borrow(entry);
   } catch (error) {
     done(toError(error));
-    return;
   }
-  lend(loan);
 }
 
-function onceClosed(response: ServerResponse, release: () => void): void {
-  if (response.closed) release();
-  else response.once('close', release);
-}
-
-function standardHeaders(requestId: string): Record<string, string> {
-  return {
-    vary: 'Origin',
-    'x-request-id': requestId,
-    'x-content-type-options': 'nosniff',
-    'x-frame-options': 'SAMEORIGIN',
-    'x-xss-protection': '1; mode=block',
+/** Ids that tell requests of this process apart and, by their beginning, from those of others. */
+function requestIds(): () => string {
+  const prefix = newId();
+  let count = 0;
+  return () => {
+    count += 1;
+    return `${prefix}-${count.toString(36)}`;
   };
 }
 
@@ -205,7 +176,7 @@ function answerError(
 
 function answerUnknown(request: FastifyRequest, reply: FastifyReply, paths: KnownPaths): FastifyReply {
   const path = (request.raw.url ?? '').split('?', 1)[0] ?? '';
-  const methods = request.loan === null ? undefined : paths.methodsOf(path);
+  const methods = request.instanceEntry === null ? undefined : paths.methodsOf(path);
   const status = methods === undefined ? 404 : 405;
   const message = methods === undefined ? "The requested resource wasn't found." : 'Method not allowed.';
   if (methods !== undefined) reply.header('allow', methods.join(', '));

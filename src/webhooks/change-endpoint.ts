@@ -70,15 +70,18 @@ export function setEndpointStatus(
 export function deleteEndpoint(instance: Instance, id: string): Promise<void> {
   return change(instance, async (tx, endpoints) => {
     await getEndpoint(tx, endpoints, id);
-    await endpoints.delete(tx, id);
+    await endpoints.delete(tx, id, toTimestamp(instance.clock.now()));
   });
 }
 
-/** Pauses an endpoint on behalf of the service, with the reason its owner will read. */
-export function pauseEndpoint(instance: Instance, id: string, reason: string): Promise<void> {
+/**
+ * Pauses an endpoint on behalf of the service, with the reason its owner will read. `seen` is the endpoint as it was when
+ * the reason arose: one that its owner has since sent elsewhere is left alone.
+ */
+export function pauseEndpoint(instance: Instance, seen: Endpoint, reason: string): Promise<void> {
   return change(instance, async (tx, endpoints) => {
-    const existing = await endpoints.find(tx, id);
-    if (existing === undefined || existing.status === 'paused') return;
+    const existing = await endpoints.find(tx, seen.id);
+    if (existing === undefined || existing.status === 'paused' || existing.url !== seen.url) return;
     const updated = toTimestamp(instance.clock.now());
     await save(tx, endpoints, { ...existing, status: 'paused', statusReason: reason, updated });
   });

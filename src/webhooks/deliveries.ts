@@ -41,28 +41,29 @@ export async function insertDelivery(
       ${created}, ${created})`);
 }
 
-/** Ids of an endpoint's deliveries that are due, the longest due first, in the order of their events. */
-export async function readDueIds(
+export interface DueDeliveries {
+  /** The longest due first, then in the order of their events. */
+  readonly ids: readonly string[];
+  /** When the first pending one that is not due yet will be, in milliseconds since 1970. */
+  readonly nextDue: number | undefined;
+}
+
+/** An endpoint's deliveries that are due, and when the next will be: one statement, as each wake-up asks for both. */
+export async function readDue(
   reader: Reader,
   endpoint: string,
   options: { readonly now: number; readonly limit: number },
-): Promise<readonly string[]> {
+): Promise<DueDeliveries> {
+  const { now, limit } = options;
+  const pending = sql`FROM "$delivery" WHERE status = 'pending' AND endpoint = ${endpoint}`;
   const rows = await reader.tuples(sql`
-    SELECT id FROM "$delivery" WHERE status = 'pending' AND endpoint = ${endpoint} AND due <= ${options.now}
-    ORDER BY due, event LIMIT ${options.limit}`);
-  return rows.map((row) => String(row[0]));
-}
-
-/** When the endpoint's first pending delivery that is not due yet will be, in milliseconds since 1970. */
-export async function readNextDue(
-  reader: Reader,
-  endpoint: string,
-  now: number,
-): Promise<number | undefined> {
-  const row = await reader.get(sql`
-    SELECT due FROM "$delivery" WHERE status = 'pending' AND endpoint = ${endpoint} AND due > ${now}
-    ORDER BY due LIMIT 1`);
-  return row === undefined ? undefined : Number(row['due']);
+    SELECT * FROM (SELECT id, NULL ${pending} AND due <= ${now} ORDER BY due, event LIMIT ${limit})
+    UNION ALL SELECT NULL, min(due) ${pending} AND due > ${now}`);
+  const nextDue = rows.at(-1)?.[1];
+  return {
+    ids: rows.slice(0, -1).map((row) => String(row[0])),
+    nextDue: typeof nextDue === 'number' ? nextDue : undefined,
+  };
 }
 
 /** Age in milliseconds of the oldest pending delivery of any endpoint; undefined when nothing is pending. */
@@ -99,16 +100,20 @@ export interface Settlement {
   readonly result: AttemptResult;
 }
 
-/** Writes an attempt and the delivery's new state. A delivery that was cancelled meanwhile keeps its state, and its attempt is still told. */
+/**
+ * Writes an attempt and the delivery's new state. A delivery that was cancelled meanwhile keeps its state, and its attempt
+ * is counted all the same: the next one, after a retry by hand, must not come under the same number.
+ */
 export async function settle(tx: Transaction, settlement: Settlement, now: number): Promise<void> {
   const { id, after, result } = settlement;
-  await tx.run(sql`
+  const changed = await tx.run(sql`
     UPDATE "$delivery" SET status = ${after.status}, attempts = ${after.attempts}, due = ${after.due},
       cause = ${after.cause}, updated = ${toTimestamp(now)}
     WHERE id = ${id} AND status = 'pending'`);
+  if (changed === 0) await tx.run(sql`UPDATE "$delivery" SET attempts = ${after.attempts} WHERE id = ${id}`);
   if (result.kind === 'aborted') return;
   const { timings } = result;
-  // A number twice would mean that a retry by hand ran beside a late result; both attempts were made, the first one's row stays.
+  // There already when a commit whose outcome was unknown had been kept, and is written once more.
   await tx.run(sql`
     INSERT INTO "$attempt" (delivery, number, started, kind, status, cause, dns_ms, connect_ms, tls_ms, first_byte_ms,
       total_ms, response_headers, response_body)

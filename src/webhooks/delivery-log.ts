@@ -7,8 +7,9 @@ import { columnResolver } from '../lists/column-resolver.ts';
 import type { ListQuery } from '../lists/list-query.ts';
 import { runList, type ListResult } from '../lists/run-list.ts';
 import { joinSql, sql } from '../sql/sql.ts';
-import type { Reader, Row, Tuple } from '../storage/database.ts';
+import type { Reader, Row, Transaction, Tuple } from '../storage/database.ts';
 import { moveDelivery } from './deliveries.ts';
+import { newDelivery } from './delivery.ts';
 
 /** A delivery with its event and its attempts, as its owner sees it. */
 export interface DeliveryView {
@@ -70,29 +71,47 @@ export async function readDelivery(instance: Instance, deliveryId: string): Prom
   return toView(row, attempts.get(deliveryId) ?? []);
 }
 
-/** Makes a delivery due now, whatever its schedule said; one that is over gets one more attempt. Throws not_found. */
+/**
+ * Makes a delivery due now, whatever its schedule said; one that is over gets one more attempt. Throws not_found; conflict
+ * when it could never be sent.
+ */
 export function retryDelivery(instance: Instance, deliveryId: string): Promise<void> {
   const from = ['pending', 'delivered', 'exhausted', 'expired', 'cancelled'] as const;
-  return move(instance, deliveryId, { from, to: 'pending', cause: '' });
+  const now = instance.clock.now();
+  return instance.database.write(async (tx) => {
+    await refuseUnsendable(tx, deliveryId);
+    await move(tx, deliveryId, { from, to: 'pending', cause: '', now });
+  });
 }
 
 /** Ends a pending delivery. Throws not_found; conflict when it is over already. */
 export function cancelDelivery(instance: Instance, deliveryId: string): Promise<void> {
-  return move(instance, deliveryId, { from: ['pending'], to: 'cancelled', cause: 'Cancelled by hand.' });
+  const now = instance.clock.now();
+  return instance.database.write((tx) =>
+    move(tx, deliveryId, { from: ['pending'], to: 'cancelled', cause: 'Cancelled by hand.', now }),
+  );
 }
 
-function move(
-  instance: Instance,
+/** Without its endpoint it would be pending forever, and a body that is too large stays so. */
+async function refuseUnsendable(tx: Transaction, deliveryId: string): Promise<void> {
+  const row = await tx.get(sql`
+    SELECT length(e.body) AS body_bytes, p.id AS endpoint FROM ${from}
+    LEFT JOIN "$endpoint" p ON p.id = d.endpoint WHERE d.id = ${deliveryId}`);
+  if (row === undefined) return;
+  if (row['endpoint'] === null) throw new AppError('conflict', 'The endpoint of the delivery was deleted.');
+  const { status, cause } = newDelivery(0, Number(row['body_bytes']));
+  if (status === 'exhausted') throw new AppError('conflict', cause);
+}
+
+async function move(
+  tx: Transaction,
   deliveryId: string,
-  to: Omit<Parameters<typeof moveDelivery>[2], 'now'>,
+  to: Parameters<typeof moveDelivery>[2],
 ): Promise<void> {
-  return instance.database.write(async (tx) => {
-    const isMoved = await moveDelivery(tx, deliveryId, { ...to, now: instance.clock.now() });
-    if (isMoved) return;
-    const row = await tx.get(sql`SELECT status FROM "$delivery" WHERE id = ${deliveryId}`);
-    if (row === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
-    throw new AppError('conflict', `The delivery is ${String(row['status'])}.`);
-  });
+  if (await moveDelivery(tx, deliveryId, to)) return;
+  const row = await tx.get(sql`SELECT status FROM "$delivery" WHERE id = ${deliveryId}`);
+  if (row === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
+  throw new AppError('conflict', `The delivery is ${String(row['status'])}.`);
 }
 
 async function readAttempts(

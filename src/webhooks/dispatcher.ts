@@ -10,11 +10,13 @@ import { readPending, settle, type PendingDelivery, type Settlement } from './de
 import type { Endpoint } from './endpoint.ts';
 import { InstanceLanes } from './instance-lanes.ts';
 import { afterResult, afterSend } from './lane.ts';
-import { chooseTurns } from './choose-turns.ts';
+import { chooseTurns, type Contender } from './choose-turns.ts';
 import type { Sender } from './sender.ts';
 
 /** Attempts in flight over all instances: sockets and memory of the sending thread. */
 const inFlightMax = 256;
+/** Instances opened in one look: each is lent to us until it has nothing more to do, and only so many can be open. */
+const openedAtOnceMax = 64;
 /** After a failed read or write of our own; receivers have their schedule. */
 const backOffMs = 1_000;
 /** Timers of the system end here; a later due time is looked at again then. */
@@ -93,8 +95,9 @@ export class Dispatcher {
   /** Claims stop at once; attempts in flight have `graceMs` to end; what came of them is committed before this resolves. */
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true;
-    clearTimeout(this.#timer);
     await this.#pumping;
+    // Not before: the last look may have set it.
+    clearTimeout(this.#timer);
     await this.#options.sender.stop(graceMs);
     await Promise.all(this.#settling);
     for (const { loan } of this.#work.values()) loan.release();
@@ -107,16 +110,16 @@ export class Dispatcher {
       this.#isPumpScheduled = false;
       if (this.#pumping !== undefined || this.#isStopping) return;
       this.#pumping = this.#pump()
+        .then(() => {
+          if (this.#hasMore()) this.#schedulePump();
+        })
         .catch((error: unknown) => {
-          this.#options.logger.error('Deliveries could not be read; trying again.', {
-            error,
-            delayMs: backOffMs,
-          });
+          const message = 'A look for deliveries failed; trying again.';
+          this.#options.logger.error(message, { error, delayMs: backOffMs });
           this.#setTimer(backOffMs);
         })
         .finally(() => {
           this.#pumping = undefined;
-          if (this.#hasMore()) this.#schedulePump();
         });
     });
   }
@@ -131,15 +134,31 @@ export class Dispatcher {
   async #pump(): Promise<void> {
     await this.#openWoken();
     const now = this.#options.clock.now();
-    for (const { lanes } of this.#work.values()) await lanes.refill(now);
+    for (const { lanes } of this.#work.values()) await this.#orRest(lanes, () => lanes.refill(now));
     const turns = chooseTurns(this.#contenders(), inFlightMax - this.#flights.size);
     const requests: AttemptRequest[] = [];
-    for (const turn of turns) {
-      const request = await this.#claim(turn.instanceId, turn.endpointId);
+    for (const { instanceId, endpointId } of turns) {
+      const lanes = this.#work.get(instanceId)?.lanes;
+      if (lanes === undefined) continue;
+      const request = await this.#orRest(lanes, () => this.#claim(lanes, endpointId));
       if (request !== undefined) requests.push(request);
     }
     if (requests.length > 0) this.#options.sender.send(requests);
-    await this.#letGo(now);
+    this.#letGo();
+  }
+
+  /** An instance whose file cannot be read must not keep the others waiting: it is left alone until it is woken. */
+  async #orRest<Result>(lanes: InstanceLanes, step: () => Promise<Result>): Promise<Result | undefined> {
+    try {
+      return await step();
+    } catch (error) {
+      const instance = lanes.instance.id;
+      const message = 'Deliveries could not be read; trying again.';
+      this.#options.logger.error(message, { instance, error, delayMs: backOffMs });
+      lanes.rest();
+      this.#nextDue.set(instance, this.#options.clock.now() + backOffMs);
+      return undefined;
+    }
   }
 
   async #openWoken(): Promise<void> {
@@ -147,9 +166,18 @@ export class Dispatcher {
     for (const [id, due] of this.#nextDue) if (due <= now) this.#woken.add(id);
     const woken = [...this.#woken];
     this.#woken.clear();
+    let opened = 0;
     for (const id of woken) {
+      let work = this.#work.get(id);
+      if (work === undefined && opened === openedAtOnceMax) {
+        this.#woken.add(id);
+        continue;
+      }
       this.#nextDue.delete(id);
-      const work = this.#work.get(id) ?? (await this.#open(id));
+      if (work === undefined) {
+        opened += 1;
+        work = await this.#open(id);
+      }
       work?.lanes.markChanged();
     }
   }
@@ -180,28 +208,35 @@ export class Dispatcher {
     return work;
   }
 
-  /** Another instance is first each time, or the first ones would win whenever there is less room than demand. */
-  #contenders(): readonly {
-    readonly instanceId: string;
-    readonly lanes: ReturnType<InstanceLanes['sendable']>;
-  }[] {
-    const all = [...this.#work].map(([instanceId, { lanes }]) => ({ instanceId, lanes: lanes.sendable() }));
-    this.#turn = all.length === 0 ? 0 : (this.#turn + 1) % all.length;
-    return [...all.slice(this.#turn), ...all.slice(0, this.#turn)];
+  /**
+   * Another instance is first each time, and when all have been, another endpoint of each: the first ones would win
+   * whenever there is less room than demand.
+   */
+  #contenders(): readonly Contender[] {
+    const round = Math.floor(this.#turn / Math.max(1, this.#work.size));
+    const all = [...this.#work].map(([instanceId, { lanes }]) => ({
+      instanceId,
+      lanes: rotated(lanes.sendable(), round),
+    }));
+    this.#turn += 1;
+    return rotated(all, this.#turn);
   }
 
-  async #claim(instanceId: string, endpointId: string): Promise<AttemptRequest | undefined> {
-    const lanes = this.#work.get(instanceId)?.lanes;
-    const state = lanes?.lane(endpointId);
+  async #claim(lanes: InstanceLanes, endpointId: string): Promise<AttemptRequest | undefined> {
+    const state = lanes.lane(endpointId);
     const id = state?.due.shift();
-    if (lanes === undefined || state === undefined || id === undefined || lanes.claimed.has(id))
-      return undefined;
+    if (state === undefined || id === undefined || lanes.claimed.has(id)) return undefined;
     // Read now and not ahead: it may have been settled or cancelled since its id was read, and bodies are large.
     const pending = await readPending(lanes.instance.database, id);
     if (pending === undefined) return undefined;
     lanes.claimed.add(id);
     state.lane = afterSend(state.lane);
-    this.#flights.set(id, { instanceId, endpoint: state.endpoint, pending, isTest: false });
+    this.#flights.set(id, {
+      instanceId: lanes.instance.id,
+      endpoint: state.endpoint,
+      pending,
+      isTest: false,
+    });
     return this.#toRequest(state.endpoint, pending);
   }
 
@@ -268,8 +303,9 @@ export class Dispatcher {
         await new Promise((resolve) => setTimeout(resolve, backOffMs));
       }
     }
+    const gone = this.#goneEndpoints(results);
     for (const result of results) this.#finish(work, result);
-    await this.#pauseGone(work, results);
+    await this.#pauseGone(work, gone);
     this.wake(instanceId);
   }
 
@@ -277,7 +313,9 @@ export class Dispatcher {
     const flight = this.#flights.get(result.deliveryId);
     if (flight === undefined) return undefined;
     const { id, state } = flight.pending;
-    const schedule = flight.isTest ? [] : (flight.endpoint.schedule ?? standardSchedule);
+    // A test is never tried twice, not even one that an earlier process left behind.
+    const isTest = flight.pending.kind === 'ping';
+    const schedule = isTest ? [] : (flight.endpoint.schedule ?? standardSchedule);
     const context = { now: this.#options.clock.now(), schedule, random: randomUnit() };
     return { id, before: state, after: afterAttempt(state, result, context), result };
   }
@@ -290,21 +328,30 @@ export class Dispatcher {
   }
 
   /** 410 Gone: the receiver says that it wants no more (RFC 9110 section 15.5.11). */
-  async #pauseGone(work: Work, results: readonly AttemptResult[]): Promise<void> {
+  #goneEndpoints(results: readonly AttemptResult[]): ReadonlySet<Endpoint> {
     const gone = results.filter((result) => result.status === 410);
-    for (const { deliveryId } of gone) {
-      const endpointId = deliveryId.slice(deliveryId.indexOf('-') + 1);
-      await pauseEndpoint(work.lanes.instance, endpointId, 'The receiver answered 410 Gone.');
+    const flights = gone.map((result) => this.#flights.get(result.deliveryId));
+    return new Set(flights.filter((flight) => flight !== undefined).map((flight) => flight.endpoint));
+  }
+
+  async #pauseGone({ lanes: { instance } }: Work, gone: ReadonlySet<Endpoint>): Promise<void> {
+    for (const endpoint of gone) {
+      try {
+        await pauseEndpoint(instance, endpoint, 'The receiver answered 410 Gone.');
+      } catch (error) {
+        // The next attempt is answered with 410 as well.
+        const message = 'An endpoint that answered 410 Gone could not be paused.';
+        this.#options.logger.error(message, { instance: instance.id, endpoint: endpoint.id, error });
+      }
     }
   }
 
-  /** Gives back instances that have nothing to do now, and remembers when they will. */
-  async #letGo(now: number): Promise<void> {
+  /** Gives back instances that have nothing to do now, and remembers when any of them will. */
+  #letGo(): void {
     for (const [id, { lanes, loan }] of this.#work) {
-      if (this.#isBusy(id, lanes)) continue;
-      const due = await lanes.nextDue(now);
-      if (this.#isBusy(id, lanes)) continue;
+      const due = lanes.nextDue();
       if (due !== undefined) this.#nextDue.set(id, due);
+      if (this.#isBusy(id, lanes)) continue;
       this.#work.delete(id);
       loan.release();
     }
@@ -320,4 +367,10 @@ export class Dispatcher {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#schedulePump(), Math.min(Math.max(delayMs, 0), timerMsMax));
   }
+}
+
+/** The same items with another one first. */
+function rotated<Item>(items: readonly Item[], by: number): readonly Item[] {
+  const at = items.length === 0 ? 0 : by % items.length;
+  return [...items.slice(at), ...items.slice(0, at)];
 }

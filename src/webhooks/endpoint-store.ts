@@ -1,3 +1,4 @@
+import type { Timestamp } from '../base/timestamp.ts';
 import { recordEventKinds } from '../events/event.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import { sql } from '../sql/sql.ts';
@@ -27,7 +28,6 @@ export class EndpointStore {
   }
 
   async insert(tx: Transaction, endpoint: Endpoint): Promise<void> {
-    const all = await this.all(tx);
     await tx.run(sql`
       INSERT INTO "$endpoint" (id, url, description, events, collections, headers, max_in_flight, timeout_ms, schedule,
         status, status_reason, secret, created, updated)
@@ -35,11 +35,10 @@ export class EndpointStore {
         ${JSON.stringify(endpoint.collections)}, ${this.#sealHeaders(endpoint)}, ${endpoint.maxInFlight},
         ${endpoint.timeoutMs}, ${scheduleText(endpoint)}, ${endpoint.status}, ${endpoint.statusReason},
         ${this.#sealer.seal(endpoint.secret, secretPlace(endpoint.id))}, ${endpoint.created}, ${endpoint.updated})`);
-    tx.afterCommit(() => (this.#all = [...all, endpoint]));
+    this.#changeAfterCommit(tx, (all) => [...all, endpoint]);
   }
 
   async update(tx: Transaction, endpoint: Endpoint): Promise<void> {
-    const all = await this.all(tx);
     await tx.run(sql`
       UPDATE "$endpoint" SET url = ${endpoint.url}, description = ${endpoint.description},
         events = ${JSON.stringify(endpoint.events)}, collections = ${JSON.stringify(endpoint.collections)},
@@ -47,17 +46,23 @@ export class EndpointStore {
         timeout_ms = ${endpoint.timeoutMs}, schedule = ${scheduleText(endpoint)}, status = ${endpoint.status},
         status_reason = ${endpoint.statusReason}, updated = ${endpoint.updated}
       WHERE id = ${endpoint.id}`);
-    tx.afterCommit(() => (this.#all = all.map((other) => (other.id === endpoint.id ? endpoint : other))));
+    this.#changeAfterCommit(tx, (all) => all.map((other) => (other.id === endpoint.id ? endpoint : other)));
   }
 
   /** What waits for the endpoint is cancelled: there is nobody left to tell. */
-  async delete(tx: Transaction, id: string): Promise<void> {
-    const all = await this.all(tx);
+  async delete(tx: Transaction, id: string, now: Timestamp): Promise<void> {
     await tx.run(sql`DELETE FROM "$endpoint" WHERE id = ${id}`);
     await tx.run(sql`
-      UPDATE "$delivery" SET status = 'cancelled', cause = 'The endpoint was deleted.'
+      UPDATE "$delivery" SET status = 'cancelled', cause = 'The endpoint was deleted.', updated = ${now}
       WHERE status = 'pending' AND endpoint = ${id}`);
-    tx.afterCommit(() => (this.#all = all.filter((other) => other.id !== id)));
+    this.#changeAfterCommit(tx, (all) => all.filter((other) => other.id !== id));
+  }
+
+  /** From what is in memory then: a transaction may change several endpoints. What was never read is read when needed. */
+  #changeAfterCommit(tx: Transaction, change: (all: readonly Endpoint[]) => readonly Endpoint[]): void {
+    tx.afterCommit(() => {
+      if (this.#all !== undefined) this.#all = change(this.#all);
+    });
   }
 
   #sealHeaders(endpoint: Endpoint): string {

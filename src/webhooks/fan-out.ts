@@ -1,16 +1,22 @@
+import type { Clock } from '../base/clock.ts';
 import type { Event } from '../events/event.ts';
-import { fromTimestamp } from '../base/timestamp.ts';
 import type { Transaction } from '../storage/database.ts';
 import { newDelivery } from './delivery.ts';
 import { deliveryId, insertDelivery } from './deliveries.ts';
 import type { EndpointStore } from './endpoint-store.ts';
 import { wants } from './endpoint.ts';
 
+export interface FanOutParts {
+  readonly endpoints: EndpointStore;
+  readonly clock: Clock;
+}
+
 /** As the event log's listener: one delivery for each endpoint that wants the event, in the transaction of the record. */
-export async function fanOut(tx: Transaction, event: Event, endpoints: EndpointStore): Promise<void> {
-  for (const endpoint of await endpoints.all(tx)) {
+export async function fanOut(tx: Transaction, event: Event, parts: FanOutParts): Promise<void> {
+  for (const endpoint of await parts.endpoints.all(tx)) {
     if (!wants(endpoint, event)) continue;
-    const state = newDelivery(fromTimestamp(event.created), event.body.length);
+    // Due by the clock: after it was set back, the event's own time, which never goes back, may be hours ahead.
+    const state = newDelivery(parts.clock.now(), event.body.length);
     const id = deliveryId(event.id, endpoint.id);
     await insertDelivery(
       tx,

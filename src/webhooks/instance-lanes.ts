@@ -1,8 +1,8 @@
 import type { Instance } from '../instances/instance.ts';
-import { readDueIds, readNextDue } from './deliveries.ts';
+import { readDue } from './deliveries.ts';
 import { endpointStoreOf } from './endpoint-store.ts';
 import type { Endpoint } from './endpoint.ts';
-import { newLane, roomOf, type Lane } from './lane.ts';
+import { newLane, roomOf, withinMax, type Lane } from './lane.ts';
 
 /** Ids read ahead for one endpoint: a read for each delivery would cost more than the delivery. */
 const readAheadMax = 256;
@@ -15,6 +15,10 @@ interface LaneState {
   readonly due: string[];
   /** False when a read has shown that nothing more is due. */
   mayHaveMore: boolean;
+  /** When the first that was not due at the last read will be, in milliseconds since 1970. */
+  nextDue: number | undefined;
+  /** False while the endpoint is paused or gone and its last attempts are still open. */
+  isActive: boolean;
 }
 
 /** One instance as the dispatcher sees it: a lane for each active endpoint, and what is claimed. */
@@ -23,6 +27,7 @@ export class InstanceLanes {
   /** Deliveries that were sent or are about to be, until their settlement is committed. */
   readonly claimed = new Set<string>();
   readonly #lanes = new Map<string, LaneState>();
+  #isResting = false;
 
   constructor(instance: Instance) {
     this.instance = instance;
@@ -30,7 +35,14 @@ export class InstanceLanes {
 
   /** Something new was committed: every lane looks again. */
   markChanged(): void {
+    this.#isResting = false;
     for (const state of this.#lanes.values()) state.mayHaveMore = true;
+  }
+
+  /** Sends and reads nothing until something changes; what was read ahead is read again then. */
+  rest(): void {
+    this.#isResting = true;
+    for (const state of this.#lanes.values()) state.due.length = 0;
   }
 
   lane(endpointId: string): LaneState | undefined {
@@ -39,11 +51,11 @@ export class InstanceLanes {
 
   /** Follows the endpoints as they are now, and reads what is due where there is room and nothing is read ahead. */
   async refill(now: number): Promise<void> {
+    if (this.#isResting) return;
     const endpoints = await endpointStoreOf(this.instance).all(this.instance.database);
     this.#follow(endpoints.filter((endpoint) => endpoint.status === 'active'));
     for (const state of this.#lanes.values()) {
-      if (state.due.length > 0 || !state.mayHaveMore || roomOf(state.lane) === 0) continue;
-      await this.#read(state, now);
+      if (state.mayHaveMore && isReadable(state)) await this.#read(state, now);
     }
   }
 
@@ -57,11 +69,11 @@ export class InstanceLanes {
       .filter((lane) => lane.sendable > 0);
   }
 
-  /** When the next delivery that is not due yet will be, over all lanes. */
-  async nextDue(now: number): Promise<number | undefined> {
+  /** When the next delivery that is not due yet will be, over all lanes that would read it then. */
+  nextDue(): number | undefined {
     let next: number | undefined;
-    for (const { endpoint } of this.#lanes.values()) {
-      const due = await readNextDue(this.instance.database, endpoint.id, now);
+    for (const state of this.#lanes.values()) {
+      const due = isReadable(state) ? state.nextDue : undefined;
       if (due !== undefined && (next === undefined || due < next)) next = due;
     }
     return next;
@@ -69,23 +81,45 @@ export class InstanceLanes {
 
   #follow(endpoints: readonly Endpoint[]): void {
     const active = new Set(endpoints.map((endpoint) => endpoint.id));
-    for (const id of this.#lanes.keys()) if (!active.has(id)) this.#lanes.delete(id);
+    for (const [id, state] of this.#lanes) if (!active.has(id)) this.#leave(id, state);
     for (const endpoint of endpoints) {
       const state = this.#lanes.get(endpoint.id);
-      if (state !== undefined) state.endpoint = endpoint;
-      else {
-        const lane = newLane(endpoint.maxInFlight);
-        this.#lanes.set(endpoint.id, { endpoint, lane, due: [], mayHaveMore: true });
-      }
+      if (state === undefined) this.#lanes.set(endpoint.id, newState(endpoint));
+      else this.#keep(state, endpoint);
     }
+  }
+
+  /** A lane with open attempts is kept: were it made anew on resuming, more than `maxInFlight` could be open. */
+  #leave(id: string, state: LaneState): void {
+    state.due.length = 0;
+    state.isActive = false;
+    if (state.lane.inFlight === 0) this.#lanes.delete(id);
+  }
+
+  #keep(state: LaneState, endpoint: Endpoint): void {
+    if (!state.isActive) state.mayHaveMore = true;
+    state.isActive = true;
+    state.endpoint = endpoint;
+    state.lane = withinMax(state.lane, endpoint.maxInFlight);
   }
 
   /** Claimed ones are still pending and due in the rows, so as many more are read. */
   async #read(state: LaneState, now: number): Promise<void> {
     state.mayHaveMore = false;
     const limit = readAheadMax + this.claimed.size;
-    const ids = await readDueIds(this.instance.database, state.endpoint.id, { now, limit });
+    const { ids, nextDue } = await readDue(this.instance.database, state.endpoint.id, { now, limit });
     for (const id of ids) if (!this.claimed.has(id)) state.due.push(id);
+    state.nextDue = nextDue;
     if (ids.length === limit) state.mayHaveMore = true;
   }
+}
+
+function newState(endpoint: Endpoint): LaneState {
+  const lane = newLane(endpoint.maxInFlight);
+  return { endpoint, lane, due: [], mayHaveMore: true, nextDue: undefined, isActive: true };
+}
+
+/** Whether a read would find it anything to do. */
+function isReadable(state: LaneState): boolean {
+  return state.isActive && state.due.length === 0 && roomOf(state.lane) > 0;
 }

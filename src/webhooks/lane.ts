@@ -18,6 +18,11 @@ export function roomOf(lane: Lane): number {
   return Math.max(0, lane.window - lane.inFlight);
 }
 
+/** The same lane after its endpoint was changed. */
+export function withinMax(lane: Lane, maxInFlight: number): Lane {
+  return lane.window <= maxInFlight ? lane : { ...lane, window: maxInFlight };
+}
+
 export function afterSend(lane: Lane): Lane {
   return { ...lane, inFlight: lane.inFlight + 1 };
 }
@@ -30,5 +35,5 @@ export function afterResult(
   const inFlight = Math.max(0, lane.inFlight - 1);
   if (result.isSuccess) return { window: Math.min(maxInFlight, lane.window + 1), inFlight };
   if (result.isEndpointWide) return { window: Math.max(1, Math.floor(lane.window / 2)), inFlight };
-  return { window: Math.min(lane.window, maxInFlight), inFlight };
+  return { ...lane, inFlight };
 }

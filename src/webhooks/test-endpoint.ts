@@ -1,29 +1,45 @@
 import { AppError } from '../base/errors.ts';
 import { fromTimestamp, toTimestamp } from '../base/timestamp.ts';
+import type { Instance } from '../instances/instance.ts';
 import type { Loan } from '../instances/open-instances.ts';
 import { getEndpoint } from './change-endpoint.ts';
 import { deliveryId, insertDelivery, readPending } from './deliveries.ts';
 import { readDelivery, type DeliveryView } from './delivery-log.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { endpointStoreOf } from './endpoint-store.ts';
+import type { Endpoint } from './endpoint.ts';
 
 /** Until then the test is ours alone; should this process die, the dispatcher finds it due and ends it. */
 const handoverMs = 120_000;
 
+export interface TestParts {
+  readonly dispatcher: Dispatcher;
+  readonly borrow: (instance: Instance) => Promise<Loan>;
+}
+
 /**
  * Sends the test event `ping` to one endpoint, paused or not, and answers with the delivery and its attempt. It is written
- * to the log like every event and is never tried twice. Takes the loan over.
+ * to the log like every event and is never tried twice. Throws not_found.
  */
 export async function testEndpoint(
-  loan: Loan,
+  instance: Instance,
   endpointId: string,
-  dispatcher: Dispatcher,
+  parts: TestParts,
 ): Promise<DeliveryView> {
-  const { instance } = loan;
-  const { database, clock } = instance;
-  const endpoint = await getEndpoint(database, endpointStoreOf(instance), endpointId);
-  const id = await database.write(async (tx) => {
-    const created = toTimestamp(clock.now());
+  const { endpoint, id } = await insertTest(instance, endpointId);
+  const pending = await readPending(instance.database, id);
+  if (pending === undefined) throw new AppError('conflict', 'The request conflicts with another change.');
+  await parts.dispatcher.sendNow(await parts.borrow(instance), endpoint, pending);
+  return readDelivery(instance, id);
+}
+
+function insertTest(
+  instance: Instance,
+  endpointId: string,
+): Promise<{ readonly endpoint: Endpoint; readonly id: string }> {
+  return instance.database.write(async (tx) => {
+    const endpoint = await getEndpoint(tx, endpointStoreOf(instance), endpointId);
+    const created = toTimestamp(instance.clock.now());
     const event = await instance.events.append(tx, {
       kind: 'ping',
       collection: '',
@@ -41,10 +57,6 @@ export async function testEndpoint(
     };
     const due = fromTimestamp(created) + handoverMs;
     await insertDelivery(tx, identity, { status: 'pending', attempts: 0, due, cause: '' });
-    return identity.id;
+    return { endpoint, id: identity.id };
   });
-  const pending = await readPending(database, id);
-  if (pending === undefined) throw new AppError('conflict', 'The request conflicts with another change.');
-  await dispatcher.sendNow(loan, endpoint, pending);
-  return readDelivery(instance, id);
 }

@@ -1,11 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { fromTimestamp } from '../../base/timestamp.ts';
 import type { Instance } from '../../instances/instance.ts';
+import type { OpenInstances } from '../../instances/open-instances.ts';
 import { readOldestPending } from '../../webhooks/deliveries.ts';
 import { answer } from '../answer.ts';
-import { contextOf } from '../request-context.ts';
+import { onInstance } from '../on-instance.ts';
 
 export interface HealthOptions {
+  readonly instances: OpenInstances;
   readonly version: string;
   /** False from the moment a stop was asked for: a load balancer must look elsewhere before connections are refused. */
   readonly isReady: () => boolean;
@@ -13,12 +15,15 @@ export interface HealthOptions {
 
 /** Whether the service is well: for people at /api/health, for probes at /live and /ready. */
 export function healthRoutes(app: FastifyInstance, options: HealthOptions): void {
-  app.get('/api/health', async (request, reply) => {
-    const { instance, caller } = await contextOf(request);
-    const data = caller.kind === 'superuser' ? await detail(instance, options.version) : {};
-    const json = JSON.stringify({ code: 200, message: 'API is healthy.', data });
-    return answer(request, reply, { json });
-  });
+  const { instances } = options;
+  app.get(
+    '/api/health',
+    onInstance(instances, async ({ instance, caller }, request, reply) => {
+      const data = caller.kind === 'superuser' ? await detail(instance, options.version) : {};
+      const json = JSON.stringify({ code: 200, message: 'API is healthy.', data });
+      return answer(request, reply, { json });
+    }),
+  );
 
   app.get('/api/health/live', async (request, reply) => {
     return answer(request, reply, { json: '{"code":200,"message":"The service is alive.","data":{}}' });

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import type { OpenInstances } from '../../instances/open-instances.ts';
 import { parseListQuery } from '../../lists/list-query.ts';
 import { createRecord } from '../../records/create-record.ts';
 import { deleteRecord } from '../../records/delete-record.ts';
@@ -9,7 +10,7 @@ import { updateRecord } from '../../records/update-record.ts';
 import { answer, listJson } from '../answer.ts';
 import { bodyOf } from '../json-body.ts';
 import { queryOf } from '../query-string.ts';
-import { contextOf } from '../request-context.ts';
+import { onInstance } from '../on-instance.ts';
 
 interface CollectionPath {
   Params: { collection: string };
@@ -20,41 +21,54 @@ interface RecordPath {
 }
 
 /** The five operations on records, under both of their paths. */
-export function recordRoutes(app: FastifyInstance): void {
+export function recordRoutes(app: FastifyInstance, instances: OpenInstances): void {
   for (const path of ['/api/collections/:collection/records', '/api/records/:collection']) {
-    app.get<CollectionPath>(path, async (request, reply) => {
-      const { instance, caller } = await contextOf(request);
-      const query = parseListQuery(queryOf(request));
-      const page = await listRecords(instance, caller, { collection: request.params.collection, query });
-      const isSuperuser = caller.kind === 'superuser';
-      const items = page.items.map((record) => recordToJson(record, isSuperuser));
-      return answer(request, reply, { json: listJson(page, items), isList: true });
-    });
+    app.get<CollectionPath>(
+      path,
+      onInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
+        const query = parseListQuery(queryOf(request));
+        const page = await listRecords(instance, caller, { collection: request.params.collection, query });
+        const isSuperuser = caller.kind === 'superuser';
+        const items = page.items.map((record) => recordToJson(record, isSuperuser));
+        return answer(request, reply, { json: listJson(page, items), isList: true });
+      }),
+    );
 
-    app.post<CollectionPath>(path, async (request, reply) => {
-      const { instance, caller } = await contextOf(request);
-      const { collection } = request.params;
-      const record = await createRecord(instance, caller, { collection, body: bodyOf(request) });
-      return answer(request, reply, { status: 201, json: recordToJson(record, caller.kind === 'superuser') });
-    });
+    app.post<CollectionPath>(
+      path,
+      onInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
+        const { collection } = request.params;
+        const record = await createRecord(instance, caller, { collection, body: bodyOf(request) });
+        return answer(request, reply, {
+          status: 201,
+          json: recordToJson(record, caller.kind === 'superuser'),
+        });
+      }),
+    );
 
-    app.get<RecordPath>(`${path}/:id`, async (request, reply) => {
-      const { instance, caller } = await contextOf(request);
-      const record = await readRecord(instance, caller, request.params);
-      return answer(request, reply, { json: recordToJson(record, caller.kind === 'superuser') });
-    });
+    app.get<RecordPath>(
+      `${path}/:id`,
+      onInstance<RecordPath>(instances, async ({ instance, caller }, request, reply) => {
+        const record = await readRecord(instance, caller, request.params);
+        return answer(request, reply, { json: recordToJson(record, caller.kind === 'superuser') });
+      }),
+    );
 
-    app.patch<RecordPath>(`${path}/:id`, async (request, reply) => {
-      const { instance, caller } = await contextOf(request);
-      const { collection, id } = request.params;
-      const record = await updateRecord(instance, caller, { collection, id, body: bodyOf(request) });
-      return answer(request, reply, { json: recordToJson(record, caller.kind === 'superuser') });
-    });
+    app.patch<RecordPath>(
+      `${path}/:id`,
+      onInstance<RecordPath>(instances, async ({ instance, caller }, request, reply) => {
+        const { collection, id } = request.params;
+        const record = await updateRecord(instance, caller, { collection, id, body: bodyOf(request) });
+        return answer(request, reply, { json: recordToJson(record, caller.kind === 'superuser') });
+      }),
+    );
 
-    app.delete<RecordPath>(`${path}/:id`, async (request, reply) => {
-      const { instance, caller } = await contextOf(request);
-      await deleteRecord(instance, caller, request.params);
-      return reply.code(204).send();
-    });
+    app.delete<RecordPath>(
+      `${path}/:id`,
+      onInstance<RecordPath>(instances, async ({ instance, caller }, request, reply) => {
+        await deleteRecord(instance, caller, request.params);
+        return reply.code(204).send();
+      }),
+    );
   }
 }

@@ -1,44 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import type { FastifyRequest } from 'fastify';
-import { authenticate } from '../auth/authenticate.ts';
-import { AppError } from '../base/errors.ts';
 import type { InstanceDirectory, InstanceEntry } from '../instances/instance-directory.ts';
 import { defaultSlug } from '../instances/instance-directory.ts';
-import type { Instance } from '../instances/instance.ts';
-import type { Loan } from '../instances/open-instances.ts';
-import { guest, type Caller } from '../rules/caller.ts';
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The instance this request is for, lent for as long as the request lasts. */
-    loan: Loan | null;
-  }
-}
-
-export interface RequestContext {
-  readonly instance: Instance;
-  readonly caller: Caller;
-}
-
-/** What a route needs to know of where a request goes and who it comes from. */
-export async function contextOf(request: FastifyRequest): Promise<RequestContext> {
-  const instance = instanceOf(request);
-  const { authorization } = request.headers;
-  const caller = authorization === undefined ? guest : await authenticate(instance, authorization);
-  return { instance, caller };
-}
-
-/** As {@link contextOf}, for routes that only superusers may use. */
-export async function superuserContextOf(request: FastifyRequest): Promise<RequestContext> {
-  const context = await contextOf(request);
-  if (context.caller.kind === 'superuser') return context;
-  throw new AppError('unauthorized', 'The request requires valid record authorization token.');
-}
-
-export function instanceOf(request: FastifyRequest): Instance {
-  if (request.loan === null) throw new AppError('not_found', "The requested resource wasn't found.");
-  return request.loan.instance;
-}
 
 /** The slug of `/i/{slug}/…`, kept beside the request because its path goes on without it. */
 const slugs = new WeakMap<IncomingMessage, string>();

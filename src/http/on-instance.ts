@@ -1,0 +1,62 @@
+import type { FastifyReply, FastifyRequest, RouteGenericInterface } from 'fastify';
+import { authenticate } from '../auth/authenticate.ts';
+import { AppError } from '../base/errors.ts';
+import type { InstanceEntry } from '../instances/instance-directory.ts';
+import type { Instance } from '../instances/instance.ts';
+import type { OpenInstances } from '../instances/open-instances.ts';
+import { guest, type Caller } from '../rules/caller.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The instance that the host or the path means; null when they mean none. */
+    instanceEntry: InstanceEntry | null;
+  }
+}
+
+/** Where a request goes and who it comes from. */
+export interface RequestContext {
+  readonly instance: Instance;
+  readonly caller: Caller;
+}
+
+type Serve<Route extends RouteGenericInterface> = (
+  context: RequestContext,
+  request: FastifyRequest<Route>,
+  reply: FastifyReply,
+) => Promise<FastifyReply>;
+
+type Handler<Route extends RouteGenericInterface> = (
+  request: FastifyRequest<Route>,
+  reply: FastifyReply,
+) => Promise<FastifyReply>;
+
+/** A route's handler that works on the request's instance, which stays open until the operation is over. */
+export function onInstance<Route extends RouteGenericInterface>(
+  instances: OpenInstances,
+  serve: Serve<Route>,
+): Handler<Route> {
+  return async (request, reply) => {
+    const entry = request.instanceEntry;
+    if (entry === null) throw new AppError('not_found', "The requested resource wasn't found.");
+    const loan = instances.borrowOpen(entry.id) ?? (await instances.borrow(entry));
+    try {
+      const { instance } = loan;
+      const { authorization } = request.headers;
+      const caller = authorization === undefined ? guest : await authenticate(instance, authorization);
+      return await serve({ instance, caller }, request, reply);
+    } finally {
+      loan.release();
+    }
+  };
+}
+
+/** As {@link onInstance}, for routes that only superusers may use. */
+export function onInstanceAsSuperuser<Route extends RouteGenericInterface>(
+  instances: OpenInstances,
+  serve: Serve<Route>,
+): Handler<Route> {
+  return onInstance<Route>(instances, (context, request, reply) => {
+    if (context.caller.kind === 'superuser') return serve(context, request, reply);
+    throw new AppError('unauthorized', 'The request requires valid record authorization token.');
+  });
+}

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { describe, test, type TestContext } from 'node:test';
+import PocketBase, { ClientResponseError } from 'pocketbase';
+import { runMain, serveMain, type Ended } from '../support/main-process.ts';
+import { temporaryFolder } from '../support/service.ts';
+
+const password = 'correct horse';
+
+describe('superuser, with no server', () => {
+  test('upsert makes one, then changes the password; list shows all in order; delete deletes', async (t) => {
+    const data = temporaryFolder(t);
+    const run = commandsOf(t, data);
+    assertSays(await run('list'), '');
+    assertSays(await run('upsert', 'b@example.com', password), 'Superuser b@example.com created.\n');
+    assertSays(await run('upsert', 'a@example.com', password), 'Superuser a@example.com created.\n');
+    assertSays(await run('upsert', 'b@example.com', 'another one'), 'Superuser b@example.com updated.\n');
+    assertSays(await run('list'), 'b@example.com\na@example.com\n');
+    assertSays(await run('delete', 'a@example.com'), 'Superuser a@example.com deleted.\n');
+    assertSays(await run('list'), 'b@example.com\n');
+
+    const { url } = await serveMain(t, data);
+    assert.equal((await signIn(url, 'b@example.com', 'another one')).authStore.isSuperuser, true);
+    await assertRefusesSignIn(url, 'b@example.com', password);
+    await assertRefusesSignIn(url, 'a@example.com', password);
+  });
+
+  test('the last one cannot be deleted, nor one that is not there', async (t) => {
+    const run = commandsOf(t, temporaryFolder(t));
+    await run('upsert', 'a@example.com', password);
+    assertRefused(await run('delete', 'a@example.com'), /can't delete the only existing superuser/);
+    assertRefused(await run('delete', 'b@example.com'), /There is no superuser b@example\.com/);
+    assertSays(await run('list'), 'a@example.com\n');
+  });
+
+  test('a bad e-mail, a short password, a missing one and an unknown instance are refused', async (t) => {
+    const run = commandsOf(t, temporaryFolder(t));
+    assertRefused(await run('upsert', 'nobody', password), /email: .*valid email/i);
+    assertRefused(await run('upsert', '', password), /email: /);
+    assertRefused(await run('upsert', 'a@example.com', '1234567'), /at least 8 characters/);
+    assertRefused(
+      await run('upsert', 'a@example.com', password, '--instance', 'acme'),
+      /no instance acme/,
+    );
+    const missing = await run('upsert', 'a@example.com');
+    assert.notEqual(missing.code, 0);
+    assert.match(missing.stderr, /missing required argument 'password'/);
+    assertSays(await run('list'), '');
+  });
+
+  test('a password counts characters, not bytes, and may be of any script', async (t) => {
+    const data = temporaryFolder(t);
+    const run = commandsOf(t, data);
+    assertRefused(await run('upsert', 'a@example.com', '🐎🐎🐎🐎'), /at least 8 characters/);
+    assertSays(await run('upsert', 'a@example.com', '🐎'.repeat(8)), 'Superuser a@example.com created.\n');
+    const { url } = await serveMain(t, data);
+    await signIn(url, 'a@example.com', '🐎'.repeat(8));
+  });
+});
+
+describe('superuser, beside a running server', () => {
+  test('a new superuser signs in at once', async (t) => {
+    const data = temporaryFolder(t);
+    const { url } = await serveMain(t, data);
+    await assertRefusesSignIn(url, 'a@example.com', password);
+    await commandsOf(t, data)('upsert', 'a@example.com', password);
+    const pb = await signIn(url, 'a@example.com', password);
+    assert.equal((await pb.collections.getList()).page, 1);
+  });
+
+  test('a changed password ends old tokens and the old password', async (t) => {
+    const data = temporaryFolder(t);
+    const run = commandsOf(t, data);
+    const { url } = await serveMain(t, data);
+    await run('upsert', 'a@example.com', password);
+    const old = await signIn(url, 'a@example.com', password);
+    await run('upsert', 'a@example.com', 'battery staple');
+    await assertIsGuest(old);
+    await assertRefusesSignIn(url, 'a@example.com', password);
+    const pb = await signIn(url, 'a@example.com', 'battery staple');
+    assert.equal((await pb.collections.getList()).page, 1);
+  });
+
+  test('the token of a deleted superuser makes a guest, others stay', async (t) => {
+    const data = temporaryFolder(t);
+    const run = commandsOf(t, data);
+    const { url } = await serveMain(t, data);
+    await run('upsert', 'a@example.com', password);
+    await run('upsert', 'b@example.com', password);
+    const [gone, stays] = [
+      await signIn(url, 'a@example.com', password),
+      await signIn(url, 'b@example.com', password),
+    ];
+    assertSays(await run('delete', 'a@example.com'), 'Superuser a@example.com deleted.\n');
+    await assertIsGuest(gone);
+    assert.equal((await stays.collections.getList()).page, 1);
+    assertSays(await run('list'), 'b@example.com\n');
+  });
+});
+
+test(
+  'commands that start at once on an empty directory all do their work',
+  { todo: 'src/app.ts and src/instances check first and insert later, in two transactions' },
+  async (t) => {
+    const run = commandsOf(t, temporaryFolder(t));
+    const emails = ['a@example.com', 'b@example.com', 'c@example.com'];
+    const ended = await Promise.all(emails.map((email) => run('upsert', email, password)));
+    assert.deepEqual(
+      ended.map(({ stderr }) => stderr),
+      ['', '', ''],
+    );
+    const { stdout } = await run('list');
+    assert.deepEqual(stdout.trim().split('\n').toSorted(), emails);
+  },
+);
+
+function commandsOf(t: TestContext, data: string): (...args: readonly string[]) => Promise<Ended> {
+  return (...args) => runMain(t, ['superuser', ...args, '--data', data]);
+}
+
+async function signIn(url: string, email: string, secret: string): Promise<PocketBase> {
+  const pb = new PocketBase(url);
+  await pb.collection('_superusers').authWithPassword(email, secret);
+  return pb;
+}
+
+async function assertRefusesSignIn(url: string, email: string, secret: string): Promise<void> {
+  await assert.rejects(signIn(url, email, secret), (error) => {
+    assert.ok(error instanceof ClientResponseError);
+    assert.deepEqual([error.status, error.message], [400, 'Failed to authenticate.']);
+    return true;
+  });
+}
+
+/** An invalid token is none: public routes serve, the superusers' do not. */
+async function assertIsGuest(pb: PocketBase): Promise<void> {
+  assert.deepEqual((await pb.health.check()).data, {});
+  await assert.rejects(pb.collections.getList(), (error) => {
+    assert.ok(error instanceof ClientResponseError);
+    return error.status === 401;
+  });
+}
+
+function assertSays({ code, stdout, stderr }: Ended, text: string): void {
+  assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: text, stderr: '' });
+}
+
+function assertRefused({ code, stdout, stderr }: Ended, says: RegExp): void {
+  assert.match(stderr, /^chancery: [^\n]+\n$/);
+  assert.match(stderr, says);
+  assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
+}

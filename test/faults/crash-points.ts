@@ -1,0 +1,150 @@
+import type { Server } from 'node:http';
+import type { AppParts } from '../../src/app.ts';
+import type { Sql } from '../../src/sql/sql.ts';
+import type { Database, Transaction } from '../../src/storage/database.ts';
+import type { DispatcherOptions } from '../../src/webhooks/dispatcher.ts';
+
+/** Every place at which a server can be made to die, in the order in which one record passes them. */
+export const crashPoints = [
+  'before the record row',
+  'after the record row',
+  'after the event row',
+  'after the delivery rows',
+  'before the answer',
+  'after the answer',
+  'claimed',
+  'sent',
+  'while settling',
+  'after settling',
+] as const;
+
+export type CrashPoint = (typeof crashPoints)[number];
+
+/** The process dies when it comes to `point` for the `hit`-th time. */
+export interface CrashPlan {
+  readonly point: CrashPoint;
+  readonly hit: number;
+}
+
+type Reach = (point: CrashPoint) => void;
+type Sender = DispatcherOptions['sender'];
+
+/** Dies as by `kill -9`: nothing is flushed, no handler runs. */
+export function reachFor(plan: CrashPlan | undefined): Reach {
+  let hits = 0;
+  return (point) => {
+    if (plan === undefined || point !== plan.point) return;
+    hits += 1;
+    if (hits === plan.hit) process.kill(process.pid, 'SIGKILL');
+  };
+}
+
+/** Decorators of the two ports at which a server can be watched: nothing of the product knows of crash points. */
+export function crashParts(reach: Reach): AppParts {
+  return {
+    wrapDatabase: (database) => new CrashingDatabase(database, reach),
+    wrapSender: (sender) => crashingSender(sender, reach),
+  };
+}
+
+/** The answer of a write has been handed to the system, which sends it even when the process dies. */
+export function watchAnswers(server: Server, reach: Reach): void {
+  server.on('request', (request, response) => {
+    if (request.method !== 'GET') response.once('finish', () => reach('after the answer'));
+  });
+}
+
+/** What one work has written so far, known by the texts of its statements. */
+interface Trace {
+  hasRecord: boolean;
+  hasDelivery: boolean;
+  hasSettled: boolean;
+}
+
+class CrashingDatabase implements Database {
+  readonly engine: Database['engine'];
+  readonly #database: Database;
+  readonly #reach: Reach;
+
+  constructor(database: Database, reach: Reach) {
+    this.engine = database.engine;
+    this.#database = database;
+    this.#reach = reach;
+  }
+
+  all(statement: Sql): ReturnType<Database['all']> {
+    return this.#database.all(statement);
+  }
+
+  get(statement: Sql): ReturnType<Database['get']> {
+    return this.#database.get(statement);
+  }
+
+  tuples(statement: Sql): ReturnType<Database['tuples']> {
+    return this.#database.tuples(statement);
+  }
+
+  stop(): Promise<void> {
+    return this.#database.stop();
+  }
+
+  async write<Result>(
+    work: (tx: Transaction) => Promise<Result>,
+    options?: Parameters<Database['write']>[1],
+  ): Promise<Result> {
+    const trace: Trace = { hasRecord: false, hasDelivery: false, hasSettled: false };
+    const result = await this.#database.write(async (tx) => {
+      const value = await work(crashingTransaction(tx, trace, this.#reach));
+      if (trace.hasDelivery) this.#reach('after the delivery rows');
+      return value;
+    }, options);
+    if (trace.hasRecord) this.#reach('before the answer');
+    if (trace.hasSettled) this.#reach('after settling');
+    return result;
+  }
+}
+
+function crashingTransaction(tx: Transaction, trace: Trace, reach: Reach): Transaction {
+  return {
+    isTransaction: true,
+    all: (statement) => tx.all(statement),
+    get: (statement) => tx.get(statement),
+    afterCommit: (callback) => tx.afterCommit(callback),
+    tuples: async (statement) => {
+      const tuples = await tx.tuples(statement);
+      if (statement.text.includes('INSERT INTO "$event"')) reach('after the event row');
+      return tuples;
+    },
+    run: async (statement) => {
+      const isRecord = /^(INSERT INTO|UPDATE|DELETE FROM) "posts"/.test(statement.text);
+      if (isRecord) reach('before the record row');
+      const changes = await tx.run(statement);
+      if (isRecord) {
+        trace.hasRecord = true;
+        reach('after the record row');
+      }
+      if (statement.text.includes('INSERT INTO "$delivery"')) trace.hasDelivery = true;
+      if (statement.text.includes('UPDATE "$delivery" SET status')) {
+        trace.hasSettled = true;
+        reach('while settling');
+      }
+      return changes;
+    },
+  };
+}
+
+function crashingSender(sender: Sender, reach: Reach): Sender {
+  return {
+    send: (requests) => {
+      reach('claimed');
+      sender.send(requests);
+    },
+    onResults: (listener) => {
+      sender.onResults((results) => {
+        reach('sent');
+        listener(results);
+      });
+    },
+    stop: (graceMs) => sender.stop(graceMs),
+  };
+}

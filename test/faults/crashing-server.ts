@@ -1,0 +1,59 @@
+/**
+ * A server that dies where it is told to: the product's own parts, with decorators around two of its ports. Started by tests
+ * with one argument, the JSON of {@link CrashingServerOptions}; prints where it listens; stops on SIGTERM.
+ */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { startApp, type AppParts } from '../../src/app.ts';
+import type { Logger } from '../../src/base/logger.ts';
+import { readConfig } from '../../src/config.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { openSqlite } from '../../src/storage/sqlite.ts';
+import { crashParts, reachFor, watchAnswers, type CrashPlan } from './crash-points.ts';
+
+export interface CrashingServerOptions {
+  readonly data: string;
+  readonly crash?: CrashPlan;
+  /** Opens the instances' databases so that a commit is not synced: what the tests must notice. */
+  readonly isUnsynced?: boolean;
+}
+
+// Only server-process.ts starts this file, and writes these options.
+const options = JSON.parse(process.argv[2] ?? '{}') as CrashingServerOptions;
+const reach = reachFor(options.crash);
+const { wrapDatabase, ...parts } = crashParts(reach);
+const app = await startApp(readConfig({ data: options.data, port: '0', dev: true }, {}), {
+  ...parts,
+  logger: errorLogger(),
+  wrapDatabase: (database) => wrapDatabase?.(options.isUnsynced ? unsynced(database) : database) ?? database,
+} satisfies AppParts);
+watchAnswers(app.server.server, reach);
+process.once('SIGTERM', () => void app.stop().then(() => process.exit(0)));
+process.stdout.write(`${app.url}\n`);
+
+function errorLogger(): Logger {
+  const say: Logger['error'] = (message, members = {}) => {
+    const { error, ...rest } = members;
+    const text = error instanceof Error ? `${error.stack} ${String(error.cause ?? '')}` : '';
+    process.stderr.write(`${message} ${JSON.stringify(rest)} ${text}\n`);
+  };
+  return { debug: () => undefined, info: () => undefined, warn: say, error: say };
+}
+
+/** Another connection to the only instance's file takes the writes; the first is only there to be stopped. */
+function unsynced(database: Database): Database {
+  const [id = ''] = readdirSync(join(options.data, 'instances'));
+  const path = join(options.data, 'instances', id, 'data.db');
+  const other = openSqlite({ path, synchronous: 'NORMAL' });
+  return {
+    engine: other.engine,
+    all: (statement) => other.all(statement),
+    get: (statement) => other.get(statement),
+    tuples: (statement) => other.tuples(statement),
+    write: (work, writeOptions) => other.write(work, writeOptions),
+    stop: async () => {
+      await other.stop();
+      await database.stop();
+    },
+  };
+}

@@ -1,0 +1,129 @@
+/*
+ * Stands between a process and its disk (LD_PRELOAD): counts what is synced, written and opened below one folder, and fails
+ * or dies at a chosen call. The parent steers it through a shared file while the process runs; see faulty-disk.ts.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* An error of this number ends the process where it stands. */
+#define DIE 9999
+
+struct fault {
+  _Atomic int64_t skip;  /* calls that pass first */
+  _Atomic int64_t times; /* calls that fail then; -1 for all of them */
+  _Atomic int64_t error;
+};
+
+struct control {
+  _Atomic int64_t syncs;
+  _Atomic int64_t writes;
+  _Atomic int64_t opens;
+  struct fault sync;
+  struct fault write;
+  char suffix[128]; /* of the paths that are meant; empty for all */
+};
+
+static struct control *control;
+static char folder[2048];
+
+__attribute__((constructor)) static void start(void) {
+  const char *path = getenv("FAULTY_DISK_CONTROL");
+  const char *below = getenv("FAULTY_DISK_FOLDER");
+  if (path == NULL || below == NULL || strlen(below) >= sizeof folder) return;
+  strcpy(folder, below);
+  int fd = syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
+  if (fd < 0) return;
+  void *shared = mmap(NULL, sizeof(struct control), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  if (shared != MAP_FAILED) control = shared;
+}
+
+static int is_meant(const char *path) {
+  if (strncmp(path, folder, strlen(folder)) != 0) return 0;
+  size_t length = strlen(path), suffix = strlen(control->suffix);
+  return length >= suffix && strcmp(path + length - suffix, control->suffix) == 0;
+}
+
+static int is_meant_file(int fd) {
+  char link[32], path[2048];
+  if (control == NULL) return 0;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t length = readlink(link, path, sizeof path - 1);
+  if (length <= 0) return 0;
+  path[length] = '\0';
+  return is_meant(path);
+}
+
+/* The error that this call ends with, or 0. */
+static int error_of(struct fault *fault) {
+  if (fault->times == 0) return 0;
+  if (fault->skip > 0) {
+    fault->skip--;
+    return 0;
+  }
+  if (fault->times > 0) fault->times--;
+  if (fault->error == DIE) raise(SIGKILL);
+  return (int)fault->error;
+}
+
+static int sync_file(long call, int fd) {
+  if (is_meant_file(fd)) {
+    control->syncs++;
+    int error = error_of(&control->sync);
+    if (error != 0) {
+      errno = error;
+      return -1;
+    }
+  }
+  return (int)syscall(call, fd);
+}
+
+int fsync(int fd) { return sync_file(SYS_fsync, fd); }
+int fdatasync(int fd) { return sync_file(SYS_fdatasync, fd); }
+
+static ssize_t write_at(int fd, const void *bytes, size_t count, off_t offset) {
+  if (is_meant_file(fd)) {
+    control->writes++;
+    int error = error_of(&control->write);
+    if (error != 0) {
+      errno = error;
+      return -1;
+    }
+  }
+  return syscall(SYS_pwrite64, fd, bytes, count, offset);
+}
+
+ssize_t pwrite(int fd, const void *bytes, size_t count, off_t offset) { return write_at(fd, bytes, count, offset); }
+ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t offset) { return write_at(fd, bytes, count, offset); }
+
+static int open_file(const char *path, int flags, mode_t mode) {
+  if (control != NULL && is_meant(path)) control->opens++;
+  return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+int open(const char *path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  mode_t mode = (flags & (O_CREAT | __O_TMPFILE)) ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  return open_file(path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  mode_t mode = (flags & (O_CREAT | __O_TMPFILE)) ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  return open_file(path, flags, mode);
+}

@@ -1,0 +1,75 @@
+/**
+ * Servers that die under load, and the checks of what is left: `npm run faults -- [crash] [--rounds N] [--seed S]`.
+ * Kills at random times and at every named point in turn, in episodes of one data folder each. Exits with 1 on any violation.
+ */
+import { parseArgs } from 'node:util';
+import { crashPoints } from './crash-points.ts';
+import { faultRun, type Ending, type FaultRunResult } from './fault-run.ts';
+import { Random } from './random.ts';
+
+/** Rounds that share a data folder: enough that lives follow lives, few enough that the checks stay quick. */
+const roundsPerEpisode = 20;
+const killMsMin = 50;
+const killMsMax = 1_000;
+const hitMax = 60;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { rounds: { type: 'string', default: '40' }, seed: { type: 'string' } },
+});
+const mode = positionals[0] ?? 'crash';
+const rounds = Number(values.rounds);
+const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
+if (mode !== 'crash' || !Number.isInteger(rounds) || !Number.isInteger(seed)) {
+  console.error('expected: npm run faults -- [crash] [--rounds N] [--seed S]');
+  process.exit(2);
+}
+console.log(`${rounds} rounds of kill -9, seed ${seed}`);
+process.exit((await main()) ? 0 : 1);
+
+async function main(): Promise<boolean> {
+  const results: FaultRunResult[] = [];
+  for (let done = 0; done < rounds; done += roundsPerEpisode) {
+    // From the run's seed and the episode's place, so that one episode can be told from another and all come again.
+    const random = new Random(seed + done);
+    const endings = Array.from({ length: Math.min(roundsPerEpisode, rounds - done) }, (_, index) =>
+      endingOf(done + index, random),
+    );
+    const result = await faultRun({ seed: seed + done, endings });
+    results.push(result);
+    say(`${done + endings.length} rounds`, [result]);
+    for (const violation of result.violations.slice(0, 20)) console.log(`  VIOLATION ${violation}`);
+  }
+  console.log('');
+  say('in all', results);
+  return results.every((result) => result.violations.length === 0);
+}
+
+/** Half of the rounds at random times, half at the named points in turn. */
+function endingOf(round: number, random: Random): Ending {
+  const afterMs = random.integer(killMsMin, killMsMax);
+  const hit = random.integer(1, hitMax);
+  if (round % 2 === 0) return { kind: 'kill', afterMs };
+  const point = crashPoints[((round - 1) / 2) % crashPoints.length] ?? 'claimed';
+  return { kind: 'crash', plan: { point, hit } };
+}
+
+function say(what: string, results: readonly FaultRunResult[]): void {
+  const sum = (count: (result: FaultRunResult) => number): number =>
+    results.reduce((total, result) => total + count(result), 0);
+  const max = (ms: (result: FaultRunResult) => number): string => Math.max(...results.map(ms)).toFixed(0);
+  const duplicates = sum((result) => result.duplicates);
+  const receipts = sum((result) => result.receipts);
+  const columns = [
+    what.padEnd(12),
+    `acknowledged ${sum((result) => result.acknowledged)}`,
+    `unknown ${sum((result) => result.unknownKept)} kept + ${sum((result) => result.unknownLost)} lost`,
+    `events ${sum((result) => result.events)}`,
+    `received ${receipts}`,
+    `twice ${duplicates} (${((100 * duplicates) / Math.max(1, receipts)).toFixed(2)} %)`,
+    `ready ≤ ${max((result) => result.readyMsMax)} ms`,
+    `drained ≤ ${max((result) => result.drainMs)} ms`,
+    `violations ${sum((result) => result.violations.length)}`,
+  ];
+  console.log(columns.join(' · '));
+}

@@ -1,0 +1,81 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { CrashingServerOptions } from './crashing-server.ts';
+
+const entry = fileURLToPath(new URL('crashing-server.ts', import.meta.url));
+/** A server on these small databases is up in half a second; a busy machine may take ten times that. */
+const startMsMax = 15_000;
+
+export interface ServerEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A server in a process of its own, which may die. */
+export class ServerProcess {
+  readonly url: string;
+  /** Milliseconds from its start to its first listening. */
+  readonly readyMs: number;
+  readonly ended: Promise<ServerEnd>;
+  /** What it logged as warnings and errors. */
+  readonly log: string[];
+  readonly #child: ChildProcess;
+
+  private constructor(
+    child: ChildProcess,
+    started: Pick<ServerProcess, 'url' | 'readyMs' | 'ended' | 'log'>,
+  ) {
+    this.#child = child;
+    this.url = started.url;
+    this.readyMs = started.readyMs;
+    this.ended = started.ended;
+    this.log = started.log;
+  }
+
+  static async start(
+    options: CrashingServerOptions,
+    environment: Readonly<Record<string, string>> = {},
+  ): Promise<ServerProcess> {
+    const startedMs = performance.now();
+    const child = spawn(process.execPath, [entry, JSON.stringify(options)], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...environment },
+    });
+    const ended = once(child, 'exit').then(
+      // `exit` comes with these two (node:child_process).
+      ([code, signal]) => ({ code, signal }) as ServerEnd,
+    );
+    const log: string[] = [];
+    child.stderr.setEncoding('utf8').on('data', (text: string) => log.push(text));
+    const url = await firstLine(child);
+    if (url === undefined) throw new Error(`The server did not start: ${log.join('')}`);
+    return new ServerProcess(child, { url, readyMs: performance.now() - startedMs, ended, log });
+  }
+
+  get isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** For /proc. */
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  signal(signal: 'SIGKILL' | 'SIGTERM'): Promise<ServerEnd> {
+    this.#child.kill(signal);
+    return this.ended;
+  }
+}
+
+async function firstLine(child: ChildProcess): Promise<string | undefined> {
+  if (child.stdout === null) return undefined;
+  const timer = setTimeout(() => child.kill('SIGKILL'), startMsMax);
+  try {
+    for await (const line of createInterface({ input: child.stdout })) return line;
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+  }
+}
