@@ -1,9 +1,14 @@
 import { STATUS_CODES } from 'node:http';
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { newId } from '../base/ids.ts';
 import { errorBody } from './error-response.ts';
+import { standardHeaders } from './standard-headers.ts';
+
+/** A reset would take the answer from a client that is still sending; one that never hangs up is not waited for. */
+const lingerMs = 1_000;
 
 /** Answers bytes that are no request: no route and no hook ever sees these. */
-export function answerClientError(error: Error & { readonly code?: string }, socket: Socket): void {
+export function answerClientError(error: Error & { readonly code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
@@ -15,8 +20,10 @@ export function answerClientError(error: Error & { readonly code?: string }, soc
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
+    ...Object.entries(standardHeaders(newId())).map(([name, value]) => `${name}: ${value}`),
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  setTimeout(() => socket.destroy(), lingerMs).unref();
 }
 
 function told(code: string | undefined): readonly [number, string] {

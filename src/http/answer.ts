@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { parseFields, pickFields } from '../lists/projection.ts';
+import { parseFields, pickFields, type Projection } from '../lists/projection.ts';
 import { queryOf } from './query-string.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -17,9 +17,18 @@ export function answer(
     .send(json);
 }
 
-function project(request: FastifyRequest, json: string, isList: boolean): string {
+/** Throws bad_request for a `fields` that cannot be followed: before anything is changed, not when the answer is written. */
+export function checkFields(request: FastifyRequest): void {
+  projectionOf(request);
+}
+
+function projectionOf(request: FastifyRequest): Projection | undefined {
   const fields = queryOf(request).get('fields');
-  const projection = fields === null || fields === '' ? undefined : parseFields(fields);
+  return fields === null || fields === '' ? undefined : parseFields(fields);
+}
+
+function project(request: FastifyRequest, json: string, isList: boolean): string {
+  const projection = projectionOf(request);
   if (projection === undefined) return json;
   const value: unknown = JSON.parse(json);
   if (!isList) return JSON.stringify(pickFields(value, projection));

@@ -14,14 +14,16 @@ const SINGLE = new Set([
 
 const LENGTHS = new Set(['host', ...SINGLE].map((name) => name.length));
 
-const HOST = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i;
+const HOST = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?$/i;
+const portMax = 65_535;
 
 /**
  * Refuses requests that servers are known to disagree about, before anything of them is believed (RFC 9112 sections 3.2,
  * 6.1 and 11.2). Node is lenient here: it takes the first of two Host headers, and a transfer coding that it does not know.
  */
 export function checkRequest(request: IncomingMessage): void {
-  const { rawHeaders, headers } = request;
+  const { rawHeaders, headers, httpVersion } = request;
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') throw refusal('Expected HTTP/1.1');
   if (rawHeaders.length > headerLinesMax * 2)
     throw refusal(`At most ${headerLinesMax} header lines are allowed`);
   let hosts = 0;
@@ -37,9 +39,14 @@ export function checkRequest(request: IncomingMessage): void {
     if (seen.has(name)) throw refusal(`The header ${name} is given twice`);
     seen.add(name);
   }
-  if (hosts !== 1 || !HOST.test(headers.host ?? '')) throw refusal('Expected one valid Host header');
+  if (hosts !== 1 || !isHost(headers.host ?? '')) throw refusal('Expected one valid Host header');
   checkCoding(request);
   checkTarget(request.url ?? '');
+}
+
+function isHost(host: string): boolean {
+  const match = HOST.exec(host);
+  return match !== null && Number(match[1] ?? 0) <= portMax;
 }
 
 function checkCoding({ headers, httpVersion }: IncomingMessage): void {

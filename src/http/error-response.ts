@@ -58,6 +58,7 @@ function frameworkError(error: unknown): AppError | undefined {
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
     case 'FST_ERR_BAD_URL':
+    case 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE':
     case 'ECONNRESET':
     case 'ERR_STREAM_PREMATURE_CLOSE':
       return new AppError('bad_request', NOTHING_TOLD);

@@ -9,7 +9,7 @@ const PREFIX = /^\/i\/([^/?]*)(\/.*)$/;
 
 export interface AddressOptions {
   readonly directory: InstanceDirectory;
-  /** Unbound hosts mean no instance, not even the default one. */
+  /** Unbound hosts mean no instance, neither the default one nor the one of a slug. */
   readonly strictHosts: boolean;
 }
 
@@ -25,12 +25,12 @@ export function withoutInstancePrefix(request: IncomingMessage, { directory }: A
 
 /** The instance that a request's host or path means, or undefined. */
 export function findAddressed(request: IncomingMessage, options: AddressOptions): InstanceEntry | undefined {
+  const bound = options.directory.findByHost(hostName(request));
+  if (bound !== undefined || options.strictHosts) return bound;
   const slug = slugs.get(request);
   if (slug !== undefined) return options.directory.findBySlug(slug);
-  const bound = options.directory.findByHost(hostName(request));
-  if (bound !== undefined) return bound;
   const entry = options.directory.findBySlug(defaultSlug);
-  return entry?.host === null && !options.strictHosts ? entry : undefined;
+  return entry?.host === null ? entry : undefined;
 }
 
 function hostName(request: IncomingMessage): string {

@@ -7,6 +7,7 @@ export function acceptJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(/^application\/json\b/i, { parseAs: 'buffer' }, (request, body, done) => {
     try {
+      if (request.is404) return done(null, undefined);
       checkCharset(request.headers['content-type'] ?? '');
       // `parseAs: 'buffer'` makes it one. Clients name a type for a DELETE without a body, too.
       const bytes = body as Buffer;
@@ -14,6 +15,11 @@ export function acceptJsonBodies(app: FastifyInstance): void {
     } catch (error) {
       done(error instanceof Error ? error : new Error(String(error)));
     }
+  });
+  app.addContentTypeParser('*', (request, _payload, done) => {
+    // No bytes are no body, whatever they are said to be; and what a path does not have comes before what it was sent.
+    if (request.is404 || request.headers['content-length'] === '0') done(null, undefined);
+    else done(new AppError('unsupported_media_type', 'Unsupported Content-Type.'));
   });
 }
 

@@ -16,6 +16,7 @@ import type { OpenInstances } from '../instances/open-instances.ts';
 import type { NetworkPolicy } from '../webhooks/address-guard.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import { answerClientError } from './answer-client-error.ts';
+import { answerExpectation } from './answer-expectation.ts';
 import { corsHeaders, preflightHeaders, type AllowedOrigins } from './cors.ts';
 import { errorBody, toErrorAnswer } from './error-response.ts';
 import { acceptJsonBodies } from './json-body.ts';
@@ -30,6 +31,7 @@ import { endpointRoutes } from './routes/endpoint-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
 import { recordRoutes } from './routes/record-routes.ts';
 import { httpLimits } from './http-limits.ts';
+import { standardHeaders } from './standard-headers.ts';
 import { openTls, type TlsFiles } from './tls.ts';
 
 /** What app.ts holds of it: a Fastify instance, known as such only in here. */
@@ -98,15 +100,19 @@ function createApp(options: ServerOptions): FastifyInstance {
     rewriteUrl: (request: IncomingMessage) => withoutInstancePrefix(request, options),
     genReqId: requestIds(),
     clientErrorHandler: answerClientError,
-    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
-      answerError(error, request, { reply, logger: options.logger }),
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
+      // No hook runs before these.
+      reply.headers({ ...standardHeaders(request.id), ...corsHeaders(request.raw, options.origins) });
+      return answerError(error, request, { reply, logger: options.logger });
+    },
     logger: false,
   } as const;
   const server = {
     maxHeaderSize: Math.min(maxHeaderSize, httpLimits.headerBytesMax),
     headersTimeout: httpLimits.headersTimeoutMs,
     connectionsCheckingInterval: httpLimits.checkIntervalMs,
-    requireHostHeader: true,
+    // checkRequest does, with an answer that says so.
+    requireHostHeader: false,
   };
   const app =
     options.tls === undefined
@@ -114,6 +120,8 @@ function createApp(options: ServerOptions): FastifyInstance {
       : fastifyWithTls({ ...settings, https: { ...server, ...openTls(options.tls) } });
   app.server.maxConnections = httpLimits.connectionsMax;
   app.server.maxHeadersCount = 0;
+  app.server.on('checkExpectation', answerExpectation);
+  app.server.on('connect', (_request, socket) => answerClientError(new Error('This is no proxy.'), socket));
   return app;
 }
 
@@ -130,13 +138,7 @@ interface Beginning {
 
 function begin({ request, reply, done }: Beginning, options: ServerOptions): void {
   const { raw } = request;
-  reply.headers({
-    vary: 'Origin',
-    'x-request-id': request.id,
-    'x-content-type-options': 'nosniff',
-    'x-frame-options': 'SAMEORIGIN',
-    'x-xss-protection': '1; mode=block',
-  });
+  reply.headers(standardHeaders(request.id));
   try {
     const cors = corsHeaders(raw, options.origins);
     if (cors !== undefined) reply.headers(cors);
@@ -148,6 +150,8 @@ function begin({ request, reply, done }: Beginning, options: ServerOptions): voi
     request.instanceEntry = findAddressed(raw, options) ?? null;
     done();
   } catch (error) {
+    // Where the next request begins is not to be believed of one who was refused here.
+    reply.header('connection', 'close');
     done(toError(error));
   }
 }

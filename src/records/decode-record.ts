@@ -26,16 +26,19 @@ export function decodeRecord(
   body: RecordBody,
   options: DecodeRecordOptions,
 ): readonly StoredValue[] {
-  refuseModifiers(collection, body, options.failed);
+  refuseModifiers(collection, body, options);
   const values: StoredValue[] = [];
-  let problems: Record<string, FieldError> | undefined;
+  // Not an object to assign to: a field may be called `__proto__`.
+  const problems = new Map<string, FieldError>();
   for (const [index, field] of collection.fields.entries()) {
     const value = decodeValue(field, body, { ...options, before: options.existing?.values[index] });
     const problem = checkValue(field, value, options.existing?.values[index]);
-    if (problem !== undefined) (problems ??= {})[field.name] = problem;
+    if (problem !== undefined) problems.set(field.name, problem);
     values.push(value);
   }
-  if (problems !== undefined) throw new AppError('bad_request', options.failed, { details: problems });
+  if (problems.size > 0) {
+    throw new AppError('bad_request', options.failed, { details: Object.fromEntries(problems) });
+  }
   return values;
 }
 
@@ -76,13 +79,15 @@ function checkValue(
 }
 
 /** `views+`, `+tags`, `name:autogenerate`: silently ignoring one would answer 200 to a change that was not made. */
-function refuseModifiers(collection: Collection, body: RecordBody, failed: string): void {
+function refuseModifiers(collection: Collection, body: RecordBody, options: DecodeRecordOptions): void {
   for (const key in body) {
     const name = /^\+?(\w+?)(?:[+-]|:autogenerate)?$/.exec(key)?.[1];
     if (name === undefined || name === key || !Object.hasOwn(body, key)) continue;
-    if (!collection.fields.some((field) => field.name === name)) continue;
+    const field = collection.fields.find((candidate) => candidate.name === name);
+    // To all but superusers a hidden field is no field at all.
+    if (field === undefined || (field.hidden && !options.isSuperuser)) continue;
     const message = `Field modifiers are not supported yet: send the whole value as ${JSON.stringify(name)}.`;
-    throw new AppError('bad_request', failed, {
+    throw new AppError('bad_request', options.failed, {
       details: { [key]: { code: 'validation_invalid_value', message } },
     });
   }

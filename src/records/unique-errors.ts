@@ -2,6 +2,8 @@ import { AppError, type FieldError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
 
+const notUnique: FieldError = { code: 'validation_not_unique', message: 'Value must be unique.' };
+
 /** Passes a write on; when a unique index refuses it, says so of every field of that index. */
 export async function withUniqueErrors<Result>(
   write: Promise<Result>,
@@ -12,11 +14,8 @@ export async function withUniqueErrors<Result>(
     return await write;
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    const details: Record<string, FieldError> = {};
-    for (const name of columnsOf(error, collection)) {
-      details[name] = { code: 'validation_not_unique', message: 'Value must be unique.' };
-    }
-    throw new AppError('bad_request', failed, { details, cause: error });
+    const details = columnsOf(error, collection).map((name) => [name, notUnique] as const);
+    throw new AppError('bad_request', failed, { details: Object.fromEntries(details), cause: error });
   }
 }
 

@@ -7,6 +7,8 @@ import type { Sql, SqlValue } from '../sql/sql.ts';
  *   be acknowledged. When it rejects with an AppError other than `outcome_unknown`, nothing of it was kept.
  * - Works may share one commit, but never each other's fate: a work that throws is rolled back alone. Its rejection, too,
  *   waits for the commit, because what it saw may rest on a neighbour's rows.
+ * - A work may run more than once before its promise settles (a neighbour failed, two nodes collided): it leaves traces
+ *   only in its `tx`, and what it must do once it does in `afterCommit`.
  * - Inside a work nothing but its `tx` is awaited. On SQLite a breach fails the work; on PostgreSQL it would hold a connection.
  * - Reads outside a work see committed rows only, and everything a resolved `write` wrote.
  * - Text compares bytewise, and positions grow in commit order.

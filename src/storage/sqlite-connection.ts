@@ -10,6 +10,9 @@ const BUSY_TIMEOUT_MS = 5_000;
 /** Without a limit one large transaction would leave its log at that size for ever. */
 const JOURNAL_SIZE_LIMIT_BYTES = 64 * 1024 * 1024;
 
+/** Of 4 KiB: a page that is written often goes into the file once for all of its versions in this much of the log. */
+const CHECKPOINT_PAGES = 4_000;
+
 /** One connection to one file: pragmas, prepared statements, errors in our own words. */
 export class SqliteConnection {
   readonly #database: DatabaseSync;
@@ -28,6 +31,7 @@ export class SqliteConnection {
         this.#database.exec('PRAGMA journal_mode = WAL');
         this.#database.exec(`PRAGMA synchronous = ${options.synchronous}`);
         this.#database.exec(`PRAGMA journal_size_limit = ${JOURNAL_SIZE_LIMIT_BYTES}`);
+        this.#database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
       }
       this.#database.exec(
         'PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON',

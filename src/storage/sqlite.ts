@@ -14,28 +14,37 @@ export function openSqlite(options: SqliteOptions): Database {
   return new SqliteDatabase(options);
 }
 
+const BEGIN = sql`BEGIN`;
+const COMMIT = sql`COMMIT`;
+
 class SqliteDatabase implements Database {
   readonly engine = 'sqlite';
   readonly #options: SqliteOptions;
   readonly #queue: WriteQueue;
   #reader: SqliteConnection;
+  #isViewing = false;
+  readonly #endViewLater = (): void => this.#endView();
 
   constructor(options: SqliteOptions) {
     this.#options = options;
-    this.#queue = new WriteQueue({ open: () => this.#open(false), onReopen: () => this.#reopenReader() });
+    this.#queue = new WriteQueue({
+      open: () => this.#open(false),
+      onReopen: () => this.#reopenReader(),
+      onCommit: () => this.#endView(),
+    });
     this.#reader = this.#open(true);
   }
 
   async all(statement: Sql): Promise<Row[]> {
-    return this.#reader.all(statement);
+    return this.#view().all(statement);
   }
 
   async get(statement: Sql): Promise<Row | undefined> {
-    return this.#reader.get(statement);
+    return this.#view().get(statement);
   }
 
   async tuples(statement: Sql): Promise<Tuple[]> {
-    return this.#reader.tuples(statement);
+    return this.#view().tuples(statement);
   }
 
   write<Result>(work: (tx: Transaction) => Promise<Result>, options: WriteOptions = {}): Promise<Result> {
@@ -44,6 +53,7 @@ class SqliteDatabase implements Database {
 
   async stop(): Promise<void> {
     await this.#queue.drain();
+    this.#endView();
     this.#reader.close();
     this.#queue.close();
   }
@@ -55,7 +65,27 @@ class SqliteDatabase implements Database {
     });
   }
 
+  /**
+   * Reads of one turn of the event loop share a transaction: taking and giving back the file's locks costs as much as the read
+   * of a row. It ends with the turn, and at every commit, so that nobody reads an old state.
+   */
+  #view(): SqliteConnection {
+    if (!this.#isViewing) {
+      this.#reader.run(BEGIN);
+      this.#isViewing = true;
+      setImmediate(this.#endViewLater);
+    }
+    return this.#reader;
+  }
+
+  #endView(): void {
+    if (!this.#isViewing) return;
+    this.#isViewing = false;
+    this.#reader.run(COMMIT);
+  }
+
   #reopenReader(): void {
+    this.#isViewing = false;
     this.#reader.close();
     this.#reader = this.#open(true);
   }

@@ -6,13 +6,17 @@ import { EngineFailure, toEngineError } from './engine-errors.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 
 /**
- * Group commit. Works that were asked for in one turn of the event loop share one transaction, a savepoint each, and are
- * answered after the one synced COMMIT:
+ * Group commit. Works that were asked for in one turn of the event loop share one transaction and are answered after the one
+ * synced COMMIT:
  *
- *   BEGIN IMMEDIATE · (SAVEPOINT · work · RELEASE | ROLLBACK TO)* · COMMIT · answers
+ *   BEGIN IMMEDIATE · work · work · … · COMMIT · answers
  *
  * While a commit is being synced this thread stands still, so whatever arrives meanwhile forms the next group: the slower
  * the disk, the larger the groups. A group's members wait for nothing but each other.
+ *
+ * A work that fails before it has written anything leaves nothing to undo, and nearly all that fail do so. When one fails
+ * later, the group is rolled back and run again, this time with a SAVEPOINT around each work: savepoints cost a third of an
+ * insert, because every page that a work touches is copied first. So a work may run twice, and its traces must be in `tx`.
  */
 
 /** A group larger than this would make its first member wait for too many others. */
@@ -20,6 +24,9 @@ const groupMax = 512;
 
 /** More waiting works than this are refused at once instead of being kept waiting. */
 const waitingMax = 10_000;
+
+/** After a group had to be run again, this many are guarded from the start: what spoiled one often comes again. */
+const guardedGroups = 100;
 
 const BEGIN = sql`BEGIN IMMEDIATE`;
 const COMMIT = sql`COMMIT`;
@@ -32,6 +39,8 @@ export interface WriteQueueOptions {
   readonly open: () => SqliteConnection;
   /** Called when a failed medium made the writer open its file again; readers must do the same. */
   readonly onReopen: () => void;
+  /** Called before a group and after its commit: a reader's view of the file must end there. */
+  readonly onCommit: () => void;
 }
 
 interface Waiting {
@@ -50,6 +59,7 @@ export class WriteQueue {
   #connection: SqliteConnection;
   #waiting: Waiting[] = [];
   #isBroken = false;
+  #guardedLeft = 0;
   #isClosed = false;
   #running: Promise<void> | undefined;
   #onForeignAwait: ((error: Error) => void) | undefined;
@@ -103,27 +113,46 @@ export class WriteQueue {
 
   async #runGroup(): Promise<void> {
     const group = this.#takeGroup();
-    try {
-      this.#reopenIfBroken();
-      this.#connection.run(BEGIN);
-    } catch (error) {
-      this.#abandon(error);
-      rejectAll(group, error);
-      return;
-    }
-    const outcomes: Outcome[] = [];
     const watch = this.#watchForeignAwaits();
     try {
-      for (const waiting of group) outcomes.push(await this.#runWork(waiting));
-      this.#connection.run(COMMIT);
+      this.#reopenIfBroken();
+      this.#options.onCommit();
+      settle(group, await this.#commitGroup(group));
     } catch (error) {
       this.#abandon(error);
-      rejectAll(group, error);
-      return;
+      for (const waiting of group) waiting.reject(error);
     } finally {
       watch.stop();
     }
-    settle(group, outcomes);
+  }
+
+  /** Throws when nothing of the group is kept, or when nobody can know what is. */
+  async #commitGroup(group: readonly Waiting[]): Promise<readonly Outcome[]> {
+    let outcomes: readonly Outcome[] | undefined;
+    if (this.#guardedLeft === 0) outcomes = await this.#runWorks(group, false);
+    else this.#guardedLeft -= 1;
+    if (outcomes === undefined) {
+      if (this.#connection.isInTransaction) this.#connection.run(ROLLBACK);
+      outcomes = await this.#runWorks(group, true);
+    }
+    this.#connection.run(COMMIT);
+    this.#options.onCommit();
+    return outcomes ?? [];
+  }
+
+  /** Undefined when, without guards, a work has failed that had already written: the group has to be run again. */
+  async #runWorks(group: readonly Waiting[], isGuarded: boolean): Promise<readonly Outcome[] | undefined> {
+    this.#connection.run(BEGIN);
+    const outcomes: Outcome[] = [];
+    for (const waiting of group) {
+      const outcome = await this.#runWork(waiting, isGuarded);
+      if (outcome === undefined) {
+        this.#guardedLeft = guardedGroups;
+        return undefined;
+      }
+      outcomes.push(outcome);
+    }
+    return outcomes;
   }
 
   #takeGroup(): Waiting[] {
@@ -132,25 +161,27 @@ export class WriteQueue {
     return this.#waiting.splice(0, Math.min(groupMax, Math.max(1, shared)));
   }
 
-  /** Runs one work in its savepoint. Throws only when the whole group is lost. */
-  async #runWork(waiting: Waiting): Promise<Outcome> {
+  /** Undefined when it failed after it had written and there is no savepoint. Throws only when the whole group is lost. */
+  async #runWork(waiting: Waiting, isGuarded: boolean): Promise<Outcome | undefined> {
     const connection = this.#connection;
-    connection.run(SAVEPOINT);
+    if (isGuarded) connection.run(SAVEPOINT);
     const tx = new SqliteTransaction(connection);
     try {
       const value = await new Promise((resolve, reject) => {
         this.#onForeignAwait = reject;
         waiting.work(tx).then(resolve, reject);
       });
-      connection.run(RELEASE);
+      if (isGuarded) connection.run(RELEASE);
       return { kind: 'kept', value, callbacks: tx.callbacks };
     } catch (thrown) {
       const error = toEngineError(thrown);
       // A full disk or a failed write may have ended the transaction for everybody in it.
       if (error instanceof EngineFailure || !connection.isInTransaction) throw error;
-      connection.run(ROLLBACK_TO);
-      connection.run(RELEASE);
-      return { kind: 'rolled_back', error };
+      if (isGuarded) {
+        connection.run(ROLLBACK_TO);
+        connection.run(RELEASE);
+      }
+      return isGuarded || !tx.hasWritten ? { kind: 'rolled_back', error } : undefined;
     } finally {
       tx.end();
     }
@@ -195,9 +226,13 @@ export class WriteQueue {
   }
 }
 
+const READS = /^\s*SELECT\b/;
+
 class SqliteTransaction implements Transaction {
   readonly isTransaction = true;
   readonly callbacks: (() => void)[] = [];
+  /** Whether a statement has succeeded that may have changed something; one that failed has changed nothing. */
+  hasWritten = false;
   #connection: SqliteConnection | undefined;
 
   constructor(connection: SqliteConnection) {
@@ -205,19 +240,27 @@ class SqliteTransaction implements Transaction {
   }
 
   async all(statement: Sql): Promise<Row[]> {
-    return this.#live().all(statement);
+    const rows = this.#live().all(statement);
+    this.#noteWrite(statement);
+    return rows;
   }
 
   async get(statement: Sql): Promise<Row | undefined> {
-    return this.#live().get(statement);
+    const row = this.#live().get(statement);
+    this.#noteWrite(statement);
+    return row;
   }
 
   async tuples(statement: Sql): Promise<Tuple[]> {
-    return this.#live().tuples(statement);
+    const rows = this.#live().tuples(statement);
+    this.#noteWrite(statement);
+    return rows;
   }
 
   async run(statement: Sql): Promise<number> {
-    return this.#live().run(statement);
+    const changed = this.#live().run(statement);
+    this.hasWritten = true;
+    return changed;
   }
 
   afterCommit(callback: () => void): void {
@@ -226,6 +269,11 @@ class SqliteTransaction implements Transaction {
 
   end(): void {
     this.#connection = undefined;
+  }
+
+  /** INSERT … RETURNING is asked like a question. */
+  #noteWrite(statement: Sql): void {
+    if (!READS.test(statement.text)) this.hasWritten = true;
   }
 
   #live(): SqliteConnection {
@@ -241,8 +289,4 @@ function settle(group: readonly Waiting[], outcomes: readonly Outcome[]): void {
     if (outcome.kind === 'kept') group[index]?.resolve(outcome.value);
     else group[index]?.reject(outcome.error);
   }
-}
-
-function rejectAll(group: readonly Waiting[], error: unknown): void {
-  for (const waiting of group) waiting.reject(error);
 }

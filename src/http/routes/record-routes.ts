@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify';
 import type { OpenInstances } from '../../instances/open-instances.ts';
-import { parseListQuery } from '../../lists/list-query.ts';
 import { createRecord } from '../../records/create-record.ts';
 import { deleteRecord } from '../../records/delete-record.ts';
 import { listRecords } from '../../records/list-records.ts';
@@ -26,8 +25,8 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
     app.get<CollectionPath>(
       path,
       onInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
-        const query = parseListQuery(queryOf(request));
-        const page = await listRecords(instance, caller, { collection: request.params.collection, query });
+        const { collection } = request.params;
+        const page = await listRecords(instance, caller, { collection, query: queryOf(request) });
         const isSuperuser = caller.kind === 'superuser';
         const items = page.items.map((record) => recordToJson(record, isSuperuser));
         return answer(request, reply, { json: listJson(page, items), isList: true });

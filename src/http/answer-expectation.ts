@@ -1,0 +1,12 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { newId } from '../base/ids.ts';
+import { errorBody } from './error-response.ts';
+import { standardHeaders } from './standard-headers.ts';
+
+/** Answers `Expect` with anything but `100-continue`, which Node keeps from every route and would refuse without a body. */
+export function answerExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  const headers = { 'content-type': 'application/json; charset=utf-8', connection: 'close' };
+  response
+    .writeHead(417, { ...standardHeaders(newId()), ...headers })
+    .end(errorBody(417, 'Only the expectation "100-continue" can be met.', {}));
+}

@@ -1,0 +1,10 @@
+/** What every answer carries, whoever gives it. */
+export function standardHeaders(requestId: string): Record<string, string> {
+  return {
+    vary: 'Origin',
+    'x-request-id': requestId,
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'SAMEORIGIN',
+    'x-xss-protection': '1; mode=block',
+  };
+}
