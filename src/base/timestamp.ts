@@ -4,9 +4,13 @@
  */
 export type Timestamp = string;
 
+/** The last one that was made: works of one group happen in the same few milliseconds, and each writes several. */
+let last = { epochMs: Number.NaN, text: '' };
+
 /** `2026-11-20 09:35:20.114Z` from milliseconds since 1970. */
 export function toTimestamp(epochMs: number): Timestamp {
-  return new Date(epochMs).toISOString().replace('T', ' ');
+  if (epochMs !== last.epochMs) last = { epochMs, text: new Date(epochMs).toISOString().replace('T', ' ') };
+  return last.text;
 }
 
 /** `2026-11-20T09:35:20.114Z` from the record API's form. */
@@ -16,5 +20,5 @@ export function toIsoTimestamp(timestamp: Timestamp): string {
 
 /** Milliseconds since 1970 of a timestamp written by {@link toTimestamp}. */
 export function fromTimestamp(timestamp: Timestamp): number {
-  return Date.parse(toIsoTimestamp(timestamp));
+  return timestamp === last.text ? last.epochMs : Date.parse(toIsoTimestamp(timestamp));
 }

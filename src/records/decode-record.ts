@@ -30,9 +30,11 @@ export function decodeRecord(
   const values: StoredValue[] = [];
   // Not an object to assign to: a field may be called `__proto__`.
   const problems = new Map<string, FieldError>();
+  const context: DecodeContext = { body, options };
   for (const [index, field] of collection.fields.entries()) {
-    const value = decodeValue(field, body, { ...options, before: options.existing?.values[index] });
-    const problem = checkValue(field, value, options.existing?.values[index]);
+    const before = options.existing?.values[index];
+    const value = decodeValue(field, before, context);
+    const problem = checkValue(field, value, { before, isGiven: isGiven(field, context) });
     if (problem !== undefined) problems.set(field.name, problem);
     values.push(value);
   }
@@ -42,45 +44,59 @@ export function decodeRecord(
   return values;
 }
 
-function decodeValue(
-  field: Field,
-  body: RecordBody,
-  options: DecodeRecordOptions & { readonly before: StoredValue | undefined },
-): StoredValue {
+interface DecodeContext {
+  readonly body: RecordBody;
+  readonly options: DecodeRecordOptions;
+}
+
+function decodeValue(field: Field, before: StoredValue | undefined, context: DecodeContext): StoredValue {
   const type = fieldType(field);
-  const { before } = options;
   if (type.stamp !== undefined) {
-    const moment = options.existing === undefined ? 'create' : 'update';
-    return type.stamp(moment, options.now, field.options) ?? before ?? type.zero(field.options);
+    const { existing, now } = context.options;
+    const moment = existing === undefined ? 'create' : 'update';
+    return type.stamp(moment, now, field.options) ?? before ?? type.zero(field.options);
   }
-  const isGiven = Object.hasOwn(body, field.name) && (!field.hidden || options.isSuperuser);
-  if (isGiven) {
-    const value = type.normalise(body[field.name], field.options);
+  if (isGiven(field, context)) {
+    const value = type.normalise(context.body[field.name], field.options);
     return value === '' && before === undefined ? (generated(field) ?? value) : value;
   }
   return before ?? (before === null ? null : (generated(field) ?? type.zero(field.options)));
 }
 
+/** To all but superusers a hidden field is no field at all. */
+function isGiven(field: Field, { body, options }: DecodeContext): boolean {
+  return (!field.hidden || options.isSuperuser) && Object.hasOwn(body, field.name);
+}
+
 /** What a text field with `autogeneratePattern` gets when nothing was given for it. */
 function generated(field: Field): StoredValue | undefined {
-  if (field.name === 'id' && field.options['autogeneratePattern'] === '[a-z0-9]{15}') return newId();
+  if (isStandardId(field)) return newId();
   return fieldType(field).generate?.(field.options);
+}
+
+function isStandardId(field: Field): boolean {
+  return field.name === 'id' && field.options['autogeneratePattern'] === '[a-z0-9]{15}';
 }
 
 function checkValue(
   field: Field,
   value: StoredValue,
-  before: StoredValue | undefined,
+  { before, isGiven: wasGiven }: { readonly before: StoredValue | undefined; readonly isGiven: boolean },
 ): FieldError | undefined {
   if (field.name === 'id' && before !== undefined && value !== before) {
     return { code: 'validation_pk_change', message: 'The record primary key cannot be changed.' };
   }
+  // Of our own making: its check would cost as much as all others together.
+  if (!wasGiven && before === undefined && isStandardId(field)) return undefined;
   return fieldType(field).check(value, field.options);
 }
+
+const MODIFIED = /^\+|[+-]$|:autogenerate$/;
 
 /** `views+`, `+tags`, `name:autogenerate`: silently ignoring one would answer 200 to a change that was not made. */
 function refuseModifiers(collection: Collection, body: RecordBody, options: DecodeRecordOptions): void {
   for (const key in body) {
+    if (!MODIFIED.test(key)) continue;
     const name = /^\+?(\w+?)(?:[+-]|:autogenerate)?$/.exec(key)?.[1];
     if (name === undefined || name === key || !Object.hasOwn(body, key)) continue;
     const field = collection.fields.find((candidate) => candidate.name === name);
