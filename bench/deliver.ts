@@ -13,7 +13,10 @@ const pollMs = 5;
 export async function deliver({ runs }: BenchOptions): Promise<void> {
   const receiver = await startChild('bench/support/receiver-server.ts', []);
   const service = await startService(undefined);
-  const endpoint = await service.api('/api/webhooks/endpoints', { url: `${receiver.url}/hook`, maxInFlight: 64 });
+  const endpoint = await service.api('/api/webhooks/endpoints', {
+    url: `${receiver.url}/hook`,
+    maxInFlight: 64,
+  });
   const path = `/api/webhooks/endpoints/${String(endpoint['id'])}`;
   const taken = async (): Promise<number> => Number(await (await fetch(receiver.url)).text());
   const ours = async (): Promise<Measurement> => {
@@ -31,7 +34,10 @@ export async function deliver({ runs }: BenchOptions): Promise<void> {
     const { stdout } = await promisify(execFile)(process.execPath, args);
     return toMeasurement(Number(stdout));
   };
-  await compare({ what: 'webhooks delivered', engine: 'sqlite', rows: perRun, floor: 0.5, ours, ceiling }, runs);
+  await compare(
+    { what: 'webhooks delivered', engine: 'sqlite', rows: perRun, floor: 0.5, ours, ceiling },
+    runs,
+  );
   await Promise.all([service.stop(), receiver.stop()]);
 }
 

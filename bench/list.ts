@@ -8,7 +8,7 @@ import { fill, startService } from './support/service.ts';
 export async function list({ runs, seconds, rows }: BenchOptions): Promise<void> {
   const service = await startService(0);
   await fill(service, rows);
-  const query = `filter=${encodeURIComponent("(category='sport')")}&sort=-created&perPage=30`;
+  const query = `filter=${encodeURIComponent("(author='writer7@example.com')")}&sort=-created&perPage=30`;
   const path = `/api/collections/bench/records?${query}`;
   const page = await service.api(`${path}&skipTotal=1`);
   const bytes = JSON.stringify(page).length;

@@ -32,7 +32,9 @@ if (asked !== 'deliver') spawnSync('taskset', ['-cp', '1', String(process.pid)])
 for (const name of chosen) {
   const question = questions.get(name);
   if (question === undefined) {
-    process.stderr.write(`There is no benchmark ${name}: expected ${[...questions.keys()].join(', ')} or all.\n`);
+    process.stderr.write(
+      `There is no benchmark ${name}: expected ${[...questions.keys()].join(', ')} or all.\n`,
+    );
     process.exit(1);
   }
   await question(options);

@@ -10,7 +10,9 @@ export async function view({ runs, seconds, rows }: BenchOptions): Promise<void>
   const service = await startService(0);
   await fill(service, rows);
   const record = await service.api('/api/collections/bench/records', sampleRecord(1));
-  const bare = await startChild('bench/support/bare-server.ts', [String(JSON.stringify(record).length)], { core: 0 });
+  const bare = await startChild('bench/support/bare-server.ts', [String(JSON.stringify(record).length)], {
+    core: 0,
+  });
   const url = `${service.url}/api/collections/bench/records/${String(record['id'])}`;
   await compare(
     {

@@ -7,8 +7,10 @@ import { fastify } from 'fastify';
 const [bytes = '700', status = '200'] = process.argv.slice(2);
 const answer = JSON.stringify({ x: 'x'.repeat(Math.max(0, Number(bytes) - 8)) });
 const app = fastify({ logger: false });
-const route = (_request: unknown, reply: { code(status: number): { header(name: string, value: string): { send(body: string): unknown } } }) =>
-  reply.code(Number(status)).header('content-type', 'application/json; charset=utf-8').send(answer);
+const route = (
+  _request: unknown,
+  reply: { code(status: number): { header(name: string, value: string): { send(body: string): unknown } } },
+) => reply.code(Number(status)).header('content-type', 'application/json; charset=utf-8').send(answer);
 app.post('/', route);
 app.get('/', route);
 process.stdout.write(`${await app.listen({ port: 0, host: '127.0.0.1' })}\n`);

@@ -21,7 +21,8 @@ export async function startChild(
   options: { readonly core?: number } = {},
 ): Promise<Child> {
   const command = [process.execPath, fileURLToPath(new URL(`../../${file}`, import.meta.url)), ...args];
-  const pinned = options.core !== undefined && canPin ? ['taskset', '-c', String(options.core), ...command] : command;
+  const pinned =
+    options.core !== undefined && canPin ? ['taskset', '-c', String(options.core), ...command] : command;
   const [program = '', ...rest] = pinned;
   const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
   for await (const line of createInterface({ input: child.stdout })) {

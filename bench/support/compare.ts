@@ -27,7 +27,9 @@ export async function compare(comparison: Comparison, runs: number): Promise<num
     ceilings.push(await comparison.ceiling());
     ours.push(await comparison.ours());
   }
-  const ratios = ours.map((measurement, index) => measurement.perSecond / (ceilings[index]?.perSecond ?? Number.NaN));
+  const ratios = ours.map(
+    (measurement, index) => measurement.perSecond / (ceilings[index]?.perSecond ?? Number.NaN),
+  );
   const ratio = median(ratios);
   const line = {
     what: comparison.what,

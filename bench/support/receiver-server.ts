@@ -16,6 +16,7 @@ const server = createServer((request, response) => {
 server.keepAliveTimeout = 60_000;
 server.listen(0, '127.0.0.1', () => {
   const address = server.address();
-  if (typeof address === 'object' && address !== null) process.stdout.write(`http://127.0.0.1:${address.port}\n`);
+  if (typeof address === 'object' && address !== null)
+    process.stdout.write(`http://127.0.0.1:${address.port}\n`);
 });
 process.once('SIGTERM', () => process.exit(0));

@@ -24,7 +24,10 @@ export async function startService(core: number | undefined): Promise<Service> {
   const api: Service['api'] = async (path, body, method) => {
     const response = await fetch(child.url + path, {
       method: method ?? (body === undefined ? 'GET' : 'POST'),
-      headers: { authorization: token, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      headers: {
+        authorization: token,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
@@ -32,7 +35,10 @@ export async function startService(core: number | undefined): Promise<Service> {
     // Every answer of the API is an object.
     return text === '' ? {} : (JSON.parse(text) as Readonly<Record<string, unknown>>);
   };
-  const signedIn = await api('/api/collections/_superusers/auth-with-password', { identity: email, password });
+  const signedIn = await api('/api/collections/_superusers/auth-with-password', {
+    identity: email,
+    password,
+  });
   token = String(signedIn['token']);
   const rules = { listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' };
   await api('/api/collections', { name: 'bench', ...rules, fields: sampleFields, indexes: sampleIndexes });

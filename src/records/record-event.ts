@@ -1,6 +1,6 @@
 import type { Timestamp } from '../base/timestamp.ts';
 import type { NewEvent, RecordEventKind } from '../events/event.ts';
-import { valueOf, type StoredRecord } from './record.ts';
+import { recordToEventJson, valueOf, type StoredRecord } from './record.ts';
 
 /** The event of a change. `record` is the state after it; for a deletion the last state with the next revision. */
 export function recordEvent(kind: RecordEventKind, record: StoredRecord, now: Timestamp): NewEvent {
@@ -11,6 +11,6 @@ export function recordEvent(kind: RecordEventKind, record: StoredRecord, now: Ti
     record: String(valueOf(record, 'id')),
     revision: record.revision,
     created: now,
-    dataJson: record.visibleJson,
+    dataJson: recordToEventJson(record),
   };
 }

@@ -25,8 +25,9 @@ export interface ShapedField {
   readonly field: Field;
   readonly name: string;
   readonly isHidden: boolean;
-  /** `,"name":` */
+  /** `,"name":`, and without the comma where it comes first. */
   readonly key: string;
+  readonly firstKey: string;
   readonly toJson: (value: StoredValue) => string;
 }
 
@@ -73,6 +74,7 @@ function shapeField(field: Field): ShapedField {
     name: field.name,
     isHidden: field.hidden,
     key: `,${JSON.stringify(field.name)}:`,
+    firstKey: `${JSON.stringify(field.name)}:`,
     toJson: (value) => type.toJson(value, field.options),
   };
 }

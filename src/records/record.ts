@@ -7,15 +7,15 @@ import { recordShape, type RecordShape } from './record-shape.ts';
  * A record as it is stored. `values` stand in the order of the collection's fields.
  *
  *   body ── decode-record ──► values ── INSERT/UPDATE ──► row ── fromTuple ──► StoredRecord ── recordToJson ──► answer
- *                                                                                  └────────── visibleJson ──► event
+ *                                                                                  └────── recordToEventJson ──► event
  */
 export interface StoredRecord {
   readonly collection: Collection;
   /** 1 at creation, one more with each change. */
   readonly revision: number;
   readonly values: readonly StoredValue[];
-  /** JSON of `id` and every field that is not hidden, in the order of the schema: the `data` of its events. */
-  readonly visibleJson: string;
+  /** The JSON members of every field that is not hidden, in the order of the schema, with the closing brace: `"id":"…",…}`. */
+  readonly visibleMembers: string;
 }
 
 export function toStoredRecord(
@@ -23,7 +23,8 @@ export function toStoredRecord(
   revision: number,
   values: readonly StoredValue[],
 ): StoredRecord {
-  return { collection, revision, values, visibleJson: fieldsJson(recordShape(collection), values, false) };
+  const visibleMembers = membersJson(recordShape(collection), values, false);
+  return { collection, revision, values, visibleMembers };
 }
 
 /** From a row of `RecordShape.columns`: the revision, then the fields. */
@@ -36,8 +37,13 @@ export function fromTuple(collection: Collection, tuple: Tuple): StoredRecord {
 /** The record as the API shows it; hidden fields only to superusers. */
 export function recordToJson(record: StoredRecord, isSuperuser: boolean): string {
   const shape = recordShape(record.collection);
-  const json = isSuperuser && shape.hasHidden ? fieldsJson(shape, record.values, true) : record.visibleJson;
-  return shape.head + json.slice(1);
+  if (!isSuperuser || !shape.hasHidden) return shape.head + record.visibleMembers;
+  return shape.head + membersJson(shape, record.values, true);
+}
+
+/** The `data` of the record's events. */
+export function recordToEventJson(record: StoredRecord): string {
+  return `{${record.visibleMembers}`;
 }
 
 /** The value of one field by name; undefined when the collection has no such field. */
@@ -46,12 +52,12 @@ export function valueOf(record: StoredRecord, name: string): StoredValue | undef
   return at === -1 ? undefined : record.values[at];
 }
 
-function fieldsJson(shape: RecordShape, values: readonly StoredValue[], withHidden: boolean): string {
+function membersJson(shape: RecordShape, values: readonly StoredValue[], withHidden: boolean): string {
   let json = '';
   for (let index = 0; index < shape.fields.length; index += 1) {
     const field = shape.fields[index];
     if (field === undefined || (field.isHidden && !withHidden)) continue;
-    json += field.key + field.toJson(values[index] ?? null);
+    json += (json === '' ? field.firstKey : field.key) + field.toJson(values[index] ?? null);
   }
-  return `{${json.slice(1)}}`;
+  return `${json}}`;
 }
