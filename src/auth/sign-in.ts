@@ -29,8 +29,11 @@ export async function signIn(
   body: Readonly<Record<string, unknown>>,
 ): Promise<SignedIn> {
   const collection = getAuthCollection(instance, collectionName);
-  const { identity, password } = decodeCredentials(body);
-  const record = await findByIdentity(instance, collection, identity);
+  const { identity, password, identityFields } = decodeCredentials(
+    body,
+    collection.auth?.identityFields ?? [],
+  );
+  const record = await findByIdentity(instance, collection, { identity, identityFields });
   const key = {
     collection: collection.id,
     record: record === undefined ? '' : idOf(record),
@@ -67,18 +70,29 @@ function getAuthCollection(instance: Instance, name: string): Collection {
   throw new AppError('not_found', 'Missing or invalid auth collection context.');
 }
 
-function decodeCredentials(body: Readonly<Record<string, unknown>>): {
+interface Credentials {
   readonly identity: string;
   readonly password: string;
-} {
-  const { identity, password } = body;
+  /** Where the identity is looked for: the one the client names, or all there are. */
+  readonly identityFields: readonly string[];
+}
+
+function decodeCredentials(
+  body: Readonly<Record<string, unknown>>,
+  configured: readonly string[],
+): Credentials {
+  const { identity, password, identityField } = body;
+  const isNamed = identityField !== undefined && identityField !== null && identityField !== '';
+  const identityFields = isNamed ? configured.filter((name) => name === identityField) : configured;
   const details: Record<string, FieldError> = {};
   if (typeof identity !== 'string' || identity === '') details['identity'] = blank;
   else if (identity.length > identityLengthMax) details['identity'] = tooLong(identityLengthMax);
   if (typeof password !== 'string' || password === '') details['password'] = blank;
   else if (Buffer.byteLength(password) > passwordBytesMax) details['password'] = tooLong(passwordBytesMax);
+  if (isNamed && identityFields.length === 0)
+    details['identityField'] = { code: 'validation_in_invalid', message: 'Must be a valid value.' };
   if (typeof identity === 'string' && typeof password === 'string' && Object.keys(details).length === 0) {
-    return { identity, password };
+    return { identity, password, identityFields };
   }
   throw new AppError('bad_request', 'An error occurred while validating the submitted data.', { details });
 }
@@ -96,9 +110,9 @@ function tooLong(max: number): FieldError {
 async function findByIdentity(
   instance: Instance,
   collection: Collection,
-  identity: string,
+  { identity, identityFields }: Pick<Credentials, 'identity' | 'identityFields'>,
 ): Promise<StoredRecord | undefined> {
-  for (const name of collection.auth?.identityFields ?? []) {
+  for (const name of identityFields) {
     const column = identifier(name);
     const row = await instance.database.get(
       sql`SELECT id FROM ${identifier(collection.name)} WHERE ${column} = ${identity} AND ${column} <> ''`,

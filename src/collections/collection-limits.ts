@@ -3,5 +3,7 @@ export const collectionLimits = {
   collectionsMax: 1_000,
   fieldsMax: 500,
   indexesMax: 50,
+  /** As a client writes it. What is stored may be longer: names get quotes, and the collection may be renamed. */
+  indexTextLengthMax: 2_000,
   nameLengthMax: 255,
 } as const;

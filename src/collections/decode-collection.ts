@@ -62,13 +62,37 @@ function decodeName(
       code: 'validation_collection_system_name_change',
       message: 'System collection name cannot be changed.',
     });
-  } else if (others.some((other) => other.id !== existing?.id && isSameName(other, name))) {
-    problems.add('name', {
-      code: 'validation_collection_name_exists',
-      message: 'Collection name must be unique (case insensitive).',
-    });
+  } else if (name !== existing?.name) {
+    const taken = takenName(name, others, existing);
+    if (taken !== undefined) problems.add('name', taken);
   }
   return name;
+}
+
+/** Names and ids share one space, because a path may hold either; names of collections and indexes another, in the database. */
+function takenName(
+  name: string,
+  others: readonly Collection[],
+  existing: Collection | undefined,
+): FieldError | undefined {
+  const isIt = (other: string): boolean => other.toLowerCase() === name.toLowerCase();
+  const strangers = others.filter((other) => other.id !== existing?.id);
+  if (strangers.some((other) => isIt(other.name))) {
+    return {
+      code: 'validation_collection_name_exists',
+      message: 'Collection name must be unique (case insensitive).',
+    };
+  }
+  if (strangers.some((other) => isIt(other.id))) {
+    return {
+      code: 'validation_collection_name_id_duplicate',
+      message: 'The name must not match an existing collection id.',
+    };
+  }
+  if (others.some((other) => other.indexes.some((index) => isIt(index.name)))) {
+    return { code: 'validation_collection_name_invalid', message: 'There is an index of this name.' };
+  }
+  return undefined;
 }
 
 function nameProblem(name: string): FieldError | undefined {
@@ -90,11 +114,6 @@ function nameProblem(name: string): FieldError | undefined {
     };
   }
   return undefined;
-}
-
-/** Names and ids share one space, because a path may hold either. */
-function isSameName(other: Collection, name: string): boolean {
-  return other.name.toLowerCase() === name.toLowerCase() || other.id === name;
 }
 
 function decodeType(
@@ -134,7 +153,9 @@ function decodeId(
     problems.add('id', { code: 'validation_match_invalid', message: 'Must be in a valid format.' });
     return context.fallback;
   }
-  if (context.others.some((other) => other.id === id || other.name.toLowerCase() === id.toLowerCase())) {
+  // In any case: an index of the database is named after it.
+  const isTaken = (other: string): boolean => other.toLowerCase() === id.toLowerCase();
+  if (context.others.some((other) => isTaken(other.id) || isTaken(other.name))) {
     const name = raw['id'] === undefined || raw['id'] === '' ? 'name' : 'id';
     problems.add(name, {
       code: 'validation_invalid_or_existing_id',
@@ -177,11 +198,7 @@ function decodeFields(
 ): readonly Field[] {
   if (raw === undefined || raw === null) return withStandardFields(existing?.fields ?? [], existing);
   if (!Array.isArray(raw) || raw.length > collectionLimits.fieldsMax) {
-    problems.add('fields', {
-      code: 'validation_length_too_long',
-      message: `Must be an array of at most ${collectionLimits.fieldsMax} fields.`,
-      params: { max: collectionLimits.fieldsMax },
-    });
+    problems.add('fields', tooManyFields);
     return [];
   }
   const errors = new ProblemList();
@@ -199,8 +216,17 @@ function decodeFields(
     errors.addAll(String(index), itemErrors);
   }
   problems.addAll('fields', errors);
-  return withStandardFields(fields, existing);
+  const all = withStandardFields(fields, existing);
+  // The ones we added count: a definition that was shown can be sent back.
+  if (all.length > collectionLimits.fieldsMax) problems.add('fields', tooManyFields);
+  return all;
 }
+
+const tooManyFields: FieldError = {
+  code: 'validation_length_too_long',
+  message: `Must be an array of at most ${collectionLimits.fieldsMax} fields.`,
+  params: { max: collectionLimits.fieldsMax },
+};
 
 function checkField(
   field: Field,
@@ -219,20 +245,38 @@ function checkField(
       message: `Duplicated or invalid field name ${field.name}.`,
     });
   }
+  checkStandardName(field, problems);
   const was = context.existing?.fields.find((other) => other.id === field.id);
   if (was !== undefined && was.type !== field.type) {
     problems.add('type', { code: 'validation_field_type_change', message: 'Field type cannot be changed.' });
   }
-  if (was?.system === true && was.name !== field.name) {
+  const namesake = context.existing?.fields.find(
+    (other) => other.system && other.name.toLowerCase() === field.name.toLowerCase(),
+  );
+  if (
+    (was?.system === true && was.name !== field.name) ||
+    (namesake !== undefined && namesake.id !== field.id)
+  ) {
     problems.add('name', {
       code: 'validation_system_field_change',
-      message: 'System field cannot be renamed.',
+      message: 'System fields cannot be renamed or replaced.',
     });
   }
-  if (field.name.toLowerCase() === 'id' && (field.name !== 'id' || field.type !== 'text')) {
+}
+
+/** `id` is the primary key and nothing else is; the others are added when they are missing, which another case would hide. */
+function checkStandardName(field: Field, problems: ProblemList): void {
+  const name = field.name.toLowerCase();
+  if (!['id', 'created', 'updated'].includes(name)) return;
+  if (field.name !== name || (name === 'id' && field.type !== 'text')) {
     problems.add('name', {
       code: 'validation_reserved_field_name',
-      message: 'The name is reserved for the primary key.',
+      message: `The name is reserved for the standard field ${JSON.stringify(name)}.`,
+    });
+  } else if (name === 'id' && field.options['primaryKey'] !== true) {
+    problems.add('primaryKey', {
+      code: 'validation_missing_primary_key',
+      message: 'The field "id" must be the primary key.',
     });
   }
 }

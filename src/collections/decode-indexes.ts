@@ -32,13 +32,39 @@ export function decodeIndexes(
   const errors = new ProblemList();
   const indexes: IndexDefinition[] = [];
   for (const [at, text] of raw.entries()) {
-    const index = typeof text === 'string' ? parseIndex(text) : undefined;
+    const isText = typeof text === 'string' && text.length <= collectionLimits.indexTextLengthMax;
+    const index = isText ? parseIndex(text) : undefined;
     const problem = index === undefined ? invalidIndex : indexProblem(index, indexes, context);
     if (problem !== undefined) errors.add(String(at), problem);
     else if (index !== undefined) indexes.push(index);
   }
   problems.addAll('indexes', errors);
+  if (errors.isEmpty) requireIdentityIndexes(indexes, context, problems);
   return indexes;
+}
+
+/** Without them, two records could sign in by one identity. */
+function requireIdentityIndexes(
+  indexes: readonly IndexDefinition[],
+  { draft }: IndexContext,
+  problems: ProblemList,
+): void {
+  for (const fieldName of draft.auth?.identityFields ?? []) {
+    if (indexes.some((index) => isIdentityIndex(index, fieldName))) continue;
+    problems.add('indexes', {
+      code: 'validation_missing_required_unique_index',
+      message: `Missing required unique index for field "${fieldName}".`,
+      params: { fieldName },
+    });
+  }
+}
+
+/** Unique among all values but the empty one. */
+function isIdentityIndex({ isUnique, columns, where }: IndexDefinition, fieldName: string): boolean {
+  if (!isUnique || columns.length !== 1 || columns[0]?.name !== fieldName) return false;
+  return where.every(
+    ({ column, operator, value }) => column === fieldName && operator === '!=' && value === '',
+  );
 }
 
 const invalidIndex: FieldError = {

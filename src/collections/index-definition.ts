@@ -25,12 +25,10 @@ export interface IndexCondition {
 
 export type ConditionOperator = '=' | '!=' | '<' | '<=' | '>' | '>=';
 
-const indexTextLengthMax = 2_000;
 const columnsMax = 16;
 
 /** The parts of an index text, or undefined when it is not of the form above. */
 export function parseIndex(text: string): IndexDefinition | undefined {
-  if (text.length > indexTextLengthMax) return undefined;
   const tokens = tokenize(text);
   if (tokens === undefined) return undefined;
   const reader = new TokenReader(tokens);
@@ -193,7 +191,9 @@ function readCondition(reader: TokenReader): IndexCondition {
   if (!isOperator(operator)) throw new Unexpected();
   const value = reader.next();
   if (value.kind === 'text') return { column, operator, value: value.text };
-  if (value.kind === 'number') return { column, operator, value: Number(value.text) };
+  // What is printed with an exponent could not be read again when the instance is opened.
+  const number = value.kind === 'number' ? Number(value.text) : Number.NaN;
+  if (/^-?\d+(?:\.\d+)?$/.test(String(number))) return { column, operator, value: number };
   throw new Unexpected();
 }
 

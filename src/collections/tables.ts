@@ -47,19 +47,23 @@ async function alterColumns(tx: Transaction, before: Collection, after: Collecti
   }
   const renamed = after.fields.filter((field) => (wasById.get(field.id)?.name ?? field.name) !== field.name);
   // Through passing names, so that two fields may swap theirs.
-  for (const field of renamed) {
+  for (const [at, field] of renamed.entries()) {
     const old = identifier(wasById.get(field.id)?.name ?? field.name);
-    await tx.run(sql`ALTER TABLE ${table} RENAME COLUMN ${old} TO ${identifier(`$renaming_${field.id}`)}`);
+    await tx.run(sql`ALTER TABLE ${table} RENAME COLUMN ${old} TO ${passingColumn(at)}`);
   }
-  for (const field of renamed) {
-    const passing = identifier(`$renaming_${field.id}`);
-    await tx.run(sql`ALTER TABLE ${table} RENAME COLUMN ${passing} TO ${identifier(field.name)}`);
+  for (const [at, field] of renamed.entries()) {
+    await tx.run(sql`ALTER TABLE ${table} RENAME COLUMN ${passingColumn(at)} TO ${identifier(field.name)}`);
   }
   for (const field of after.fields) {
     const was = wasById.get(field.id);
     if (was === undefined) await tx.run(sql`ALTER TABLE ${table} ADD COLUMN ${columnDefinition(field)}`);
     else if (fieldColumn(was) !== fieldColumn(field)) await reshapeColumn(tx, table, field);
   }
+}
+
+/** By number: ids of fields may differ in nothing but case, which to the engine is no difference. */
+function passingColumn(at: number): Sql {
+  return identifier(`$renaming_${at}`);
 }
 
 /** A select that becomes multiple or single: '' and 'a' ⇄ [] and ["a"], the last value wins. */

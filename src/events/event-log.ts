@@ -30,13 +30,12 @@ export class EventLog {
   async append(tx: Transaction, event: NewEvent): Promise<Event> {
     const id = newTimeOrderedId(fromTimestamp(event.created));
     const body = Buffer.from(this.#payload(event), 'utf8');
-    const row = await tx.tuples(sql`
+    const position = await tx.insert(sql`
       INSERT INTO "$event" (id, kind, collection, collection_name, record, revision, created, body)
       VALUES (${id}, ${event.kind}, ${event.collection}, ${event.collectionName}, ${event.record}, ${event.revision},
-        ${event.created}, ${body})
-      RETURNING position`);
+        ${event.created}, ${body})`);
     const { dataJson: _, ...known } = event;
-    const appended: Event = { ...known, id, body, position: Number(row[0]?.[0]) };
+    const appended: Event = { ...known, id, body, position };
     await this.#options.listener(tx, appended);
     tx.afterCommit(this.#options.wakeUp);
     return appended;

@@ -5,8 +5,13 @@ import { standardHeaders } from './standard-headers.ts';
 
 /** Answers `Expect` with anything but `100-continue`, which Node keeps from every route and would refuse without a body. */
 export function answerExpectation(_request: IncomingMessage, response: ServerResponse): void {
-  const headers = { 'content-type': 'application/json; charset=utf-8', connection: 'close' };
+  const body = errorBody(417, 'Only the expectation "100-continue" can be met.', {});
   response
-    .writeHead(417, { ...standardHeaders(newId()), ...headers })
-    .end(errorBody(417, 'Only the expectation "100-continue" can be met.', {}));
+    .writeHead(417, {
+      ...standardHeaders(newId()),
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(body),
+      connection: 'close',
+    })
+    .end(body);
 }

@@ -36,5 +36,7 @@ export function findAddressed(request: IncomingMessage, options: AddressOptions)
 function hostName(request: IncomingMessage): string {
   const host = (request.headers.host ?? '').toLowerCase();
   const colon = host.lastIndexOf(':');
-  return colon > host.lastIndexOf(']') ? host.slice(0, colon) : host;
+  const name = colon > host.lastIndexOf(']') ? host.slice(0, colon) : host;
+  // `a.example.` is the full form of `a.example` (RFC 1034 section 3.1), and the same instance.
+  return name.endsWith('.') ? name.slice(0, -1) : name;
 }

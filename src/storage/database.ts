@@ -43,6 +43,8 @@ export interface Transaction extends Reader {
   readonly isTransaction: true;
   /** Runs a statement; resolves to the number of changed rows. */
   run(statement: Sql): Promise<number>;
+  /** Runs an INSERT of one row; resolves to the `position` that the row was given. */
+  insert(statement: Sql): Promise<number>;
   /** Called after the commit, in order, before the work's promise resolves. Must not throw; lost when the process dies. */
   afterCommit(callback: () => void): void;
 }

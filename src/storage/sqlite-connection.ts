@@ -19,23 +19,9 @@ export class SqliteConnection {
   readonly #rowStatements = new StatementCache();
   readonly #tupleStatements = new StatementCache();
 
-  constructor(path: string, options: { readonly isReadOnly: boolean; readonly synchronous: Synchronous }) {
+  constructor(path: string, options: ConnectionOptions) {
     try {
-      this.#database = new DatabaseSync(path, {
-        readOnly: options.isReadOnly,
-        timeout: BUSY_TIMEOUT_MS,
-        enableForeignKeyConstraints: true,
-        defensive: true,
-      });
-      if (!options.isReadOnly) {
-        this.#database.exec('PRAGMA journal_mode = WAL');
-        this.#database.exec(`PRAGMA synchronous = ${options.synchronous}`);
-        this.#database.exec(`PRAGMA journal_size_limit = ${JOURNAL_SIZE_LIMIT_BYTES}`);
-        this.#database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-      }
-      this.#database.exec(
-        'PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON',
-      );
+      this.#database = open(path, options);
     } catch (error) {
       throw toEngineError(error);
     }
@@ -84,6 +70,15 @@ export class SqliteConnection {
     }
   }
 
+  /** The position of the inserted row: `position` is what SQLite calls the rowid. RETURNING would fill a temporary table first. */
+  insert(statement: Sql): number {
+    try {
+      return Number(this.#prepare(statement.text).run(...statement.values).lastInsertRowid);
+    } catch (error) {
+      throw toEngineError(error);
+    }
+  }
+
   close(): void {
     this.#rowStatements.clear();
     this.#tupleStatements.clear();
@@ -100,6 +95,34 @@ export class SqliteConnection {
 }
 
 export type Synchronous = 'FULL' | 'NORMAL';
+
+interface ConnectionOptions {
+  readonly isReadOnly: boolean;
+  readonly synchronous: Synchronous;
+}
+
+function open(path: string, { isReadOnly, synchronous }: ConnectionOptions): DatabaseSync {
+  const database = new DatabaseSync(path, {
+    readOnly: isReadOnly,
+    timeout: BUSY_TIMEOUT_MS,
+    enableForeignKeyConstraints: true,
+    defensive: true,
+  });
+  try {
+    if (!isReadOnly) {
+      database.exec('PRAGMA journal_mode = WAL');
+      database.exec(`PRAGMA synchronous = ${synchronous}`);
+      database.exec(`PRAGMA journal_size_limit = ${JOURNAL_SIZE_LIMIT_BYTES}`);
+      database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    }
+    database.exec('PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON');
+    return database;
+  } catch (error) {
+    // Or every try while the medium fails would leave its descriptors behind until the next collection of garbage.
+    database.close();
+    throw error;
+  }
+}
 
 /** Statements by text in two generations: as good as an LRU here, and a hit costs one look-up instead of two changes of a map. */
 class StatementCache {

@@ -23,6 +23,7 @@ class SqliteDatabase implements Database {
   readonly #queue: WriteQueue;
   #reader: SqliteConnection;
   #isViewing = false;
+  #isReaderBroken = false;
   readonly #endViewLater = (): void => this.#endView();
 
   constructor(options: SqliteOptions) {
@@ -70,6 +71,7 @@ class SqliteDatabase implements Database {
    * of a row. It ends with the turn, and at every commit, so that nobody reads an old state.
    */
   #view(): SqliteConnection {
+    if (this.#isReaderBroken) this.#reopenReader();
     if (!this.#isViewing) {
       this.#reader.run(BEGIN);
       this.#isViewing = true;
@@ -81,13 +83,22 @@ class SqliteDatabase implements Database {
   #endView(): void {
     if (!this.#isViewing) return;
     this.#isViewing = false;
-    this.#reader.run(COMMIT);
+    try {
+      // A read that failed on the medium has ended the transaction already.
+      if (this.#reader.isInTransaction) this.#reader.run(COMMIT);
+    } catch {
+      // Nothing hangs on a view's end, and nobody could catch this: the next read opens the file again, or gets the error.
+      this.#isReaderBroken = true;
+    }
   }
 
   #reopenReader(): void {
     this.#isViewing = false;
+    // Opened first: when that fails there is still a reader, and the next try finds it as this one did.
+    const reader = this.#open(true);
     this.#reader.close();
-    this.#reader = this.#open(true);
+    this.#reader = reader;
+    this.#isReaderBroken = false;
   }
 }
 

@@ -263,6 +263,12 @@ class SqliteTransaction implements Transaction {
     return changed;
   }
 
+  async insert(statement: Sql): Promise<number> {
+    const position = this.#live().insert(statement);
+    this.hasWritten = true;
+    return position;
+  }
+
   afterCommit(callback: () => void): void {
     this.callbacks.push(callback);
   }

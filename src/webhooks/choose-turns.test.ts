@@ -3,7 +3,9 @@ import { test } from 'node:test';
 import { chooseTurns, type Contender } from './choose-turns.ts';
 
 /** `{ a: { x: 2 } }`: instance a, whose endpoint x would take two. */
-function contenders(demand: Readonly<Record<string, Readonly<Record<string, number>>>>): readonly Contender[] {
+function contenders(
+  demand: Readonly<Record<string, Readonly<Record<string, number>>>>,
+): readonly Contender[] {
   return Object.entries(demand).map(([instanceId, lanes]) => ({
     instanceId,
     lanes: Object.entries(lanes).map(([endpointId, sendable]) => ({ endpointId, sendable })),
@@ -41,7 +43,7 @@ const cases: readonly {
 ];
 
 for (const { name, demand, capacity, turns } of cases) {
-  test(`${name}`, () => {
+  test(name, () => {
     const chosen = chooseTurns(contenders(demand), capacity);
     assert.equal(chosen.map(({ instanceId, endpointId }) => instanceId + endpointId).join(' '), turns);
   });

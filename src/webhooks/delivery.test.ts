@@ -38,9 +38,10 @@ test('the standard schedule runs for about 76 hours and then the delivery is exh
     state = after(state, resultOf());
     if (state.status === 'pending') delays.push((state.due - now) / 1_000);
   }
-  assert.deepEqual(delays, [
-    5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 43_200, 43_200, 43_200, 43_200, 43_200,
-  ]);
+  assert.deepEqual(
+    delays,
+    [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 43_200, 43_200, 43_200, 43_200, 43_200],
+  );
   assert.equal(Math.round(delays.reduce((sum, delay) => sum + delay) / 3_600), 76);
   assert.deepEqual(state, {
     status: 'exhausted',

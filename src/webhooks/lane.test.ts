@@ -15,18 +15,18 @@ const cases: readonly {
   readonly name: string;
   readonly window: number;
   readonly result: typeof success;
-  readonly then: number;
+  readonly left: number;
 }[] = [
-  { name: 'a success opens it by one', window: 4, result: success, then: 5 },
-  { name: 'a success opens it no further than the endpoint allows', window: 8, result: success, then: 8 },
-  { name: 'a failure of the whole endpoint halves it', window: 8, result: deadEndpoint, then: 4 },
-  { name: 'a failure of the whole endpoint leaves room for one', window: 1, result: deadEndpoint, then: 1 },
-  { name: 'a failure of one event leaves it as it is', window: 5, result: oneBadEvent, then: 5 },
+  { name: 'a success opens it by one', window: 4, result: success, left: 5 },
+  { name: 'a success opens it no further than the endpoint allows', window: 8, result: success, left: 8 },
+  { name: 'a failure of the whole endpoint halves it', window: 8, result: deadEndpoint, left: 4 },
+  { name: 'a failure of the whole endpoint leaves room for one', window: 1, result: deadEndpoint, left: 1 },
+  { name: 'a failure of one event leaves it as it is', window: 5, result: oneBadEvent, left: 5 },
 ];
 
-for (const { name, window, result, then } of cases) {
-  test(`${name}`, () => {
-    assert.deepEqual(afterResult({ window, inFlight: 3 }, result, 8), { window: then, inFlight: 2 });
+for (const { name, window, result, left } of cases) {
+  test(name, () => {
+    assert.deepEqual(afterResult({ window, inFlight: 3 }, result, 8), { window: left, inFlight: 2 });
   });
 }
 

@@ -37,10 +37,7 @@ describe('superuser, with no server', () => {
     assertRefused(await run('upsert', 'nobody', password), /email: .*valid email/i);
     assertRefused(await run('upsert', '', password), /email: /);
     assertRefused(await run('upsert', 'a@example.com', '1234567'), /at least 8 characters/);
-    assertRefused(
-      await run('upsert', 'a@example.com', password, '--instance', 'acme'),
-      /no instance acme/,
-    );
+    assertRefused(await run('upsert', 'a@example.com', password, '--instance', 'acme'), /no instance acme/);
     const missing = await run('upsert', 'a@example.com');
     assert.notEqual(missing.code, 0);
     assert.match(missing.stderr, /missing required argument 'password'/);

@@ -5,7 +5,8 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
-import { runMain, serveMain, type Ended, type Environment } from '../support/main-process.ts';
+import { eventually } from '../support/eventually.ts';
+import { runMain, serveMain, startMain, type Ended, type Environment } from '../support/main-process.ts';
 import { temporaryFolder } from '../support/service.ts';
 
 describe('a start that cannot go well ends with one clear line and an exit code', () => {
@@ -136,12 +137,16 @@ async function sealedData(t: TestContext): Promise<string> {
   return data;
 }
 
-function serve(
+/** How a start ended that must not go well. */
+async function serve(
   t: TestContext,
   data: string,
   { flags = [], environment = {} }: { flags?: readonly string[]; environment?: Environment } = {},
 ): Promise<Ended> {
-  return runMain(t, ['serve', '--data', data, '--port', '0', ...flags], environment);
+  const started = startMain(t, ['serve', '--data', data, '--port', '0', ...flags], environment);
+  await eventually('it ends', () => started.hasEnded || /listens on/.test(started.stdout));
+  assert.ok(started.hasEnded, 'the server started');
+  return started.ended;
 }
 
 function listSuperusers(t: TestContext, data: string, environment: Environment = {}): Promise<Ended> {

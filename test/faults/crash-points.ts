@@ -110,10 +110,11 @@ function crashingTransaction(tx: Transaction, trace: Trace, reach: Reach): Trans
     all: (statement) => tx.all(statement),
     get: (statement) => tx.get(statement),
     afterCommit: (callback) => tx.afterCommit(callback),
-    tuples: async (statement) => {
-      const tuples = await tx.tuples(statement);
+    tuples: (statement) => tx.tuples(statement),
+    insert: async (statement) => {
+      const position = await tx.insert(statement);
       if (statement.text.includes('INSERT INTO "$event"')) reach('after the event row');
-      return tuples;
+      return position;
     },
     run: async (statement) => {
       const isRecord = /^(INSERT INTO|UPDATE|DELETE FROM) "posts"/.test(statement.text);

@@ -4,6 +4,7 @@
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { startApp, type AppParts } from '../../src/app.ts';
 import type { Logger } from '../../src/base/logger.ts';
 import { readConfig } from '../../src/config.ts';
@@ -29,12 +30,14 @@ const app = await startApp(readConfig({ data: options.data, port: '0', dev: true
 } satisfies AppParts);
 watchAnswers(app.server.server, reach);
 process.once('SIGTERM', () => void app.stop().then(() => process.exit(0)));
+// A parent that is gone must not leave it behind.
+process.stdin.resume().once('end', () => process.exit(1));
 process.stdout.write(`${app.url}\n`);
 
 function errorLogger(): Logger {
   const say: Logger['error'] = (message, members = {}) => {
     const { error, ...rest } = members;
-    const text = error instanceof Error ? `${error.stack} ${String(error.cause ?? '')}` : '';
+    const text = error instanceof Error ? inspect(error) : '';
     process.stderr.write(`${message} ${JSON.stringify(rest)} ${text}\n`);
   };
   return { debug: () => undefined, info: () => undefined, warn: say, error: say };

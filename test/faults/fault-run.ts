@@ -138,7 +138,7 @@ async function lastLife(
 /** Until no delivery is pending, or as long as that may take; what is left then is found by the checks. */
 async function drain(folder: PreparedFolder): Promise<number> {
   const startMs = performance.now();
-  const database = new DatabaseSync(folder.file, { readOnly: true });
+  const database = new DatabaseSync(folder.file, { readOnly: true, timeout: 10_000 });
   const pending = database.prepare(`SELECT count(*) AS pending FROM "$delivery" WHERE status = 'pending'`);
   while (Number(pending.get()?.['pending']) > 0 && performance.now() - startMs < drainMsMax) await wait(10);
   database.close();

@@ -23,15 +23,18 @@ struct fault {
   _Atomic int64_t skip;  /* calls that pass first */
   _Atomic int64_t times; /* calls that fail then; -1 for all of them */
   _Atomic int64_t error;
+  char suffix[104];      /* of the paths that are meant; empty for all */
 };
 
 struct control {
   _Atomic int64_t syncs;
   _Atomic int64_t writes;
   _Atomic int64_t opens;
+  char suffix[104]; /* of the paths that are counted; empty for all */
   struct fault sync;
   struct fault write;
-  char suffix[128]; /* of the paths that are meant; empty for all */
+  struct fault read;
+  struct fault open;
 };
 
 static struct control *control;
@@ -49,25 +52,16 @@ __attribute__((constructor)) static void start(void) {
   if (shared != MAP_FAILED) control = shared;
 }
 
-static int is_meant(const char *path) {
-  if (strncmp(path, folder, strlen(folder)) != 0) return 0;
-  size_t length = strlen(path), suffix = strlen(control->suffix);
-  return length >= suffix && strcmp(path + length - suffix, control->suffix) == 0;
+static int has_suffix(const char *path, const char *suffix) {
+  size_t length = strlen(path), end = strlen(suffix);
+  return length >= end && strcmp(path + length - end, suffix) == 0;
 }
 
-static int is_meant_file(int fd) {
-  char link[32], path[2048];
-  if (control == NULL) return 0;
-  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  ssize_t length = readlink(link, path, sizeof path - 1);
-  if (length <= 0) return 0;
-  path[length] = '\0';
-  return is_meant(path);
-}
-
-/* The error that this call ends with, or 0. */
-static int error_of(struct fault *fault) {
-  if (fault->times == 0) return 0;
+/* The error that a call on this path ends with, or 0. */
+static int error_of(const char *path, _Atomic int64_t *count, struct fault *fault) {
+  if (control == NULL || strncmp(path, folder, strlen(folder)) != 0) return 0;
+  if (count != NULL && has_suffix(path, control->suffix)) ++*count;
+  if (fault->times == 0 || !has_suffix(path, fault->suffix)) return 0;
   if (fault->skip > 0) {
     fault->skip--;
     return 0;
@@ -77,15 +71,23 @@ static int error_of(struct fault *fault) {
   return (int)fault->error;
 }
 
+static int error_of_file(int fd, _Atomic int64_t *count, struct fault *fault) {
+  char link[32], path[2048];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t length = readlink(link, path, sizeof path - 1);
+  if (length <= 0) return 0;
+  path[length] = '\0';
+  return error_of(path, count, fault);
+}
+
+/* Whether the call fails, with errno set. */
+static int fails(int error) {
+  if (error != 0) errno = error;
+  return error != 0;
+}
+
 static int sync_file(long call, int fd) {
-  if (is_meant_file(fd)) {
-    control->syncs++;
-    int error = error_of(&control->sync);
-    if (error != 0) {
-      errno = error;
-      return -1;
-    }
-  }
+  if (control != NULL && fails(error_of_file(fd, &control->syncs, &control->sync))) return -1;
   return (int)syscall(call, fd);
 }
 
@@ -93,22 +95,23 @@ int fsync(int fd) { return sync_file(SYS_fsync, fd); }
 int fdatasync(int fd) { return sync_file(SYS_fdatasync, fd); }
 
 static ssize_t write_at(int fd, const void *bytes, size_t count, off_t offset) {
-  if (is_meant_file(fd)) {
-    control->writes++;
-    int error = error_of(&control->write);
-    if (error != 0) {
-      errno = error;
-      return -1;
-    }
-  }
+  if (control != NULL && fails(error_of_file(fd, &control->writes, &control->write))) return -1;
   return syscall(SYS_pwrite64, fd, bytes, count, offset);
 }
 
 ssize_t pwrite(int fd, const void *bytes, size_t count, off_t offset) { return write_at(fd, bytes, count, offset); }
 ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t offset) { return write_at(fd, bytes, count, offset); }
 
+static ssize_t read_at(int fd, void *bytes, size_t count, off_t offset) {
+  if (control != NULL && fails(error_of_file(fd, NULL, &control->read))) return -1;
+  return syscall(SYS_pread64, fd, bytes, count, offset);
+}
+
+ssize_t pread(int fd, void *bytes, size_t count, off_t offset) { return read_at(fd, bytes, count, offset); }
+ssize_t pread64(int fd, void *bytes, size_t count, off64_t offset) { return read_at(fd, bytes, count, offset); }
+
 static int open_file(const char *path, int flags, mode_t mode) {
-  if (control != NULL && is_meant(path)) control->opens++;
+  if (control != NULL && fails(error_of(path, &control->opens, &control->open))) return -1;
   return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 

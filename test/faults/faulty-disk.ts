@@ -6,8 +6,10 @@ import { fileURLToPath } from 'node:url';
 
 /** What the server's system calls answer from now on. */
 export interface DiskFault {
-  readonly call: 'sync' | 'write';
+  readonly call: keyof typeof faultAt;
   readonly error: keyof typeof errors;
+  /** Fails only what is done to paths with this end. */
+  readonly suffix?: string;
   /** Calls that pass before. */
   readonly skip?: number;
   /** Calls that fail; all of them when it is left out. */
@@ -29,12 +31,15 @@ export const faultyDiskMissing: string | undefined =
       : 'there is no C compiler (cc) for test/faults/faulty-disk.c';
 
 // The numbers of faulty-disk.c: Linux's own, and one that kills.
-const errors = { EIO: 5, ENOSPC: 28, death: 9999 } as const;
+const errors = { EIO: 5, EMFILE: 24, ENOSPC: 28, death: 9999 } as const;
 const sizeBytes = 4096;
-const countsAt = 0;
-const faultAt = { sync: 24, write: 48 } as const;
-const suffixAt = 72;
-const suffixBytes = 128;
+// Offsets of `struct control`.
+const countsBytes = 24;
+const countedAt = 24;
+const faultAt = { sync: 128, write: 256, read: 384, open: 512 } as const;
+const timesOffset = 8;
+const suffixOffset = 24;
+const suffixBytes = 104;
 
 /**
  * A disk that counts and fails on command, for one child process: give the child {@link environment}. It is steered through
@@ -59,32 +64,29 @@ export class FaultyDisk {
     return { LD_PRELOAD: this.#library, FAULTY_DISK_CONTROL: this.#path, FAULTY_DISK_FOLDER: folder };
   }
 
-  /** Counts and fails only what is done to paths with this end; everything when it is empty. */
-  watch(suffix: string): void {
-    const bytes = Buffer.alloc(suffixBytes);
-    bytes.write(suffix);
-    writeSync(this.#control, bytes, 0, suffixBytes, suffixAt);
+  /** Counts only what is done to paths with this end. */
+  count(suffix: string): void {
+    this.#writeText(countedAt, suffix);
   }
 
   get counts(): DiskCounts {
-    const bytes = Buffer.alloc(24);
-    readSync(this.#control, bytes, 0, bytes.length, countsAt);
+    const bytes = Buffer.alloc(countsBytes);
+    readSync(this.#control, bytes, 0, bytes.length, 0);
     const [syncs = 0, writes = 0, opens = 0] = [0, 8, 16].map((at) => Number(bytes.readBigInt64LE(at)));
     return { syncs, writes, opens };
   }
 
-  fail({ call, error, skip = 0, times = -1 }: DiskFault): void {
-    this.#write(call, 0);
-    const bytes = Buffer.alloc(24);
-    bytes.writeBigInt64LE(BigInt(skip), 0);
-    bytes.writeBigInt64LE(BigInt(errors[error]), 16);
-    writeSync(this.#control, bytes, 0, bytes.length, faultAt[call]);
-    this.#write(call, times);
+  fail({ call, error, suffix = '', skip = 0, times = -1 }: DiskFault): void {
+    this.#writeNumber(faultAt[call] + timesOffset, 0);
+    this.#writeNumber(faultAt[call], skip);
+    this.#writeNumber(faultAt[call] + 16, errors[error]);
+    this.#writeText(faultAt[call] + suffixOffset, suffix);
+    // Last, because this arms it.
+    this.#writeNumber(faultAt[call] + timesOffset, times);
   }
 
   heal(): void {
-    this.#write('sync', 0);
-    this.#write('write', 0);
+    for (const at of Object.values(faultAt)) this.#writeNumber(at + timesOffset, 0);
   }
 
   close(): void {
@@ -92,10 +94,15 @@ export class FaultyDisk {
     rmSync(this.#folder, { recursive: true });
   }
 
-  /** How often is written last, because it arms the fault. */
-  #write(call: DiskFault['call'], times: number): void {
+  #writeNumber(at: number, value: number): void {
     const bytes = Buffer.alloc(8);
-    bytes.writeBigInt64LE(BigInt(times));
-    writeSync(this.#control, bytes, 0, bytes.length, faultAt[call] + 8);
+    bytes.writeBigInt64LE(BigInt(value));
+    writeSync(this.#control, bytes, 0, bytes.length, at);
+  }
+
+  #writeText(at: number, text: string): void {
+    const bytes = Buffer.alloc(suffixBytes);
+    bytes.write(text);
+    writeSync(this.#control, bytes, 0, bytes.length, at);
   }
 }

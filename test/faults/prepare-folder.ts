@@ -41,5 +41,9 @@ const posts = {
     { name: 'title', type: 'text' },
     { name: 'body', type: 'text' },
   ],
-  ...{ listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' },
+  listRule: '',
+  viewRule: '',
+  createRule: '',
+  updateRule: '',
+  deleteRule: '',
 };

@@ -1,5 +1,4 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { CrashingServerOptions } from './crashing-server.ts';
@@ -40,13 +39,12 @@ export class ServerProcess {
   ): Promise<ServerProcess> {
     const startedMs = performance.now();
     const child = spawn(process.execPath, [entry, JSON.stringify(options)], {
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
       env: { ...process.env, ...environment },
     });
-    const ended = once(child, 'exit').then(
-      // `exit` comes with these two (node:child_process).
-      ([code, signal]) => ({ code, signal }) as ServerEnd,
-    );
+    const ended = new Promise<ServerEnd>((resolve) => {
+      child.once('exit', (code, signal) => resolve({ code, signal }));
+    });
     const log: string[] = [];
     child.stderr.setEncoding('utf8').on('data', (text: string) => log.push(text));
     const url = await firstLine(child);

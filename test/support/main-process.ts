@@ -22,6 +22,7 @@ export class MainProcess {
   stderr = '';
   readonly ended: Promise<Ended>;
   readonly #child: ChildProcess;
+  #isClosed = false;
 
   constructor(args: readonly string[], environment: Environment = {}) {
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('CHANCERY_'));
@@ -35,7 +36,7 @@ export class MainProcess {
   }
 
   get hasEnded(): boolean {
-    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+    return this.#isClosed;
   }
 
   kill(signal: NodeJS.Signals): void {
@@ -50,17 +51,19 @@ export class MainProcess {
   }
 
   /** The first line of the log that says this, as soon as it is there. */
-  waitForLog(text: RegExp): Promise<Readonly<Record<string, unknown>>> {
-    return eventually(`the log says ${text}; it has:\n${this.stdout}${this.stderr}`, () => {
-      const line = this.logLines().find(({ msg }) => text.test(String(msg)));
-      if (line === undefined && this.hasEnded) throw new Error(`it ended: ${this.stdout}${this.stderr}`);
-      return line;
-    });
+  async waitForLog(text: RegExp): Promise<Readonly<Record<string, unknown>>> {
+    const find = () => this.logLines().find(({ msg }) => text.test(String(msg)));
+    await eventually(`the log says ${text}`, () => this.hasEnded || find() !== undefined);
+    const line = find();
+    if (line === undefined)
+      throw new Error(`it ended without a word of ${text}: ${this.stdout}${this.stderr}`);
+    return line;
   }
 
   async #waitForEnd(): Promise<Ended> {
     // 'close' and not 'exit': only then has everything been read that it wrote.
     await once(this.#child, 'close');
+    this.#isClosed = true;
     const { exitCode: code, signalCode: signal } = this.#child;
     return { code, signal, stdout: this.stdout, stderr: this.stderr };
   }

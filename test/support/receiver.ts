@@ -15,7 +15,7 @@ export type ReceiverMode =
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string | Uint8Array;
     }
-  | { readonly kind: 'slow'; readonly delayMs: number }
+  | { readonly kind: 'slow'; readonly delayMs: number; readonly status?: number }
   | { readonly kind: 'never answers' }
   /** Status and headers at once, then one byte of body at a time. */
   | { readonly kind: 'drip'; readonly intervalMs: number }
@@ -60,10 +60,13 @@ export class Receiver implements AsyncDisposable {
   readonly requests: ReceivedRequest[] = [];
   /** Accepted connections, whether or not a request came. */
   connectionCount = 0;
+  /** The most requests that were open at one time; may be set back to count anew. */
+  openRequestsMost = 0;
   /** What each TLS client named in its greeting (SNI). */
   readonly serverNames: string[] = [];
   readonly #server: Server;
   readonly #isTls: boolean;
+  #openRequests = 0;
   readonly #sockets = new Set<Socket>();
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #waiting: { readonly count: number; readonly resolve: () => void }[] = [];
@@ -133,6 +136,9 @@ export class Receiver implements AsyncDisposable {
 
   #onRequest(request: IncomingMessage, response: ServerResponse): void {
     const chunks: Buffer[] = [];
+    this.#openRequests += 1;
+    this.openRequestsMost = Math.max(this.openRequestsMost, this.#openRequests);
+    response.on('close', () => (this.#openRequests -= 1));
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       this.requests.push({
@@ -157,7 +163,7 @@ export class Receiver implements AsyncDisposable {
         response.writeHead(mode.status, mode.headers ?? {});
         return void response.end(mode.body ?? '');
       case 'slow':
-        return this.#after(mode.delayMs, () => end(response, 200, 'ok'));
+        return this.#after(mode.delayMs, () => end(response, mode.status ?? 200, 'ok'));
       case 'redirect':
         response.writeHead(mode.status ?? 302, { location: mode.location });
         return void response.end();

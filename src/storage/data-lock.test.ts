@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startChild } from '../../test/support/child.ts';
+import { temporaryFolder } from '../../test/support/service.ts';
+import { lockDataDirectory } from './data-lock.ts';
+
+test('a data directory has one owner, and is free when that one is killed', async (t) => {
+  const folder = temporaryFolder(t);
+  const owner = await startChild(t, 'test/engines/hold-lock.ts', ['data', folder]);
+  assert.equal(owner.line, 'held');
+  assert.equal(lockDataDirectory(folder), undefined);
+  const second = await startChild(t, 'test/engines/hold-lock.ts', ['data', folder]);
+  assert.equal(second.line, 'refused');
+  await owner.kill();
+  const lock = lockDataDirectory(folder);
+  assert.ok(lock);
+  lock.release();
+});
+
+test('a lock that was given back can be taken again, and directories do not share one', (t) => {
+  const folder = temporaryFolder(t);
+  const first = lockDataDirectory(folder);
+  assert.ok(first);
+  const other = lockDataDirectory(temporaryFolder(t));
+  assert.ok(other);
+  other.release();
+  first.release();
+  const again = lockDataDirectory(folder);
+  assert.ok(again);
+  again.release();
+});

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AppError } from '../base/errors.ts';
+import { EngineFailure, toEngineError } from './engine-errors.ts';
+
+// As SQLite gives them: primary codes, and extended ones whose low byte is the primary code (https://www.sqlite.org/rescode.html).
+const BUSY_SNAPSHOT = 517;
+const IOERR_FSYNC = 1034;
+const FULL = 13;
+const READONLY_DBMOVED = 1032;
+const CORRUPT_INDEX = 779;
+const CONSTRAINT_NOTNULL = 1299;
+
+test('what a waiting client can do about it decides how an error is told', () => {
+  for (const [errcode, code, retryAfter] of [
+    [5, 'unavailable', 1],
+    [6, 'unavailable', 1],
+    [BUSY_SNAPSHOT, 'unavailable', 1],
+    [FULL, 'storage_full', 30],
+  ] as const) {
+    const error = toEngineError(driverError(errcode));
+    assert.ok(error instanceof AppError && !(error instanceof EngineFailure));
+    assert.equal(error.code, code);
+    assert.equal(error.retryAfter, retryAfter);
+  }
+});
+
+test('a medium that fails leaves the outcome unknown, and its own words out of the message', () => {
+  for (const errcode of [IOERR_FSYNC, READONLY_DBMOVED, CORRUPT_INDEX, 3, 14, 26]) {
+    const error = toEngineError(driverError(errcode));
+    assert.ok(error instanceof EngineFailure, String(errcode));
+    assert.equal(error.code, 'outcome_unknown');
+    assert.doesNotMatch(error.message, /secret/);
+    assert.match(String(error.cause), /secret/);
+  }
+});
+
+test('what is a bug of ours, or no error of the engine, stays what it is', () => {
+  for (const error of [
+    driverError(CONSTRAINT_NOTNULL),
+    driverError(1),
+    new Error('other'),
+    'text',
+    undefined,
+  ]) {
+    assert.equal(toEngineError(error), error);
+  }
+});
+
+function driverError(errcode: number): Error {
+  return Object.assign(new Error('a secret path'), { errcode });
+}

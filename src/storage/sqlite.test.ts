@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { startChild } from '../../test/support/child.ts';
+import { countCommits } from '../../test/support/count-commits.ts';
+import { fileOf, openSqliteFile } from '../../test/support/engines.ts';
+import { AppError } from '../base/errors.ts';
+import { sql } from '../sql/sql.ts';
+import type { Database } from './database.ts';
+import { sqliteVersion } from './sqlite.ts';
+
+test('works of one turn share one commit', async (t) => {
+  const database = await openNumbers(t);
+  assert.equal(await commitsOf(database, () => add(database, 100)), 1);
+});
+
+test('a group has at most 512 works, and the next one the rest', async (t) => {
+  const database = await openNumbers(t);
+  assert.equal(await commitsOf(database, () => add(database, 513)), 2);
+});
+
+test('works that fail, early or late, do not split the commit of the others', async (t) => {
+  const database = await openNumbers(t);
+  const failing = (isLate: boolean): Promise<unknown> =>
+    database
+      .write(async (tx) => {
+        if (isLate) await tx.run(sql`INSERT INTO t VALUES (-1)`);
+        throw new Error('on purpose');
+      })
+      .catch(() => undefined);
+  for (const isLate of [false, true, true]) {
+    const commits = await commitsOf(database, () =>
+      Promise.all([add(database, 10), failing(isLate), add(database, 10)]),
+    );
+    assert.equal(commits, 1);
+  }
+  assert.deepEqual(await count(database), { rows: 60, failed: 0 });
+});
+
+test('an exclusive work shares its commit with no other', async (t) => {
+  const database = await openNumbers(t);
+  const exclusive = (): Promise<unknown> =>
+    database.write((tx) => tx.run(sql`INSERT INTO t VALUES (1)`), { isExclusive: true });
+  const works = (): Promise<unknown> =>
+    Promise.all([add(database, 3), exclusive(), exclusive(), add(database, 3)]);
+  assert.equal(await commitsOf(database, works), 4);
+});
+
+test('a file that another process has locked for longer than five seconds answers as unavailable', async (t) => {
+  const database = await openNumbers(t);
+  const holder = await startChild(t, 'test/engines/hold-lock.ts', ['writer', fileOf(database)]);
+  assert.equal(holder.line, 'held');
+  const startMs = performance.now();
+  await assert.rejects(add(database, 1), (error) => {
+    assert.ok(error instanceof AppError);
+    assert.equal(error.code, 'unavailable');
+    assert.equal(error.retryAfter, 1);
+    return true;
+  });
+  assert.ok(performance.now() - startMs > 4_000);
+  // Whoever only reads is not kept waiting.
+  assert.deepEqual(await count(database), { rows: 0, failed: 0 });
+  await holder.kill();
+  await add(database, 1);
+});
+
+test('a reader cannot write, and schema functions are not trusted', async (t) => {
+  const database = await openNumbers(t);
+  await assert.rejects(database.all(sql`INSERT INTO t VALUES (1) RETURNING number`));
+  assert.deepEqual({ ...(await database.get(sql`PRAGMA trusted_schema`)) }, { trusted_schema: 0 });
+  assert.deepEqual({ ...(await database.get(sql`PRAGMA cell_size_check`)) }, { cell_size_check: 1 });
+});
+
+test('a commit waits for the disk: the log is kept with synchronous=FULL', async (t) => {
+  const database = await openNumbers(t);
+  const [mode, level] = await database.write(async (tx) => [
+    await tx.get(sql`PRAGMA journal_mode`),
+    await tx.get(sql`PRAGMA synchronous`),
+  ]);
+  assert.equal(mode?.['journal_mode'], 'wal');
+  assert.equal(level?.['synchronous'], 2);
+});
+
+test('the version of SQLite is told as three numbers', () => {
+  const [major, minor, patch] = sqliteVersion();
+  assert.equal(`${major}.${minor}.${patch}`, process.versions['sqlite']);
+});
+
+async function openNumbers(t: TestContext): Promise<Database> {
+  const database = await openSqliteFile(t);
+  await database.write((tx) => tx.run(sql`CREATE TABLE t (number INTEGER NOT NULL)`));
+  return database;
+}
+
+async function commitsOf(database: Database, work: () => Promise<unknown>): Promise<number> {
+  const before = countCommits(fileOf(database));
+  await work();
+  return countCommits(fileOf(database)) - before;
+}
+
+function add(database: Database, works: number): Promise<unknown> {
+  return Promise.all(
+    Array.from({ length: works }, (_, n) => database.write((tx) => tx.run(sql`INSERT INTO t VALUES (${n})`))),
+  );
+}
+
+async function count(database: Database): Promise<object> {
+  const row = await database.get(
+    sql`SELECT count(*) AS rows, count(*) FILTER (WHERE number < 0) AS failed FROM t`,
+  );
+  return { ...row };
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { eventually } from '../../test/support/eventually.ts';
+import { startWebhookService } from '../../test/support/webhook-service.ts';
+import { systemClock } from '../base/clock.ts';
+import type { InstanceEntry } from '../instances/instance-directory.ts';
+import { abortedResult, type AttemptRequest, type AttemptResult } from './attempt-result.ts';
+import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
+
+type SenderPort = DispatcherOptions['sender'];
+
+/** In the place of the sending thread: keeps what it is given until it is told that it has arrived. */
+class HeldSender implements SenderPort {
+  readonly given: AttemptRequest[] = [];
+  #listener: (results: readonly AttemptResult[]) => void = () => undefined;
+  readonly #real: SenderPort | undefined;
+
+  constructor(real?: SenderPort) {
+    this.#real = real;
+  }
+
+  send(requests: readonly AttemptRequest[]): void {
+    this.given.push(...requests);
+  }
+
+  onResults(listener: (results: readonly AttemptResult[]) => void): void {
+    this.#listener = listener;
+  }
+
+  succeed(requests: readonly AttemptRequest[]): void {
+    const success = { ...abortedResult(0, ''), isSuccess: true, kind: 'success', status: 200 } as const;
+    this.#listener(requests.map(({ deliveryId }) => ({ ...success, deliveryId })));
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    await this.#real?.stop(graceMs);
+  }
+}
+
+interface Lending {
+  /** Instances that were lent, and how many of them are out. */
+  readonly lent: Set<string>;
+  out: number;
+  most: number;
+}
+
+/** A dispatcher over many instances, each of them the service's only one under another name. */
+async function startOverMany(t: TestContext, count: number): Promise<Lending> {
+  const service = await startWebhookService(t);
+  const [entry] = service.app.data.directory.all();
+  assert.ok(entry);
+  const lending: Lending = { lent: new Set(), out: 0, most: 0 };
+  const borrow = async ({ id }: InstanceEntry): ReturnType<DispatcherOptions['borrow']> => {
+    const loan = await service.app.data.instances.borrow(entry);
+    lending.lent.add(id);
+    lending.out += 1;
+    lending.most = Math.max(lending.most, lending.out);
+    const release = (): void => {
+      lending.out -= 1;
+      loan.release();
+    };
+    return { instance: { ...loan.instance, id }, release };
+  };
+  const entries = Array.from({ length: count }, (_, index) => ({ ...entry, id: `instance${index}` }));
+  const logger = { debug: fail, info: fail, warn: fail, error: fail };
+  const rest = { sender: new HeldSender(), clock: systemClock, logger, version: '0' };
+  const dispatcher = new Dispatcher({ instances: () => entries, borrow, ...rest });
+  t.after(() => dispatcher.stop(0));
+  dispatcher.start();
+  return lending;
+}
+
+function fail(message: string): void {
+  assert.fail(message);
+}
+
+test('X-13 a start looks through any number of instances with at most 64 of them open at a time', async (t) => {
+  const lending = await startOverMany(t, 600);
+  await eventually('all looked through', () => lending.lent.size === 600 && lending.out === 0);
+  assert.equal(lending.most, 64);
+});
+
+test(
+  'when all slots are taken, the next free ones go to every endpoint in turn',
+  { timeout: 20_000 },
+  async (t) => {
+    let sender = new HeldSender();
+    const wrapSender = (real: SenderPort): SenderPort => (sender = new HeldSender(real));
+    const service = await startWebhookService(t, { parts: { wrapSender } });
+    const ids: string[] = [];
+    for (let count = 0; count < 5; count += 1) ids.push((await service.addEndpoint({ maxInFlight: 64 })).id);
+    await Promise.all(Array.from({ length: 140 }, () => service.addPost()));
+    // Each success opens a lane by one: from 4 to 64 in four rounds. 256 is what is open over all.
+    let answered = 0;
+    for (const round of [20, 40, 80, 160]) {
+      await eventually('a round', () => sender.given.length === answered + round);
+      sender.succeed(sender.given.slice(answered, (answered += round)));
+    }
+    await eventually('full slots', () => sender.given.length === answered + 256);
+    const from = sender.given.length;
+    while (sender.given.length < from + 50) {
+      const before = sender.given.length;
+      sender.succeed(sender.given.slice(answered, (answered += 1)));
+      while (sender.given.length === before) await nextTurn();
+    }
+    for (const id of ids) {
+      const turns = sender.given.slice(from).filter(({ endpointId }) => endpointId === id).length;
+      assert.ok(turns >= 5, `${turns} of 50 turns for one of five endpoints`);
+    }
+  },
+);

@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from '../../src/sql/sql.ts';
+import { eventually } from '../support/eventually.ts';
+import { MovableClock } from '../support/movable-clock.ts';
+import { listOf, startWebhookService, type Json, type WebhookService } from '../support/webhook-service.ts';
+
+const failing = { kind: 'status', status: 500 } as const;
+
+function move(service: WebhookService, to: string, status = 200): Promise<Json> {
+  return service.call('POST', `/api/webhooks/deliveries/${to}`, { status });
+}
+
+test('a delivery shows its event and its attempts, with what the receiver answered', async (t) => {
+  const clock = new MovableClock();
+  const headers = { 'x-why': 'busy', 'content-type': 'text/html' };
+  const mode = { kind: 'status', status: 500, headers, body: '<script>alert(1)</script>\xff' } as const;
+  const service = await startWebhookService(t, { mode, parts: { clock } });
+  const endpoint = await service.addEndpoint({ schedule: [] });
+  const post = await service.addPost();
+  const { id, event, attempts, ...shown } = await service.delivery(
+    'the end',
+    (one) => one.status === 'exhausted',
+  );
+  assert.equal(id, `${event}-${endpoint.id}`);
+  assert.deepEqual(shown, {
+    endpoint: endpoint.id,
+    kind: 'record.create',
+    collection: 'posts',
+    record: post.id,
+    status: 'exhausted',
+    cause: 'The receiver answered with status 500.',
+    nextAttempt: '',
+    created: post.created,
+    updated: post.created,
+  });
+  const full = await service.call('GET', `/api/webhooks/deliveries/${id}`);
+  const { responseHeaders, responseBody, ...inList } = full.attempts[0];
+  assert.deepEqual(attempts, [inList]);
+  assert.equal(responseHeaders['x-why'], 'busy');
+  // W-36: given as JSON text, and never as a page.
+  assert.equal(responseBody, '<script>alert(1)</script>ÿ');
+  const { started, connectMs, firstByteMs, totalMs, ...attempt } = inList;
+  assert.deepEqual(attempt, {
+    number: 1,
+    kind: 'status',
+    status: 500,
+    cause: shown.cause,
+    dnsMs: null,
+    tlsMs: null,
+  });
+  assert.match(started, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}Z$/);
+  assert.ok(connectMs > 0 && connectMs <= firstByteMs && firstByteMs <= totalMs, JSON.stringify(inList));
+  const answer = await service.request(`/api/webhooks/deliveries/${id}`, { token: true });
+  assert.match(answer.headers.get('content-type') ?? '', /^application\/json/);
+  assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
+});
+
+test('deliveries are listed by filter, sort and page, the oldest first', async (t) => {
+  const clock = new MovableClock();
+  const service = await startWebhookService(t, { parts: { clock } });
+  const a = await service.addEndpoint({ maxInFlight: 1 });
+  const posts: Json[] = [];
+  for (const title of ['one', 'two', 'three']) {
+    posts.push(await service.addPost(title));
+    clock.move(1_000);
+  }
+  const b = await service.addEndpoint({ events: ['record.delete'] });
+  await service.call('DELETE', `/api/collections/posts/records/${posts[0].id}`, { status: 204 });
+  await service.receiver.waitForRequests(5);
+  const ids = posts.map(({ id }) => id);
+  const list = async (query: string): Promise<string> => {
+    const page = await service.call('GET', `/api/webhooks/deliveries?${query}`);
+    return listOf(page.items)
+      .map(({ record, kind }) => `${ids.indexOf(record)}${kind[7]}`)
+      .join(' ');
+  };
+  const filtered = (filter: string): Promise<string> => list(`filter=${encodeURIComponent(filter)}`);
+  assert.match(await list(''), /^0c 1c 2c 0d 0d$/);
+  assert.match(await list('sort=-created'), /^0d 0d 2c 1c 0c$/);
+  assert.equal(await list('perPage=2&page=2&sort=created,kind'), '2c 0d');
+  assert.equal(await filtered(`record = '${ids[1]}'`), '1c');
+  assert.equal(await filtered(`kind = 'record.delete' && endpoint = '${b.id}'`), '0d');
+  assert.equal(await filtered(`endpoint = '${a.id}' && created > '2026-11-20 09:35:20.500Z'`), '1c 2c 0d');
+  assert.equal(await filtered("status = 'exhausted' || collection != 'posts' || cause != ''"), '');
+  await service.call('GET', '/api/webhooks/deliveries?filter=body!=%27%27', { status: 400 });
+  const page = await service.call('GET', '/api/webhooks/deliveries?perPage=1&fields=id');
+  assert.deepEqual([page.totalItems, Object.keys(page.items[0])], [5, ['id']]);
+});
+
+test('an unknown delivery is not found, whatever is asked of it', async (t) => {
+  const service = await startWebhookService(t);
+  await service.call('GET', '/api/webhooks/deliveries/x', { status: 404 });
+  await move(service, 'x/retry', 404);
+  await move(service, 'x/cancel', 404);
+});
+
+test('a retry by hand sends what is exhausted, delivered or pending once more, at once', async (t) => {
+  const clock = new MovableClock();
+  const service = await startWebhookService(t, { mode: failing, parts: { clock } });
+  await service.addEndpoint({ schedule: [3_600] });
+  await service.addPost();
+  const isAt = (count: number) => (delivery: Json) => delivery.attempts.length === count;
+  const { id, status } = await service.delivery('a failure', isAt(1));
+  assert.equal(status, 'pending');
+  const moved = await move(service, `${id}/retry`);
+  assert.deepEqual([moved.status, moved.cause], ['pending', '']);
+  assert.equal((await service.delivery('the retry of what was pending', isAt(2))).status, 'exhausted');
+  await move(service, `${id}/retry`);
+  assert.equal((await service.delivery('the retry of what was exhausted', isAt(3))).status, 'exhausted');
+  service.receiver.mode = { kind: 'ok' };
+  await move(service, `${id}/retry`);
+  assert.equal((await service.delivery('a success', isAt(4))).status, 'delivered');
+  await move(service, `${id}/retry`);
+  const { attempts } = await service.delivery('the retry of what was delivered', isAt(5));
+  assert.deepEqual(
+    listOf(attempts).map(({ number }) => number),
+    [1, 2, 3, 4, 5],
+  );
+});
+
+test('a cancelled delivery is not sent, says so, and can be retried; one that is over cannot be cancelled', async (t) => {
+  const clock = new MovableClock();
+  const service = await startWebhookService(t, { mode: failing, parts: { clock } });
+  await service.addEndpoint();
+  await service.addPost();
+  const { id } = await service.delivery('a failure', ({ attempts }) => attempts.length === 1);
+  const cancelled = await move(service, `${id}/cancel`);
+  assert.deepEqual(
+    [cancelled.status, cancelled.cause, cancelled.nextAttempt],
+    ['cancelled', 'Cancelled by hand.', ''],
+  );
+  assert.equal((await move(service, `${id}/cancel`, 409)).message, 'The delivery is cancelled.');
+  clock.move(3_600_000);
+  service.look();
+  service.receiver.mode = { kind: 'ok' };
+  await service.addEndpoint({ events: ['record.delete'] });
+  await move(service, `${id}/retry`);
+  await service.delivery('the retry', ({ status }) => status === 'delivered');
+  assert.equal(service.receiver.requests.length, 2);
+  assert.equal((await move(service, `${id}/cancel`, 409)).message, 'The delivery is delivered.');
+});
+
+test('an attempt in flight when its delivery is cancelled is told, counted, and followed by number 2', async (t) => {
+  const service = await startWebhookService(t, { mode: { kind: 'slow', delayMs: 150 } });
+  await service.addEndpoint();
+  await service.addPost();
+  await service.receiver.waitForRequests(1);
+  const [{ id }] = await service.deliveries();
+  await move(service, `${id}/cancel`);
+  const { status } = await service.delivery('the attempt', ({ attempts }) => attempts.length === 1);
+  assert.equal(status, 'cancelled');
+  await move(service, `${id}/retry`);
+  const { attempts } = await service.delivery('the retry', (delivery) => delivery.status === 'delivered');
+  assert.deepEqual(
+    listOf(attempts).map(({ number }) => number),
+    [1, 2],
+  );
+  assert.equal(service.receiver.requests[1]?.headers['x-service-attempt'], '2');
+});
+
+test('what waits for an endpoint that is deleted is cancelled, and no retry brings it back', async (t) => {
+  const clock = new MovableClock();
+  const service = await startWebhookService(t, { mode: failing, parts: { clock } });
+  const endpoint = await service.addEndpoint();
+  await service.addPost();
+  const { id } = await service.delivery('a failure', ({ attempts }) => attempts.length === 1);
+  clock.move(1_000);
+  await service.call('DELETE', `/api/webhooks/endpoints/${endpoint.id}`, { status: 204 });
+  const { status, cause, updated } = await service.call('GET', `/api/webhooks/deliveries/${id}`);
+  assert.deepEqual([status, cause], ['cancelled', 'The endpoint was deleted.']);
+  assert.equal(updated, '2026-11-20 09:35:21.114Z');
+  const refused = await move(service, `${id}/retry`, 409);
+  assert.equal(refused.message, 'The endpoint of the delivery was deleted.');
+});
+
+test('a test sends a signed ping now and answers with its attempt, paused or not', async (t) => {
+  const service = await startWebhookService(t);
+  const { id } = await service.addEndpoint();
+  const path = `/api/webhooks/endpoints/${id}`;
+  for (const isPaused of [false, true]) {
+    if (isPaused) await service.call('POST', `${path}/pause`, { body: {} });
+    const delivery = await service.call('POST', `${path}/test`, { body: isPaused ? {} : { event: 'ping' } });
+    assert.deepEqual([delivery.kind, delivery.status, delivery.attempts.length], ['ping', 'delivered', 1]);
+    assert.deepEqual([delivery.attempts[0].status, delivery.attempts[0].responseBody], [200, 'ok']);
+  }
+  const [request] = service.receiver.requests;
+  const body = JSON.parse(request?.body.toString() ?? '');
+  assert.deepEqual([body.event, body.collection, body.data], ['ping', '', {}]);
+  assert.equal(request?.headers['x-service-event'], 'ping');
+});
+
+test('a test asks for nothing that is not there yet', async (t) => {
+  const service = await startWebhookService(t);
+  const { id } = await service.addEndpoint();
+  for (const body of [{ event: 'record.create' }, { recordId: 'x' }]) {
+    const answer = await service.call('POST', `/api/webhooks/endpoints/${id}/test`, { body, status: 400 });
+    assert.deepEqual(Object.keys(answer.data), Object.keys(body));
+  }
+  const backlog = { body: { backlog: 'skip' }, status: 400 };
+  await service.call('POST', `/api/webhooks/endpoints/${id}/resume`, backlog);
+  assert.deepEqual(service.receiver.requests, []);
+});
+
+test('a test that fails says why and is never tried again', async (t) => {
+  const clock = new MovableClock();
+  const service = await startWebhookService(t, { mode: failing, parts: { clock } });
+  const { id } = await service.addEndpoint();
+  const delivery = await service.call('POST', `/api/webhooks/endpoints/${id}/test`, { body: {} });
+  assert.deepEqual([delivery.status, delivery.attempts[0].status], ['exhausted', 500]);
+  assert.equal(delivery.cause, 'The receiver answered with status 500.');
+  clock.move(3_600_000);
+  service.look();
+  await service.signIn();
+  assert.equal(service.receiver.requests.length, 1);
+});
+
+test('a test that an earlier process left behind is tried once by the dispatcher and then over', async (t) => {
+  const clock = new MovableClock();
+  const service = await startWebhookService(t, { mode: failing, parts: { clock } });
+  const { id } = await service.addEndpoint();
+  const { id: delivery } = await service.call('POST', `/api/webhooks/endpoints/${id}/test`, { body: {} });
+  // As the dead process would have left it: written, handed over, never settled.
+  await service.withInstance('default', ({ database }) =>
+    database.write((tx) =>
+      tx.run(sql`UPDATE "$delivery" SET status = 'pending', attempts = 0, due = ${clock.now() + 120_000}`),
+    ),
+  );
+  clock.move(120_000);
+  service.look();
+  await eventually('the end', async () => {
+    const { status } = await service.call('GET', `/api/webhooks/deliveries/${delivery}`);
+    return service.receiver.requests.length === 2 && status === 'exhausted';
+  });
+});
+
+test('no secret stands in the log of the service or of the deliveries', async (t) => {
+  const service = await startWebhookService(t, { mode: failing });
+  const canaries = ['canary-secret-0001', 'canary-header-0002'];
+  const headers = { authorization: canaries[1] };
+  const { id } = await service.addEndpoint({ secret: canaries[0], headers, schedule: [] });
+  await service.addPost();
+  await service.delivery('the end', ({ status }) => status === 'exhausted');
+  await service.call('POST', `/api/webhooks/endpoints/${id}/test`, { body: {} });
+  const rows = await service.withInstance('default', async ({ database }) => [
+    await database.all(sql`SELECT * FROM "$delivery"`),
+    await database.all(sql`SELECT * FROM "$attempt"`),
+    await database.all(sql`SELECT CAST(body AS TEXT) AS body FROM "$event"`),
+  ]);
+  const told = JSON.stringify([rows, service.log, await service.deliveries()]);
+  for (const canary of canaries) assert.ok(!told.includes(canary), canary);
+});

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startWebhookService, type Json } from '../support/webhook-service.ts';
+
+const refusedTarget = 'This address is not allowed as a webhook target.';
+const noHttps = 'The URL must begin with https://.';
+
+const wrong: readonly (readonly [name: string, settings: Json, member: string, message: RegExp])[] = [
+  ['no url', { url: undefined }, 'url', /^Cannot be blank\.$/],
+  ['an empty url', { url: '' }, 'url', /^Cannot be blank\.$/],
+  ['a url that is no text', { url: 7 }, 'url', /^Must be text\.$/],
+  ['a url that is none', { url: 'nowhere' }, 'url', /could not be read/],
+  ['W-13 another scheme', { url: 'ftp://example.com/' }, 'url', /must begin with https/],
+  ['W-11 userinfo', { url: 'https://good@example.com/' }, 'url', /user name or password/],
+  ['W-15 a url of 10 KB', { url: `https://example.com/${'a'.repeat(10_240)}` }, 'url', /at most 2048/],
+  ['a description that is no text', { description: 7 }, 'description', /at most 1000/],
+  ['a description that is too long', { description: 'x'.repeat(1_001) }, 'description', /at most 1000/],
+  ['no events', { events: [] }, 'events', /one or more of record\.create, record\.update, record\.delete/],
+  ['events that are no array', { events: 'record.create' }, 'events', /one or more/],
+  ['W-50 an event with a wildcard', { events: ['record.*'] }, 'events', /one or more/],
+  ['W-50 one unknown event among known ones', { events: ['record.create', 'ping'] }, 'events', /one or more/],
+  ['collections that are no array', { collections: 'posts' }, 'collections', /array of at most 200/],
+  ['W-50 an unknown collection', { collections: ['%'] }, 'collections', /There is no collection "%"/],
+  ['W-50 a collection that is no text', { collections: [{}] }, 'collections', /There is no collection \{\}/],
+  ['too many collections', { collections: Array(201).fill('posts') }, 'collections', /at most 200/],
+  ['maxInFlight 0', { maxInFlight: 0 }, 'maxInFlight', /between 1 and 64/],
+  ['maxInFlight 65', { maxInFlight: 65 }, 'maxInFlight', /between 1 and 64/],
+  ['maxInFlight as text', { maxInFlight: '4' }, 'maxInFlight', /between 1 and 64/],
+  ['a timeout of 999 ms', { timeoutMs: 999 }, 'timeoutMs', /between 1000 and 30000/],
+  ['a timeout of 30.001 s', { timeoutMs: 30_001 }, 'timeoutMs', /between 1000 and 30000/],
+  ['a timeout with a fraction', { timeoutMs: 1_500.5 }, 'timeoutMs', /between 1000 and 30000/],
+  ['a schedule that is no array', { schedule: 5 }, 'schedule', /null or up to 50 integers/],
+  ['a schedule with a delay of 0', { schedule: [0] }, 'schedule', /between 1 and 604800/],
+  ['a schedule with a delay of 8 days', { schedule: [691_200] }, 'schedule', /between 1 and 604800/],
+  ['a schedule of 51 delays', { schedule: Array(51).fill(1) }, 'schedule', /up to 50/],
+  ['W-40 a secret that is too short', { secret: 'fifteen letters' }, 'secret', /16 to 256/],
+  ['W-40 a secret of 1 KB', { secret: 'x'.repeat(1_024) }, 'secret', /16 to 256/],
+  ['W-40 a secret that is not base64', { secret: 'whsec_not base64 at all' }, 'secret', /base64/],
+  ['W-40 a secret of control characters', { secret: 'sixteen letters\n!' }, 'secret', /printable ASCII/],
+  ['a secret that is no text', { secret: 1234567890123456 }, 'secret', /must be text/],
+  ['a filter, which is not there yet', { filter: "title = 'x'" }, 'filter', /Only "" is supported/],
+  ['an order, which is not there yet', { order: 'strict' }, 'order', /Only "none" is supported/],
+  ['a rate limit, which is not there yet', { rateLimit: 5 }, 'rateLimit', /Only 0 is supported/],
+  ['headers that are no object', { headers: ['x-a'] }, 'headers', /Must be an object/],
+  ['W-38 too many headers', { headers: numberedHeaders(51) }, 'headers', /at most 50/],
+];
+
+test('what is wrong with an endpoint is said by member, when it is made and when it is changed', async (t) => {
+  const service = await startWebhookService(t);
+  const { id } = await service.addEndpoint();
+  for (const [name, settings, member, message] of wrong) {
+    const body = { url: service.receiver.url, ...settings };
+    const made = await service.call('POST', '/api/webhooks/endpoints', { body, status: 400 });
+    assert.equal(made.message, 'Failed to create endpoint.', name);
+    assert.deepEqual(Object.keys(made.data), [member], name);
+    assert.match(made.data[member].message, message, name);
+    // An update may leave the url out, and leaves the secret alone.
+    if (member === 'secret' || (settings.url === undefined && member === 'url')) continue;
+    const changed = await service.call('PATCH', `/api/webhooks/endpoints/${id}`, {
+      body: settings,
+      status: 400,
+    });
+    assert.deepEqual(changed.data, made.data, name);
+  }
+  assert.equal((await service.call('GET', '/api/webhooks/endpoints')).totalItems, 1);
+});
+
+const ourHeaders = [
+  'Host Content-Length Content-Type Transfer-Encoding Connection Keep-Alive Upgrade TE Trailer Expect',
+  'Proxy-Authorization Accept-Encoding User-Agent Webhook-Id webhook-x X-Service-Signature x-service-anything',
+].flatMap((line) => line.split(' '));
+
+const forbiddenHeaders: readonly (readonly [name: string, headers: Json, message: RegExp])[] = [
+  ...ourHeaders.map((name) => [name, { [name]: 'x' }, /set by the service itself/] as const),
+  ['an empty name', { '': 'x' }, /Must be a header name/],
+  ['a name with a space', { 'x y': 'x' }, /Must be a header name/],
+  ['a name with a line end', { 'x-a\r\nHost': 'x' }, /Must be a header name/],
+  ['a line end', { 'x-a': 'a\r\nHost: evil' }, /printable ASCII/],
+  ['a control character', { 'x-a': 'a\x01b' }, /printable ASCII/],
+  ['a value beyond ASCII', { 'x-a': 'é' }, /printable ASCII/],
+  ['an empty value', { 'x-a': '' }, /printable ASCII/],
+  ['a value of 8 KB', { 'x-a': 'x'.repeat(8_192) }, /at most 4096/],
+  ['a value that is no text', { 'x-a': 7 }, /printable ASCII/],
+  ['a mask with nothing behind it', { 'x-token': '********' }, /printable ASCII/],
+  ['a mask over what every object has', { constructor: '********' }, /printable ASCII/],
+];
+
+test('W-38 headers that are ours, or no headers at all, are refused by name', async (t) => {
+  const service = await startWebhookService(t);
+  for (const [name, headers, message] of forbiddenHeaders) {
+    const body = { url: service.receiver.url, headers: { ...headers, 'x-fine': 'y' } };
+    const answer = await service.call('POST', '/api/webhooks/endpoints', { body, status: 400 });
+    const [header, ...others] = Object.entries<Json>(answer.data.headers);
+    assert.equal(others.length, 0, name);
+    assert.equal(header?.[0], Object.keys(headers)[0], name);
+    assert.match(header?.[1].message, message, name);
+  }
+});
+
+test('W-38 headers are sent, and the values of secret ones are never shown again', async (t) => {
+  const service = await startWebhookService(t);
+  const headers = { Authorization: 'Bearer of news', Cookie: 'a=b', 'X-Api-Key': 'k-1', 'x-tenant': 'acme' };
+  const endpoint = await service.addEndpoint({ headers });
+  const mask = '********';
+  const shown = { authorization: mask, cookie: mask, 'x-api-key': mask, 'x-tenant': 'acme' };
+  assert.deepEqual(endpoint.headers, shown);
+  const path = `/api/webhooks/endpoints/${endpoint.id}`;
+  // The mask sent back means the value that is there; what is left out is gone.
+  const { cookie: _, ...rest } = shown;
+  const body = { headers: { ...rest, 'x-tenant': 'other' } };
+  assert.deepEqual((await service.call('PATCH', path, { body })).headers, { ...rest, 'x-tenant': 'other' });
+  await service.addPost();
+  const [request] = await service.receiver.waitForRequests(1);
+  assert.deepEqual(
+    ['authorization', 'x-api-key', 'x-tenant', 'cookie'].map((name) => request?.headers[name]),
+    ['Bearer of news', 'k-1', 'other', undefined],
+  );
+});
+
+const privateTargets: readonly (readonly [url: string, message: string])[] = [
+  ['http://example.com/', noHttps],
+  ['http://127.0.0.1:9/', noHttps],
+  ['https://127.0.0.1:9/', refusedTarget],
+  ['https://localhost/', refusedTarget],
+  ['https://2130706433/', refusedTarget],
+  ['https://①②⑦.⓪.⓪.①/', refusedTarget],
+  ['https://[::1]/', refusedTarget],
+  ['https://[::ffff:127.0.0.1]/', refusedTarget],
+  ['https://10.0.0.1/', refusedTarget],
+  ['https://192.168.1.1/', refusedTarget],
+  ['https://169.254.169.254/latest/meta-data', refusedTarget],
+  ['https://[fd00:ec2::254]/', refusedTarget],
+  ['https://metadata.google.internal/', refusedTarget],
+];
+
+test('W-01 W-03 W-05 without --dev neither this machine nor a private network nor plain HTTP is a target', async (t) => {
+  const service = await startWebhookService(t, { flags: { dev: false } });
+  for (const [url, message] of privateTargets) {
+    const answer = await service.call('POST', '/api/webhooks/endpoints', { body: { url }, status: 400 });
+    assert.equal(answer.data.url.message, message, url);
+  }
+  await service.call('POST', '/api/webhooks/endpoints', {
+    body: { url: 'https://hooks.example.com/' },
+    status: 201,
+  });
+});
+
+test('a private network that the operator has named is a target, by plain HTTP too, and the next one is not', async (t) => {
+  const service = await startWebhookService(t, { flags: { dev: false, 'allow-net': '127.0.0.1/32' } });
+  const endpoint = await service.addEndpoint();
+  assert.equal(endpoint.url, service.receiver.url);
+  await service.addPost();
+  await service.receiver.waitForRequests(1);
+  const body = { url: service.receiver.urlAt('127.0.0.2') };
+  const answer = await service.call('POST', '/api/webhooks/endpoints', { body, status: 400 });
+  assert.equal(answer.data.url.message, noHttps);
+});
+
+test('W-10 what was allowed when it was saved is judged again at each attempt', async (t) => {
+  const before = await startWebhookService(t);
+  await before.addEndpoint({ schedule: [] });
+  await before.stop();
+  const after = await startWebhookService(t, { data: before.data, flags: { dev: false } });
+  await after.addPost();
+  const { attempts } = await after.delivery('a refused delivery', ({ status }) => status === 'exhausted');
+  assert.deepEqual([attempts[0].kind, attempts[0].connectMs], ['refused', null]);
+  assert.equal(before.receiver.connectionCount, 0);
+});
+
+function numberedHeaders(count: number): Readonly<Record<string, string>> {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-${index}`, 'x']));
+}

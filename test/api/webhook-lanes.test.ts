@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { toIsoTimestamp, toTimestamp } from '../../src/base/timestamp.ts';
+import type { Instance } from '../../src/instances/instance.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { loopbackRanges } from '../../src/webhooks/address-guard.ts';
+import { createEndpoint } from '../../src/webhooks/change-endpoint.ts';
+import { eventually } from '../support/eventually.ts';
+import { MovableClock } from '../support/movable-clock.ts';
+import { Receiver } from '../support/receiver.ts';
+import { startWebhookService, type WebhookService } from '../support/webhook-service.ts';
+
+const policy = { allowHttp: true, allowed: loopbackRanges };
+
+async function addPosts(service: WebhookService, count: number): Promise<void> {
+  await Promise.all(Array.from({ length: count }, (_, index) => service.addPost(`post ${index}`)));
+}
+
+function titles(receiver: Receiver): readonly string[] {
+  return receiver.requests.map(({ body }) => JSON.parse(body.toString()).data.title);
+}
+
+test('an endpoint never has more requests open than it allows, and everything arrives once', async (t) => {
+  const service = await startWebhookService(t, { mode: { kind: 'slow', delayMs: 20 } });
+  await service.addEndpoint({ maxInFlight: 3 });
+  await addPosts(service, 30);
+  await service.receiver.waitForRequests(30);
+  await eventually('all settled', async () => (await service.deliveries("status = 'pending'")).length === 0);
+  assert.equal(service.receiver.openRequestsMost, 3);
+  assert.equal(new Set(titles(service.receiver)).size, 30);
+  assert.equal(service.receiver.requests.length, 30);
+});
+
+test('with one request at a time events arrive in the order of their commits', async (t) => {
+  const service = await startWebhookService(t);
+  await service.addEndpoint({ maxInFlight: 1 });
+  const expected: string[] = [];
+  for (let index = 0; index < 40; index += 1) {
+    expected.push(`post ${index}`);
+    await service.addPost(`post ${index}`);
+  }
+  await service.receiver.waitForRequests(40);
+  assert.deepEqual(titles(service.receiver), expected);
+});
+
+test('FW-10 pausing and resuming with requests open does not let more of them be open', async (t) => {
+  const service = await startWebhookService(t, { mode: { kind: 'never answers' } });
+  const { id } = await service.addEndpoint({ maxInFlight: 2, timeoutMs: 1_000 });
+  await addPosts(service, 6);
+  await service.receiver.waitForRequests(2);
+  await service.call('POST', `/api/webhooks/endpoints/${id}/pause`, { body: {} });
+  service.look();
+  await service.call('POST', `/api/webhooks/endpoints/${id}/resume`, { body: {} });
+  service.receiver.mode = { kind: 'ok' };
+  await service.receiver.waitForRequests(6);
+  assert.equal(service.receiver.openRequestsMost, 2);
+});
+
+test('FW-10 an endpoint that allows fewer requests than before has no more of them open', async (t) => {
+  const service = await startWebhookService(t, { mode: { kind: 'slow', delayMs: 30 } });
+  const { id } = await service.addEndpoint({ maxInFlight: 32 });
+  await addPosts(service, 40);
+  await service.receiver.waitForRequests(30);
+  await eventually('all settled', async () => (await service.deliveries("status = 'pending'")).length === 0);
+  assert.ok(service.receiver.openRequestsMost > 1);
+  await service.call('PATCH', `/api/webhooks/endpoints/${id}`, { body: { maxInFlight: 1 } });
+  service.receiver.openRequestsMost = 0;
+  await addPosts(service, 8);
+  await service.receiver.waitForRequests(48);
+  assert.equal(service.receiver.openRequestsMost, 1);
+});
+
+test('a paused endpoint collects, is sent nothing, and gets all of it in order when it is resumed', async (t) => {
+  const service = await startWebhookService(t);
+  const { id } = await service.addEndpoint({ maxInFlight: 1 });
+  const path = `/api/webhooks/endpoints/${id}`;
+  const paused = await service.call('POST', `${path}/pause`, { body: {} });
+  assert.deepEqual([paused.status, paused.statusReason], ['paused', '']);
+  for (const title of ['a', 'b', 'c']) await service.addPost(title);
+  const other = await service.addEndpoint({
+    collections: ['posts'],
+    url: service.receiver.urlAt('127.0.0.1', '/b'),
+  });
+  await service.addPost('d');
+  await service.receiver.waitForRequests(1);
+  assert.deepEqual(
+    service.receiver.requests.map((request) => request.path),
+    ['/b'],
+  );
+  await service.call('DELETE', `/api/webhooks/endpoints/${other.id}`, { status: 204 });
+  await service.call('POST', `${path}/resume`, { body: { backlog: 'drain' } });
+  await service.receiver.waitForRequests(5);
+  assert.deepEqual(titles(service.receiver).slice(1), ['a', 'b', 'c', 'd']);
+});
+
+test('W-35 FW-02 an endpoint that hangs delays no other of its instance, retries included', async (t) => {
+  const service = await startWebhookService(t, {
+    mode: { kind: 'never answers' },
+    flags: { 'stop-timeout': '0' },
+  });
+  await using healthy = await Receiver.open({ mode: { kind: 'status', status: 500 } });
+  await service.addEndpoint({ timeoutMs: 30_000 });
+  await service.addEndpoint({ url: healthy.url, schedule: [1] });
+  const start = performance.now();
+  await addPosts(service, 6);
+  await healthy.waitForRequests(6);
+  assert.ok(performance.now() - start < 5_000);
+  healthy.mode = { kind: 'ok' };
+  // By the dispatcher's own timer, while requests to the one that hangs are open.
+  await healthy.waitForRequests(12);
+  assert.ok(performance.now() - start < 10_000);
+  const delivered = await eventually('six delivered', async () => {
+    const found = await service.deliveries("status = 'delivered'");
+    return found.length === 6 ? found : undefined;
+  });
+  assert.ok(delivered.every(({ attempts }) => attempts.length === 2));
+});
+
+test('FW-10 a change of url, headers or secret counts from the next attempt on, and nothing is lost', async (t) => {
+  const service = await startWebhookService(t, { mode: { kind: 'status', status: 500 } });
+  await using moved = await Receiver.open();
+  const { id } = await service.addEndpoint({ schedule: [1] });
+  await service.addPost();
+  await service.receiver.waitForRequests(1);
+  const body = { url: moved.url, headers: { 'x-new': 'yes' } };
+  await service.call('PATCH', `/api/webhooks/endpoints/${id}`, { body });
+  const [request] = await moved.waitForRequests(1);
+  assert.equal(request?.headers['x-new'], 'yes');
+  assert.equal(service.receiver.requests.length, 1);
+});
+
+test('a late 410 of the old address does not pause an endpoint that was sent elsewhere', async (t) => {
+  const service = await startWebhookService(t, { mode: { kind: 'slow', delayMs: 200, status: 410 } });
+  await using moved = await Receiver.open();
+  const { id } = await service.addEndpoint({ schedule: [] });
+  await service.addPost();
+  await service.receiver.waitForRequests(1);
+  await service.call('PATCH', `/api/webhooks/endpoints/${id}`, { body: { url: moved.url } });
+  await service.delivery('the late answer', ({ status }) => status === 'exhausted');
+  await service.addPost();
+  await moved.waitForRequests(1);
+  assert.equal((await service.call('GET', `/api/webhooks/endpoints/${id}`)).status, 'active');
+});
+
+test('FT-01 a clock that was set back holds up no event of a record that was written before', async (t) => {
+  const clock = new MovableClock();
+  const service = await startWebhookService(t, { parts: { clock } });
+  const { id, updated } = await service.addPost();
+  await service.addEndpoint();
+  clock.move(-3_600_000);
+  await service.signIn();
+  await service.call('PATCH', `/api/collections/posts/records/${id}`, { body: { title: 'changed' } });
+  const [request] = await service.receiver.waitForRequests(1);
+  const { timestamp } = JSON.parse(request?.body.toString() ?? '');
+  assert.equal(timestamp, toIsoTimestamp(updated));
+  assert.ok(updated > toTimestamp(clock.now()));
+});
+
+test('an instance whose file cannot be read holds up no other, and goes on when it can be read again', async (t) => {
+  const faults = new Set<Database>();
+  const databases: Database[] = [];
+  const wrapDatabase = (database: Database): Database => {
+    const fail = <Rows>(read: () => Promise<Rows>): Promise<Rows> =>
+      faults.has(database) ? Promise.reject(new Error('the file cannot be read')) : read();
+    databases.push(database);
+    return {
+      engine: database.engine,
+      all: (statement) => database.all(statement),
+      get: (statement) => database.get(statement),
+      tuples: (statement) => fail(() => database.tuples(statement)),
+      write: (work, options) => database.write(work, options),
+      stop: () => database.stop(),
+    };
+  };
+  const mode = { kind: 'slow', delayMs: 700 } as const;
+  const service = await startWebhookService(t, { mode, parts: { wrapDatabase } });
+  await service.addEndpoint();
+  await using other = await Receiver.open();
+  await service.app.data.directory.create('other', null);
+  await service.withInstance('other', (instance) => createEndpoint(instance, { url: other.url }, policy));
+  const [broken] = databases;
+  assert.ok(broken);
+  // With an attempt in flight the instance cannot be given back, and each look comes by it.
+  await service.addPost('before');
+  await service.receiver.waitForRequests(1);
+  faults.add(broken);
+  await service.addPost('while it cannot be read');
+  await eventually('the complaint', () => isLogged(service));
+  const complaints = service.log.length;
+  for (let count = 1; count <= 5; count += 1) {
+    await service.withInstance('other', (instance) => appendEvent(instance));
+    await other.waitForRequests(count);
+  }
+  assert.ok(service.log.length <= complaints + 2, 'one complaint a second, not one for each look');
+  faults.delete(broken);
+  await service.receiver.waitForRequests(2);
+});
+
+function isLogged(service: WebhookService): boolean {
+  return service.log.some(({ message }) => message === 'Deliveries could not be read; trying again.');
+}
+
+function appendEvent(instance: Instance): Promise<unknown> {
+  const event = {
+    kind: 'record.create',
+    collection: 'c',
+    collectionName: 'posts',
+    record: 'r',
+    revision: 1,
+  } as const;
+  const created = toTimestamp(instance.clock.now());
+  return instance.database.write((tx) => instance.events.append(tx, { ...event, created, dataJson: '{}' }));
+}

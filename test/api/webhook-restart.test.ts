@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Database } from '../../src/storage/database.ts';
+import type { DispatcherOptions } from '../../src/webhooks/dispatcher.ts';
+import { eventually } from '../support/eventually.ts';
+import { MovableClock } from '../support/movable-clock.ts';
+import type { Receiver } from '../support/receiver.ts';
+import { listOf, startWebhookService } from '../support/webhook-service.ts';
+
+function ids(receiver: Receiver): readonly string[] {
+  return receiver.requests.map(({ headers }) => String(headers['x-service-delivery']));
+}
+
+test('what was pending when the service stopped is sent by the next one, due or overdue', async (t) => {
+  const clock = new MovableClock();
+  const mode = { kind: 'status', status: 500 } as const;
+  const before = await startWebhookService(t, { mode, parts: { clock } });
+  await before.addEndpoint({ schedule: [60, 60] });
+  for (const title of ['a', 'b', 'c']) await before.addPost(title);
+  await eventually('three failures', async () =>
+    (await before.deliveries()).every(({ attempts }) => attempts.length === 1),
+  );
+  await before.stop();
+  clock.move(80_000);
+  before.receiver.mode = { kind: 'ok' };
+  const after = await startWebhookService(t, { data: before.data, parts: { clock } });
+  await before.receiver.waitForRequests(6);
+  await eventually('all delivered', async () =>
+    (await after.deliveries()).every(({ status }) => status === 'delivered'),
+  );
+  assert.equal(before.receiver.requests.length, 6);
+});
+
+test('a stop lets requests in flight end, settles them, and the next start sends none of them again', async (t) => {
+  const before = await startWebhookService(t, { mode: { kind: 'slow', delayMs: 300 } });
+  await before.addEndpoint({ maxInFlight: 4 });
+  await Promise.all(Array.from({ length: 12 }, () => before.addPost()));
+  await before.receiver.waitForRequests(4);
+  await before.stop();
+  const sent = before.receiver.requests.length;
+  assert.ok(sent < 12);
+  before.receiver.mode = { kind: 'ok' };
+  const after = await startWebhookService(t, { data: before.data });
+  await eventually('all delivered', async () =>
+    (await after.deliveries()).every(({ status }) => status === 'delivered'),
+  );
+  assert.equal(before.receiver.requests.length, 12);
+  assert.equal(new Set(ids(before.receiver)).size, 12);
+  assert.ok((await after.deliveries()).every(({ attempts }) => attempts.length === 1));
+});
+
+test('a stop waits no longer than its time-out, and what it cut short is sent again and counts as no attempt', async (t) => {
+  const flags = { 'stop-timeout': '1' };
+  const before = await startWebhookService(t, { mode: { kind: 'never answers' }, flags });
+  await before.addEndpoint({ timeoutMs: 30_000 });
+  await before.addPost();
+  await before.receiver.waitForRequests(1);
+  const start = performance.now();
+  await before.stop();
+  const tookMs = performance.now() - start;
+  assert.ok(tookMs >= 900 && tookMs < 5_000, `${tookMs} ms`);
+  before.receiver.mode = { kind: 'ok' };
+  const after = await startWebhookService(t, { data: before.data });
+  const { attempts } = await after.delivery('the delivery', ({ status }) => status === 'delivered');
+  assert.equal(attempts.length, 1);
+  assert.deepEqual(
+    before.receiver.requests.map(({ headers }) => headers['x-service-attempt']),
+    ['1', '1'],
+  );
+});
+
+test('a stop with nothing in flight takes no time and leaves no timer behind', async (t) => {
+  const service = await startWebhookService(t, { mode: { kind: 'status', status: 500 } });
+  await service.addEndpoint();
+  await service.addPost();
+  await service.delivery('a failure', ({ attempts }) => attempts.length === 1);
+  // Asked to look and to stop in one breath: the look must not set a timer that nobody clears.
+  service.look();
+  const start = performance.now();
+  await service.stop();
+  assert.ok(performance.now() - start < 2_000);
+  const timers = process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout');
+  assert.ok(timers.length <= 1, `${timers.length} timers, of which one is the test's own`);
+});
+
+test('a settlement that cannot be stored is kept up until it can, and nothing is sent twice', async (t) => {
+  let failures = 0;
+  let isFailing = false;
+  const wrapDatabase = (database: Database): Database => ({
+    engine: database.engine,
+    all: (statement) => database.all(statement),
+    get: (statement) => database.get(statement),
+    tuples: (statement) => database.tuples(statement),
+    write: (work, options) => {
+      if (!isFailing) return database.write(work, options);
+      failures += 1;
+      return Promise.reject(new Error('the disk is full'));
+    },
+    stop: () => database.stop(),
+  });
+  const service = await startWebhookService(t, {
+    mode: { kind: 'slow', delayMs: 100 },
+    parts: { wrapDatabase },
+  });
+  await service.addEndpoint();
+  await service.addPost();
+  await service.receiver.waitForRequests(1);
+  isFailing = true;
+  await eventually('a failed settlement', () => failures > 0);
+  service.look();
+  isFailing = false;
+  const { attempts } = await service.delivery('the settlement', ({ status }) => status === 'delivered');
+  assert.deepEqual([attempts.length, service.receiver.requests.length], [1, 1]);
+});
+
+test('a stop ends although neither a settlement nor the pause of a 410 can be stored; both are made up for', async (t) => {
+  let isFailing = false;
+  const wrapDatabase = (database: Database): Database => ({
+    engine: database.engine,
+    all: (statement) => database.all(statement),
+    get: (statement) => database.get(statement),
+    tuples: (statement) => database.tuples(statement),
+    write: (work, options) =>
+      isFailing ? Promise.reject(new Error('the disk is full')) : database.write(work, options),
+    stop: () => database.stop(),
+  });
+  const mode = { kind: 'slow', delayMs: 200, status: 410 } as const;
+  const before = await startWebhookService(t, { mode, parts: { wrapDatabase } });
+  const { id } = await before.addEndpoint();
+  await before.addPost();
+  await before.receiver.waitForRequests(1);
+  isFailing = true;
+  await before.stop();
+  assert.ok(before.log.some(({ message }) => message === 'Results of attempts could not be stored.'));
+  const after = await startWebhookService(t, { data: before.data });
+  await eventually(
+    'the pause',
+    async () => (await after.call('GET', `/api/webhooks/endpoints/${id}`)).status === 'paused',
+  );
+  const { attempts } = await after.delivery('the attempt', (delivery) => delivery.attempts.length > 0);
+  assert.equal(attempts.length, 1);
+});
+
+test('an attempt that is cut short because the sending thread died is made again', async (t) => {
+  let cut = 0;
+  const wrapSender = (sender: DispatcherOptions['sender']): DispatcherOptions['sender'] => ({
+    send: (requests) => sender.send(requests),
+    stop: (graceMs) => sender.stop(graceMs),
+    onResults: (listener) =>
+      sender.onResults((results) => {
+        // As the sender reports what a dead worker left: the first time for every attempt.
+        const aborted = { isSuccess: false, kind: 'aborted', isEndpointWide: false } as const;
+        listener(cut++ === 0 ? results.map((result) => ({ ...result, ...aborted })) : results);
+      }),
+  });
+  const service = await startWebhookService(t, { parts: { wrapSender } });
+  await service.addEndpoint();
+  await service.addPost();
+  const { attempts } = await service.delivery('the delivery', ({ status }) => status === 'delivered');
+  assert.deepEqual(
+    listOf(attempts).map(({ number }) => number),
+    [1],
+  );
+  assert.equal(service.receiver.requests.length, 2);
+});

