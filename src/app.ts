@@ -204,12 +204,13 @@ async function openMasterKey(control: Database, config: Config): Promise<MasterK
     dataDirectory: config.data,
     mayCreate: stored === undefined,
   });
-  if (stored !== undefined) requireKeyCheckValue(masterKey, stored);
-  else {
-    await control.write((tx) =>
-      tx.run(sql`INSERT INTO "$setting" (name, value) VALUES ('key_check', ${keyCheckValue(masterKey)})`),
-    );
-  }
+  // Another process may be making the same directory: whoever wrote first decides.
+  await control.write((tx) =>
+    tx.run(sql`
+      INSERT INTO "$setting" (name, value) VALUES ('key_check', ${keyCheckValue(masterKey)}) ON CONFLICT DO NOTHING`),
+  );
+  const decided = await control.get(sql`SELECT value FROM "$setting" WHERE name = 'key_check'`);
+  requireKeyCheckValue(masterKey, String(decided?.['value']));
   return masterKey;
 }
 
@@ -229,9 +230,9 @@ async function openInstance(entry: InstanceEntry, options: InstanceParts): Promi
   const database = parts.wrapDatabase?.(plain) ?? plain;
   try {
     await migrate(database, instanceMigrations);
-    const collections = await CollectionStore.load(database);
     const sealer = sealerFor(masterKey, entry.id);
-    await ensureSystemCollections({ database, collections, sealer, now: toTimestamp(clock.now()) });
+    await ensureSystemCollections({ database, sealer, now: toTimestamp(clock.now()) });
+    const collections = await CollectionStore.load(database);
     const endpoints = endpointStoreOf({ database, sealer });
     const events = new EventLog({
       instanceId: entry.id,

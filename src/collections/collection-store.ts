@@ -16,7 +16,7 @@ export class CollectionStore {
 
   static async load(reader: Reader): Promise<CollectionStore> {
     const store = new CollectionStore();
-    const rows = await reader.all(sql`SELECT * FROM "$collection" ORDER BY rowid`);
+    const rows = await reader.all(sql`SELECT * FROM "$collection" ORDER BY position`);
     for (const row of rows) store.#put(fromRow(row));
     return store;
   }

@@ -16,7 +16,7 @@ const resolve = columnResolver({
   updated: { sql: sql`updated`, kind: 'date' },
 });
 
-const position: Operand = { sql: sql`rowid`, kind: 'number' };
+const position: Operand = { sql: sql`position`, kind: 'number' };
 
 /** A page of definitions, in the order in which they were made when nothing else is asked for. */
 export async function listCollections(

@@ -46,7 +46,8 @@ function toOperand({ name, position }: SortKey, resolve: Resolve): Operand {
   const operand = resolve(name);
   if (operand === undefined) throw sortError(explainUnknown(name, resolve), position);
   // Where the value may not be seen it must not be guessed from the order either.
-  return operand.guard === undefined
+  const { guard, isNeverNull: _, ...unguarded } = operand;
+  return guard === undefined
     ? operand
-    : { ...operand, sql: sql`CASE WHEN ${operand.guard} THEN ${operand.sql} END` };
+    : { ...unguarded, sql: sql`(CASE WHEN ${guard} THEN ${operand.sql} END)` };
 }

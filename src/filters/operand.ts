@@ -14,6 +14,8 @@ export interface Operand {
   readonly kind: OperandKind;
   /** Of a `json`: the way from its root to the value, made by json-path.ts; numbers are places in arrays. */
   readonly path?: readonly (string | number)[];
+  /** A NOT NULL column of the table the list is of, not of a joined one: PostgreSQL's indexes serve its order only then. */
+  readonly isNeverNull?: true;
   /** What else must hold for every comparison with it: an e-mail address only where its owner shows it. */
   readonly guard?: Sql;
 }

@@ -17,6 +17,7 @@ import type { NetworkPolicy } from '../webhooks/address-guard.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import { answerClientError } from './answer-client-error.ts';
 import { answerExpectation } from './answer-expectation.ts';
+import { closeGently } from './close-gently.ts';
 import { corsHeaders, preflightHeaders, type AllowedOrigins } from './cors.ts';
 import { errorBody, toErrorAnswer } from './error-response.ts';
 import { acceptJsonBodies } from './json-body.ts';
@@ -120,6 +121,7 @@ function createApp(options: ServerOptions): FastifyInstance {
       : fastifyWithTls({ ...settings, https: { ...server, ...openTls(options.tls) } });
   app.server.maxConnections = httpLimits.connectionsMax;
   app.server.maxHeadersCount = 0;
+  closeGently(app.server);
   app.server.on('checkExpectation', answerExpectation);
   app.server.on('connect', (_request, socket) => answerClientError(new Error('This is no proxy.'), socket));
   return app;

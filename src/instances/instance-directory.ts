@@ -18,7 +18,7 @@ export interface InstanceEntry {
 /** The instance that is there from the start. */
 export const defaultSlug = 'default';
 
-/** How soon a server sees an instance that another process made. A request for an unknown one looks at once. */
+/** How soon a server sees an instance that another process made. */
 const refreshIntervalMs = 250;
 
 const SLUG = /^[a-z][a-z0-9-]{1,39}$/;
@@ -42,8 +42,20 @@ export class InstanceDirectory {
   static async open(database: Database, clock: Clock): Promise<InstanceDirectory> {
     const directory = new InstanceDirectory(database, clock);
     await directory.refresh();
-    if (!directory.#bySlug.has(defaultSlug)) await directory.create(defaultSlug, null);
+    if (!directory.#bySlug.has(defaultSlug)) {
+      await directory.#createDefault();
+    }
     return directory;
+  }
+
+  async #createDefault(): Promise<void> {
+    try {
+      await this.create(defaultSlug, null);
+    } catch (error) {
+      // Another process that opens the same new directory was first.
+      await this.refresh();
+      if (!this.#bySlug.has(defaultSlug)) throw error;
+    }
   }
 
   findBySlug(slug: string): InstanceEntry | undefined {
@@ -90,7 +102,7 @@ export class InstanceDirectory {
     const version = String(row?.['value'] ?? '');
     if (version === this.#version) return;
     const rows = await this.#database.all(
-      sql`SELECT id, slug, host, created FROM "$instance" ORDER BY created, id`,
+      sql`SELECT id, slug, host, created FROM "$instance" ORDER BY position`,
     );
     const entries = rows.map(toEntry);
     this.#bySlug = new Map(entries.map((entry) => [entry.slug, entry]));

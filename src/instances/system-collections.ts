@@ -1,12 +1,13 @@
 import { crc32 } from 'node:zlib';
 import type { Timestamp } from '../base/timestamp.ts';
 import { lockedRules, type Collection } from '../collections/collection.ts';
-import type { CollectionStore } from '../collections/collection-store.ts';
+import { CollectionStore } from '../collections/collection-store.ts';
 import { createdField, decodeField, idField, updatedField, type Field } from '../fields/field.ts';
 import { assert } from '../base/assert.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import { writeSecret } from '../secrets/secrets.ts';
 import { newTokenSecret } from '../secrets/token.ts';
+import { sql } from '../sql/sql.ts';
 import type { Database } from '../storage/database.ts';
 
 /** The collection of those who may do everything in an instance. Its id is what clients know it by. */
@@ -16,18 +17,20 @@ const SUPERUSER_TOKEN_SECONDS = 86_400;
 
 export interface SystemCollectionsOptions {
   readonly database: Database;
-  readonly collections: CollectionStore;
   readonly sealer: Sealer;
   readonly now: Timestamp;
 }
 
 /** Makes the collections that every instance has, if this one has them not. */
 export async function ensureSystemCollections(options: SystemCollectionsOptions): Promise<void> {
-  const { collections, sealer } = options;
-  if (collections.find(superusersName) !== undefined) return;
-  await options.database.write(
+  const { database, sealer } = options;
+  const present = sql`SELECT 1 FROM "$collection" WHERE id = ${superusersId}`;
+  if ((await database.get(present)) !== undefined) return;
+  await database.write(
     async (tx) => {
-      await collections.create(tx, superusers(options.now));
+      // Asked again: another process may be opening the same new instance.
+      if ((await tx.get(present)) !== undefined) return;
+      await new CollectionStore().create(tx, superusers(options.now));
       const key = { collection: superusersId, record: '', name: 'authToken' };
       const place = { purpose: 'token-secret', id: superusersId };
       await writeSecret(tx, key, sealer.seal(newTokenSecret(), place));

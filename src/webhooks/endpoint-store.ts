@@ -19,7 +19,7 @@ export class EndpointStore {
 
   async all(reader: Reader): Promise<readonly Endpoint[]> {
     if (this.#all !== undefined) return this.#all;
-    const rows = await reader.all(sql`SELECT * FROM "$endpoint" ORDER BY rowid`);
+    const rows = await reader.all(sql`SELECT * FROM "$endpoint" ORDER BY position`);
     return (this.#all = rows.map((row) => this.#fromRow(row)));
   }
 

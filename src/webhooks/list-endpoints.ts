@@ -17,7 +17,7 @@ const resolve = columnResolver({
   updated: { sql: sql`updated`, kind: 'date' },
 });
 
-const position: Operand = { sql: sql`rowid`, kind: 'number' };
+const position: Operand = { sql: sql`position`, kind: 'number' };
 
 /** A page of endpoints, in the order in which they were made when nothing else is asked for. */
 export async function listEndpoints(

@@ -7,11 +7,12 @@ export const controlMigrations: readonly Migration[] = [
     name: 'instances',
     statements: () => [
       sql`CREATE TABLE "$instance" (
-        id TEXT PRIMARY KEY,
+        position INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
         slug TEXT NOT NULL UNIQUE,
         host TEXT UNIQUE,
         created TEXT NOT NULL
-      ) STRICT, WITHOUT ROWID`,
+      ) STRICT`,
       sql`CREATE TABLE "$setting" (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID`,
     ],
   },

@@ -3,7 +3,8 @@ import type { Migration } from '../migrate.ts';
 
 // Rules, fields, indexes and options are one JSON text: they are only ever read and written together.
 const collection = sql`CREATE TABLE "$collection" (
-  id TEXT PRIMARY KEY,
+  position INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
   name TEXT NOT NULL COLLATE NOCASE UNIQUE,
   type TEXT NOT NULL,
   system INTEGER NOT NULL,
@@ -36,7 +37,8 @@ const event = sql`CREATE TABLE "$event" (
 ) STRICT`;
 
 const endpoint = sql`CREATE TABLE "$endpoint" (
-  id TEXT PRIMARY KEY,
+  position INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
   url TEXT NOT NULL,
   description TEXT NOT NULL,
   events TEXT NOT NULL,

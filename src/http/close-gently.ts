@@ -1,0 +1,21 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+
+/**
+ * Node takes a connection for idle as soon as its answer was handed over, sent or not, and closing it then gives a slow reader
+ * half of it. This makes a server's `closeIdleConnections` wait for unsent bytes: it does nothing while there are any, and
+ * is to be called again.
+ */
+export function closeGently(server: Server): void {
+  const sockets = new Set<Socket>();
+  const closeIdle = server.closeIdleConnections.bind(server);
+  // The 'connection' of a TLS server is the raw socket below the one that its answers go to.
+  server.on('setSecureContext' in server ? 'secureConnection' : 'connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  server.closeIdleConnections = () => {
+    for (const socket of sockets) if (socket.writableLength > 0) return;
+    closeIdle();
+  };
+}
