@@ -44,8 +44,6 @@ export function withValues(statement: Sql, values: readonly SqlValue[]): Sql {
   return make(statement.text, values);
 }
 
-export const emptySql: Sql = make('', []);
-
 function splice(strings: TemplateStringsArray, values: readonly (SqlValue | Sql)[]): Sql {
   const flat: SqlValue[] = [];
   let text = strings[0] ?? '';
