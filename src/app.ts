@@ -197,7 +197,9 @@ function takeLock(directory: string): DataLock {
 
 /** The key belongs to the data from the first start on: another one is refused before anything is sealed with it. */
 async function openMasterKey(control: Database, config: Config): Promise<MasterKey> {
-  const row = await control.get(sql`SELECT value FROM "$setting" WHERE name = 'key_check'`);
+  const row = await control.get(
+    sql`SELECT value FROM ${control.names.table('$setting')} WHERE name = 'key_check'`,
+  );
   const stored = row === undefined ? undefined : String(row['value']);
   const masterKey = await loadMasterKey({
     ...config.masterKey,
@@ -207,9 +209,11 @@ async function openMasterKey(control: Database, config: Config): Promise<MasterK
   // Another process may be making the same directory: whoever wrote first decides.
   await control.write((tx) =>
     tx.run(sql`
-      INSERT INTO "$setting" (name, value) VALUES ('key_check', ${keyCheckValue(masterKey)}) ON CONFLICT DO NOTHING`),
+      INSERT INTO ${tx.names.table('$setting')} (name, value) VALUES ('key_check', ${keyCheckValue(masterKey)}) ON CONFLICT DO NOTHING`),
   );
-  const decided = await control.get(sql`SELECT value FROM "$setting" WHERE name = 'key_check'`);
+  const decided = await control.get(
+    sql`SELECT value FROM ${control.names.table('$setting')} WHERE name = 'key_check'`,
+  );
   requireKeyCheckValue(masterKey, String(decided?.['value']));
   return masterKey;
 }

@@ -115,7 +115,7 @@ async function findByIdentity(
   for (const name of identityFields) {
     const column = identifier(name);
     const row = await instance.database.get(
-      sql`SELECT id FROM ${identifier(collection.name)} WHERE ${column} = ${identity} AND ${column} <> ''`,
+      sql`SELECT id FROM ${instance.database.names.collectionTable(collection.name)} WHERE ${column} = ${identity} AND ${column} <> ''`,
     );
     if (row !== undefined) return findRecord(instance.database, collection, String(row['id']));
   }
@@ -144,8 +144,8 @@ async function strengthen(
   const stronger = await hashPassword(secret.password);
   await instance.database.write((tx) =>
     tx.run(sql`
-      UPDATE "$secret" SET value = ${stronger}
-      WHERE collection = ${secret.collection} AND record = ${secret.record} AND name = 'password' AND value = ${secret.hash}`),
+      UPDATE ${tx.names.table('$secret')} SET value = ${stronger}
+      WHERE ${tx.names.scope} AND collection = ${secret.collection} AND record = ${secret.record} AND name = 'password' AND value = ${secret.hash}`),
   );
 }
 

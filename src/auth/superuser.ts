@@ -4,12 +4,12 @@ import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { superusersName } from '../instances/system-collections.ts';
 import { decodeRecord } from '../records/decode-record.ts';
-import { recordShape } from '../records/record-shape.ts';
+import { recordStatements } from '../records/record-statements.ts';
 import { toStoredRecord, valueOf } from '../records/record.ts';
 import { hashPassword } from '../secrets/password.ts';
 import { deleteSecrets, writeSecret } from '../secrets/secrets.ts';
 import { newTokenKey } from '../secrets/token.ts';
-import { identifier, sql, withValues } from '../sql/sql.ts';
+import { sql, withValues } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 
 const passwordLengthMin = 8;
@@ -37,7 +37,7 @@ export async function upsertSuperuser(
 /** E-mail addresses in the order in which they were added. */
 export async function listSuperusers(instance: Instance): Promise<readonly string[]> {
   const rows = await instance.database.all(
-    sql`SELECT email FROM ${identifier(superusersName)} ORDER BY "$position"`,
+    sql`SELECT email FROM ${instance.database.names.collectionTable(superusersName)} ORDER BY "$position"`,
   );
   return rows.map((row) => String(row['email']));
 }
@@ -48,16 +48,16 @@ export function deleteSuperuser(instance: Instance, email: string): Promise<void
     const collection = instance.collections.get(superusersName);
     const id = await findId(tx, collection, email);
     if (id === undefined) throw new AppError('not_found', `There is no superuser ${email}.`);
-    const row = await tx.get(sql`SELECT count(*) AS total FROM ${identifier(collection.name)}`);
+    const row = await tx.get(sql`SELECT count(*) AS total FROM ${tx.names.collectionTable(collection.name)}`);
     if (row?.['total'] === 1)
       throw new AppError('bad_request', "You can't delete the only existing superuser.");
-    await tx.run(withValues(recordShape(collection).deleteById, [id]));
+    await tx.run(withValues(recordStatements(collection, tx.names).deleteById, [id]));
     await deleteSecrets(tx, { collection: collection.id, record: id });
   });
 }
 
 async function findId(tx: Transaction, collection: Collection, email: string): Promise<string | undefined> {
-  const table = identifier(collection.name);
+  const table = tx.names.collectionTable(collection.name);
   const row = await tx.get(sql`SELECT id FROM ${table} WHERE email = ${email} AND email <> ''`);
   return row === undefined ? undefined : String(row['id']);
 }
@@ -73,6 +73,6 @@ async function insertSuperuser(
     { email, verified: true },
     { isSuperuser: true, now, failed: 'The superuser cannot be saved.' },
   );
-  await tx.run(withValues(recordShape(collection).insert, values));
+  await tx.run(withValues(recordStatements(collection, tx.names).insert, values));
   return String(valueOf(toStoredRecord(collection, 1, values), 'id'));
 }

@@ -16,7 +16,9 @@ export class CollectionStore {
 
   static async load(reader: Reader): Promise<CollectionStore> {
     const store = new CollectionStore();
-    const rows = await reader.all(sql`SELECT * FROM "$collection" ORDER BY position`);
+    const rows = await reader.all(
+      sql`SELECT * FROM ${reader.names.table('$collection')} WHERE ${reader.names.scope} ORDER BY position`,
+    );
     for (const row of rows) store.#put(fromRow(row));
     return store;
   }
@@ -40,16 +42,16 @@ export class CollectionStore {
   async create(tx: Transaction, collection: Collection): Promise<void> {
     const { id, name, type, created, updated } = collection;
     await tx.run(sql`
-      INSERT INTO "$collection" (id, name, type, system, definition, created, updated)
-      VALUES (${id}, ${name}, ${type}, ${collection.system ? 1 : 0}, ${definitionText(collection)}, ${created}, ${updated})`);
+      INSERT INTO ${tx.names.table('$collection')} (${tx.names.scopeColumn}id, name, type, system, definition, created, updated)
+      VALUES (${tx.names.scopeValue}${id}, ${name}, ${type}, ${collection.system ? 1 : 0}, ${definitionText(collection)}, ${created}, ${updated})`);
     await createTable(tx, collection);
     tx.afterCommit(() => this.#put(collection));
   }
 
   async update(tx: Transaction, before: Collection, after: Collection): Promise<void> {
     await tx.run(sql`
-      UPDATE "$collection" SET name = ${after.name}, definition = ${definitionText(after)}, updated = ${after.updated}
-      WHERE id = ${after.id}`);
+      UPDATE ${tx.names.table('$collection')} SET name = ${after.name}, definition = ${definitionText(after)}, updated = ${after.updated}
+      WHERE ${tx.names.scope} AND id = ${after.id}`);
     await alterTable(tx, before, after);
     tx.afterCommit(() => {
       this.#remove(before);
@@ -58,8 +60,12 @@ export class CollectionStore {
   }
 
   async delete(tx: Transaction, collection: Collection): Promise<void> {
-    await tx.run(sql`DELETE FROM "$collection" WHERE id = ${collection.id}`);
-    await tx.run(sql`DELETE FROM "$secret" WHERE collection = ${collection.id}`);
+    await tx.run(
+      sql`DELETE FROM ${tx.names.table('$collection')} WHERE ${tx.names.scope} AND id = ${collection.id}`,
+    );
+    await tx.run(
+      sql`DELETE FROM ${tx.names.table('$secret')} WHERE ${tx.names.scope} AND collection = ${collection.id}`,
+    );
     await dropTable(tx, collection);
     tx.afterCommit(() => this.#remove(collection));
   }

@@ -1,5 +1,5 @@
 import type { Operand } from '../filters/operand.ts';
-import { sqliteDialect } from '../filters/sqlite-dialect.ts';
+import { dialectOf } from '../filters/dialect-of.ts';
 import { columnResolver } from '../lists/column-resolver.ts';
 import type { ListQuery } from '../lists/list-query.ts';
 import { runList, type ListResult } from '../lists/run-list.ts';
@@ -25,10 +25,11 @@ export async function listCollections(
 ): Promise<Omit<ListResult, 'items'> & { readonly items: readonly Collection[] }> {
   const page = await runList(source.database, query, {
     columns: sql`id`,
-    from: sql`"$collection"`,
+    from: source.database.names.table('$collection'),
+    where: source.database.names.scope,
     tieBreaker: position,
     resolve,
-    dialect: sqliteDialect,
+    dialect: dialectOf(source.database.names.engine),
     now: source.now,
   });
   // One that was deleted between the two looks is left out.

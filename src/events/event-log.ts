@@ -31,8 +31,8 @@ export class EventLog {
     const id = newTimeOrderedId(fromTimestamp(event.created));
     const body = Buffer.from(this.#payload(event), 'utf8');
     const position = await tx.insert(sql`
-      INSERT INTO "$event" (id, kind, collection, collection_name, record, revision, created, body)
-      VALUES (${id}, ${event.kind}, ${event.collection}, ${event.collectionName}, ${event.record}, ${event.revision},
+      INSERT INTO ${tx.names.table('$event')} (${tx.names.scopeColumn}id, kind, collection, collection_name, record, revision, created, body)
+      VALUES (${tx.names.scopeValue}${id}, ${event.kind}, ${event.collection}, ${event.collectionName}, ${event.record}, ${event.revision},
         ${event.created}, ${body})`);
     const { dataJson: _, ...known } = event;
     const appended: Event = { ...known, id, body, position };

@@ -6,7 +6,8 @@ import type { Operand } from './operand.ts';
 
 /** SQLite's own affinities are the rule here, so that operands must be columns of the declared kind: TEXT, REAL or NUMERIC, INTEGER. */
 export const sqliteDialect: Dialect = {
-  compare: (left, comparator, right) => sql`${valueOf(left)} ${comparators[comparator]} ${valueOf(right)}`,
+  compare: (left, comparator, right) =>
+    sql`${valueBeside(left, right)} ${comparators[comparator]} ${valueBeside(right, left)}`,
   compareCoalesced: (left, comparator, right) =>
     sql`COALESCE(${left.sql}, '') ${comparators[comparator]} COALESCE(${right.sql}, '')`,
   like,
@@ -33,13 +34,23 @@ function like({ subject, pattern, isNegated }: LikeMatch): Sql {
   return sql`(octet_length(${found}) <= ${filterLimits.patternBytesMax} AND ${textOf(subject)} ${operator} ('%' || ${found} || '%') ESCAPE '\\')`;
 }
 
+/** The affinity of a text column would write a number in json with the digits of this version of SQLite. */
+function valueBeside(term: Term, other: Term): Sql {
+  const isBesideText = isOperand(other) && (other.kind === 'text' || other.kind === 'date');
+  return isBesideText && isOperand(term) && term.kind === 'json' ? textOf(term) : valueOf(term);
+}
+
 function valueOf(term: Term): Sql {
   if (!isOperand(term)) return sql`${term}`;
   if (term.kind !== 'json') return term.sql;
+  return valueInJson(term, (column, path) => sql`json_extract(${column}, ${path})`);
+}
+
+function valueInJson(operand: Operand, extract: (column: Sql, path: string) => Sql): Sql {
   // What is not JSON, in a table made by other hands, counts as the text it is instead of failing the query.
-  const path = jsonPath(term.path ?? []);
-  const otherwise = path === '$' ? term.sql : sql`NULL`;
-  return sql`CASE WHEN json_valid(${term.sql}) THEN json_extract(${term.sql}, ${path}) ELSE ${otherwise} END`;
+  const path = jsonPath(operand.path ?? []);
+  const otherwise = path === '$' ? operand.sql : sql`NULL`;
+  return sql`CASE WHEN json_valid(${operand.sql}) THEN ${extract(operand.sql, path)} ELSE ${otherwise} END`;
 }
 
 function jsonPath(path: readonly (string | number)[]): string {
@@ -53,12 +64,24 @@ function jsonPath(path: readonly (string | number)[]): string {
 }
 
 function textOf(term: Term): Sql {
-  if (!isOperand(term) || (term.kind !== 'number' && term.kind !== 'bool')) return valueOf(term);
-  return numberText(term);
+  if (!isOperand(term)) return valueOf(term);
+  if (term.kind === 'json') return valueInJson(term, textInJson);
+  return term.kind === 'number' || term.kind === 'bool' ? numberText(term) : term.sql;
+}
+
+function textInJson(column: Sql, path: string): Sql {
+  const value = sql`json_extract(${column}, ${path})`;
+  return sql`CASE json_type(${column}, ${path}) WHEN 'real' THEN ${realText(value)} ELSE ${value} END`;
 }
 
 /** `5`, not `5.0`: a REAL column would otherwise show in a pattern that it is one. */
 function numberText({ sql: number }: Operand): Sql {
   const integer = sql`CAST(${number} AS INTEGER)`;
-  return sql`CASE WHEN ${number} = ${integer} THEN CAST(${integer} AS TEXT) ELSE CAST(${number} AS TEXT) END`;
+  return sql`CASE WHEN ${number} = ${integer} THEN CAST(${integer} AS TEXT) ELSE ${realText(number)} END`;
+}
+
+/** As people write it and as PostgreSQL does: the fewest digits that mean this number, where SQLite itself takes 17. */
+function realText(number: Sql): Sql {
+  const [few, more] = [sql`printf('%!.15g', ${number})`, sql`printf('%!.16g', ${number})`];
+  return sql`CASE ${number} WHEN CAST(${few} AS REAL) THEN ${few} WHEN CAST(${more} AS REAL) THEN ${more} ELSE CAST(${number} AS TEXT) END`;
 }

@@ -98,11 +98,13 @@ export class InstanceDirectory {
 
   /** Reads everything again when another version of the directory was written. */
   async refresh(): Promise<void> {
-    const row = await this.#database.get(sql`SELECT value FROM "$setting" WHERE name = 'directory_version'`);
+    const row = await this.#database.get(
+      sql`SELECT value FROM ${this.#database.names.table('$setting')} WHERE name = 'directory_version'`,
+    );
     const version = String(row?.['value'] ?? '');
     if (version === this.#version) return;
     const rows = await this.#database.all(
-      sql`SELECT id, slug, host, created FROM "$instance" ORDER BY position`,
+      sql`SELECT id, slug, host, created FROM ${this.#database.names.table('$instance')} ORDER BY position`,
     );
     const entries = rows.map(toEntry);
     this.#bySlug = new Map(entries.map((entry) => [entry.slug, entry]));
@@ -123,10 +125,10 @@ export class InstanceDirectory {
 
 async function insertEntry(tx: Transaction, entry: InstanceEntry): Promise<void> {
   await tx.run(sql`
-    INSERT INTO "$instance" (id, slug, host, created)
+    INSERT INTO ${tx.names.table('$instance')} (id, slug, host, created)
     VALUES (${entry.id}, ${entry.slug}, ${entry.host}, ${entry.created})`);
   await tx.run(sql`
-    INSERT INTO "$setting" (name, value) VALUES ('directory_version', ${entry.id})
+    INSERT INTO ${tx.names.table('$setting')} (name, value) VALUES ('directory_version', ${entry.id})
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`);
 }
 

@@ -24,7 +24,7 @@ export interface SystemCollectionsOptions {
 /** Makes the collections that every instance has, if this one has them not. */
 export async function ensureSystemCollections(options: SystemCollectionsOptions): Promise<void> {
   const { database, sealer } = options;
-  const present = sql`SELECT 1 FROM "$collection" WHERE id = ${superusersId}`;
+  const present = sql`SELECT 1 FROM ${database.names.table('$collection')} WHERE ${database.names.scope} AND id = ${superusersId}`;
   if ((await database.get(present)) !== undefined) return;
   await database.write(
     async (tx) => {

@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { sqliteDialect } from '../filters/sqlite-dialect.ts';
 import { sql, type Sql } from '../sql/sql.ts';
+import { sqliteNames } from '../storage/sqlite-names.ts';
 import type { Reader, Tuple } from '../storage/database.ts';
 import { columnResolver } from './column-resolver.ts';
 import { parseListQuery } from './list-query.ts';
@@ -17,6 +18,7 @@ for (const [index, id] of 'abcdefghi'.split('').entries()) {
 
 const statements: string[] = [];
 const reader: Reader = {
+  names: sqliteNames,
   all: async (statement) => database.prepare(statement.text).all(...statement.values),
   get: async (statement) => database.prepare(statement.text).get(...statement.values),
   tuples: async (statement: Sql) => {

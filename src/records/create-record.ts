@@ -7,7 +7,7 @@ import type { Caller } from '../rules/caller.ts';
 import { withValues } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
-import { recordShape } from './record-shape.ts';
+import { recordStatements } from './record-statements.ts';
 import { toStoredRecord, type StoredRecord } from './record.ts';
 import { recordEvent } from './record-event.ts';
 import { refuseAuthCollection } from './refuse-auth-collection.ts';
@@ -41,6 +41,6 @@ export function createRecord(
 }
 
 function insertRecord(tx: Transaction, collection: Collection, record: StoredRecord): Promise<unknown> {
-  const insert = withValues(recordShape(collection).insert, record.values);
+  const insert = withValues(recordStatements(collection, tx.names).insert, record.values);
   return withUniqueErrors(tx.run(insert), collection, FAILED);
 }

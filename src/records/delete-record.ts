@@ -4,9 +4,9 @@ import type { Instance } from '../instances/instance.ts';
 import type { Caller } from '../rules/caller.ts';
 import { admit } from '../rules/rule.ts';
 import { withValues } from '../sql/sql.ts';
-import { findRecord } from './find-record.ts';
+import { findRecordToChange } from './find-record.ts';
 import { recordEvent } from './record-event.ts';
-import { recordShape } from './record-shape.ts';
+import { recordStatements } from './record-statements.ts';
 import { refuseAuthCollection } from './refuse-auth-collection.ts';
 import { notBefore } from './update-record.ts';
 
@@ -20,10 +20,10 @@ export function deleteRecord(
   admit(rules.deleteRule, caller);
   return instance.database.write(async (tx) => {
     const collection = instance.collections.get(id);
-    const existing = await findRecord(tx, collection, request.id);
+    const existing = await findRecordToChange(tx, collection, request.id);
     if (existing === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
     refuseAuthCollection(collection);
-    await tx.run(withValues(recordShape(collection).deleteById, [request.id]));
+    await tx.run(withValues(recordStatements(collection, tx.names).deleteById, [request.id]));
     if (!emitsEvents(collection)) return;
     const last = { ...existing, revision: existing.revision + 1 };
     await instance.events.append(

@@ -1,7 +1,7 @@
 import type { Collection } from '../collections/collection.ts';
 import { withValues } from '../sql/sql.ts';
-import type { Reader } from '../storage/database.ts';
-import { recordShape } from './record-shape.ts';
+import type { Reader, Transaction } from '../storage/database.ts';
+import { recordStatements } from './record-statements.ts';
 import { fromTuple, type StoredRecord } from './record.ts';
 
 /** A record by its exact id, or undefined. */
@@ -10,6 +10,18 @@ export async function findRecord(
   collection: Collection,
   id: string,
 ): Promise<StoredRecord | undefined> {
-  const [tuple] = await reader.tuples(withValues(recordShape(collection).selectById, [id]));
+  const { selectById } = recordStatements(collection, reader.names);
+  const [tuple] = await reader.tuples(withValues(selectById, [id]));
+  return tuple === undefined ? undefined : fromTuple(collection, tuple);
+}
+
+/** As {@link findRecord}; the row stays as it was read until the transaction is over. */
+export async function findRecordToChange(
+  tx: Transaction,
+  collection: Collection,
+  id: string,
+): Promise<StoredRecord | undefined> {
+  const { selectToChange } = recordStatements(collection, tx.names);
+  const [tuple] = await tx.tuples(withValues(selectToChange, [id]));
   return tuple === undefined ? undefined : fromTuple(collection, tuple);
 }

@@ -3,14 +3,14 @@ import type { Collection } from '../collections/collection.ts';
 import { fieldColumn, type Field } from '../fields/field.ts';
 import { jsonPath } from '../filters/json-path.ts';
 import type { Operand, OperandKind, Resolve } from '../filters/operand.ts';
-import { sqliteDialect } from '../filters/sqlite-dialect.ts';
+import { dialectOf } from '../filters/dialect-of.ts';
 import type { Instance } from '../instances/instance.ts';
 import { parseListQuery, type QueryReader } from '../lists/list-query.ts';
 import { runList, type ListResult } from '../lists/run-list.ts';
 import type { Caller } from '../rules/caller.ts';
 import { admit } from '../rules/rule.ts';
 import { identifier, sql } from '../sql/sql.ts';
-import { recordShape } from './record-shape.ts';
+import { recordStatements } from './record-statements.ts';
 import { fromTuple, type StoredRecord } from './record.ts';
 
 export type RecordPage = Omit<ListResult, 'items'> & { readonly items: readonly StoredRecord[] };
@@ -24,13 +24,13 @@ export async function listRecords(
   const collection = instance.collections.get(request.collection);
   admit(collection.rules.listRule, caller);
   if (caller.kind !== 'superuser') refuseRuleNames(request.query);
-  const shape = recordShape(collection);
+  const statements = recordStatements(collection, instance.database.names);
   const page = await runList(instance.database, parseListQuery(request.query), {
-    columns: shape.columns,
-    from: shape.table,
+    columns: statements.columns,
+    from: statements.table,
     tieBreaker: position,
     resolve: fieldResolver(collection, caller.kind === 'superuser'),
-    dialect: sqliteDialect,
+    dialect: dialectOf(instance.database.names.engine),
     now: instance.clock.now(),
   });
   return { ...page, items: page.items.map((tuple) => fromTuple(collection, tuple)) };

@@ -2,7 +2,6 @@ import type { Collection } from '../collections/collection.ts';
 import type { Field } from '../fields/field.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { StoredValue } from '../fields/field-type.ts';
-import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
 
 /** What is known of a collection's records before any of them is read: made once per definition, used by every request. */
 export interface RecordShape {
@@ -10,15 +9,6 @@ export interface RecordShape {
   readonly hasHidden: boolean;
   /** The beginning of every record's JSON, up to and with the comma before its fields. */
   readonly head: string;
-  readonly table: Sql;
-  /** The revision, then every field. */
-  readonly columns: Sql;
-  /** Values: the id. */
-  readonly selectById: Sql;
-  /** Values: every field. The revision is 1. */
-  readonly insert: Sql;
-  /** Values: the id. */
-  readonly deleteById: Sql;
 }
 
 export interface ShapedField {
@@ -44,26 +34,11 @@ export function recordShape(collection: Collection): RecordShape {
 
 function makeShape(collection: Collection): RecordShape {
   const fields = collection.fields.map(shapeField);
-  const table = identifier(collection.name);
-  const names = joinSql(
-    fields.map((field) => identifier(field.name)),
-    ', ',
-  );
-  const columns = sql`"$revision", ${names}`;
-  const placeholders = joinSql(
-    fields.map(() => sql`${null}`),
-    ', ',
-  );
   const ids = JSON.stringify({ collectionId: collection.id, collectionName: collection.name });
   return {
     fields,
     hasHidden: fields.some((field) => field.isHidden),
     head: `${ids.slice(0, -1)},`,
-    table,
-    columns,
-    selectById: sql`SELECT ${columns} FROM ${table} WHERE id = ${null}`,
-    insert: sql`INSERT INTO ${table} ("$revision", ${names}) VALUES (1, ${placeholders})`,
-    deleteById: sql`DELETE FROM ${table} WHERE id = ${null}`,
   };
 }
 

@@ -27,7 +27,7 @@ export function toStoredRecord(
   return { collection, revision, values, visibleMembers };
 }
 
-/** From a row of `RecordShape.columns`: the revision, then the fields. */
+/** From a row of `RecordStatements.columns`: the revision, then the fields. */
 export function fromTuple(collection: Collection, tuple: Tuple): StoredRecord {
   // The columns of a collection's table hold nothing but stored values.
   const values = tuple.slice(1) as readonly StoredValue[];

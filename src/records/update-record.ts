@@ -8,9 +8,9 @@ import { admit } from '../rules/rule.ts';
 import { identifier, joinSql, sql } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
-import { findRecord } from './find-record.ts';
+import { findRecordToChange } from './find-record.ts';
 import { recordEvent } from './record-event.ts';
-import { recordShape } from './record-shape.ts';
+import { recordStatements } from './record-statements.ts';
 import { toStoredRecord, valueOf, type StoredRecord } from './record.ts';
 import { refuseAuthCollection } from './refuse-auth-collection.ts';
 import { withUniqueErrors } from './unique-errors.ts';
@@ -37,7 +37,7 @@ export function updateRecord(
   admit(rules.updateRule, caller);
   return instance.database.write(async (tx) => {
     const collection = instance.collections.get(id);
-    const existing = await findRecord(tx, collection, request.id);
+    const existing = await findRecordToChange(tx, collection, request.id);
     if (existing === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
     refuseAuthCollection(collection);
     const now = notBefore(existing, instance.clock.now());
@@ -76,5 +76,5 @@ function saveChanges(tx: Transaction, before: StoredRecord, after: StoredRecord)
   });
   const set = joinSql([sql`"$revision" = ${after.revision}`, ...changes], ', ');
   const id = valueOf(before, 'id') ?? null;
-  return tx.run(sql`UPDATE ${recordShape(collection).table} SET ${set} WHERE id = ${id}`);
+  return tx.run(sql`UPDATE ${recordStatements(collection, tx.names).table} SET ${set} WHERE id = ${id}`);
 }

@@ -44,20 +44,37 @@ export function withValues(statement: Sql, values: readonly SqlValue[]): Sql {
   return make(statement.text, values);
 }
 
+/** The last text of a template with nested SQL, by call site: nearly always the same parts are spliced in again. */
+const splicedOf = new WeakMap<
+  TemplateStringsArray,
+  { readonly parts: readonly Sql[]; readonly text: string }
+>();
+
 function splice(strings: TemplateStringsArray, values: readonly (SqlValue | Sql)[]): Sql {
   const flat: SqlValue[] = [];
+  const parts: Sql[] = [];
+  for (const value of values) {
+    if (!isSql(value)) flat.push(value);
+    else {
+      parts.push(value);
+      if (value.values.length > 0) flat.push(...value.values);
+    }
+  }
+  const last = splicedOf.get(strings);
+  if (last !== undefined && last.parts.every((part, index) => part === parts[index]))
+    return make(last.text, flat);
+  const text = joinText(strings, values);
+  splicedOf.set(strings, { parts, text });
+  return make(text, flat);
+}
+
+function joinText(strings: TemplateStringsArray, values: readonly (SqlValue | Sql)[]): string {
   let text = strings[0] ?? '';
   for (const [index, value] of values.entries()) {
-    if (isSql(value)) {
-      text += value.text;
-      flat.push(...value.values);
-    } else {
-      text += '?';
-      flat.push(value);
-    }
+    text += isSql(value) ? value.text : '?';
     text += strings[index + 1] ?? '';
   }
-  return make(text, flat);
+  return text;
 }
 
 function isSql(value: SqlValue | Sql): value is Sql {

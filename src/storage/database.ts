@@ -29,7 +29,32 @@ export interface WriteOptions {
   readonly isExclusive?: boolean;
 }
 
+/**
+ * What things are called where the statement will run. On SQLite every instance has a file of its own; on PostgreSQL its
+ * collections have a schema, and the internal tables are shared, so that each statement on them says which instance it means.
+ */
+export interface Names {
+  readonly engine: Engine;
+  /** An internal table: `$event`. */
+  table(name: InternalTable): Sql;
+  /** The table of a collection, by the collection's name. */
+  collectionTable(name: string): Sql;
+  /** The condition that restricts an internal table to this instance; true where it has the table for itself. */
+  readonly scope: Sql;
+  /** As `scope`, for a table that has an alias in the statement. */
+  scopeOf(alias: string): Sql;
+  /** Begins the columns, and the values, of a row for an internal table: empty, or with a comma at the end. */
+  readonly scopeColumn: Sql;
+  readonly scopeValue: Sql;
+  /** Ends a SELECT whose row the work is going to change. */
+  readonly forUpdate: Sql;
+}
+
+export type InternalTable =
+  '$collection' | '$secret' | '$event' | '$endpoint' | '$delivery' | '$attempt' | '$instance' | '$setting';
+
 export interface Reader {
+  readonly names: Names;
   /** All rows as objects by column name. */
   all(statement: Sql): Promise<Row[]>;
   /** The first row, or undefined. */

@@ -1,6 +1,7 @@
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Database, Row, Transaction, Tuple, WriteOptions } from './database.ts';
 import { SqliteConnection, type Synchronous } from './sqlite-connection.ts';
+import { sqliteNames } from './sqlite-names.ts';
 import { WriteQueue } from './write-queue.ts';
 
 export interface SqliteOptions {
@@ -19,11 +20,11 @@ const COMMIT = sql`COMMIT`;
 
 class SqliteDatabase implements Database {
   readonly engine = 'sqlite';
+  readonly names = sqliteNames;
   readonly #options: SqliteOptions;
   readonly #queue: WriteQueue;
   #reader: SqliteConnection;
   #isViewing = false;
-  #isReaderBroken = false;
   readonly #endViewLater = (): void => this.#endView();
 
   constructor(options: SqliteOptions) {
@@ -71,7 +72,6 @@ class SqliteDatabase implements Database {
    * of a row. It ends with the turn, and at every commit, so that nobody reads an old state.
    */
   #view(): SqliteConnection {
-    if (this.#isReaderBroken) this.#reopenReader();
     if (!this.#isViewing) {
       this.#reader.run(BEGIN);
       this.#isViewing = true;
@@ -84,21 +84,16 @@ class SqliteDatabase implements Database {
     if (!this.#isViewing) return;
     this.#isViewing = false;
     try {
-      // A read that failed on the medium has ended the transaction already.
-      if (this.#reader.isInTransaction) this.#reader.run(COMMIT);
+      this.#reader.run(COMMIT);
     } catch {
-      // Nothing hangs on a view's end, and nobody could catch this: the next read opens the file again, or gets the error.
-      this.#isReaderBroken = true;
+      // A medium that fails ends the view by itself. Nobody could catch this here; the next read is told when it still fails.
     }
   }
 
   #reopenReader(): void {
     this.#isViewing = false;
-    // Opened first: when that fails there is still a reader, and the next try finds it as this one did.
-    const reader = this.#open(true);
     this.#reader.close();
-    this.#reader = reader;
-    this.#isReaderBroken = false;
+    this.#reader = this.#open(true);
   }
 }
 

@@ -4,6 +4,7 @@ import { sql, type Sql } from '../sql/sql.ts';
 import type { Row, Transaction, Tuple, WriteOptions } from './database.ts';
 import { EngineFailure, toEngineError } from './engine-errors.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
+import { sqliteNames } from './sqlite-names.ts';
 
 /**
  * Group commit. Works that were asked for in one turn of the event loop share one transaction and are answered after the one
@@ -230,6 +231,7 @@ const READS = /^\s*SELECT\b/;
 
 class SqliteTransaction implements Transaction {
   readonly isTransaction = true;
+  readonly names = sqliteNames;
   readonly callbacks: (() => void)[] = [];
   /** Whether a statement has succeeded that may have changed something; one that failed has changed nothing. */
   hasWritten = false;

@@ -36,8 +36,8 @@ export async function insertDelivery(
 ): Promise<void> {
   const { id, event, endpoint, created } = identity;
   await tx.run(sql`
-    INSERT INTO "$delivery" (id, event, endpoint, status, attempts, due, cause, created, updated)
-    VALUES (${id}, ${event}, ${endpoint}, ${state.status}, ${state.attempts}, ${state.due}, ${state.cause},
+    INSERT INTO ${tx.names.table('$delivery')} (${tx.names.scopeColumn}id, event, endpoint, status, attempts, due, cause, created, updated)
+    VALUES (${tx.names.scopeValue}${id}, ${event}, ${endpoint}, ${state.status}, ${state.attempts}, ${state.due}, ${state.cause},
       ${created}, ${created})`);
 }
 
@@ -55,9 +55,9 @@ export async function readDue(
   options: { readonly now: number; readonly limit: number },
 ): Promise<DueDeliveries> {
   const { now, limit } = options;
-  const pending = sql`FROM "$delivery" WHERE status = 'pending' AND endpoint = ${endpoint}`;
+  const pending = sql`FROM ${reader.names.table('$delivery')} WHERE ${reader.names.scope} AND status = 'pending' AND endpoint = ${endpoint}`;
   const rows = await reader.tuples(sql`
-    SELECT * FROM (SELECT id, NULL ${pending} AND due <= ${now} ORDER BY due, event LIMIT ${limit})
+    SELECT * FROM (SELECT id, NULL ${pending} AND due <= ${now} ORDER BY due, event LIMIT ${limit}) AS now_due
     UNION ALL SELECT NULL, min(due) ${pending} AND due > ${now}`);
   const nextDue = rows.at(-1)?.[1];
   return {
@@ -68,7 +68,8 @@ export async function readDue(
 
 /** Age in milliseconds of the oldest pending delivery of any endpoint; undefined when nothing is pending. */
 export async function readOldestPending(reader: Reader): Promise<Timestamp | undefined> {
-  const row = await reader.get(sql`SELECT min(created) AS created FROM "$delivery" WHERE status = 'pending'`);
+  const row = await reader.get(sql`
+    SELECT min(created) AS created FROM ${reader.names.table('$delivery')} WHERE ${reader.names.scope} AND status = 'pending'`);
   const created = row?.['created'];
   return typeof created === 'string' ? created : undefined;
 }
@@ -77,8 +78,8 @@ export async function readOldestPending(reader: Reader): Promise<Timestamp | und
 export async function readPending(reader: Reader, id: string): Promise<PendingDelivery | undefined> {
   const [row] = await reader.tuples(sql`
     SELECT d.attempts, d.due, d.cause, e.id, e.kind, e.collection_name, e.revision, e.body
-    FROM "$delivery" d JOIN "$event" e ON e.position = d.event
-    WHERE d.id = ${id} AND d.status = 'pending'`);
+    FROM ${reader.names.table('$delivery')} d JOIN ${reader.names.table('$event')} e ON ${reader.names.scopeOf('e')} AND e.position = d.event
+    WHERE ${reader.names.scopeOf('d')} AND d.id = ${id} AND d.status = 'pending'`);
   if (row === undefined) return undefined;
   const [attempts, due, cause, eventId, kind, collectionName, revision, body] = row;
   return {
@@ -107,20 +108,23 @@ export interface Settlement {
 export async function settle(tx: Transaction, settlement: Settlement, now: number): Promise<void> {
   const { id, after, result } = settlement;
   const changed = await tx.run(sql`
-    UPDATE "$delivery" SET status = ${after.status}, attempts = ${after.attempts}, due = ${after.due},
+    UPDATE ${tx.names.table('$delivery')} SET status = ${after.status}, attempts = ${after.attempts}, due = ${after.due},
       cause = ${after.cause}, updated = ${toTimestamp(now)}
-    WHERE id = ${id} AND status = 'pending'`);
-  if (changed === 0) await tx.run(sql`UPDATE "$delivery" SET attempts = ${after.attempts} WHERE id = ${id}`);
+    WHERE ${tx.names.scope} AND id = ${id} AND status = 'pending'`);
+  if (changed === 0) {
+    await tx.run(sql`
+      UPDATE ${tx.names.table('$delivery')} SET attempts = ${after.attempts} WHERE ${tx.names.scope} AND id = ${id}`);
+  }
   if (result.kind === 'aborted') return;
   const { timings } = result;
   // There already when a commit whose outcome was unknown had been kept, and is written once more.
   await tx.run(sql`
-    INSERT INTO "$attempt" (delivery, number, started, kind, status, cause, dns_ms, connect_ms, tls_ms, first_byte_ms,
+    INSERT INTO ${tx.names.table('$attempt')} (${tx.names.scopeColumn}delivery, number, started, kind, status, cause, dns_ms, connect_ms, tls_ms, first_byte_ms,
       total_ms, response_headers, response_body)
-    VALUES (${id}, ${after.attempts}, ${toTimestamp(result.startedAt)}, ${result.kind}, ${result.status}, ${result.cause},
+    VALUES (${tx.names.scopeValue}${id}, ${after.attempts}, ${toTimestamp(result.startedAt)}, ${result.kind}, ${result.status}, ${result.cause},
       ${timings.dnsMs}, ${timings.connectMs}, ${timings.tlsMs}, ${timings.firstByteMs}, ${timings.totalMs ?? 0},
       ${result.responseHeaders}, ${result.responseBody})
-    ON CONFLICT (delivery, number) DO NOTHING`);
+    ON CONFLICT (${tx.names.scopeColumn}delivery, number) DO NOTHING`);
 }
 
 /** Moves a delivery by hand; answers whether there was one in a status that allows it. */
@@ -134,10 +138,11 @@ export async function moveDelivery(
     readonly now: number;
   },
 ): Promise<boolean> {
-  const row = await tx.get(sql`SELECT status FROM "$delivery" WHERE id = ${id}`);
+  const row = await tx.get(sql`
+    SELECT status FROM ${tx.names.table('$delivery')} WHERE ${tx.names.scope} AND id = ${id}${tx.names.forUpdate}`);
   if (row === undefined || !move.from.some((status) => status === row['status'])) return false;
   await tx.run(sql`
-    UPDATE "$delivery" SET status = ${move.to}, due = ${move.now}, cause = ${move.cause}, updated = ${toTimestamp(move.now)}
-    WHERE id = ${id}`);
+    UPDATE ${tx.names.table('$delivery')} SET status = ${move.to}, due = ${move.now}, cause = ${move.cause}, updated = ${toTimestamp(move.now)}
+    WHERE ${tx.names.scope} AND id = ${id}`);
   return true;
 }

@@ -1,13 +1,13 @@
 import { AppError } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { Operand } from '../filters/operand.ts';
-import { sqliteDialect } from '../filters/sqlite-dialect.ts';
+import { dialectOf } from '../filters/dialect-of.ts';
 import type { Instance } from '../instances/instance.ts';
 import { columnResolver } from '../lists/column-resolver.ts';
 import type { ListQuery } from '../lists/list-query.ts';
 import { runList, type ListResult } from '../lists/run-list.ts';
-import { joinSql, sql } from '../sql/sql.ts';
-import type { Reader, Row, Transaction, Tuple } from '../storage/database.ts';
+import { joinSql, sql, type Sql } from '../sql/sql.ts';
+import type { Names, Reader, Row, Transaction, Tuple } from '../storage/database.ts';
 import { moveDelivery } from './deliveries.ts';
 import { newDelivery } from './delivery.ts';
 
@@ -31,7 +31,11 @@ export interface DeliveryView {
 export type AttemptView = Readonly<Record<string, unknown>>;
 
 const columns = sql`d.id, d.endpoint, e.id, e.kind, e.collection_name, e.record, d.status, d.cause, d.due, d.created, d.updated`;
-const from = sql`"$delivery" d JOIN "$event" e ON e.position = d.event`;
+
+function fromOf(names: Names): Sql {
+  const events = sql`${names.table('$event')} e ON ${names.scopeOf('e')} AND e.position = d.event`;
+  return sql`${names.table('$delivery')} d JOIN ${events}`;
+}
 
 const id: Operand = { sql: sql`d.id`, kind: 'text' };
 
@@ -54,7 +58,16 @@ export async function listDeliveries(
   query: ListQuery,
 ): Promise<Omit<ListResult, 'items'> & { readonly items: readonly DeliveryView[] }> {
   const now = instance.clock.now();
-  const source = { columns, from, tieBreaker: id, resolve, dialect: sqliteDialect, now };
+  const { names } = instance.database;
+  const source = {
+    columns,
+    from: fromOf(names),
+    where: names.scopeOf('d'),
+    tieBreaker: id,
+    resolve,
+    dialect: dialectOf(names.engine),
+    now,
+  };
   const page = await runList(instance.database, query, source);
   const ids = page.items.map((item) => String(item[0]));
   const attempts = await readAttempts(instance.database, ids, false);
@@ -64,7 +77,7 @@ export async function listDeliveries(
 /** One delivery with everything that its attempts left. Throws not_found. */
 export async function readDelivery(instance: Instance, deliveryId: string): Promise<DeliveryView> {
   const [row] = await instance.database.tuples(
-    sql`SELECT ${columns} FROM ${from} WHERE d.id = ${deliveryId}`,
+    sql`SELECT ${columns} FROM ${fromOf(instance.database.names)} WHERE ${instance.database.names.scopeOf('d')} AND d.id = ${deliveryId}`,
   );
   if (row === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
   const attempts = await readAttempts(instance.database, [deliveryId], true);
@@ -95,8 +108,9 @@ export function cancelDelivery(instance: Instance, deliveryId: string): Promise<
 /** Without its endpoint it would be pending forever, and a body that is too large stays so. */
 async function refuseUnsendable(tx: Transaction, deliveryId: string): Promise<void> {
   const row = await tx.get(sql`
-    SELECT length(e.body) AS body_bytes, p.id AS endpoint FROM ${from}
-    LEFT JOIN "$endpoint" p ON p.id = d.endpoint WHERE d.id = ${deliveryId}`);
+    SELECT length(e.body) AS body_bytes, p.id AS endpoint FROM ${fromOf(tx.names)}
+    LEFT JOIN ${tx.names.table('$endpoint')} p ON ${tx.names.scopeOf('p')} AND p.id = d.endpoint
+    WHERE ${tx.names.scopeOf('d')} AND d.id = ${deliveryId}`);
   if (row === undefined) return;
   if (row['endpoint'] === null) throw new AppError('conflict', 'The endpoint of the delivery was deleted.');
   const { status, cause } = newDelivery(0, Number(row['body_bytes']));
@@ -109,7 +123,8 @@ async function move(
   to: Parameters<typeof moveDelivery>[2],
 ): Promise<void> {
   if (await moveDelivery(tx, deliveryId, to)) return;
-  const row = await tx.get(sql`SELECT status FROM "$delivery" WHERE id = ${deliveryId}`);
+  const row = await tx.get(sql`
+    SELECT status FROM ${tx.names.table('$delivery')} WHERE ${tx.names.scope} AND id = ${deliveryId}`);
   if (row === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
   throw new AppError('conflict', `The delivery is ${String(row['status'])}.`);
 }
@@ -126,7 +141,7 @@ async function readAttempts(
     ', ',
   );
   const rows = await reader.all(
-    sql`SELECT * FROM "$attempt" WHERE delivery IN (${list}) ORDER BY delivery, number`,
+    sql`SELECT * FROM ${reader.names.table('$attempt')} WHERE ${reader.names.scope} AND delivery IN (${list}) ORDER BY delivery, number`,
   );
   for (const row of rows) {
     const deliveryId = String(row['delivery']);

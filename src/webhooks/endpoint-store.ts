@@ -19,7 +19,9 @@ export class EndpointStore {
 
   async all(reader: Reader): Promise<readonly Endpoint[]> {
     if (this.#all !== undefined) return this.#all;
-    const rows = await reader.all(sql`SELECT * FROM "$endpoint" ORDER BY position`);
+    const rows = await reader.all(
+      sql`SELECT * FROM ${reader.names.table('$endpoint')} WHERE ${reader.names.scope} ORDER BY position`,
+    );
     return (this.#all = rows.map((row) => this.#fromRow(row)));
   }
 
@@ -29,9 +31,9 @@ export class EndpointStore {
 
   async insert(tx: Transaction, endpoint: Endpoint): Promise<void> {
     await tx.run(sql`
-      INSERT INTO "$endpoint" (id, url, description, events, collections, headers, max_in_flight, timeout_ms, schedule,
+      INSERT INTO ${tx.names.table('$endpoint')} (${tx.names.scopeColumn}id, url, description, events, collections, headers, max_in_flight, timeout_ms, schedule,
         status, status_reason, secret, created, updated)
-      VALUES (${endpoint.id}, ${endpoint.url}, ${endpoint.description}, ${JSON.stringify(endpoint.events)},
+      VALUES (${tx.names.scopeValue}${endpoint.id}, ${endpoint.url}, ${endpoint.description}, ${JSON.stringify(endpoint.events)},
         ${JSON.stringify(endpoint.collections)}, ${this.#sealHeaders(endpoint)}, ${endpoint.maxInFlight},
         ${endpoint.timeoutMs}, ${scheduleText(endpoint)}, ${endpoint.status}, ${endpoint.statusReason},
         ${this.#sealer.seal(endpoint.secret, secretPlace(endpoint.id))}, ${endpoint.created}, ${endpoint.updated})`);
@@ -40,21 +42,21 @@ export class EndpointStore {
 
   async update(tx: Transaction, endpoint: Endpoint): Promise<void> {
     await tx.run(sql`
-      UPDATE "$endpoint" SET url = ${endpoint.url}, description = ${endpoint.description},
+      UPDATE ${tx.names.table('$endpoint')} SET url = ${endpoint.url}, description = ${endpoint.description},
         events = ${JSON.stringify(endpoint.events)}, collections = ${JSON.stringify(endpoint.collections)},
         headers = ${this.#sealHeaders(endpoint)}, max_in_flight = ${endpoint.maxInFlight},
         timeout_ms = ${endpoint.timeoutMs}, schedule = ${scheduleText(endpoint)}, status = ${endpoint.status},
         status_reason = ${endpoint.statusReason}, updated = ${endpoint.updated}
-      WHERE id = ${endpoint.id}`);
+      WHERE ${tx.names.scope} AND id = ${endpoint.id}`);
     this.#changeAfterCommit(tx, (all) => all.map((other) => (other.id === endpoint.id ? endpoint : other)));
   }
 
   /** What waits for the endpoint is cancelled: there is nobody left to tell. */
   async delete(tx: Transaction, id: string, now: Timestamp): Promise<void> {
-    await tx.run(sql`DELETE FROM "$endpoint" WHERE id = ${id}`);
+    await tx.run(sql`DELETE FROM ${tx.names.table('$endpoint')} WHERE ${tx.names.scope} AND id = ${id}`);
     await tx.run(sql`
-      UPDATE "$delivery" SET status = 'cancelled', cause = 'The endpoint was deleted.', updated = ${now}
-      WHERE status = 'pending' AND endpoint = ${id}`);
+      UPDATE ${tx.names.table('$delivery')} SET status = 'cancelled', cause = 'The endpoint was deleted.', updated = ${now}
+      WHERE ${tx.names.scope} AND status = 'pending' AND endpoint = ${id}`);
     this.#changeAfterCommit(tx, (all) => all.filter((other) => other.id !== id));
   }
 

@@ -97,7 +97,6 @@ export class InstanceLanes {
   }
 
   #keep(state: LaneState, endpoint: Endpoint): void {
-    if (!state.isActive) state.mayHaveMore = true;
     state.isActive = true;
     state.endpoint = endpoint;
     state.lane = withinMax(state.lane, endpoint.maxInFlight);

@@ -1,5 +1,5 @@
 import type { Operand } from '../filters/operand.ts';
-import { sqliteDialect } from '../filters/sqlite-dialect.ts';
+import { dialectOf } from '../filters/dialect-of.ts';
 import type { Instance } from '../instances/instance.ts';
 import { columnResolver } from '../lists/column-resolver.ts';
 import type { ListQuery } from '../lists/list-query.ts';
@@ -27,10 +27,11 @@ export async function listEndpoints(
   const { database } = instance;
   const page = await runList(database, query, {
     columns: sql`id`,
-    from: sql`"$endpoint"`,
+    from: database.names.table('$endpoint'),
+    where: database.names.scope,
     tieBreaker: position,
     resolve,
-    dialect: sqliteDialect,
+    dialect: dialectOf(database.names.engine),
     now: instance.clock.now(),
   });
   const endpoints = await endpointStoreOf(instance).all(database);

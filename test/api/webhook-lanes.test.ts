@@ -56,17 +56,15 @@ test('FW-10 pausing and resuming with requests open does not let more of them be
   assert.equal(service.receiver.openRequestsMost, 2);
 });
 
-test('FW-10 an endpoint that allows fewer requests than before has no more of them open', async (t) => {
-  const service = await startWebhookService(t, { mode: { kind: 'slow', delayMs: 30 } });
-  const { id } = await service.addEndpoint({ maxInFlight: 32 });
-  await addPosts(service, 40);
-  await service.receiver.waitForRequests(30);
-  await eventually('all settled', async () => (await service.deliveries("status = 'pending'")).length === 0);
-  assert.ok(service.receiver.openRequestsMost > 1);
+test('FW-10 an endpoint that allows fewer requests than before is given no more while they are open', async (t) => {
+  const service = await startWebhookService(t, { mode: { kind: 'slow', delayMs: 300 } });
+  const { id } = await service.addEndpoint({ maxInFlight: 4 });
+  await addPosts(service, 2);
+  await service.receiver.waitForRequests(2);
   await service.call('PATCH', `/api/webhooks/endpoints/${id}`, { body: { maxInFlight: 1 } });
+  await addPosts(service, 3);
   service.receiver.openRequestsMost = 0;
-  await addPosts(service, 8);
-  await service.receiver.waitForRequests(48);
+  await service.receiver.waitForRequests(5);
   assert.equal(service.receiver.openRequestsMost, 1);
 });
 
@@ -165,6 +163,7 @@ test('an instance whose file cannot be read holds up no other, and goes on when 
     databases.push(database);
     return {
       engine: database.engine,
+      names: database.names,
       all: (statement) => database.all(statement),
       get: (statement) => database.get(statement),
       tuples: (statement) => fail(() => database.tuples(statement)),

@@ -88,6 +88,7 @@ test('a settlement that cannot be stored is kept up until it can, and nothing is
   let isFailing = false;
   const wrapDatabase = (database: Database): Database => ({
     engine: database.engine,
+    names: database.names,
     all: (statement) => database.all(statement),
     get: (statement) => database.get(statement),
     tuples: (statement) => database.tuples(statement),
@@ -117,6 +118,7 @@ test('a stop ends although neither a settlement nor the pause of a 410 can be st
   let isFailing = false;
   const wrapDatabase = (database: Database): Database => ({
     engine: database.engine,
+    names: database.names,
     all: (statement) => database.all(statement),
     get: (statement) => database.get(statement),
     tuples: (statement) => database.tuples(statement),

@@ -63,11 +63,13 @@ interface Trace {
 
 class CrashingDatabase implements Database {
   readonly engine: Database['engine'];
+  readonly names: Database['names'];
   readonly #database: Database;
   readonly #reach: Reach;
 
   constructor(database: Database, reach: Reach) {
     this.engine = database.engine;
+    this.names = database.names;
     this.#database = database;
     this.#reach = reach;
   }
@@ -107,6 +109,7 @@ class CrashingDatabase implements Database {
 function crashingTransaction(tx: Transaction, trace: Trace, reach: Reach): Transaction {
   return {
     isTransaction: true,
+    names: tx.names,
     all: (statement) => tx.all(statement),
     get: (statement) => tx.get(statement),
     afterCommit: (callback) => tx.afterCommit(callback),

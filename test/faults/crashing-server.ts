@@ -50,6 +50,7 @@ function unsynced(database: Database): Database {
   const other = openSqlite({ path, synchronous: 'NORMAL' });
   return {
     engine: other.engine,
+    names: other.names,
     all: (statement) => other.all(statement),
     get: (statement) => other.get(statement),
     tuples: (statement) => other.tuples(statement),

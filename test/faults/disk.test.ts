@@ -24,6 +24,8 @@ test('a failed sync answers 500 and the file is opened again', here, async (t) =
   disk.count(log);
   for (const failures of [1, 2]) {
     await create(place, 201);
+    // Or the outcome of its webhook would be the next commit, and meet the fault.
+    await untilDelivered(place.folder);
     const { opens } = disk.counts;
     disk.fail({ call: 'sync', error: 'EIO', suffix: log, times: failures });
     for (let n = 0; n < failures; n += 1) await create(place, 500);
@@ -66,6 +68,7 @@ test(
     const place = await start(t);
     const { disk, server } = place;
     await create(place, 201);
+    await untilDelivered(place.folder);
     disk.fail({ call: 'open', error: 'EMFILE', suffix: log });
     disk.fail({ call: 'sync', error: 'EIO', suffix: log, times: 1 });
     await create(place, 500);
@@ -85,6 +88,7 @@ test('a page that cannot be read fails its request and nothing else', here, asyn
   const place = await start(t);
   const { disk, server } = place;
   await create(place, 201);
+  await untilDelivered(place.folder);
   disk.fail({ call: 'read', error: 'EIO', suffix: log });
   const list = `${server.url}/api/collections/posts/records`;
   assert.equal((await fetch(list)).status, 500);
@@ -99,6 +103,7 @@ test('a full disk answers 507 with Retry-After, still reads, and recovers', here
   const place = await start(t);
   const { disk, server } = place;
   await create(place, 201);
+  await untilDelivered(place.folder);
   disk.fail({ call: 'write', error: 'ENOSPC' });
   for (let n = 0; n < 5; n += 1) {
     const response = await create(place, 507);

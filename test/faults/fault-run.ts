@@ -13,7 +13,8 @@ import { Client } from './workload.ts';
 export type Ending =
   | { readonly kind: 'crash'; readonly plan: CrashPlan }
   | { readonly kind: 'kill'; readonly afterMs: number }
-  | { readonly kind: 'stop'; readonly afterMs: number };
+  /** Asked to stop as soon as so many changes of this life were acknowledged, with others under way. */
+  | { readonly kind: 'stop'; readonly afterAcknowledged: number };
 
 export interface FaultRunOptions {
   readonly seed: number;
@@ -84,7 +85,7 @@ async function live(ending: Ending, { folder, journal, clients }: Stage): Promis
   void server.ended.then(() => (isOver = true));
   const load = Promise.all(clients.map((client) => client.run(server.url, () => isOver)));
   const violations: string[] = [];
-  const end = await endOf(server, ending);
+  const end = await endOf(server, ending, clients);
   isOver = true;
   await load;
   if (end === undefined) {
@@ -103,12 +104,32 @@ async function live(ending: Ending, { folder, journal, clients }: Stage): Promis
   return { readyMs: server.readyMs, pending: new Set(pending), violations };
 }
 
-async function endOf(server: ServerProcess, ending: Ending): Promise<ServerEnd | undefined> {
-  if (ending.kind !== 'crash') {
-    await Promise.race([server.ended, wait(ending.afterMs)]);
-    return server.signal(ending.kind === 'kill' ? 'SIGKILL' : 'SIGTERM');
+async function endOf(
+  server: ServerProcess,
+  ending: Ending,
+  clients: readonly Client[],
+): Promise<ServerEnd | undefined> {
+  switch (ending.kind) {
+    case 'crash':
+      return Promise.race([server.ended, wait(lifeMsMax)]);
+    case 'kill':
+      await Promise.race([server.ended, wait(ending.afterMs)]);
+      return server.signal('SIGKILL');
+    case 'stop':
+      await untilAcknowledged(server, clients, ending.afterAcknowledged);
+      return server.signal('SIGTERM');
   }
-  return Promise.race([server.ended, wait(lifeMsMax)]);
+}
+
+async function untilAcknowledged(
+  server: ServerProcess,
+  clients: readonly Client[],
+  count: number,
+): Promise<void> {
+  const total = (): number => clients.reduce((sum, client) => sum + client.acknowledged, 0);
+  const startMs = performance.now();
+  const wanted = total() + count;
+  while (total() < wanted && server.isRunning && performance.now() - startMs < lifeMsMax) await wait(2);
 }
 
 async function lastLife(

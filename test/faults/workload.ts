@@ -34,6 +34,8 @@ export function textOf(token: string): string {
 /** One client: writes until it is told to stop or the server is gone. Its stories outlive the server. */
 export class Client {
   readonly stories: RecordStory[] = [];
+  /** Changes that were answered with success, in all lives. */
+  acknowledged = 0;
   readonly #name: string;
   readonly #random: Random;
   #count = 0;
@@ -46,6 +48,7 @@ export class Client {
   async run(url: string, isOver: () => boolean): Promise<void> {
     while (!isOver()) {
       const change = await this.#write(`${url}/api/collections/posts/records`);
+      if (change.outcome === 'acknowledged') this.acknowledged += 1;
       // No answer at all: the server has died or is about to be gone.
       if (change.status === 0) return;
     }

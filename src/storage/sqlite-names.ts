@@ -1,0 +1,30 @@
+import { identifier, sql, type Sql } from '../sql/sql.ts';
+import type { Names } from './database.ts';
+
+const none = sql``;
+const everything = sql`TRUE`;
+/** Names of tables as SQL: the same object each time, so that templates find their text again. */
+const tables = new Map<string, Sql>();
+/** Collections come and go, over all instances of a process; the map is emptied rather than kept in order. */
+const tablesMax = 10_000;
+
+/** A file is one instance's own: nothing needs to be told apart. */
+export const sqliteNames: Names = {
+  engine: 'sqlite',
+  table: tableOf,
+  collectionTable: tableOf,
+  scope: everything,
+  scopeOf: () => everything,
+  scopeColumn: none,
+  scopeValue: none,
+  forUpdate: none,
+};
+
+function tableOf(name: string): Sql {
+  const known = tables.get(name);
+  if (known !== undefined) return known;
+  if (tables.size >= tablesMax) tables.clear();
+  const table = identifier(name);
+  tables.set(name, table);
+  return table;
+}
