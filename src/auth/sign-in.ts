@@ -6,7 +6,7 @@ import { valueOf, type StoredRecord } from '../records/record.ts';
 import { hashPassword, needsRehash, verifyPassword } from '../secrets/password.ts';
 import { readSecret } from '../secrets/secrets.ts';
 import { signToken } from '../secrets/token.ts';
-import { identifier, sql } from '../sql/sql.ts';
+import { sql } from '../sql/sql.ts';
 import { verifyAuthToken } from './authenticate.ts';
 import { findTokenKey } from './find-token-key.ts';
 
@@ -113,7 +113,7 @@ async function findByIdentity(
   { identity, identityFields }: Pick<Credentials, 'identity' | 'identityFields'>,
 ): Promise<StoredRecord | undefined> {
   for (const name of identityFields) {
-    const column = identifier(name);
+    const column = instance.database.names.column(name);
     const row = await instance.database.get(
       sql`SELECT id FROM ${instance.database.names.collectionTable(collection.name)} WHERE ${column} = ${identity} AND ${column} <> ''`,
     );

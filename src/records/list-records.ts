@@ -9,7 +9,8 @@ import { parseListQuery, type QueryReader } from '../lists/list-query.ts';
 import { runList, type ListResult } from '../lists/run-list.ts';
 import type { Caller } from '../rules/caller.ts';
 import { admit } from '../rules/rule.ts';
-import { identifier, sql } from '../sql/sql.ts';
+import { sql } from '../sql/sql.ts';
+import type { Names } from '../storage/database.ts';
 import { recordStatements } from './record-statements.ts';
 import { fromTuple, type StoredRecord } from './record.ts';
 
@@ -29,7 +30,10 @@ export async function listRecords(
     columns: statements.columns,
     from: statements.table,
     tieBreaker: position,
-    resolve: fieldResolver(collection, caller.kind === 'superuser'),
+    resolve: fieldResolver(collection, {
+      names: instance.database.names,
+      isSuperuser: caller.kind === 'superuser',
+    }),
     dialect: dialectOf(instance.database.names.engine),
     now: instance.clock.now(),
   });
@@ -46,12 +50,15 @@ function refuseRuleNames(query: QueryReader): void {
 const position: Operand = { sql: sql`"$position"`, kind: 'number' };
 
 /** What names mean in a filter: the collection's own fields. A hidden one is, to all but superusers, no field at all. */
-function fieldResolver(collection: Collection, isSuperuser: boolean): Resolve {
+function fieldResolver(
+  collection: Collection,
+  { names, isSuperuser }: { readonly names: Names; readonly isSuperuser: boolean },
+): Resolve {
   return (name) => {
     const [first = '', ...rest] = name.split('.');
     const field = collection.fields.find((candidate) => candidate.name === first);
     if (field === undefined || (field.hidden && !isSuperuser)) return undefined;
-    const operand: Operand = { sql: identifier(field.name), kind: operandKind(field) };
+    const operand: Operand = { sql: names.column(field.name), kind: operandKind(field) };
     if (rest.length === 0) return operand;
     if (field.type !== 'json') return undefined;
     return { ...operand, path: jsonPath(rest) };

@@ -1,5 +1,5 @@
 import type { Collection } from '../collections/collection.ts';
-import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
+import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Names } from '../storage/database.ts';
 
 /** The statements on a collection's table, put together once per definition; they are run with values by `withValues`. */
@@ -31,7 +31,7 @@ export function recordStatements(collection: Collection, names: Names): RecordSt
 function makeStatements(collection: Collection, names: Names): RecordStatements {
   const table = names.collectionTable(collection.name);
   const fields = joinSql(
-    collection.fields.map((field) => identifier(field.name)),
+    collection.fields.map((field) => names.column(field.name)),
     ', ',
   );
   const columns = sql`"$revision", ${fields}`;

@@ -5,7 +5,7 @@ import type { StoredValue } from '../fields/field-type.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Caller } from '../rules/caller.ts';
 import { admit } from '../rules/rule.ts';
-import { identifier, joinSql, sql } from '../sql/sql.ts';
+import { joinSql, sql } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { findRecordToChange } from './find-record.ts';
@@ -72,7 +72,7 @@ function saveChanges(tx: Transaction, before: StoredRecord, after: StoredRecord)
   const collection: Collection = after.collection;
   const changes = collection.fields.flatMap((field, index) => {
     const value = after.values[index] ?? null;
-    return value === before.values[index] ? [] : [sql`${identifier(field.name)} = ${value}`];
+    return value === before.values[index] ? [] : [sql`${tx.names.column(field.name)} = ${value}`];
   });
   const set = joinSql([sql`"$revision" = ${after.revision}`, ...changes], ', ');
   const id = valueOf(before, 'id') ?? null;

@@ -37,8 +37,10 @@ export interface Names {
   readonly engine: Engine;
   /** An internal table: `$event`. */
   table(name: InternalTable): Sql;
-  /** The table of a collection, by the collection's name. */
+  /** The table of a collection, or an index of one that is to be dropped, by the name that its owner knows. */
   collectionTable(name: string): Sql;
+  /** A column of such a table, or an index that is to be made, by the name that its owner knows. */
+  column(name: string): Sql;
   /** The condition that restricts an internal table to this instance; true where it has the table for itself. */
   readonly scope: Sql;
   /** As `scope`, for a table that has an alias in the statement. */

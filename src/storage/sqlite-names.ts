@@ -13,6 +13,7 @@ export const sqliteNames: Names = {
   engine: 'sqlite',
   table: tableOf,
   collectionTable: tableOf,
+  column: identifier,
   scope: everything,
   scopeOf: () => everything,
   scopeColumn: none,

@@ -1,0 +1,38 @@
+import { unreachable } from '../base/assert.ts';
+import { fieldColumn, type Field } from '../fields/field.ts';
+import { sql, type Sql } from '../sql/sql.ts';
+import type { Engine, Names } from '../storage/database.ts';
+
+/** A field's column: its name, type and what stands in it when nothing was given. */
+export function columnDefinition(field: Field, names: Names): Sql {
+  return sql`${names.column(field.name)} ${columnType(field, names.engine)}`;
+}
+
+/** What every collection's table begins with. A position never comes back: a reader that remembers one would take a new record for one it has seen. */
+export function hiddenColumns(engine: Engine): Sql {
+  if (engine === 'sqlite') {
+    return sql`"$position" INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, "$revision" INTEGER NOT NULL`;
+  }
+  return sql`"$position" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text COLLATE "C" NOT NULL UNIQUE, "$revision" bigint NOT NULL`;
+}
+
+/**
+ * Zero values are stored, not null; only a json field knows null. Numbers are REAL and double precision: NUMERIC would turn 1e17
+ * into an integer that no number of ours can hold. Text compares bytewise on both engines.
+ */
+function columnType(field: Field, engine: Engine): Sql {
+  const kind = fieldColumn(field);
+  const text = engine === 'sqlite' ? sql`TEXT` : sql`text COLLATE "C"`;
+  switch (kind) {
+    case 'text':
+      return sql`${text} NOT NULL DEFAULT ''`;
+    case 'number':
+      return engine === 'sqlite' ? sql`REAL NOT NULL DEFAULT 0` : sql`double precision NOT NULL DEFAULT 0`;
+    case 'bool':
+      return engine === 'sqlite' ? sql`INTEGER NOT NULL DEFAULT 0` : sql`smallint NOT NULL DEFAULT 0`;
+    case 'json':
+      return field.type === 'json' ? text : sql`${text} NOT NULL DEFAULT '[]'`;
+    default:
+      return unreachable(kind);
+  }
+}

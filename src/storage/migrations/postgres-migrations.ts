@@ -1,0 +1,135 @@
+import { sql, type Sql } from '../../sql/sql.ts';
+import type { Migration } from '../migrate.ts';
+
+/**
+ * The schema `chancery`: the internal tables that all instances share, each key beginning with the instance. They hold what the
+ * tables of control-migrations and instance-migrations hold; what is text there is text here, compared bytewise.
+ */
+const schema = sql`CREATE SCHEMA IF NOT EXISTS chancery`;
+
+const instance = sql`CREATE TABLE chancery.instance (
+  position bigint GENERATED ALWAYS AS IDENTITY,
+  id text COLLATE "C" PRIMARY KEY,
+  slug text COLLATE "C" NOT NULL UNIQUE,
+  host text COLLATE "C" UNIQUE,
+  created text COLLATE "C" NOT NULL
+)`;
+
+const setting = sql`CREATE TABLE chancery.setting (
+  name text COLLATE "C" PRIMARY KEY,
+  value text COLLATE "C" NOT NULL
+)`;
+
+const collection = sql`CREATE TABLE chancery.collection (
+  instance_id text COLLATE "C" NOT NULL,
+  position bigint GENERATED ALWAYS AS IDENTITY,
+  id text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  type text COLLATE "C" NOT NULL,
+  system smallint NOT NULL,
+  definition text COLLATE "C" NOT NULL,
+  created text COLLATE "C" NOT NULL,
+  updated text COLLATE "C" NOT NULL,
+  PRIMARY KEY (instance_id, id)
+)`;
+const collectionName = sql`CREATE UNIQUE INDEX collection_name ON chancery.collection (instance_id, lower(name))`;
+
+const secret = sql`CREATE TABLE chancery.secret (
+  instance_id text COLLATE "C" NOT NULL,
+  collection text COLLATE "C" NOT NULL,
+  record text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  value text COLLATE "C" NOT NULL,
+  PRIMARY KEY (instance_id, collection, record, name)
+)`;
+
+// The transaction's id beside the number: numbers are drawn before their commit, so a reader that remembers a place goes by both.
+const event = sql`CREATE TABLE chancery.event (
+  instance_id text COLLATE "C" NOT NULL,
+  position bigint GENERATED ALWAYS AS IDENTITY,
+  transaction xid8 NOT NULL DEFAULT pg_current_xact_id(),
+  id text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  collection text COLLATE "C" NOT NULL,
+  collection_name text COLLATE "C" NOT NULL,
+  record text COLLATE "C" NOT NULL,
+  revision bigint NOT NULL,
+  created text COLLATE "C" NOT NULL,
+  body bytea NOT NULL,
+  PRIMARY KEY (instance_id, position)
+)`;
+
+const endpoint = sql`CREATE TABLE chancery.endpoint (
+  instance_id text COLLATE "C" NOT NULL,
+  position bigint GENERATED ALWAYS AS IDENTITY,
+  id text COLLATE "C" NOT NULL,
+  url text COLLATE "C" NOT NULL,
+  description text COLLATE "C" NOT NULL,
+  events text COLLATE "C" NOT NULL,
+  collections text COLLATE "C" NOT NULL,
+  headers text COLLATE "C" NOT NULL,
+  max_in_flight integer NOT NULL,
+  timeout_ms integer NOT NULL,
+  schedule text COLLATE "C",
+  status text COLLATE "C" NOT NULL,
+  status_reason text COLLATE "C" NOT NULL,
+  secret text COLLATE "C" NOT NULL,
+  created text COLLATE "C" NOT NULL,
+  updated text COLLATE "C" NOT NULL,
+  PRIMARY KEY (instance_id, id)
+)`;
+
+const delivery = sql`CREATE TABLE chancery.delivery (
+  instance_id text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  event bigint NOT NULL,
+  endpoint text COLLATE "C" NOT NULL,
+  status text COLLATE "C" NOT NULL,
+  attempts integer NOT NULL,
+  due bigint NOT NULL,
+  cause text COLLATE "C" NOT NULL,
+  created text COLLATE "C" NOT NULL,
+  updated text COLLATE "C" NOT NULL,
+  PRIMARY KEY (instance_id, id)
+)`;
+const deliveryPending = sql`CREATE INDEX delivery_pending ON chancery.delivery (instance_id, endpoint, due, event)
+  WHERE status = 'pending'`;
+
+const attempt = sql`CREATE TABLE chancery.attempt (
+  instance_id text COLLATE "C" NOT NULL,
+  delivery text COLLATE "C" NOT NULL,
+  number integer NOT NULL,
+  started text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  status integer,
+  cause text COLLATE "C" NOT NULL,
+  dns_ms double precision,
+  connect_ms double precision,
+  tls_ms double precision,
+  first_byte_ms double precision,
+  total_ms double precision NOT NULL,
+  response_headers text COLLATE "C" NOT NULL,
+  response_body bytea NOT NULL,
+  PRIMARY KEY (instance_id, delivery, number)
+)`;
+
+const tables: readonly Sql[] = [
+  schema,
+  instance,
+  setting,
+  collection,
+  collectionName,
+  secret,
+  event,
+  endpoint,
+  delivery,
+  deliveryPending,
+  attempt,
+];
+
+export const postgresMigrations: readonly Migration[] = [
+  {
+    name: 'instances, collections, secrets, events, endpoints, deliveries, attempts',
+    statements: () => tables,
+  },
+];
