@@ -1,6 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { access, constants, mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { pino } from 'pino';
 import { systemClock, type Clock } from './base/clock.ts';
 import type { Logger, LogMembers } from './base/logger.ts';
@@ -20,12 +18,12 @@ import { sealerFor } from './secrets/seal.ts';
 import { sql } from './sql/sql.ts';
 import { lockDataDirectory, type DataLock } from './storage/data-lock.ts';
 import type { Database } from './storage/database.ts';
-import { migrate } from './storage/migrate.ts';
-import { controlMigrations } from './storage/migrations/control-migrations.ts';
-import { instanceMigrations } from './storage/migrations/instance-migrations.ts';
-import { openSqlite, sqliteVersion } from './storage/sqlite.ts';
+import type { DataHome } from './storage/data-home.ts';
+import { openPostgresHome } from './storage/postgres-home.ts';
+import { openSqliteHome, prepareDirectory } from './storage/sqlite-home.ts';
+import { sqliteVersion } from './storage/sqlite.ts';
 import { Dispatcher, type DispatcherOptions } from './webhooks/dispatcher.ts';
-import { endpointStoreOf } from './webhooks/endpoint-store.ts';
+import { endpointStoreOf, type EndpointStore } from './webhooks/endpoint-store.ts';
 import { fanOut } from './webhooks/fan-out.ts';
 import { openSender } from './webhooks/sender.ts';
 
@@ -56,6 +54,7 @@ export interface AppParts {
 
 /** The data directory, open: what the command line works on, with or without a server beside it. */
 export interface DataDirectory {
+  readonly home: DataHome;
   readonly directory: InstanceDirectory;
   readonly instances: OpenInstances;
   readonly wakeUp: WakeUp;
@@ -72,31 +71,30 @@ export interface App {
   stop(): Promise<void>;
 }
 
-/** Opens the data directory; makes it, its key and its default instance when they are not there. Throws StartError, SecretError. */
+/** Opens where the data is; makes the directory, its key and its default instance when they are not there. Throws StartError, SecretError. */
 export async function openDataDirectory(
   config: Config,
   parts: AppParts,
   nextDue: (instanceId: string) => number | undefined = () => undefined,
 ): Promise<DataDirectory> {
-  checkSqlite();
-  await prepareDirectory(config.data);
   const clock = parts.clock ?? systemClock;
   const logger = parts.logger ?? createLogger(config);
-  const control = openSqlite({ path: join(config.data, 'control.db') });
-  await migrate(control, controlMigrations);
-  const masterKey = await openMasterKey(control, config);
-  const directory = await InstanceDirectory.open(control, clock);
+  const home = await openHome(config);
+  const masterKey = await openMasterKey(home.control, config);
+  const directory = await InstanceDirectory.open(home.control, clock);
   const wakeUp = new WakeUp();
   const open = (entry: InstanceEntry): Promise<Instance> =>
-    openInstance(entry, { config, parts, masterKey, clock, wakeUp });
+    openInstance(entry, { home, parts, masterKey, clock, wakeUp });
   const instances = new OpenInstances({ open, nextDue, clock, logger });
   return {
+    home,
     directory,
     instances,
     wakeUp,
     stop: async () => {
+      directory.stop();
       await instances.stop();
-      await directory.stop();
+      await home.stop();
     },
   };
 }
@@ -104,8 +102,7 @@ export async function openDataDirectory(
 /** Starts the server. Throws StartError when the directory or the port is taken. */
 export async function startApp(config: Config, parts: AppParts = {}): Promise<App> {
   const logger = parts.logger ?? createLogger(config);
-  await prepareDirectory(config.data);
-  const lock = takeLock(config.data);
+  const lock = config.postgres === undefined ? await takeLock(config.data) : undefined;
   const delivering: { dispatcher?: Dispatcher } = {};
   const data = await openDataDirectory(config, { ...parts, logger }, (id) =>
     delivering.dispatcher?.nextDue(id),
@@ -175,12 +172,23 @@ function checkSqlite(): void {
   );
 }
 
-async function prepareDirectory(path: string): Promise<void> {
+async function openHome({ data, postgres, masterKey }: Config): Promise<DataHome> {
+  if (postgres === undefined) {
+    checkSqlite();
+    await prepareOrExplain(data);
+    return openSqliteHome(data);
+  }
+  if (masterKey.text === undefined && masterKey.file === undefined) {
+    throw new StartError(
+      'With --postgres the master key is given by CHANCERY_KEY or --key-file, the same on every node.',
+    );
+  }
+  return openPostgresHome({ url: postgres.url, isLossAllowed: postgres.allowUnsafe });
+}
+
+async function prepareOrExplain(path: string): Promise<void> {
   try {
-    // For nobody else on this machine: it holds everybody's records.
-    await mkdir(join(path, 'instances'), { recursive: true, mode: 0o700 });
-    await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
-    await access(join(path, 'instances'), constants.W_OK);
+    await prepareDirectory(path);
   } catch (error) {
     throw new StartError(`The data directory ${path} cannot be written: ${messageOf(error)}.`, {
       cause: error,
@@ -188,7 +196,8 @@ async function prepareDirectory(path: string): Promise<void> {
   }
 }
 
-function takeLock(directory: string): DataLock {
+async function takeLock(directory: string): Promise<DataLock> {
+  await prepareOrExplain(directory);
   const lock = lockDataDirectory(directory);
   if (lock === undefined)
     throw new StartError(`Another server is running on the data directory ${directory}.`);
@@ -219,7 +228,7 @@ async function openMasterKey(control: Database, config: Config): Promise<MasterK
 }
 
 interface InstanceParts {
-  readonly config: Config;
+  readonly home: DataHome;
   readonly parts: AppParts;
   readonly masterKey: MasterKey;
   readonly clock: Clock;
@@ -227,17 +236,22 @@ interface InstanceParts {
 }
 
 async function openInstance(entry: InstanceEntry, options: InstanceParts): Promise<Instance> {
-  const { config, parts, masterKey, clock, wakeUp } = options;
-  const folder = join(config.data, 'instances', entry.id);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const plain = openSqlite({ path: join(folder, 'data.db') });
+  const { home, parts, masterKey, clock, wakeUp } = options;
+  const sealer = sealerFor(masterKey, entry.id);
+  const collections = new CollectionStore();
+  const opened: { endpoints?: EndpointStore } = {};
+  const plain = await home.openInstance(entry.id, {
+    refresh: async (reader) => {
+      await collections.reload(reader);
+      await opened.endpoints?.reload(reader);
+    },
+  });
   const database = parts.wrapDatabase?.(plain) ?? plain;
   try {
-    await migrate(database, instanceMigrations);
-    const sealer = sealerFor(masterKey, entry.id);
     await ensureSystemCollections({ database, sealer, now: toTimestamp(clock.now()) });
-    const collections = await CollectionStore.load(database);
+    await collections.reload(database);
     const endpoints = endpointStoreOf({ database, sealer });
+    opened.endpoints = endpoints;
     const events = new EventLog({
       instanceId: entry.id,
       listener: (tx, event) => fanOut(tx, event, { endpoints, clock }),
@@ -273,7 +287,7 @@ interface Running {
   readonly server: HttpServer;
   readonly dispatcher: Dispatcher;
   readonly data: DataDirectory;
-  readonly lock: DataLock;
+  readonly lock: DataLock | undefined;
   readonly config: Config;
   readonly logger: Logger;
 }
@@ -289,6 +303,7 @@ async function listen(running: Running): Promise<string> {
 }
 
 function startBackground({ data, dispatcher, server, config, logger }: Running): { stop(): void } {
+  data.home.watch((error) => logger.error('Definitions could not be read again.', { error }));
   data.directory.watch((error) => logger.error('The directory of instances could not be read.', { error }));
   data.instances.startSweeping();
   dispatcher.start();
@@ -305,12 +320,12 @@ async function stopApp({ server, dispatcher, data, lock, config }: Running): Pro
   const cutOff = setTimeout(() => server.server.closeAllConnections(), requestsStopMs);
   // A connection whose last request has just ended is idle only now, and would keep the server open until it times out.
   const idle = setInterval(() => server.server.closeIdleConnections(), idleCloseMs);
-  await server.close();
+  // Both at once: claims stop at the first moment of a stop, requests in flight may still write what is sent after the next start.
+  await Promise.all([server.close(), dispatcher.stop(config.stopTimeoutMs)]);
   clearTimeout(cutOff);
   clearInterval(idle);
-  await dispatcher.stop(config.stopTimeoutMs);
   await data.stop();
-  lock.release();
+  lock?.release();
 }
 
 function messageOf(error: unknown): string {

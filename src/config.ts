@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { parseCidr } from './webhooks/cidr.ts';
 import { loopbackRanges, type NetworkPolicy } from './webhooks/address-guard.ts';
 
@@ -10,6 +11,8 @@ export interface Config {
   readonly port: number;
   readonly dev: boolean;
   readonly policy: NetworkPolicy;
+  /** A PostgreSQL database in place of the data directory. */
+  readonly postgres: { readonly url: string; readonly allowUnsafe: boolean } | undefined;
   readonly strictHosts: boolean;
   readonly tls: { readonly certificate: string; readonly key: string } | undefined;
   readonly masterKey: { readonly text: string | undefined; readonly file: string | undefined };
@@ -31,6 +34,13 @@ export interface Setting {
 /** Settings of every command: they all open the same files. */
 export const dataSettings: readonly Setting[] = [
   { name: 'data', value: 'DIR', description: 'the data directory', fallback: 'data' },
+  {
+    name: 'postgres',
+    value: 'URL',
+    description: 'keep everything in this PostgreSQL database (15 to 18) instead',
+  },
+  { name: 'postgres-file', value: 'FILE', description: 'file with that URL, which may hold a password' },
+  { name: 'allow-unsafe-postgres', description: 'accept a server that may lose acknowledged writes' },
   {
     name: 'key-file',
     value: 'FILE',
@@ -90,6 +100,7 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     port: readInteger('port', read('port'), 65_535),
     dev,
     policy: readPolicy(dev, read('allow-net')),
+    postgres: readPostgres(read),
     strictHosts: readSwitch('strict-hosts', read('strict-hosts')),
     tls: readTls(read('tls-cert'), read('tls-key')),
     masterKey: { text: environment['CHANCERY_KEY'] || undefined, file: read('key-file') },
@@ -128,6 +139,29 @@ function readPolicy(dev: boolean, networks: string | undefined): NetworkPolicy {
     throw new ConfigError(`--allow-net: ${error instanceof Error ? error.message : String(error)}`, {
       cause: error,
     });
+  }
+}
+
+function readPostgres(read: (name: string) => string | undefined): Config['postgres'] {
+  const file = read('postgres-file');
+  const given = read('postgres');
+  if (file !== undefined && given !== undefined) {
+    throw new ConfigError('--postgres and --postgres-file are the same thing: give one of them.');
+  }
+  const url = given ?? (file === undefined ? undefined : readText('postgres-file', file));
+  if (url === undefined) return undefined;
+  // The URL itself is not shown: it may hold a password.
+  if (!/^postgres(?:ql)?:\/\//.test(url))
+    throw new ConfigError('--postgres must be a URL like postgres://user@host/database.');
+  return { url, allowUnsafe: readSwitch('allow-unsafe-postgres', read('allow-unsafe-postgres')) };
+}
+
+function readText(name: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(`--${name}: ${reason}`, { cause: error });
   }
 }
 

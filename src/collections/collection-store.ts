@@ -16,11 +16,18 @@ export class CollectionStore {
 
   static async load(reader: Reader): Promise<CollectionStore> {
     const store = new CollectionStore();
+    await store.reload(reader);
+    return store;
+  }
+
+  /** Reads all definitions again, for engines on which another process may have changed them. */
+  async reload(reader: Reader): Promise<void> {
     const rows = await reader.all(
       sql`SELECT * FROM ${reader.names.table('$collection')} WHERE ${reader.names.scope} ORDER BY position`,
     );
-    for (const row of rows) store.#put(fromRow(row));
-    return store;
+    this.#byId.clear();
+    this.#byName.clear();
+    for (const row of rows) this.#put(fromRow(row));
   }
 
   /** By name in any case, or by id. */

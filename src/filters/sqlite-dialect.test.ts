@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { sql } from '../sql/sql.ts';
 import { jsonPath } from './json-path.ts';
+import { realText } from './numbers.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 
 const database = new DatabaseSync(':memory:');
@@ -34,5 +35,24 @@ test('a step of a path that could break out of its quotes is a bug, not SQL', ()
   for (const step of ['a"', String.raw`a\u0022`]) {
     const operand = { sql: sql`data`, kind: 'json', path: [step] } as const;
     assert.throws(() => sqliteDialect.compare(operand, 'IS', null), /holds no quote/);
+  }
+});
+
+test('a number is searched with the fewest digits that mean it, in a column and in JSON', () => {
+  const values = [1 / 3, 0.1 + 0.2, 0.1, 1234567890123456.5, 1e21, 5, 0];
+  for (const value of values) {
+    database.exec('CREATE TEMP TABLE n (n REAL, data TEXT)');
+    database.prepare('INSERT INTO n VALUES (?, ?)').run(value, JSON.stringify(value));
+    const pattern = Number.isInteger(value) && value < 1e17 ? String(value) : realText(value);
+    for (const kind of ['number', 'json'] as const) {
+      const subject = { sql: kind === 'json' ? sql`data` : sql`n`, kind };
+      const { text, values: bound } = sqliteDialect.like({ subject, pattern, isNegated: false });
+      assert.equal(
+        database.prepare(`SELECT ${text} AS is_found FROM n`).get(...bound)?.['is_found'],
+        1,
+        pattern,
+      );
+    }
+    database.exec('DROP TABLE n');
   }
 });

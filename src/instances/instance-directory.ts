@@ -117,9 +117,8 @@ export class InstanceDirectory {
     this.#timer = setInterval(() => void this.refresh().catch(onError), refreshIntervalMs).unref();
   }
 
-  async stop(): Promise<void> {
+  stop(): void {
     clearInterval(this.#timer);
-    await this.#database.stop();
   }
 }
 

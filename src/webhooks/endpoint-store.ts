@@ -25,6 +25,12 @@ export class EndpointStore {
     return (this.#all = rows.map((row) => this.#fromRow(row)));
   }
 
+  /** Reads all endpoints again, for engines on which another process may have changed them. */
+  async reload(reader: Reader): Promise<void> {
+    this.#all = undefined;
+    await this.all(reader);
+  }
+
   async find(reader: Reader, id: string): Promise<Endpoint | undefined> {
     return (await this.all(reader)).find((endpoint) => endpoint.id === id);
   }

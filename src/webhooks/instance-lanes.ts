@@ -27,7 +27,6 @@ export class InstanceLanes {
   /** Deliveries that were sent or are about to be, until their settlement is committed. */
   readonly claimed = new Set<string>();
   readonly #lanes = new Map<string, LaneState>();
-  #isResting = false;
 
   constructor(instance: Instance) {
     this.instance = instance;
@@ -35,14 +34,16 @@ export class InstanceLanes {
 
   /** Something new was committed: every lane looks again. */
   markChanged(): void {
-    this.#isResting = false;
     for (const state of this.#lanes.values()) state.mayHaveMore = true;
   }
 
   /** Sends and reads nothing until something changes; what was read ahead is read again then. */
   rest(): void {
-    this.#isResting = true;
-    for (const state of this.#lanes.values()) state.due.length = 0;
+    for (const state of this.#lanes.values()) {
+      state.due.length = 0;
+      state.mayHaveMore = false;
+      state.nextDue = undefined;
+    }
   }
 
   lane(endpointId: string): LaneState | undefined {
@@ -51,7 +52,6 @@ export class InstanceLanes {
 
   /** Follows the endpoints as they are now, and reads what is due where there is room and nothing is read ahead. */
   async refill(now: number): Promise<void> {
-    if (this.#isResting) return;
     const endpoints = await endpointStoreOf(this.instance).all(this.instance.database);
     this.#follow(endpoints.filter((endpoint) => endpoint.status === 'active'));
     for (const state of this.#lanes.values()) {

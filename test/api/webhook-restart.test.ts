@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
 import { test } from 'node:test';
 import type { Database } from '../../src/storage/database.ts';
 import type { DispatcherOptions } from '../../src/webhooks/dispatcher.ts';
 import { eventually } from '../support/eventually.ts';
+import { FaultyDatabase } from '../support/faulty-database.ts';
 import { MovableClock } from '../support/movable-clock.ts';
-import type { Receiver } from '../support/receiver.ts';
-import { listOf, startWebhookService } from '../support/webhook-service.ts';
+import type { Receiver, ReceiverMode } from '../support/receiver.ts';
+import { listOf, startWebhookService, type WebhookService } from '../support/webhook-service.ts';
 
 function ids(receiver: Receiver): readonly string[] {
   return receiver.requests.map(({ headers }) => String(headers['x-service-delivery']));
@@ -83,55 +85,42 @@ test('a stop with nothing in flight takes no time and leaves no timer behind', a
   assert.ok(timers.length <= 1, `${timers.length} timers, of which one is the test's own`);
 });
 
+/** A service whose default instance's medium can be told to fail. */
+async function startOverFaulty(
+  t: TestContext,
+  mode: ReceiverMode,
+): Promise<{ readonly service: WebhookService; readonly database: () => FaultyDatabase }> {
+  let faulty: FaultyDatabase | undefined;
+  const wrapDatabase = (plain: Database): Database => (faulty = new FaultyDatabase(plain));
+  const service = await startWebhookService(t, { mode, parts: { wrapDatabase } });
+  const database = (): FaultyDatabase => {
+    assert.ok(faulty);
+    return faulty;
+  };
+  return { service, database };
+}
+
 test('a settlement that cannot be stored is kept up until it can, and nothing is sent twice', async (t) => {
-  let failures = 0;
-  let isFailing = false;
-  const wrapDatabase = (database: Database): Database => ({
-    engine: database.engine,
-    names: database.names,
-    all: (statement) => database.all(statement),
-    get: (statement) => database.get(statement),
-    tuples: (statement) => database.tuples(statement),
-    write: (work, options) => {
-      if (!isFailing) return database.write(work, options);
-      failures += 1;
-      return Promise.reject(new Error('the disk is full'));
-    },
-    stop: () => database.stop(),
-  });
-  const service = await startWebhookService(t, {
-    mode: { kind: 'slow', delayMs: 100 },
-    parts: { wrapDatabase },
-  });
+  const mode = { kind: 'slow', delayMs: 100 } as const;
+  const { service, database } = await startOverFaulty(t, mode);
   await service.addEndpoint();
   await service.addPost();
   await service.receiver.waitForRequests(1);
-  isFailing = true;
-  await eventually('a failed settlement', () => failures > 0);
+  database().canWrite = false;
+  await eventually('a failed settlement', () => database().refusedCount > 0);
   service.look();
-  isFailing = false;
+  database().canWrite = true;
   const { attempts } = await service.delivery('the settlement', ({ status }) => status === 'delivered');
   assert.deepEqual([attempts.length, service.receiver.requests.length], [1, 1]);
 });
 
 test('a stop ends although neither a settlement nor the pause of a 410 can be stored; both are made up for', async (t) => {
-  let isFailing = false;
-  const wrapDatabase = (database: Database): Database => ({
-    engine: database.engine,
-    names: database.names,
-    all: (statement) => database.all(statement),
-    get: (statement) => database.get(statement),
-    tuples: (statement) => database.tuples(statement),
-    write: (work, options) =>
-      isFailing ? Promise.reject(new Error('the disk is full')) : database.write(work, options),
-    stop: () => database.stop(),
-  });
   const mode = { kind: 'slow', delayMs: 200, status: 410 } as const;
-  const before = await startWebhookService(t, { mode, parts: { wrapDatabase } });
+  const { service: before, database } = await startOverFaulty(t, mode);
   const { id } = await before.addEndpoint();
   await before.addPost();
   await before.receiver.waitForRequests(1);
-  isFailing = true;
+  database().canWrite = false;
   await before.stop();
   assert.ok(before.log.some(({ message }) => message === 'Results of attempts could not be stored.'));
   const after = await startWebhookService(t, { data: before.data });

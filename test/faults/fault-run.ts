@@ -109,16 +109,13 @@ async function endOf(
   ending: Ending,
   clients: readonly Client[],
 ): Promise<ServerEnd | undefined> {
-  switch (ending.kind) {
-    case 'crash':
-      return Promise.race([server.ended, wait(lifeMsMax)]);
-    case 'kill':
-      await Promise.race([server.ended, wait(ending.afterMs)]);
-      return server.signal('SIGKILL');
-    case 'stop':
-      await untilAcknowledged(server, clients, ending.afterAcknowledged);
-      return server.signal('SIGTERM');
+  if (ending.kind === 'crash') return Promise.race([server.ended, wait(lifeMsMax)]);
+  if (ending.kind === 'stop') {
+    await untilAcknowledged(server, clients, ending.afterAcknowledged);
+    return server.signal('SIGTERM');
   }
+  await Promise.race([server.ended, wait(ending.afterMs)]);
+  return server.signal('SIGKILL');
 }
 
 async function untilAcknowledged(

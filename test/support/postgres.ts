@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
+  closeSync,
   mkdtempSync,
   openSync,
   readFileSync,
@@ -169,6 +170,7 @@ class OwnServer extends Server {
       { ...this.#user, cwd: this.#folder, stdio },
     );
     this.#supervisor = supervisor;
+    closeSync(log);
     // The server must not keep its process alive: when nothing else does, the process ends, and the server with it.
     supervisor.unref();
     // A pipe of a child is a socket.
@@ -247,10 +249,9 @@ interface LibraryLink {
 /** What the package's install script does (scripts/hydrate-symlinks.js), which we do not let run. */
 function makeLibraryLinks(binaries: string): void {
   const root = dirname(dirname(binaries));
+  const list = readFileSync(join(root, 'native', 'pg-symlinks.json'), 'utf8');
   // A list of pairs, as the package's own script reads it.
-  const links = JSON.parse(
-    readFileSync(join(root, 'native', 'pg-symlinks.json'), 'utf8'),
-  ) as readonly LibraryLink[];
+  const links = JSON.parse(list) as readonly LibraryLink[];
   for (const { source, target } of links) {
     try {
       symlinkSync(basename(source), join(root, target));

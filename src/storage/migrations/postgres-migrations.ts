@@ -12,8 +12,13 @@ const instance = sql`CREATE TABLE chancery.instance (
   id text COLLATE "C" PRIMARY KEY,
   slug text COLLATE "C" NOT NULL UNIQUE,
   host text COLLATE "C" UNIQUE,
-  created text COLLATE "C" NOT NULL
+  created text COLLATE "C" NOT NULL,
+  version bigint NOT NULL DEFAULT 0
 )`;
+
+// What nodes remember of an instance (collections, endpoints) rests on a version; each change takes the next one.
+const instanceVersion = sql`CREATE INDEX instance_version ON chancery.instance (version)`;
+const version = sql`CREATE SEQUENCE chancery.version`;
 
 const setting = sql`CREATE TABLE chancery.setting (
   name text COLLATE "C" PRIMARY KEY,
@@ -116,6 +121,8 @@ const attempt = sql`CREATE TABLE chancery.attempt (
 const tables: readonly Sql[] = [
   schema,
   instance,
+  instanceVersion,
+  version,
   setting,
   collection,
   collectionName,

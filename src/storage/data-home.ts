@@ -1,0 +1,20 @@
+import type { Database } from './database.ts';
+
+/**
+ * Where the data of all instances lives: a directory of SQLite files, or a PostgreSQL database. What it opens is migrated.
+ */
+export interface DataHome {
+  /** Instances, and what belongs to the whole service. */
+  readonly control: Database;
+  openInstance(instanceId: string, memory: Memory): Promise<Database>;
+  /** From now on looks for definitions that other processes have changed, so that reads do not rest on old ones for long. */
+  watch(onError: (error: unknown) => void): void;
+  /** After every instance was stopped. */
+  stop(): Promise<void>;
+}
+
+/** What a process remembers of an instance's definitions, for engines on which others can change them. */
+export interface Memory {
+  /** Reads everything again. */
+  readonly refresh: (reader: Database) => Promise<void>;
+}

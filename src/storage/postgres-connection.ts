@@ -1,0 +1,158 @@
+import { Buffer } from 'node:buffer';
+import type { PoolClient, QueryArrayConfig, types } from 'pg';
+import type { Sql, SqlValue } from '../sql/sql.ts';
+import type { Row, Tuple } from './database.ts';
+import { isStaleStatement, toPostgresError } from './postgres-errors.ts';
+import { numberPlaceholders } from './postgres-placeholders.ts';
+import { StatementNames } from './postgres-statements.ts';
+
+export interface Answer<Shape> {
+  readonly rows: readonly Shape[];
+  readonly changed: number;
+  readonly command: string;
+}
+
+/**
+ * One session: statements are sent as they are asked for and answered in order, those of one turn in one packet. A session whose
+ * transaction or whose answers are in doubt is closed, never used again.
+ */
+export class PostgresConnection {
+  readonly #client: PoolClient;
+  readonly #names: StatementNames;
+  #isLost = false;
+  #isCorked = false;
+  #asked = 0;
+
+  constructor(client: PoolClient, statementsMax: number) {
+    this.#client = client;
+    this.#names = new StatementNames(statementsMax);
+    // Without a listener the loss of a lent connection would end the process.
+    client.on('error', () => {
+      this.#isLost = true;
+    });
+    client.on('end', () => {
+      this.#isLost = true;
+    });
+  }
+
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** Whether the next borrower finds it as if new. */
+  get isReusable(): boolean {
+    const isIdle = this.#asked === 0 && this.#client.getTransactionStatus() === 'I';
+    return !this.#isLost && isIdle && !this.#names.isExhausted;
+  }
+
+  rows(statement: Sql): Promise<Answer<Row>> {
+    return this.#ask(statement, false);
+  }
+
+  tuples(statement: Sql): Promise<Answer<Tuple>> {
+    return this.#ask(statement, true);
+  }
+
+  /** Statements of ours without values, by the simple protocol: as many of them as there are semicolons. */
+  command(text: string): Promise<Answer<Row>> {
+    return this.#send({ text, rowMode: 'array' });
+  }
+
+  /** Ends the session when it is not done in time, so that a network that swallows packets cannot hold anybody. */
+  expireAfter(delayMs: number): NodeJS.Timeout {
+    return setTimeout(() => this.close(), delayMs);
+  }
+
+  /** At once: whoever waits for an answer gets an error. */
+  close(): void {
+    this.#isLost = true;
+    this.#client.connection.stream.destroy();
+  }
+
+  /** Called when nobody uses it. */
+  forgetOldStatements(): void {
+    const dropped = this.#names.takeDropped();
+    if (dropped.length === 0) return;
+    const text = dropped.map((name) => `DEALLOCATE ${name}`).join(';');
+    // Sent, not awaited: the next borrower's statements queue behind it. When it fails the session has ended, or is closed later.
+    this.command(text).catch(() => this.close());
+  }
+
+  async #ask<Shape>(statement: Sql, isArray: boolean): Promise<Answer<Shape>> {
+    const prepared = this.#names.nameOf(statement.text);
+    try {
+      const answer = await this.#send<Shape>({
+        text: numberPlaceholders(statement.text),
+        // pg reads the values when it sends them and keeps nothing.
+        values: statement.values as SqlValue[],
+        name: prepared,
+        // Its types know of one mode only; any other value means rows as objects.
+        rowMode: (isArray ? 'array' : undefined) as 'array',
+      });
+      if (prepared !== undefined) this.#names.noteSuccess(statement.text);
+      return answer;
+    } catch (error) {
+      if (prepared !== undefined && isStaleStatement(error)) this.#names.forget(statement.text);
+      throw error;
+    }
+  }
+
+  #send<Shape>(query: QueryArrayConfig): Promise<Answer<Shape>> {
+    this.#cork();
+    this.#asked += 1;
+    return new Promise((resolve, reject) => {
+      this.#client.query(query, (error: Error | null, result) => {
+        this.#asked -= 1;
+        if (error) {
+          reject(toPostgresError(error));
+          return;
+        }
+        // Several statements at once have several results, which nobody asks for.
+        const rows = (result.rows ?? []) as unknown[] as Shape[];
+        resolve({ rows, changed: result.rowCount ?? 0, command: result.command });
+      });
+    });
+  }
+
+  #cork(): void {
+    if (this.#isCorked) return;
+    this.#isCorked = true;
+    const { stream } = this.#client.connection;
+    stream.cork();
+    process.nextTick(() => {
+      this.#isCorked = false;
+      stream.uncork();
+    });
+  }
+}
+
+const BOOL = 16;
+const BYTEA = 17;
+const INT8 = 20;
+const numberTypes = new Set([21, 23, 26, 700, 701, 1700, 5069]);
+
+/** Values as SQLite gives them: numbers are numbers, truth is 1 or 0, bytes are a Uint8Array, all else is its text. */
+export const valueTypes = {
+  getTypeParser: ((type: number): unknown => {
+    if (numberTypes.has(type)) return Number;
+    if (type === INT8) return toInteger;
+    if (type === BOOL) return toBit;
+    return type === BYTEA ? toBytes : String;
+    // pg declares an overload per known type; this one function stands for all of them.
+  }) as typeof types.getTypeParser,
+};
+
+function toInteger(text: string): number | bigint {
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : BigInt(text);
+}
+
+function toBit(text: string): number {
+  return text === 't' ? 1 : 0;
+}
+
+/** `\x` and hexadecimal digits (`bytea_output`). */
+function toBytes(text: string): Uint8Array {
+  const bytes = Buffer.from(text.slice(2), 'hex');
+  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+}

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startCountingProxy, type CountingProxy } from '../../test/support/counting-proxy.ts';
+import {
+  createInstanceDatabase,
+  openPostgresDatabase,
+  testSchema,
+} from '../../test/support/postgres-database.ts';
+import { ask, openTestPostgres, startTestPostgres } from '../../test/support/postgres.ts';
+import { AppError } from '../base/errors.ts';
+import { sql } from '../sql/sql.ts';
+import type { Database, Transaction } from './database.ts';
+import { EngineFailure } from './engine-errors.ts';
+import { openPostgres } from './postgres.ts';
+import { openPostgresPool } from './postgres-pool.ts';
+
+const createRows = `CREATE TABLE ${testSchema}.row (id text PRIMARY KEY)`;
+
+test('a backend that is ended in the middle of a work costs that work all it did, and the next one nothing', async (t) => {
+  const { database, url } = await openRows(t);
+  const server = await openTestPostgres();
+  const own = database.write(async (tx) => {
+    await insert(database, tx, 'a');
+    await tx.get(sql`SELECT pg_terminate_backend(pg_backend_pid())`);
+  });
+  await assert.rejects(own, isUnavailable);
+  // A work that minds no error must not be answered as if it were kept.
+  const careless = database.write(async (tx) => {
+    await insert(database, tx, 'b');
+    await tx.get(sql`SELECT pg_terminate_backend(pg_backend_pid())`).catch(() => undefined);
+  });
+  await assert.rejects(careless, isUnavailable);
+  const waiting = database.write(async (tx) => {
+    await insert(database, tx, 'c');
+    await tx.get(sql`SELECT pg_sleep(5)`);
+  });
+  const ended = assert.rejects(waiting, isUnavailable);
+  await sleep(100);
+  assert.equal(await server.killBackends(url, `query LIKE '%pg_sleep%'`), 1);
+  await ended;
+  assert.deepEqual(await ids(database), []);
+  // Idle ones, too.
+  await server.killBackends(url);
+  await sleep(50);
+  await database.write((tx) => insert(database, tx, 'd'));
+  assert.deepEqual(await ids(database), ['d']);
+});
+
+test('a statement that takes too long is ended and told as unavailable, and its connection goes on', async (t) => {
+  const { database } = await openRows(t, { max: 1, statementTimeoutMs: 100 });
+  const pid = sql`SELECT pg_backend_pid() AS pid`;
+  const before = await database.get(pid);
+  await assert.rejects(database.get(sql`SELECT pg_sleep(5)`), isUnavailable);
+  const slow = database.write(async (tx) => {
+    await insert(database, tx, 'a');
+    await tx.get(sql`SELECT pg_sleep(5)`);
+  });
+  await assert.rejects(slow, isUnavailable);
+  assert.deepEqual(await ids(database), []);
+  assert.deepEqual(await database.get(pid), before);
+  // Changes of tables have more time.
+  await database.write((tx) => tx.get(sql`SELECT pg_sleep(0.3)`), { isExclusive: true });
+});
+
+test('a transaction that takes too long in all is ended', async (t) => {
+  const { database } = await openRows(t, { transactionTimeoutMs: 300 });
+  const long = database.write(async (tx) => {
+    for (let n = 0; n < 20; n += 1) await tx.get(sql`SELECT pg_sleep(0.05)`);
+  });
+  await assert.rejects(long, isUnavailable);
+  await database.write((tx) => insert(database, tx, 'a'));
+});
+
+test('a network that swallows everything holds nobody for ever', async (t) => {
+  const { database, proxy } = await openProxied(t, {
+    statementTimeoutMs: 100,
+    transactionTimeoutMs: 100,
+    connectTimeoutMs: 1_000,
+  });
+  await database.write((tx) => insert(database, tx, 'a'));
+  proxy.swallow();
+  const startMs = performance.now();
+  const asked = [ids(database), database.write((tx) => insert(database, tx, 'b')), ids(database)];
+  for (const result of await Promise.allSettled(asked)) {
+    assert.ok(result.status === 'rejected' && isUnavailable(result.reason));
+  }
+  assert.ok(performance.now() - startMs < 4_000);
+});
+
+for (const when of ['before', 'after'] as const) {
+  test(`a connection that is cut ${when} the server has the COMMIT leaves the outcome unknown`, async (t) => {
+    const { database, proxy, url } = await openProxied(t);
+    await database.write((tx) => insert(database, tx, 'a'));
+    proxy.cutAt('COMMIT', when);
+    const told: string[] = [];
+    const cut = database.write(async (tx) => {
+      await insert(database, tx, 'b');
+      tx.afterCommit(() => told.push('b'));
+    });
+    await assert.rejects(cut, (error) => error instanceof EngineFailure && error.code === 'outcome_unknown');
+    assert.deepEqual(told, []);
+    const rows = await ask(url, `SELECT id FROM ${testSchema}.row`);
+    assert.equal(rows.length, when === 'before' ? 1 : 2);
+  });
+}
+
+test('what was acknowledged outlives crashes of the server, and all else is told as what it is', async (t) => {
+  const server = await startTestPostgres();
+  t.after(() => server.stop());
+  const url = await server.createDatabase();
+  await ask(url, `CREATE SCHEMA ${testSchema}; ${createRows}`);
+  const pool = await openPostgresPool({ url, max: 8 });
+  t.after(() => pool.stop());
+  const database = openPostgres({ pool, schema: testSchema, instanceId: 'test' });
+  const run = new Load(database);
+  const loops = Array.from({ length: 8 }, () => run.loop());
+  for (const mode of ['immediate', 'fast', 'immediate'] as const) {
+    await sleep(200);
+    await server.restart(mode);
+    const before = run.acknowledged.size;
+    for (let waited = 0; run.acknowledged.size === before && waited < 5_000; waited += 20) await sleep(20);
+    assert.ok(run.acknowledged.size > before, 'it works again within five seconds');
+  }
+  run.isOver = true;
+  await Promise.all(loops);
+  const stored = new Set(await ids(database));
+  assert.deepEqual(
+    [...run.acknowledged].filter((id) => !stored.has(id)),
+    [],
+  );
+  assert.deepEqual(
+    [...run.refused].filter((id) => stored.has(id)),
+    [],
+  );
+  assert.deepEqual(run.strange, []);
+  assert.ok(run.refused.size > 0);
+});
+
+/** Writes as fast as it can and keeps what it was told. */
+class Load {
+  readonly acknowledged = new Set<string>();
+  readonly refused = new Set<string>();
+  readonly strange: unknown[] = [];
+  isOver = false;
+  readonly #database: Database;
+  #asked = 0;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async loop(): Promise<void> {
+    while (!this.isOver) {
+      const id = `n${(this.#asked += 1)}`;
+      try {
+        await this.#database.write((tx) => insert(this.#database, tx, id));
+        this.acknowledged.add(id);
+      } catch (error) {
+        if (isUnavailable(error)) this.refused.add(id);
+        else if (!(error instanceof EngineFailure)) this.strange.push(error);
+        await sleep(5);
+      }
+    }
+  }
+}
+
+interface OpenedRows {
+  readonly database: Database;
+  readonly url: string;
+}
+
+async function openRows(
+  t: TestContext,
+  options: Parameters<typeof openPostgresDatabase>[1] = {},
+): Promise<OpenedRows> {
+  const url = await createInstanceDatabase();
+  await ask(url, createRows);
+  const { database } = await openPostgresDatabase(t, { url, ...options });
+  return { database, url };
+}
+
+async function openProxied(
+  t: TestContext,
+  options: Parameters<typeof openPostgresDatabase>[1] = {},
+): Promise<OpenedRows & { readonly proxy: CountingProxy }> {
+  const url = await createInstanceDatabase();
+  await ask(url, createRows);
+  const proxy = await startCountingProxy(t, Number(new URL(url).port));
+  const proxied = new URL(url);
+  proxied.port = String(proxy.port);
+  const { database } = await openPostgresDatabase(t, { url: proxied.href, ...options });
+  return { database, proxy, url };
+}
+
+async function insert(on: Database, tx: Transaction, id: string): Promise<void> {
+  await tx.run(sql`INSERT INTO ${on.names.collectionTable('row')} VALUES (${id})`);
+}
+
+async function ids(on: Database): Promise<readonly string[]> {
+  return (await on.tuples(sql`SELECT id FROM ${on.names.collectionTable('row')}`)).map(([id]) => String(id));
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'unavailable' && error.retryAfter !== undefined;
+}

@@ -1,0 +1,115 @@
+import { identifier, sql } from '../sql/sql.ts';
+import type { DataHome, Memory } from './data-home.ts';
+import type { Database, Transaction, WriteOptions } from './database.ts';
+import { migrate } from './migrate.ts';
+import { postgresMigrations } from './migrations/postgres-migrations.ts';
+import { openPostgresPool, type PostgresPool, type PostgresPoolOptions } from './postgres-pool.ts';
+import { openPostgres } from './postgres.ts';
+
+/** Reads may rest on definitions this much older than the newest; writes never do. */
+const watchIntervalMs = 500;
+/** Versions are drawn before their commit: one a little below the last that was seen may still appear. */
+const versionsBack = 1_000;
+
+/** One PostgreSQL database: shared internal tables in `chancery`, a schema for the collections of each instance. */
+export async function openPostgresHome(options: PostgresPoolOptions): Promise<DataHome> {
+  const pool = await openPostgresPool(options);
+  try {
+    return await homeOf(pool);
+  } catch (error) {
+    await pool.stop();
+    throw error;
+  }
+}
+
+async function homeOf(pool: PostgresPool): Promise<DataHome> {
+  const control = openPostgres({ pool, instanceId: '', schema: 'chancery' });
+  await migrate(control, postgresMigrations);
+  const opened = new Map<string, Opened>();
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    control,
+    openInstance: (instanceId, memory) => openInstance({ pool, control, instanceId, memory, opened }),
+    watch: (onError) => {
+      timer = setInterval(() => void look(control, opened).catch(onError), watchIntervalMs).unref();
+    },
+    stop: async () => {
+      clearInterval(timer);
+      await control.stop();
+      await pool.stop();
+    },
+  };
+}
+
+/** An open instance, and what this process's memory of it rests on. */
+interface Opened {
+  version: number;
+  readonly refresh: () => Promise<void>;
+}
+
+interface Opening {
+  readonly pool: PostgresPool;
+  readonly control: Database;
+  readonly instanceId: string;
+  readonly memory: Memory;
+  readonly opened: Map<string, Opened>;
+}
+
+async function openInstance({ pool, control, instanceId, memory, opened }: Opening): Promise<Database> {
+  const schema = `i_${instanceId}`;
+  const version = sql`SELECT version FROM chancery.instance WHERE id = ${instanceId}`;
+  const readVersion = async (): Promise<number> => Number((await control.tuples(version))[0]?.[0]);
+  const state: Opened = {
+    version: await readVersion(),
+    refresh: async () => {
+      // The version first: what changes after it was read is seen, at worst, twice.
+      const read = await readVersion();
+      await memory.refresh(database);
+      state.version = read;
+    },
+  };
+  const definitions = { version, known: () => state.version, refresh: state.refresh };
+  const database = announcing(openPostgres({ pool, instanceId, schema, definitions }), instanceId, () => {
+    if (opened.get(instanceId) === state) opened.delete(instanceId);
+  });
+  const makeSchema = sql`CREATE SCHEMA IF NOT EXISTS ${identifier(schema)}`;
+  await control.write((tx) => tx.run(makeSchema), { isExclusive: true });
+  opened.set(instanceId, state);
+  return database;
+}
+
+/** Takes the next version with every change of definitions, so that all nodes look again. */
+function announcing(database: Database, instanceId: string, onStop: () => void): Database {
+  return {
+    engine: database.engine,
+    names: database.names,
+    all: (statement) => database.all(statement),
+    get: (statement) => database.get(statement),
+    tuples: (statement) => database.tuples(statement),
+    stop: () => {
+      onStop();
+      return database.stop();
+    },
+    write: <Result>(work: (tx: Transaction) => Promise<Result>, options: WriteOptions = {}) => {
+      if (options.isExclusive !== true) return database.write(work, options);
+      return database.write(async (tx) => {
+        const result = await work(tx);
+        await tx.run(sql`
+          UPDATE chancery.instance SET version = nextval('chancery.version') WHERE id = ${instanceId}`);
+        return result;
+      }, options);
+    },
+  };
+}
+
+/** One statement for all instances of the process, however many are open. */
+async function look(control: Database, opened: ReadonlyMap<string, Opened>): Promise<void> {
+  if (opened.size === 0) return;
+  const newest = Math.max(...[...opened.values()].map(({ version }) => version));
+  const rows = await control.tuples(sql`
+    SELECT id, version FROM chancery.instance WHERE version > ${newest - versionsBack}`);
+  for (const [id, version] of rows) {
+    const state = opened.get(String(id));
+    if (state !== undefined && state.version !== Number(version)) await state.refresh();
+  }
+}

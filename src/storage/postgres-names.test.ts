@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { numberPlaceholders } from './postgres-placeholders.ts';
+import { advisoryKey, physicalName, postgresNames } from './postgres-names.ts';
+import { StatementNames } from './postgres-statements.ts';
+
+test('names are qualified, and shared tables are told apart by the instance', () => {
+  const names = postgresNames('i_abc', 'abc');
+  assert.equal(names.collectionTable('posts').text, '"i_abc"."posts"');
+  assert.equal(names.collectionTable('a"b').text, '"i_abc"."a""b"');
+  assert.equal(names.column('title').text, '"title"');
+  assert.equal(names.table('$event').text, 'chancery."event"');
+  assert.equal(names.table('$event'), postgresNames('i_xyz', 'xyz').table('$event'));
+  assert.deepEqual({ ...names.scope }, { text: 'instance_id = ?', values: ['abc'] });
+  assert.deepEqual({ ...names.scopeOf('e') }, { text: '"e".instance_id = ?', values: ['abc'] });
+  assert.notEqual(
+    names.collectionTable('posts').text,
+    postgresNames('i_xyz', 'xyz').collectionTable('posts').text,
+  );
+});
+
+test('names that are too long stay different, and fit', () => {
+  const [a, b, accented] = [`${'x'.repeat(70)}a`, `${'x'.repeat(70)}b`, 'é'.repeat(40)].map(physicalName);
+  assert.notEqual(a, b);
+  for (const name of [a, b, accented]) {
+    assert.ok(Buffer.byteLength(name ?? '') <= 63);
+    assert.match(name ?? '', /^[xé]{20,}\$[a-z0-9]{13}$/);
+  }
+  assert.equal(physicalName('x'.repeat(63)), 'x'.repeat(63));
+});
+
+test('the key of an instance fits into a bigint of the server', () => {
+  for (const id of ['a', 'b', 'abc', 'zzzzzzzzzzzzzzz']) {
+    const key = advisoryKey(id);
+    assert.ok(key >= -(2n ** 63n) && key < 2n ** 63n);
+  }
+  assert.notEqual(advisoryKey('a'), advisoryKey('b'));
+});
+
+test('placeholders are numbered, and what stands between quotes is left alone', () => {
+  for (const [text, numbered] of [
+    ['SELECT ?, ?', 'SELECT $1, $2'],
+    [
+      `SELECT '?', "a?b", ? WHERE x = 'it''s ?' AND y = ?`,
+      `SELECT '?', "a?b", $1 WHERE x = 'it''s ?' AND y = $2`,
+    ],
+    [`SELECT "?""?", '''?' || ?`, `SELECT "?""?", '''?' || $1`],
+    ['SELECT 1', 'SELECT 1'],
+  ] as const) {
+    assert.equal(numberPlaceholders(text), numbered);
+    assert.equal(numberPlaceholders(text), numbered);
+  }
+});
+
+test('a text is prepared when it comes again, and what is unused is dropped', () => {
+  const names = new StatementNames(2);
+  assert.equal(names.nameOf('a'), undefined);
+  const name = names.nameOf('a');
+  assert.match(name ?? '', /^c\d+$/);
+  names.noteSuccess('a');
+  for (const text of ['b', 'c', 'd', 'e', 'f']) names.nameOf(text);
+  assert.deepEqual(names.takeDropped(), [name]);
+  assert.deepEqual(names.takeDropped(), []);
+  assert.equal(names.nameOf('a'), undefined);
+  assert.notEqual(names.nameOf('a'), name);
+  assert.equal(new StatementNames(0).nameOf('a') ?? new StatementNames(0).nameOf('a'), undefined);
+});

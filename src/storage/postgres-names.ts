@@ -1,0 +1,68 @@
+import { identifier, sql, type Sql } from '../sql/sql.ts';
+import type { Names } from './database.ts';
+
+/** How the tables of one instance are called: its collections have a schema of their own, all else is shared and told apart by a column. */
+export function postgresNames(schema: string, instanceId: string): Names {
+  const collectionTables = new KnownNames((name) => sql`${identifier(schema)}.${columns.get(name)}`);
+  return {
+    engine: 'postgres',
+    table: (name) => tables.get(name),
+    collectionTable: (name) => collectionTables.get(name),
+    column: (name) => columns.get(name),
+    scope: sql`instance_id = ${instanceId}`,
+    scopeOf: (alias) => sql`${identifier(alias)}.instance_id = ${instanceId}`,
+    scopeColumn: sql`instance_id, `,
+    scopeValue: sql`${instanceId}, `,
+    // Not FOR UPDATE: no row's key is ever changed, and rows that refer to this one may go on being written.
+    forUpdate: sql` FOR NO KEY UPDATE`,
+  };
+}
+
+/** Collections come and go, over all instances of a process; the map is emptied rather than kept in order. */
+const knownMax = 10_000;
+
+/** Names as SQL: the same object each time, as a name is asked for with every statement. */
+class KnownNames {
+  readonly #make: (name: string) => Sql;
+  readonly #known = new Map<string, Sql>();
+
+  constructor(make: (name: string) => Sql) {
+    this.#make = make;
+  }
+
+  get(name: string): Sql {
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    if (this.#known.size >= knownMax) this.#known.clear();
+    const made = this.#make(name);
+    this.#known.set(name, made);
+    return made;
+  }
+}
+
+const tables = new KnownNames((name) => sql`chancery.${identifier(name.slice('$'.length))}`);
+const columns = new KnownNames((name) => identifier(physicalName(name)));
+
+/** NAMEDATALEN - 1: what is longer, PostgreSQL cuts off without an error, and two names become one. */
+const nameBytesMax = 63;
+const hashLength = 13;
+
+/** A name that fits: the beginning of one that is too long, `$`, which no user's name holds, and a hash of all of it. */
+export function physicalName(name: string): string {
+  if (Buffer.byteLength(name) <= nameBytesMax) return name;
+  let start = name.slice(0, nameBytesMax);
+  while (Buffer.byteLength(start) > nameBytesMax - hashLength - 1) start = start.slice(0, -1);
+  return `${start}$${hash64(name).toString(36).padStart(hashLength, '0')}`;
+}
+
+/** The key of the advisory lock that an instance's writers share and an exclusive work takes alone. */
+export function advisoryKey(instanceId: string): bigint {
+  return BigInt.asIntN(64, hash64(`chancery instance ${instanceId}`));
+}
+
+/** FNV-1a, 64 bits: where two names meet, the second table cannot be made, and two instances wait for each other's changes of tables. */
+function hash64(text: string): bigint {
+  let hash = 0xcbf29ce484222325n;
+  for (const byte of Buffer.from(text)) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
+  return hash;
+}

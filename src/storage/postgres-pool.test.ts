@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createInstanceDatabase, openPostgresDatabase } from '../../test/support/postgres-database.ts';
+import { ask, startTestPostgres } from '../../test/support/postgres.ts';
+import { AppError } from '../base/errors.ts';
+import { sql } from '../sql/sql.ts';
+import { openPostgresPool } from './postgres-pool.ts';
+
+test('a borrower waits for a connection only so long, and only with so many others', async (t) => {
+  const { database } = await openPostgresDatabase(t, { max: 1, connectTimeoutMs: 300, waitingMax: 2 });
+  const slow = database.get(sql`SELECT pg_sleep(1)`);
+  const startMs = performance.now();
+  const asked = ['a', 'b'].map(() => database.get(sql`SELECT 1`));
+  await assert.rejects(database.get(sql`SELECT 1`), isUnavailable);
+  assert.ok(performance.now() - startMs < 250);
+  for (const result of await Promise.allSettled(asked))
+    assert.ok(result.status === 'rejected' && isUnavailable(result.reason));
+  assert.ok(performance.now() - startMs < 900);
+  await slow;
+  assert.deepEqual({ ...(await database.get(sql`SELECT 1 AS one`)) }, { one: 1 });
+});
+
+test('one instance leaves connections for others', async (t) => {
+  const { database, open } = await openPostgresDatabase(t, { max: 3 });
+  const busy = open({ instanceId: 'busy', writersMax: 2 });
+  const works = [1, 2, 3, 4, 5].map(() => busy.write((tx) => tx.get(sql`SELECT pg_sleep(0.2)`)));
+  const busyDone = Promise.all(works).then(() => 'busy');
+  const other = database.write((tx) => tx.get(sql`SELECT 1`)).then(() => 'other');
+  assert.equal(await Promise.race([busyDone, other]), 'other');
+  await busyDone;
+});
+
+test('a server that has no connection left is unavailable', async (t) => {
+  const server = await startTestPostgres({
+    settings: ['max_connections=4', 'superuser_reserved_connections=0', 'reserved_connections=0'],
+  });
+  t.after(() => server.stop());
+  const { database } = await openPostgresDatabase(t, { url: server.url, max: 10 });
+  const asked = Array.from({ length: 10 }, () => database.get(sql`SELECT pg_sleep(0.3)`));
+  const results = await Promise.allSettled(asked);
+  const refused = results.filter((result) => result.status === 'rejected');
+  assert.ok(refused.length >= 6 && refused.length < 10, String(refused.length));
+  for (const { reason } of refused) assert.ok(isUnavailable(reason), String(reason));
+  await database.get(sql`SELECT 1`);
+});
+
+test('a server that may forget what it acknowledged is refused, unless that is wanted', async (t) => {
+  const careless = await startTestPostgres({ settings: ['fsync=off'] });
+  t.after(() => careless.stop());
+  await assert.rejects(openPostgresPool({ url: careless.url }), /fsync is off/);
+  const pool = await openPostgresPool({ url: careless.url, isLossAllowed: true });
+  await pool.stop();
+  const url = await createInstanceDatabase();
+  const name = new URL(url).pathname.slice(1);
+  await ask(url, `ALTER DATABASE ${name} SET synchronous_commit = off`);
+  await assert.rejects(openPostgresPool({ url }), /synchronous_commit is off/);
+  await ask(
+    url,
+    `ALTER DATABASE ${name} RESET ALL; ALTER DATABASE ${name} SET default_transaction_read_only = on`,
+  );
+  await assert.rejects(openPostgresPool({ url }), /takes no writes/);
+});
+
+test('a server that is not there is unavailable, and so is a pool that was stopped', async (t) => {
+  await assert.rejects(openPostgresPool({ url: 'postgres://postgres@127.0.0.1:1/none' }), isUnavailable);
+  const { database, pool } = await openPostgresDatabase(t);
+  const last = database.get(sql`SELECT pg_sleep(0.1)`);
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  await pool.stop();
+  await last;
+  await assert.rejects(database.get(sql`SELECT 1`), isUnavailable);
+});
+
+test('a session has its own timeouts and no search path', async (t) => {
+  const { database } = await openPostgresDatabase(t, {
+    statementTimeoutMs: 7_000,
+    transactionTimeoutMs: 8_000,
+  });
+  const names = [
+    'statement_timeout',
+    'transaction_timeout',
+    'idle_in_transaction_session_timeout',
+    'search_path',
+  ];
+  const values = await Promise.all(
+    names.map((name) => database.tuples(sql`SELECT current_setting(${name})`)),
+  );
+  assert.deepEqual(values.flat(2), ['7s', '8s', '8s', '']);
+});
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'unavailable' && error.retryAfter === 1;
+}

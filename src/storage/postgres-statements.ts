@@ -1,0 +1,73 @@
+/** pg remembers every name it was ever given; a session that has had so many is closed and opened anew. */
+const namesMax = 10_000;
+
+interface Known {
+  name: string | undefined;
+  isPrepared: boolean;
+}
+
+/**
+ * The prepared statements of one session, in two generations: what is unused for a whole one is dropped. A text is prepared when
+ * it comes for the second time, as most filters never do.
+ */
+export class StatementNames {
+  readonly #max: number;
+  #young = new Map<string, Known>();
+  #old = new Map<string, Known>();
+  #dropped: string[] = [];
+  #given = 0;
+
+  /** With `max` 0 nothing is ever prepared, as some poolers between us and the server demand. */
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get isExhausted(): boolean {
+    return this.#given >= namesMax;
+  }
+
+  /** Undefined when the text is to be sent without being prepared. */
+  nameOf(text: string): string | undefined {
+    if (this.#max === 0) return undefined;
+    const known = this.#young.get(text) ?? this.#old.get(text);
+    if (known === undefined) {
+      this.#add(text, { name: undefined, isPrepared: false });
+      return undefined;
+    }
+    known.name ??= `c${(this.#given += 1)}`;
+    if (this.#old.delete(text)) this.#add(text, known);
+    return known.name;
+  }
+
+  noteSuccess(text: string): void {
+    const known = this.#young.get(text) ?? this.#old.get(text);
+    if (known !== undefined) known.isPrepared = true;
+  }
+
+  forget(text: string): void {
+    this.#drop(this.#young.get(text) ?? this.#old.get(text));
+    this.#young.delete(text);
+    this.#old.delete(text);
+  }
+
+  /** The names that the server may forget; each is given once. */
+  takeDropped(): readonly string[] {
+    if (this.#dropped.length === 0) return this.#dropped;
+    const dropped = this.#dropped;
+    this.#dropped = [];
+    return dropped;
+  }
+
+  #add(text: string, known: Known): void {
+    if (this.#young.size >= this.#max) {
+      for (const unused of this.#old.values()) this.#drop(unused);
+      this.#old = this.#young;
+      this.#young = new Map();
+    }
+    this.#young.set(text, known);
+  }
+
+  #drop(known: Known | undefined): void {
+    if (known?.name !== undefined && known.isPrepared) this.#dropped.push(known.name);
+  }
+}

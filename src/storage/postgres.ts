@@ -1,0 +1,309 @@
+import { assert } from '../base/assert.ts';
+import { AppError } from '../base/errors.ts';
+import { randomUnit } from '../base/ids.ts';
+import { sql, type Sql, type SqlValue } from '../sql/sql.ts';
+import type { Database, Names, Row, Transaction, Tuple, WriteOptions } from './database.ts';
+import type { Answer, PostgresConnection } from './postgres-connection.ts';
+import { isCollision, isStaleStatement, toCommitError } from './postgres-errors.ts';
+import { WriteGate } from './postgres-gate.ts';
+import { advisoryKey, postgresNames } from './postgres-names.ts';
+import type { PostgresPool } from './postgres-pool.ts';
+import { PostgresTransaction } from './postgres-transaction.ts';
+
+export interface PostgresOptions {
+  readonly pool: PostgresPool;
+  /** In the column `instance_id` of the shared tables. */
+  readonly instanceId: string;
+  /** The instance's own, with a table per collection. */
+  readonly schema: string;
+  readonly definitions?: Definitions;
+  /** Writes of this instance at the same time; the others wait in order, and leave the rest of the pool to other instances. */
+  readonly writersMax?: number;
+  readonly waitingMax?: number;
+  readonly waitMsMax?: number;
+  /** Changes of tables may rewrite them, which takes longer than any request may. */
+  readonly exclusiveTimeoutMs?: number;
+}
+
+/** What this process remembers of the tables, and how a write finds out that another process has changed them. */
+export interface Definitions {
+  /** Gives one value, read in every write, without a round trip of its own. */
+  readonly version: Sql;
+  /** The value on which what is remembered rests. */
+  known(): SqlValue;
+  /** Called when another value was read; the work is then run again. */
+  refresh(): Promise<void>;
+}
+
+/**
+ * Opens one instance as a {@link Database}. The promises of the port, kept by a pool of connections:
+ *
+ * - Each work has a transaction of its own (READ COMMITTED), so works of one instance run at the same time: what a work reads in
+ *   order to write it must be locked by its SELECT (`names.forUpdate`). `BEGIN` goes out with the first statement, COMMIT alone.
+ * - An exclusive work holds the instance's advisory lock alone, all others share it: no process writes by definitions that an
+ *   exclusive work is changing. In this process they wait until its `afterCommit` is over, in others `definitions` tells them.
+ * - Collisions are tried again, up to three times.
+ */
+export function openPostgres(options: PostgresOptions): Database {
+  return new PostgresDatabase(options);
+}
+
+/** A dozen commits share a sync of the server's log well; more would hold connections that others wait for. */
+const WRITERS_MAX = 16;
+const WAITING_MAX = 10_000;
+const WAIT_MS_MAX = 10_000;
+const EXCLUSIVE_TIMEOUT_MS = 10 * 60_000;
+
+/** The server gives up first and says so; whoever waits longer than this waits for a network. */
+const GRACE_MS = 2_000;
+
+const retriesMax = 3;
+const RETRY_DELAY_MS = 10;
+
+type Outcome<Result> =
+  | { readonly kind: 'kept'; readonly value: Result; readonly callbacks: readonly (() => void)[] }
+  | { readonly kind: 'collided'; readonly error: unknown }
+  | { readonly kind: 'needs_guards' }
+  | { readonly kind: 'outdated' }
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+class PostgresDatabase implements Database {
+  readonly engine = 'postgres';
+  readonly names: Names;
+  readonly #options: PostgresOptions;
+  readonly #pool: PostgresPool;
+  readonly #gate: WriteGate;
+  readonly #lock: Sql;
+  readonly #beginExclusive: string;
+  readonly #reads = new Set<Promise<unknown>>();
+  #isStopped = false;
+
+  constructor(options: PostgresOptions) {
+    this.names = postgresNames(options.schema, options.instanceId);
+    this.#options = options;
+    this.#pool = options.pool;
+    this.#gate = new WriteGate({
+      sharedMax: Math.min(options.writersMax ?? WRITERS_MAX, options.pool.max),
+      waitingMax: options.waitingMax ?? WAITING_MAX,
+      waitMsMax: options.waitMsMax ?? WAIT_MS_MAX,
+    });
+    const key = advisoryKey(options.instanceId);
+    this.#lock = sql`SELECT pg_advisory_xact_lock_shared(${key})`;
+    this.#beginExclusive = beginExclusive(key, options);
+  }
+
+  async all(statement: Sql): Promise<Row[]> {
+    return [...(await this.#read((connection) => connection.rows(statement))).rows];
+  }
+
+  async get(statement: Sql): Promise<Row | undefined> {
+    return (await this.#read((connection) => connection.rows(statement))).rows[0];
+  }
+
+  async tuples(statement: Sql): Promise<Tuple[]> {
+    return [...(await this.#read((connection) => connection.tuples(statement))).rows];
+  }
+
+  async write<Result>(
+    work: (tx: Transaction) => Promise<Result>,
+    options: WriteOptions = {},
+  ): Promise<Result> {
+    if (this.#isStopped) throw stopping();
+    const isExclusive = options.isExclusive ?? false;
+    await this.#gate.enter(isExclusive);
+    try {
+      const { value, callbacks } = await this.#runUntilKept(work, isExclusive);
+      for (const callback of callbacks) callback();
+      return value;
+    } finally {
+      this.#gate.leave();
+    }
+  }
+
+  /** The pool stays open: other instances use it. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#gate.drain();
+    await Promise.allSettled(this.#reads);
+  }
+
+  async #read<Shape>(
+    ask: (connection: PostgresConnection) => Promise<Answer<Shape>>,
+  ): Promise<Answer<Shape>> {
+    if (this.#isStopped) throw stopping();
+    const reading = this.#pool.lend(async (connection) => {
+      const timer = connection.expireAfter(this.#pool.statementTimeoutMs + GRACE_MS);
+      try {
+        return await ask(connection);
+      } catch (error) {
+        if (!isStaleStatement(error)) throw error;
+        return await ask(connection);
+      } finally {
+        clearTimeout(timer);
+      }
+    });
+    this.#reads.add(reading);
+    try {
+      return await reading;
+    } finally {
+      this.#reads.delete(reading);
+    }
+  }
+
+  async #runUntilKept<Result>(
+    work: (tx: Transaction) => Promise<Result>,
+    isExclusive: boolean,
+  ): Promise<Outcome<Result> & { kind: 'kept' }> {
+    let isGuarded = false;
+    for (let retries = 0; ;) {
+      const outcome = await this.#pool.lend((connection) =>
+        this.#run(connection, work, { isExclusive, isGuarded }),
+      );
+      if (outcome.kind === 'kept') return outcome;
+      if (outcome.kind === 'failed') throw outcome.error;
+      if (outcome.kind === 'needs_guards') {
+        isGuarded = true;
+        continue;
+      }
+      if (retries === retriesMax) {
+        const cause = outcome.kind === 'collided' ? outcome.error : undefined;
+        throw new AppError('unavailable', 'The service is busy, try again.', { cause, retryAfter: 1 });
+      }
+      retries += 1;
+      if (outcome.kind === 'outdated') await this.#options.definitions?.refresh();
+      else await pause(RETRY_DELAY_MS * 2 ** retries * randomUnit());
+    }
+  }
+
+  /** One try, on one connection. Throws what the work threw, or what kept it from being kept. */
+  async #run<Result>(
+    connection: PostgresConnection,
+    work: (tx: Transaction) => Promise<Result>,
+    options: RunOptions,
+  ): Promise<Outcome<Result>> {
+    const opening = new Opening(connection, this.#options.definitions);
+    const tx = new PostgresTransaction(connection, {
+      names: this.names,
+      isGuarded: options.isGuarded,
+      open: () =>
+        options.isExclusive ? opening.send(this.#beginExclusive) : opening.send(BEGIN, this.#lock),
+    });
+    const timer = connection.expireAfter(this.#deadlineMs(options.isExclusive));
+    try {
+      const settled = await settle(tx, work);
+      if (!tx.hasBegun) return settled;
+      const outcome = (await opening.obstacle()) ?? judge(tx, settled);
+      // A lost connection has taken the transaction with it, whatever the work made of that.
+      if (connection.isLost) throw lost(outcome);
+      if (outcome.kind !== 'kept') {
+        await connection.command('ROLLBACK');
+        return outcome;
+      }
+      await commit(connection);
+      return outcome;
+    } catch (error) {
+      if (isCollision(error)) return { kind: 'collided', error };
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #deadlineMs(isExclusive: boolean): number {
+    if (!isExclusive) return this.#pool.transactionTimeoutMs + GRACE_MS;
+    return (this.#options.exclusiveTimeoutMs ?? EXCLUSIVE_TIMEOUT_MS) + GRACE_MS;
+  }
+}
+
+interface RunOptions {
+  readonly isExclusive: boolean;
+  readonly isGuarded: boolean;
+}
+
+const BEGIN = 'BEGIN';
+
+/** What goes out before the first statement, and what its answers say when the work is over. */
+class Opening {
+  readonly #connection: PostgresConnection;
+  readonly #definitions: Definitions | undefined;
+  readonly #known: SqlValue | undefined;
+  #answers: Promise<readonly Tuple[]> = Promise.resolve([]);
+
+  constructor(connection: PostgresConnection, definitions: Definitions | undefined) {
+    this.#connection = connection;
+    this.#definitions = definitions;
+    // Before the work looks at what is remembered: should that change meanwhile, the work is run again for nothing, at worst.
+    this.#known = definitions?.known();
+  }
+
+  send(begin: string, lock?: Sql): void {
+    const answers: Promise<readonly Tuple[]>[] = [this.#connection.command(begin).then(() => [])];
+    if (lock !== undefined) answers.push(this.#connection.tuples(lock).then(() => []));
+    // A statement of its own: the snapshot of one that waits for the lock is older than what it waits for.
+    if (this.#definitions !== undefined)
+      answers.push(this.#connection.tuples(this.#definitions.version).then(({ rows }) => rows));
+    this.#answers = Promise.all(answers).then((rows) => rows.flat());
+    // Looked at when the work is over; until then nobody listens.
+    this.#answers.catch(() => undefined);
+  }
+
+  async obstacle(): Promise<Outcome<never> | undefined> {
+    try {
+      const rows = await this.#answers;
+      if (this.#definitions === undefined || rows[0]?.[0] === this.#known) return undefined;
+      return { kind: 'outdated' };
+    } catch (error) {
+      return { kind: isCollision(error) || isStaleStatement(error) ? 'collided' : 'failed', error };
+    }
+  }
+}
+
+function settle<Result>(
+  tx: PostgresTransaction,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Outcome<Result>> {
+  return tx.settle(work).then(
+    (value) => ({ kind: 'kept', value, callbacks: tx.callbacks }),
+    (error: unknown) => ({ kind: 'failed', error }),
+  );
+}
+
+/** What became of a work whose connection still stands. */
+function judge<Result>(tx: PostgresTransaction, settled: Outcome<Result>): Outcome<Result> {
+  if (tx.collision !== undefined) return { kind: 'collided', error: tx.collision };
+  return tx.hasSwallowed(settled.kind === 'kept') ? { kind: 'needs_guards' } : settled;
+}
+
+async function commit(connection: PostgresConnection): Promise<void> {
+  let command: string;
+  try {
+    ({ command } = await connection.command('COMMIT'));
+  } catch (error) {
+    throw toCommitError(error);
+  }
+  // To the COMMIT of a transaction that had failed the server answers ROLLBACK.
+  assert(command === 'COMMIT', 'a transaction that is committed has not failed');
+}
+
+function beginExclusive(key: bigint, options: PostgresOptions): string {
+  const timeoutMs = options.exclusiveTimeoutMs ?? EXCLUSIVE_TIMEOUT_MS;
+  assert(Number.isInteger(timeoutMs), 'whole milliseconds');
+  const set = (name: string, value: number): string => `set_config('${name}', '${value}', true)`;
+  return `BEGIN; SELECT ${set('statement_timeout', timeoutMs)}, ${set('lock_timeout', options.pool.transactionTimeoutMs)},
+      CASE WHEN current_setting('server_version_num')::integer >= 170000 THEN ${set('transaction_timeout', timeoutMs)} END;
+    SELECT pg_advisory_xact_lock(${key})`;
+}
+
+function pause(delayMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, delayMs));
+}
+
+function lost(outcome: Outcome<unknown>): unknown {
+  const error = 'error' in outcome ? outcome.error : undefined;
+  if (error instanceof AppError && error.code === 'unavailable') return error;
+  return new AppError('unavailable', 'The service is busy, try again.', { cause: error, retryAfter: 1 });
+}
+
+function stopping(): AppError {
+  return new AppError('unavailable', 'The service is stopping.', { retryAfter: 1 });
+}

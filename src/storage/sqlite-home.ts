@@ -1,0 +1,42 @@
+import { access, constants, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DataHome } from './data-home.ts';
+import type { Database } from './database.ts';
+import { migrate } from './migrate.ts';
+import { controlMigrations } from './migrations/control-migrations.ts';
+import { instanceMigrations } from './migrations/instance-migrations.ts';
+import { openSqlite } from './sqlite.ts';
+
+/** A directory: `control.db`, and `instances/<id>/data.db` for each instance. */
+export async function openSqliteHome(directory: string): Promise<DataHome> {
+  const control = openSqlite({ path: join(directory, 'control.db') });
+  await migrate(control, controlMigrations);
+  return {
+    control,
+    openInstance: (instanceId) => openInstanceFile(directory, instanceId),
+    // The command line changes superusers and instances beside a server, and of these nothing is remembered.
+    watch: () => undefined,
+    stop: () => control.stop(),
+  };
+}
+
+/** Makes the directory if it is not there; throws when it cannot be written. */
+export async function prepareDirectory(path: string): Promise<void> {
+  // For nobody else on this machine: it holds everybody's records.
+  await mkdir(join(path, 'instances'), { recursive: true, mode: 0o700 });
+  await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  await access(join(path, 'instances'), constants.W_OK);
+}
+
+async function openInstanceFile(directory: string, instanceId: string): Promise<Database> {
+  const folder = join(directory, 'instances', instanceId);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const database = openSqlite({ path: join(folder, 'data.db') });
+  try {
+    await migrate(database, instanceMigrations);
+    return database;
+  } catch (error) {
+    await database.stop();
+    throw error;
+  }
+}

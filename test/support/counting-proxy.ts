@@ -1,0 +1,85 @@
+import { createServer, connect, type Socket } from 'node:net';
+import { once } from 'node:events';
+import type { TestContext } from 'node:test';
+
+/** Stands between a client and a server on loopback; closed when the test ends. */
+export interface CountingProxy {
+  readonly port: number;
+  /** Times the client spoke after the server had, over all connections: what it had to wait for. */
+  readonly roundTrips: number;
+  /** From now on swallows what passes in either direction, like a network that lost its way; nobody is told. */
+  swallow(): void;
+  /** Cuts all connections as soon as the client has sent `text`, which may arrive at the server (`after`) or not (`before`). */
+  cutAt(text: string, when: 'before' | 'after'): void;
+}
+
+export async function startCountingProxy(t: TestContext, serverPort: number): Promise<CountingProxy> {
+  const proxy = new Proxy(serverPort);
+  const server = createServer((client) => proxy.join(client));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  proxy.port = typeof address === 'object' && address !== null ? address.port : 0;
+  t.after(() => {
+    proxy.cut();
+    server.close();
+  });
+  return proxy;
+}
+
+class Proxy implements CountingProxy {
+  port = 0;
+  roundTrips = 0;
+  readonly #serverPort: number;
+  readonly #sockets = new Set<Socket>();
+  #isSwallowing = false;
+  #cut: { readonly text: string; readonly when: 'before' | 'after' } | undefined;
+
+  constructor(serverPort: number) {
+    this.#serverPort = serverPort;
+  }
+
+  swallow(): void {
+    this.#isSwallowing = true;
+  }
+
+  cutAt(text: string, when: 'before' | 'after'): void {
+    this.#cut = { text, when };
+  }
+
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  join(client: Socket): void {
+    const server = connect(this.#serverPort, '127.0.0.1');
+    let hasServerSpoken = true;
+    for (const socket of [client, server]) {
+      this.#sockets.add(socket.setNoDelay(true));
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        this.#sockets.delete(socket);
+        client.destroy();
+        server.destroy();
+      });
+    }
+    client.on('data', (bytes) => {
+      if (this.#isSwallowing) return;
+      if (hasServerSpoken) this.roundTrips += 1;
+      hasServerSpoken = false;
+      const { text, when } = this.#cut ?? {};
+      if (text === undefined || !bytes.includes(text)) server.write(bytes);
+      else if (when === 'before') this.cut();
+      else {
+        this.#isSwallowing = true;
+        // Long enough for the server to be done with it.
+        server.write(bytes, () => setTimeout(() => this.cut(), 200));
+      }
+    });
+    server.on('data', (bytes) => {
+      if (this.#isSwallowing) return;
+      hasServerSpoken = true;
+      client.write(bytes);
+    });
+  }
+}

@@ -1,0 +1,46 @@
+import type { Sql } from '../../src/sql/sql.ts';
+import type { Database, Row, Transaction, Tuple, WriteOptions } from '../../src/storage/database.ts';
+
+/** A database whose medium can be told to fail: what is read by rows of tuples, and everything that is written. */
+export class FaultyDatabase implements Database {
+  canRead = true;
+  canWrite = true;
+  /** Writes that were refused. */
+  refusedCount = 0;
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  get engine(): Database['engine'] {
+    return this.#database.engine;
+  }
+
+  get names(): Database['names'] {
+    return this.#database.names;
+  }
+
+  all(statement: Sql): Promise<Row[]> {
+    return this.#database.all(statement);
+  }
+
+  get(statement: Sql): Promise<Row | undefined> {
+    return this.#database.get(statement);
+  }
+
+  async tuples(statement: Sql): Promise<Tuple[]> {
+    if (!this.canRead) throw new Error('the file cannot be read');
+    return this.#database.tuples(statement);
+  }
+
+  async write<Result>(work: (tx: Transaction) => Promise<Result>, options?: WriteOptions): Promise<Result> {
+    if (this.canWrite) return this.#database.write(work, options);
+    this.refusedCount += 1;
+    throw new Error('the disk is full');
+  }
+
+  stop(): Promise<void> {
+    return this.#database.stop();
+  }
+}

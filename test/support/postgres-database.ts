@@ -1,0 +1,43 @@
+import type { TestContext } from 'node:test';
+import type { Database } from '../../src/storage/database.ts';
+import { openPostgres, type PostgresOptions } from '../../src/storage/postgres.ts';
+import {
+  openPostgresPool,
+  type PostgresPool,
+  type PostgresPoolOptions,
+} from '../../src/storage/postgres-pool.ts';
+import { ask, openTestPostgres } from './postgres.ts';
+
+/** Of every instance that tests open. */
+export const testSchema = 'i_test';
+
+export interface TestPostgresDatabase {
+  readonly database: Database;
+  readonly pool: PostgresPool;
+  readonly url: string;
+  /** Another handle of the same instance, as another process would have it. */
+  readonly open: (options?: Partial<PostgresOptions>) => Database;
+}
+
+/** An instance with an empty schema in an empty database of the process's server, with a pool of its own; closed with the test. */
+export async function openPostgresDatabase(
+  t: TestContext,
+  { url, ...options }: Partial<PostgresPoolOptions> = {},
+): Promise<TestPostgresDatabase> {
+  const address = url ?? (await createInstanceDatabase());
+  const pool = await openPostgresPool({ url: address, max: 8, ...options });
+  t.after(() => pool.stop());
+  const open = (more: Partial<PostgresOptions> = {}): Database => {
+    const database = openPostgres({ pool, schema: testSchema, instanceId: 'test', ...more });
+    t.after(() => database.stop());
+    return database;
+  };
+  return { database: open(), pool, url: address, open };
+}
+
+/** A database with the schemas that our names lead into. */
+export async function createInstanceDatabase(): Promise<string> {
+  const url = await (await openTestPostgres()).createDatabase();
+  await ask(url, `CREATE SCHEMA ${testSchema}; CREATE SCHEMA chancery`);
+  return url;
+}
