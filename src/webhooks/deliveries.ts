@@ -57,8 +57,8 @@ export async function readDue(
   const { now, limit } = options;
   const pending = sql`FROM ${reader.names.table('$delivery')} WHERE ${reader.names.scope} AND status = 'pending' AND endpoint = ${endpoint}`;
   const rows = await reader.tuples(sql`
-    SELECT * FROM (SELECT id, NULL ${pending} AND due <= ${now} ORDER BY due, event LIMIT ${limit}) AS now_due
-    UNION ALL SELECT NULL, min(due) ${pending} AND due > ${now}`);
+    SELECT * FROM (SELECT id, CAST(NULL AS BIGINT) AS next_due ${pending} AND due <= ${now} ORDER BY due, event LIMIT ${limit}) AS now_due
+    UNION ALL SELECT CAST(NULL AS TEXT), min(due) ${pending} AND due > ${now}`);
   const nextDue = rows.at(-1)?.[1];
   return {
     ids: rows.slice(0, -1).map((row) => String(row[0])),

@@ -1,0 +1,122 @@
+import { joinSql, sql, type Sql } from '../sql/sql.ts';
+import type { Operand } from './operand.ts';
+
+/**
+ * What is a number in one row and a text in another, as two expressions: at most one of them is not NULL in any row, and one
+ * that is missing here is NULL in all of them.
+ */
+export interface Value {
+  /** double precision, or an integer of any size. */
+  readonly number?: Sql;
+  readonly text?: Sql;
+  /** What json is taken apart in, once a row; the two refer to it, and {@link withSources} puts it where they can. */
+  readonly source?: Sql;
+}
+
+export const noNumber: Sql = sql`NULL::double precision`;
+export const noText: Sql = sql`NULL::text`;
+
+export function isText({ kind }: Operand): boolean {
+  return kind === 'text' || kind === 'date';
+}
+
+type Side = 'left' | 'right';
+
+/** The value by itself: texts are texts, numbers numbers, and only json is known row by row. */
+export function valueOf(operand: Operand, side: Side = 'left'): Value {
+  if (operand.kind !== 'json') return isText(operand) ? { text: operand.sql } : { number: operand.sql };
+  const { type, written } = columnsOf[side];
+  return {
+    number: sql`CASE ${type} WHEN 'number' THEN ${written}::double precision WHEN 'boolean' THEN ${written}::boolean::integer END`,
+    text: sql`CASE WHEN ${type} IN ('string', 'array', 'object') THEN ${written} END`,
+    source: jsonSource(operand, side),
+  };
+}
+
+/** The whole value as a text, which is what it is beside a text and for LIKE. */
+export function textOf(operand: Operand, side: Side = 'left'): Value & { readonly text: Sql } {
+  if (isText(operand)) return { text: operand.sql };
+  if (operand.kind !== 'json') return { text: numberText(operand.sql) };
+  const { type, written } = columnsOf[side];
+  const text = sql`CASE ${type} WHEN 'number' THEN ${jsonNumberText(written)} WHEN 'boolean' THEN ${written}::boolean::integer::text ELSE ${written} END`;
+  return { text, source: jsonSource(operand, side) };
+}
+
+/** An expression over values, with what they are taken from. */
+export function withSources(expression: Sql, ...values: readonly Value[]): Sql {
+  const sources = values.flatMap(({ source }) => (source === undefined ? [] : [source]));
+  return sources.length === 0 ? expression : sql`(SELECT ${expression} FROM ${joinSql(sources, ', ')})`;
+}
+
+/** No field's name begins with `$`, so that none of them means one of these. */
+const columnsOf = {
+  left: { name: sql`"$left"`, type: sql`"$left"."$type"`, written: sql`"$left"."$written"` },
+  right: { name: sql`"$right"`, type: sql`"$right"."$type"`, written: sql`"$right"."$written"` },
+} as const;
+
+/**
+ * Texts without quotes, true and false as words, arrays and objects as their JSON text. As json and not as jsonb: that one
+ * would put members in another order and write numbers in another way. OFFSET 0 keeps the planner from merging the selects,
+ * which would take the JSON apart once for each mention.
+ */
+function jsonSource({ sql: column, path = [] }: Operand, side: Side): Sql {
+  // A text is the name of a member and an integer a place in an array: `->` gives NULL for the one in the other.
+  const steps = path.map((step) =>
+    typeof step === 'number' ? sql`-> ${step}::integer` : sql`-> ${step}::text`,
+  );
+  const leaf = sql`(${column})::json ${joinSql(steps, ' ')}`;
+  const parts = sql`json_typeof("$leaf") AS "$type", ("$leaf" #>> '{}') COLLATE "C" AS "$written"`;
+  return sql`(SELECT ${parts} FROM (SELECT ${leaf} AS "$leaf" OFFSET 0) AS "$json" OFFSET 0) AS ${columnsOf[side].name}`;
+}
+
+/** Integers as they are written, as long as SQLite has room for them in one of its own. */
+function jsonNumberText(written: Sql): Sql {
+  const isInteger = sql`${written} !~ '[.eE]' AND ${written}::numeric BETWEEN -9223372036854775808 AND 9223372036854775807`;
+  return sql`CASE WHEN ${isInteger} THEN ${written} ELSE ${realText(sql`${written}::double precision`)} END`;
+}
+
+/** `5`, not `5.0`. */
+function numberText(number: Sql): Sql {
+  // Of 2^63 and beyond a bigint cannot be made.
+  const isInteger = sql`${number} >= -9223372036854775808::double precision AND ${number} < 9223372036854775808::double precision AND ${number} = trunc(${number})`;
+  return sql`CASE WHEN ${isInteger} THEN (${number})::bigint::text ELSE ${realText(number)} END`;
+}
+
+/** As realText of numbers.ts. */
+function realText(number: Sql): Sql {
+  const written = sql`(${number})::text`;
+  const decimal = sql`${written}::numeric::text || CASE WHEN ${number} = trunc(${number}) THEN '.0' ELSE '' END`;
+  const exponential = sql`replace(CASE WHEN strpos(${written}, '.') > 0 THEN ${written} ELSE replace(${written}, 'e', '.0e') END, 'Infinity', 'Inf')`;
+  return sql`CASE WHEN ${number} = 0 THEN '0.0' WHEN abs(${number}) >= 1e-4::double precision AND abs(${number}) < 1e17::double precision THEN ${decimal} ELSE ${exponential} END`;
+}
+
+/** What it is beside a number: a text that looks like a number becomes one, as numberOfText of numbers.ts has it. */
+export function numberOrText(value: Value): Value {
+  const { number, text } = value;
+  if (text === undefined) return value;
+  const looksLikeOne = sql`${text} ~ '^[[:space:]]*[+-]{0,1}([0-9]+([.][0-9]*){0,1}|[.][0-9]+)([eE][+-]{0,1}[0-9]+){0,1}[[:space:]]*$'`;
+  const converted = sql`CASE WHEN ${looksLikeOne} THEN ${safeNumber(text)} END`;
+  return {
+    ...value,
+    number: number === undefined ? converted : sql`COALESCE(${number}, ${converted})`,
+    text: sql`CASE WHEN ${looksLikeOne} THEN NULL ELSE ${text} END`,
+  };
+}
+
+/** A cast would fail for what is too large or too small; the jsonpath method fails as silently as it is told to. */
+function safeNumber(text: Sql): Sql {
+  const isInRange = sql`jsonb_path_exists(to_jsonb(${text}), '$.double()', '{}', true)`;
+  return sql`CASE WHEN ${isInRange} THEN (${text})::double precision ELSE ${outOfRange(text)} END`;
+}
+
+/** Infinity or 0: by where the first digit that counts stands once the exponent has moved it. */
+function outOfRange(text: Sql): Sql {
+  const parts = sql`regexp_match(${text}, '^[[:space:]]*([+-]{0,1})([0-9]*)[.]{0,1}([0-9]*)([eE]([+-]{0,1})([0-9]+)){0,1}')`;
+  const wholeDigits = sql`length(ltrim(part[2], '0'))`;
+  const leadingZeros = sql`CASE WHEN ${wholeDigits} = 0 THEN length(part[3]) - length(ltrim(part[3], '0')) ELSE 0 END`;
+  // No text is so long that it could make up for an exponent of eleven digits.
+  const power = sql`CASE WHEN length(ltrim(part[6], '0')) > 10 THEN 10000000000 ELSE COALESCE(part[6], '0')::bigint END`;
+  const exponent = sql`${power} * CASE part[5] WHEN '-' THEN -1 ELSE 1 END`;
+  const infinity = sql`CASE part[1] WHEN '-' THEN '-Infinity'::double precision ELSE 'Infinity'::double precision END`;
+  return sql`(SELECT CASE WHEN ${wholeDigits} - ${leadingZeros} + ${exponent} > 0 THEN ${infinity} ELSE 0 END FROM ${parts} AS part)`;
+}
