@@ -37,8 +37,6 @@ export interface Rules {
   readonly deleteRule: string | null;
 }
 
-export type RuleName = keyof Rules;
-
 export const ruleNames = ['listRule', 'viewRule', 'createRule', 'updateRule', 'deleteRule'] as const;
 
 export const lockedRules: Rules = {
