@@ -5,7 +5,7 @@
  *   npm test -- src/filters       only the tests of this folder or file, none of the other stages
  */
 import { spawnSync } from 'node:child_process';
-import { globSync, statSync } from 'node:fs';
+import { globSync, readFileSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -13,6 +13,7 @@ interface Stage {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -46,8 +47,9 @@ function main(paths: readonly string[]): number {
   }
   // Said before the tests, so that the output ends with their summary.
   if (failed.length > 0) console.log(`\nfailed before the tests: ${failed.join(', ')}`);
-  const passed = runStage(testStage(files));
-  return passed && failed.length === 0 ? 0 : 1;
+  const passedOnSqlite = runStage(testStage(files, 'sqlite'));
+  const passedOnPostgres = runStage(testStage(files.filter(isForEachEngine), 'postgres'));
+  return passedOnSqlite && passedOnPostgres && failed.length === 0 ? 0 : 1;
 }
 
 function giveUp(name: string): number {
@@ -55,20 +57,30 @@ function giveUp(name: string): number {
   return 1;
 }
 
-function testStage(files: readonly string[]): Stage {
-  const options = [`--test-concurrency=${fileConcurrency}`, `--test-timeout=${testTimeoutMs}`];
-  const args = ['--test', '--test-reporter=spec', ...options, ...files];
-  return { name: `tests (${files.length} files)`, command: process.execPath, args };
+/** Tests of the API say nothing of an engine, so they are run once on each. */
+function isForEachEngine(file: string): boolean {
+  return /support\/(?:service|webhook-service|sdk)\.ts'/.test(readFileSync(join(root, file), 'utf8'));
 }
 
-function runStage({ name, command, args }: Stage): boolean {
+function testStage(files: readonly string[], engine: 'sqlite' | 'postgres'): Stage {
+  const options = [
+    `--test-concurrency=${fileConcurrency}`,
+    `--test-timeout=${testTimeoutMs}`,
+    '--test-global-setup=test/support/postgres-setup.ts',
+  ];
+  const args = ['--test', '--test-reporter=spec', ...options, ...files];
+  const name = `tests on ${engine} (${files.length} files)`;
+  return { name, command: process.execPath, args, env: { CHANCERY_TEST_ENGINE: engine } };
+}
+
+function runStage({ name, command, args, env }: Stage): boolean {
   console.log(`\n== ${name}`);
   const startedMs = performance.now();
   const result = spawnSync(command, args, {
     cwd: root,
     stdio: ['ignore', 'inherit', 'inherit'],
     // The tools start themselves with "env node"; this makes it the Node of the repository.
-    env: { ...process.env, PATH: `${binaries}${delimiter}${process.env['PATH'] ?? ''}` },
+    env: { ...process.env, ...env, PATH: `${binaries}${delimiter}${process.env['PATH'] ?? ''}` },
   });
   if (result.error !== undefined) console.error(`could not start ${command}: ${result.error.message}`);
   const passed = result.status === 0;

@@ -82,6 +82,8 @@ function numberText({ sql: number }: Operand): Sql {
 
 /** As people write it and as PostgreSQL does: the fewest digits that mean this number, where SQLite itself takes 17. */
 function realText(number: Sql): Sql {
+  const itself = sql`CAST(${number} AS TEXT)`;
   const [few, more] = [sql`printf('%!.15g', ${number})`, sql`printf('%!.16g', ${number})`];
-  return sql`CASE ${number} WHEN CAST(${few} AS REAL) THEN ${few} WHEN CAST(${more} AS REAL) THEN ${more} ELSE CAST(${number} AS TEXT) END`;
+  // With fewer digits than stand before the point, printf begins to write exponents.
+  return sql`CASE WHEN abs(${number}) >= 1e15 AND abs(${number}) < 1e17 THEN ${itself} WHEN ${number} = CAST(${few} AS REAL) THEN ${few} WHEN ${number} = CAST(${more} AS REAL) THEN ${more} ELSE ${itself} END`;
 }

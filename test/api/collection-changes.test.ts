@@ -177,7 +177,7 @@ test('a field called `updated` that is no autodate does not set the time of even
   });
   await stage.service.request(`${path}/own/records/${record.id}`, { method: 'DELETE', token: true });
   const times = await stage.service.withInstance('default', ({ database }) =>
-    database.all(sql`SELECT created FROM "$event" ORDER BY position`),
+    database.all(sql`SELECT created FROM ${database.names.table('$event')} ORDER BY position`),
   );
   assert.equal(times.length, 3);
   for (const { created } of times) assert.match(String(created), /^20/);

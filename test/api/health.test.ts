@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startService } from '../support/service.ts';
+import { startService, testEngine } from '../support/service.ts';
 
 test('health is public, and tells superusers more', async (t) => {
   const service = await startService(t);
@@ -8,7 +8,7 @@ test('health is public, and tells superusers more', async (t) => {
   assert.equal(asGuest.status, 200);
   assert.equal(asGuest.text, '{"code":200,"message":"API is healthy.","data":{}}');
   const asSuperuser = await service.request('/api/health', { token: true });
-  assert.equal(asSuperuser.json.data.engine, 'sqlite');
+  assert.equal(asSuperuser.json.data.engine, testEngine);
   assert.equal(asSuperuser.json.data.oldestUndeliveredSeconds, 0);
 });
 

@@ -48,7 +48,7 @@ interface EventRow {
 function eventsOf(service: TestService, id: string): Promise<readonly EventRow[]> {
   return service.withInstance('default', async ({ database }) => {
     const rows = await database.all(
-      sql`SELECT kind, revision, body FROM "$event" WHERE record = ${id} ORDER BY position`,
+      sql`SELECT kind, revision, body FROM ${database.names.table('$event')} WHERE record = ${id} ORDER BY position`,
     );
     return rows.map(({ kind, revision, body }) => {
       // Bodies are the payloads of webhooks, which have this member.

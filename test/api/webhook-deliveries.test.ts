@@ -223,7 +223,7 @@ test('a test that an earlier process left behind is tried once by the dispatcher
   // As the dead process would have left it: written, handed over, never settled.
   await service.withInstance('default', ({ database }) =>
     database.write((tx) =>
-      tx.run(sql`UPDATE "$delivery" SET status = 'pending', attempts = 0, due = ${clock.now() + 120_000}`),
+      tx.run(sql`UPDATE ${database.names.table('$delivery')} SET status = 'pending', attempts = 0, due = ${clock.now() + 120_000}`),
     ),
   );
   clock.move(120_000);
@@ -243,9 +243,9 @@ test('no secret stands in the log of the service or of the deliveries', async (t
   await service.delivery('the end', ({ status }) => status === 'exhausted');
   await service.call('POST', `/api/webhooks/endpoints/${id}/test`, { body: {} });
   const rows = await service.withInstance('default', async ({ database }) => [
-    await database.all(sql`SELECT * FROM "$delivery"`),
-    await database.all(sql`SELECT * FROM "$attempt"`),
-    await database.all(sql`SELECT CAST(body AS TEXT) AS body FROM "$event"`),
+    await database.all(sql`SELECT * FROM ${database.names.table('$delivery')}`),
+    await database.all(sql`SELECT * FROM ${database.names.table('$attempt')}`),
+    await database.all(sql`SELECT CAST(body AS TEXT) AS body FROM ${database.names.table('$event')}`),
   ]);
   const told = JSON.stringify([rows, service.log, await service.deliveries()]);
   for (const canary of canaries) assert.ok(!told.includes(canary), canary);

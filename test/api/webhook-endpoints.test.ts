@@ -203,7 +203,7 @@ test('neither the secret nor a header value stands in the row of an endpoint', a
   const secret = 'canary-secret-0001';
   const { id } = await service.addEndpoint({ secret, headers: { 'x-tenant': 'canary-header-0002' } });
   const row = await service.withInstance('default', ({ database }) =>
-    database.get(sql`SELECT * FROM "$endpoint" WHERE id = ${id}`),
+    database.get(sql`SELECT * FROM ${database.names.table('$endpoint')} WHERE id = ${id}`),
   );
   const text = JSON.stringify(row);
   for (const plain of [secret, 'canary-header-0002', 'x-tenant']) {

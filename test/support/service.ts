@@ -6,6 +6,7 @@ import { startApp, type App, type AppParts } from '../../src/app.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import type { Logger, LogMembers } from '../../src/base/logger.ts';
 import { readConfig, type Flags } from '../../src/config.ts';
+import { openTestPostgres } from './postgres.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 
 export interface LogLine {
@@ -58,7 +59,8 @@ const password = 'correct horse';
 export async function startService(t: TestContext, options: TestServiceOptions = {}): Promise<TestService> {
   const data = options.data ?? temporaryFolder(t);
   const log: LogLine[] = [];
-  const config = readConfig({ data, port: '0', dev: true, ...options.flags }, {});
+  const place = testEngine === 'postgres' ? await postgresPlace(data) : {};
+  const config = readConfig({ data, port: '0', dev: true, ...place, ...options.flags }, { CHANCERY_KEY: masterKey });
   const app = await startApp(config, { logger: recordingLogger(log), ...options.parts });
   let stopping: Promise<void> | undefined;
   const stop = (): Promise<void> => (stopping ??= app.stop());
@@ -81,6 +83,22 @@ export async function startService(t: TestContext, options: TestServiceOptions =
   const signedIn = await request('/api/collections/_superusers/auth-with-password', { method: 'POST', body });
   service.superuser.token = String(signedIn.json.token);
   return service;
+}
+
+/** Of the whole run: the gate runs all tests of the API once for each engine. */
+export const testEngine = process.env['CHANCERY_TEST_ENGINE'] === 'postgres' ? 'postgres' : 'sqlite';
+
+/** Any key will do, but the same one for the same data. */
+const masterKey = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f';
+
+/** Databases by the directory that stands for them on the other engine. */
+const databases = new Map<string, Promise<string>>();
+
+async function postgresPlace(data: string): Promise<{ readonly postgres: string }> {
+  const server = await openTestPostgres();
+  const database = databases.get(data) ?? server.createDatabase();
+  databases.set(data, database);
+  return { postgres: await database };
 }
 
 export function temporaryFolder(t: TestContext): string {

@@ -1,0 +1,54 @@
+/**
+ * Asks both engines the same random questions, after those of the corpus; exits with 1 at the first with two answers, which
+ * is written to corpus.json as small as it could be made.
+ *
+ *   npm run parity -- --cases 100000 --seed 7
+ */
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { compareWorld, type Tally } from './compare-world.ts';
+import { openEnginePair, type EnginePair } from './engine-pair.ts';
+import { corpusFile, readCorpus, runParity, type Failure } from './run-parity.ts';
+
+const { values } = parseArgs({
+  options: { cases: { type: 'string', default: '20000' }, seed: { type: 'string' } },
+});
+const cases = Number(values.cases);
+const seed = Number(values.seed ?? Date.now() % 2 ** 31);
+const engines = await openEnginePair();
+process.exitCode = (await runCorpus(engines)) && (await runSeed(engines)) ? 0 : 1;
+await Promise.all(engines.map((engine) => engine.stop()));
+
+async function runCorpus(pair: EnginePair): Promise<boolean> {
+  const corpus = readCorpus();
+  for (const { about, seed: its, world } of corpus) {
+    const difference = await compareWorld(pair, world);
+    if (difference === undefined) continue;
+    console.log(`corpus: ${about || `seed ${its}`}`, difference);
+    return false;
+  }
+  console.log(`${corpus.length} worlds of the corpus: alike`);
+  return true;
+}
+
+async function runSeed(pair: EnginePair): Promise<boolean> {
+  const tally: Tally = { questions: 0, refused: 0, telling: 0 };
+  const startedMs = performance.now();
+  const failure = await runParity(pair, { cases, seed }, tally);
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
+  console.log(
+    `seed ${seed}: ${tally.questions} questions (${tally.telling} select some of the rows, ${tally.refused} refused) in ${seconds} s`,
+  );
+  if (failure === undefined) return true;
+  keep(failure);
+  return false;
+}
+
+function keep({ seed: its, world, difference }: Failure): void {
+  console.log(JSON.stringify(world, undefined, 1), difference);
+  writeFileSync(
+    corpusFile,
+    `${JSON.stringify([...readCorpus(), { about: '', seed: its, world }], undefined, 2)}\n`,
+  );
+  console.log('added to corpus.json');
+}
