@@ -1,4 +1,5 @@
 import type { FieldError } from '../base/errors.ts';
+import { fieldColumn } from '../fields/field.ts';
 import type { Collection } from './collection.ts';
 import { parseIndex, renameIndexColumns, type IndexDefinition } from './index-definition.ts';
 import { collectionLimits } from './collection-limits.ts';
@@ -108,11 +109,28 @@ function indexProblem(
     ...index.where.map((condition) => condition.column),
   ];
   const unknown = names.find((name) => !draft.fields.some((field) => field.name === name));
-  if (unknown === undefined) return undefined;
-  return {
-    code: 'validation_invalid_index_expression',
-    message: `There is no field ${JSON.stringify(unknown)}.`,
-  };
+  if (unknown !== undefined) {
+    return {
+      code: 'validation_invalid_index_expression',
+      message: `There is no field ${JSON.stringify(unknown)}.`,
+    };
+  }
+  return conditionProblem(index, draft);
+}
+
+/** A text is compared with a text and a number with a number: what else it could mean, the engines do not agree on. */
+function conditionProblem(index: IndexDefinition, draft: Collection): FieldError | undefined {
+  for (const { column, value } of index.where) {
+    const field = draft.fields.find((candidate) => candidate.name === column);
+    const kind = field === undefined ? 'text' : fieldColumn(field);
+    const expected = kind === 'number' || kind === 'bool' ? 'number' : 'string';
+    if (typeof value === expected) continue;
+    return {
+      code: 'validation_invalid_index_expression',
+      message: `The field ${JSON.stringify(column)} is compared with a ${expected === 'number' ? 'number' : 'text'}.`,
+    };
+  }
+  return undefined;
 }
 
 /** Tables and indexes share one space of names in the database. */

@@ -8,15 +8,15 @@ import type { CollectionChange } from './change-collection.ts';
 import type { Collection } from './collection.ts';
 
 const resolve = columnResolver({
-  id: { sql: sql`id`, kind: 'text' },
-  name: { sql: sql`name`, kind: 'text' },
-  type: { sql: sql`type`, kind: 'text' },
-  system: { sql: sql`system`, kind: 'bool' },
-  created: { sql: sql`created`, kind: 'date' },
-  updated: { sql: sql`updated`, kind: 'date' },
+  id: { sql: sql`id`, kind: 'text', isNeverNull: true },
+  name: { sql: sql`name`, kind: 'text', isNeverNull: true },
+  type: { sql: sql`type`, kind: 'text', isNeverNull: true },
+  system: { sql: sql`system`, kind: 'bool', isNeverNull: true },
+  created: { sql: sql`created`, kind: 'date', isNeverNull: true },
+  updated: { sql: sql`updated`, kind: 'date', isNeverNull: true },
 });
 
-const position: Operand = { sql: sql`position`, kind: 'number' };
+const position: Operand = { sql: sql`position`, kind: 'number', isNeverNull: true };
 
 /** A page of definitions, in the order in which they were made when nothing else is asked for. */
 export async function listCollections(

@@ -106,7 +106,9 @@ async function createIndexes(tx: Transaction, collection: Collection): Promise<v
 async function createIndex(tx: Transaction, collection: Collection, index: IndexDefinition): Promise<void> {
   const { names } = tx;
   const columns = index.columns.map((column) => {
-    const key = column.isNocase ? nocaseKey(names, column.name) : names.column(column.name);
+    const field = collection.fields.find((candidate) => candidate.name === column.name);
+    const isText = field !== undefined && ['text', 'json'].includes(fieldColumn(field));
+    const key = column.isNocase && isText ? nocaseKey(names, column.name) : names.column(column.name);
     return column.isDescending ? sql`${key} DESC` : key;
   });
   const on = sql`${names.column(index.name)} ON ${names.collectionTable(collection.name)} (${joinSql(columns, ', ')})`;

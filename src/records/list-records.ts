@@ -13,31 +13,33 @@ import { sql } from '../sql/sql.ts';
 import type { Names } from '../storage/database.ts';
 import { recordStatements } from './record-statements.ts';
 import { fromTuple, type StoredRecord } from './record.ts';
+import { withCurrentCollection } from './with-current-collection.ts';
 
 export type RecordPage = Omit<ListResult, 'items'> & { readonly items: readonly StoredRecord[] };
 
 /** A page of a collection's records. Throws not_found (collection), forbidden (null rule), bad_request (filter, sort). */
-export async function listRecords(
+export function listRecords(
   instance: Instance,
   caller: Caller,
   request: { readonly collection: string; readonly query: QueryReader },
 ): Promise<RecordPage> {
-  const collection = instance.collections.get(request.collection);
-  admit(collection.rules.listRule, caller);
-  if (caller.kind !== 'superuser') refuseRuleNames(request.query);
-  const statements = recordStatements(collection, instance.database.names);
-  const page = await runList(instance.database, parseListQuery(request.query), {
-    columns: statements.columns,
-    from: statements.table,
-    tieBreaker: position,
-    resolve: fieldResolver(collection, {
-      names: instance.database.names,
-      isSuperuser: caller.kind === 'superuser',
-    }),
-    dialect: dialectOf(instance.database.names.engine),
-    now: instance.clock.now(),
+  return withCurrentCollection(instance, request.collection, async (collection) => {
+    admit(collection.rules.listRule, caller);
+    if (caller.kind !== 'superuser') refuseRuleNames(request.query);
+    const statements = recordStatements(collection, instance.database.names);
+    const page = await runList(instance.database, parseListQuery(request.query), {
+      columns: statements.columns,
+      from: statements.table,
+      tieBreaker: position,
+      resolve: fieldResolver(collection, {
+        names: instance.database.names,
+        isSuperuser: caller.kind === 'superuser',
+      }),
+      dialect: dialectOf(instance.database.names.engine),
+      now: instance.clock.now(),
+    });
+    return { ...page, items: page.items.map((tuple) => fromTuple(collection, tuple)) };
   });
-  return { ...page, items: page.items.map((tuple) => fromTuple(collection, tuple)) };
 }
 
 /** What a rule may ask for, a client may not: not even in a text, so that no way of writing it gets past. */
@@ -47,7 +49,7 @@ function refuseRuleNames(query: QueryReader): void {
     if (asked.includes(name)) throw new AppError('forbidden', `Only superusers can filter by ${name}`);
 }
 
-const position: Operand = { sql: sql`"$position"`, kind: 'number' };
+const position: Operand = { sql: sql`"$position"`, kind: 'number', isNeverNull: true };
 
 /** What names mean in a filter: the collection's own fields. A hidden one is, to all but superusers, no field at all. */
 function fieldResolver(
@@ -58,7 +60,9 @@ function fieldResolver(
     const [first = '', ...rest] = name.split('.');
     const field = collection.fields.find((candidate) => candidate.name === first);
     if (field === undefined || (field.hidden && !isSuperuser)) return undefined;
-    const operand: Operand = { sql: names.column(field.name), kind: operandKind(field) };
+    const column = { sql: names.column(field.name), kind: operandKind(field) };
+    // Only json knows null; every other zero value is stored.
+    const operand: Operand = field.type === 'json' ? column : { ...column, isNeverNull: true };
     if (rest.length === 0) return operand;
     if (field.type !== 'json') return undefined;
     return { ...operand, path: jsonPath(rest) };

@@ -13,6 +13,14 @@ export class UniqueViolation extends Error {
   }
 }
 
+/** A read named a table or a column as it was called before another change; what is remembered has been read again, and asked anew it will do. */
+export class OutdatedDefinitions extends AppError {
+  constructor(cause: unknown) {
+    super('unavailable', 'The service is busy, try again.', { cause, retryAfter: 1 });
+    this.name = 'OutdatedDefinitions';
+  }
+}
+
 /** The medium failed: what was being committed may or may not be there. The file is reopened, the work is not repeated. */
 export class EngineFailure extends AppError {
   constructor(cause: unknown) {

@@ -33,6 +33,12 @@ export function isCollision(error: unknown): boolean {
   return state === SERIALIZATION_FAILURE || state === DEADLOCK_DETECTED;
 }
 
+/** A table or a column that is not there: it was there when the statement was put together. */
+export function isOutdatedName(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === UNDEFINED_TABLE || state === UNDEFINED_COLUMN;
+}
+
 /** A table has changed, or the session is another, since a statement was prepared: prepared again it will do. */
 export function isStaleStatement(error: unknown): boolean {
   const state = sqlState(error);
@@ -57,6 +63,8 @@ const DEADLOCK_DETECTED = '40P01';
 const QUERY_CANCELED = '57014';
 const DISK_FULL = '53100';
 const FEATURE_NOT_SUPPORTED = '0A000';
+const UNDEFINED_TABLE = '42P01';
+const UNDEFINED_COLUMN = '42703';
 const INVALID_STATEMENT_NAME = '26000';
 /** The function of the server that says "cached plan must not change result type"; its words are translated, this is not. */
 const STALE_PLAN = 'RevalidateCachedQuery';

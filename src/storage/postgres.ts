@@ -4,7 +4,8 @@ import { randomUnit } from '../base/ids.ts';
 import { sql, type Sql, type SqlValue } from '../sql/sql.ts';
 import type { Database, Names, Row, Transaction, Tuple, WriteOptions } from './database.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
-import { isCollision, isStaleStatement, toCommitError } from './postgres-errors.ts';
+import { isCollision, isOutdatedName, isStaleStatement, toCommitError } from './postgres-errors.ts';
+import { OutdatedDefinitions } from './engine-errors.ts';
 import { WriteGate } from './postgres-gate.ts';
 import { advisoryKey, postgresNames } from './postgres-names.ts';
 import type { PostgresPool } from './postgres-pool.ts';
@@ -145,6 +146,11 @@ class PostgresDatabase implements Database {
     this.#reads.add(reading);
     try {
       return await reading;
+    } catch (error) {
+      const { definitions } = this.#options;
+      if (definitions === undefined || !isOutdatedName(error)) throw error;
+      await definitions.refresh();
+      throw new OutdatedDefinitions(error);
     } finally {
       this.#reads.delete(reading);
     }

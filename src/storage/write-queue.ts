@@ -292,9 +292,20 @@ class SqliteTransaction implements Transaction {
 
 function settle(group: readonly Waiting[], outcomes: readonly Outcome[]): void {
   for (const outcome of outcomes)
-    if (outcome.kind === 'kept') for (const callback of outcome.callbacks) callback();
+    if (outcome.kind === 'kept') for (const callback of outcome.callbacks) callBack(callback);
   for (const [index, outcome] of outcomes.entries()) {
     if (outcome.kind === 'kept') group[index]?.resolve(outcome.value);
     else group[index]?.reject(outcome.error);
+  }
+}
+
+/** What is committed is committed: a callback that throws is a bug that ends the process, but never makes a kept work look refused. */
+function callBack(callback: () => void): void {
+  try {
+    callback();
+  } catch (error) {
+    setImmediate(() => {
+      throw error;
+    });
   }
 }

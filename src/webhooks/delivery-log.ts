@@ -37,19 +37,19 @@ function fromOf(names: Names): Sql {
   return sql`${names.table('$delivery')} d JOIN ${events}`;
 }
 
-const id: Operand = { sql: sql`d.id`, kind: 'text' };
+const id: Operand = { sql: sql`d.id`, kind: 'text', isNeverNull: true };
 
 const resolve = columnResolver({
   id,
-  endpoint: { sql: sql`d.endpoint`, kind: 'text' },
-  event: { sql: sql`e.id`, kind: 'text' },
-  kind: { sql: sql`e.kind`, kind: 'text' },
-  collection: { sql: sql`e.collection_name`, kind: 'text' },
-  record: { sql: sql`e.record`, kind: 'text' },
-  status: { sql: sql`d.status`, kind: 'text' },
-  cause: { sql: sql`d.cause`, kind: 'text' },
-  created: { sql: sql`d.created`, kind: 'date' },
-  updated: { sql: sql`d.updated`, kind: 'date' },
+  endpoint: { sql: sql`d.endpoint`, kind: 'text', isNeverNull: true },
+  event: { sql: sql`e.id`, kind: 'text', isNeverNull: true },
+  kind: { sql: sql`e.kind`, kind: 'text', isNeverNull: true },
+  collection: { sql: sql`e.collection_name`, kind: 'text', isNeverNull: true },
+  record: { sql: sql`e.record`, kind: 'text', isNeverNull: true },
+  status: { sql: sql`d.status`, kind: 'text', isNeverNull: true },
+  cause: { sql: sql`d.cause`, kind: 'text', isNeverNull: true },
+  created: { sql: sql`d.created`, kind: 'date', isNeverNull: true },
+  updated: { sql: sql`d.updated`, kind: 'date', isNeverNull: true },
 });
 
 /** A page of deliveries, each with its attempts; what receivers answered is shown by {@link readDelivery} only. */

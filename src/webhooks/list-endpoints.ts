@@ -9,15 +9,15 @@ import { endpointStoreOf } from './endpoint-store.ts';
 import type { Endpoint } from './endpoint.ts';
 
 const resolve = columnResolver({
-  id: { sql: sql`id`, kind: 'text' },
-  url: { sql: sql`url`, kind: 'text' },
-  description: { sql: sql`description`, kind: 'text' },
-  status: { sql: sql`status`, kind: 'text' },
-  created: { sql: sql`created`, kind: 'date' },
-  updated: { sql: sql`updated`, kind: 'date' },
+  id: { sql: sql`id`, kind: 'text', isNeverNull: true },
+  url: { sql: sql`url`, kind: 'text', isNeverNull: true },
+  description: { sql: sql`description`, kind: 'text', isNeverNull: true },
+  status: { sql: sql`status`, kind: 'text', isNeverNull: true },
+  created: { sql: sql`created`, kind: 'date', isNeverNull: true },
+  updated: { sql: sql`updated`, kind: 'date', isNeverNull: true },
 });
 
-const position: Operand = { sql: sql`position`, kind: 'number' };
+const position: Operand = { sql: sql`position`, kind: 'number', isNeverNull: true };
 
 /** A page of endpoints, in the order in which they were made when nothing else is asked for. */
 export async function listEndpoints(

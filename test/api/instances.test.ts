@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import { rawRequest, sendRaw, type RawAnswer } from '../support/raw-http.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { startService, type TestService, testConfig, testEngine } from '../support/service.ts';
 
 const notFound = '{"data":{},"message":"The requested resource wasn\'t found.","status":404}';
 const email = 'root@example.com';
@@ -141,8 +141,7 @@ test('with --strict-hosts only hosts that are bound are answered, and /i/slug is
 /** `startService` signs in over HTTP by address, which a strict server does not answer. */
 async function startStrict(t: TestContext, data: string): Promise<{ readonly url: string }> {
   const { startApp } = await import('../../src/app.ts');
-  const { readConfig } = await import('../../src/config.ts');
-  const config = readConfig({ data, port: '0', dev: true, 'strict-hosts': true, 'log-level': 'error' }, {});
+  const config = await testConfig(data, { 'strict-hosts': true, 'log-level': 'error' });
   const app = await startApp(config);
   t.after(() => app.stop());
   return app;
@@ -197,7 +196,7 @@ test('T-01 T-06 T-08 a token of one instance is a guest in another, and equal id
     }
     const health = await service.request(`/i/${other}/api/health`, { token });
     assert.deepEqual(health.json.data, {});
-    assert.equal((await service.request(`/i/${own}/api/health`, { token })).json.data.engine, 'sqlite');
+    assert.equal((await service.request(`/i/${own}/api/health`, { token })).json.data.engine, testEngine);
   }
   const id = 'a'.repeat(15);
   for (const slug of ['one', 'two'])

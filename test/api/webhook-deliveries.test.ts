@@ -223,7 +223,9 @@ test('a test that an earlier process left behind is tried once by the dispatcher
   // As the dead process would have left it: written, handed over, never settled.
   await service.withInstance('default', ({ database }) =>
     database.write((tx) =>
-      tx.run(sql`UPDATE ${database.names.table('$delivery')} SET status = 'pending', attempts = 0, due = ${clock.now() + 120_000}`),
+      tx.run(
+        sql`UPDATE ${database.names.table('$delivery')} SET status = 'pending', attempts = 0, due = ${clock.now() + 120_000}`,
+      ),
     ),
   );
   clock.move(120_000);

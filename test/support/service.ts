@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import { startApp, type App, type AppParts } from '../../src/app.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import type { Logger, LogMembers } from '../../src/base/logger.ts';
-import { readConfig, type Flags } from '../../src/config.ts';
+import { readConfig, type Config, type Flags } from '../../src/config.ts';
 import { openTestPostgres } from './postgres.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 
@@ -59,8 +59,7 @@ const password = 'correct horse';
 export async function startService(t: TestContext, options: TestServiceOptions = {}): Promise<TestService> {
   const data = options.data ?? temporaryFolder(t);
   const log: LogLine[] = [];
-  const place = testEngine === 'postgres' ? await postgresPlace(data) : {};
-  const config = readConfig({ data, port: '0', dev: true, ...place, ...options.flags }, { CHANCERY_KEY: masterKey });
+  const config = await testConfig(data, options.flags);
   const app = await startApp(config, { logger: recordingLogger(log), ...options.parts });
   let stopping: Promise<void> | undefined;
   const stop = (): Promise<void> => (stopping ??= app.stop());
@@ -87,6 +86,12 @@ export async function startService(t: TestContext, options: TestServiceOptions =
 
 /** Of the whole run: the gate runs all tests of the API once for each engine. */
 export const testEngine = process.env['CHANCERY_TEST_ENGINE'] === 'postgres' ? 'postgres' : 'sqlite';
+
+/** A config over this directory, or over the database that stands for it. */
+export async function testConfig(data: string, flags: Flags = {}): Promise<Config> {
+  const place = testEngine === 'postgres' ? await postgresPlace(data) : {};
+  return readConfig({ data, port: '0', dev: true, ...place, ...flags }, { CHANCERY_KEY: masterKey });
+}
 
 /** Any key will do, but the same one for the same data. */
 const masterKey = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f';
