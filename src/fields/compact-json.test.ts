@@ -38,7 +38,7 @@ test('JSON is compacted with its keys in order and the last of equal keys', () =
 });
 
 test('white space changes nothing: any value written with indents is compacted to what JSON.stringify writes', () => {
-  const seed = Date.now() & 0x7fffffff;
+  const seed = 20_261_120;
   console.log(`seed ${seed}`);
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {

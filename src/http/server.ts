@@ -177,6 +177,8 @@ function answerError(
   if (isOurs)
     logger.error('A request failed.', { requestId: request.id, method: request.method, status, error });
   if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
+  // Closed at once, the connection of a client that is still sending would lose this answer. What it sends goes nowhere.
+  if (status === 413 && request.headers['content-length'] === undefined) reply.removeHeader('connection');
   return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(body);
 }
 

@@ -30,7 +30,7 @@ export interface DeliveryView {
 
 export type AttemptView = Readonly<Record<string, unknown>>;
 
-const columns = sql`d.id, d.endpoint, e.id, e.kind, e.collection_name, e.record, d.status, d.cause, d.due, d.created, d.updated`;
+const columns = sql`d.id, d.endpoint, e.id, e.kind, e.collection_name, e.record, d.status, d.cause, d.due, d.created, d.updated, d.attempts`;
 
 function fromOf(names: Names): Sql {
   const events = sql`${names.table('$event')} e ON ${names.scopeOf('e')} AND e.position = d.event`;
@@ -174,7 +174,8 @@ function attemptView(row: Row, withAnswers: boolean): AttemptView {
 }
 
 function toView(tuple: Tuple, attempts: readonly AttemptView[]): DeliveryView {
-  const [deliveryId, endpoint, event, kind, collection, record, status, cause, due, created, updated] = tuple;
+  const [deliveryId, endpoint, event, kind, collection, record, status, cause, due, created, updated, made] =
+    tuple;
   return {
     id: String(deliveryId),
     endpoint: String(endpoint),
@@ -187,6 +188,7 @@ function toView(tuple: Tuple, attempts: readonly AttemptView[]): DeliveryView {
     nextAttempt: status === 'pending' ? toTimestamp(Number(due)) : '',
     created: String(created),
     updated: String(updated),
-    attempts,
+    // Read a moment later than the rest: what was made since then belongs to the next look.
+    attempts: attempts.filter(({ number }) => Number(number) <= Number(made)),
   };
 }

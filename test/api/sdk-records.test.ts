@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import PocketBase, { type RecordModel, type RecordService } from 'pocketbase';
 import { refusalOf, superuserSdk } from '../support/sdk.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { startService, testEngine, type TestService } from '../support/service.ts';
 
 interface Post extends RecordModel {
   readonly title: string;
@@ -262,7 +262,7 @@ describe('cancelling', () => {
       [],
     );
     const { data } = await pb.health.check();
-    assert.equal(data?.['engine'], 'sqlite');
+    assert.equal(data?.['engine'], testEngine);
   });
 
   test('autoCancellation(false) lets equal requests live', async (t) => {
