@@ -18,11 +18,13 @@ import { sealerFor } from './secrets/seal.ts';
 import { sql } from './sql/sql.ts';
 import { lockDataDirectory, type DataLock } from './storage/data-lock.ts';
 import type { Database } from './storage/database.ts';
+import { DatabaseClock } from './storage/database-clock.ts';
 import type { DataHome } from './storage/data-home.ts';
 import { openPostgresHome } from './storage/open-postgres-home.ts';
 import { openSqliteHome, prepareDirectory } from './storage/open-sqlite-home.ts';
 import { sqliteVersion } from './storage/sqlite.ts';
-import { Dispatcher, type DispatcherOptions } from './webhooks/dispatcher.ts';
+import { deliverAlone, deliverAmongNodes, type Delivering } from './webhooks/delivering.ts';
+import type { DispatcherOptions } from './webhooks/dispatcher.ts';
 import { endpointStoreOf, type EndpointStore } from './webhooks/endpoint-store.ts';
 import { fanOut } from './webhooks/fan-out.ts';
 import { openSender } from './webhooks/sender.ts';
@@ -55,6 +57,8 @@ export interface AppParts {
 /** The data directory, open: what the command line works on, with or without a server beside it. */
 export interface DataDirectory {
   readonly home: DataHome;
+  /** The time that deliveries are due by: where several nodes share them, the database's. */
+  readonly dueClock: Clock;
   readonly directory: InstanceDirectory;
   readonly instances: OpenInstances;
   readonly wakeUp: WakeUp;
@@ -80,14 +84,17 @@ export async function openDataDirectory(
   const clock = parts.clock ?? systemClock;
   const logger = parts.logger ?? createLogger(config);
   const home = await openHome(config);
+  const dueClock =
+    config.postgres === undefined ? clock : new DatabaseClock(clock, { isGiven: parts.clock !== undefined });
   const masterKey = await openMasterKey(home.control, config);
   const directory = await InstanceDirectory.open(home.control, clock);
   const wakeUp = new WakeUp();
   const open = (entry: InstanceEntry): Promise<Instance> =>
-    openInstance(entry, { home, parts, masterKey, clock, wakeUp });
+    openInstance(entry, { home, parts, masterKey, clock, dueClock, wakeUp });
   const instances = new OpenInstances({ open, nextDue, clock, logger });
   return {
     home,
+    dueClock,
     directory,
     instances,
     wakeUp,
@@ -103,18 +110,17 @@ export async function openDataDirectory(
 export async function startApp(config: Config, parts: AppParts = {}): Promise<App> {
   const logger = parts.logger ?? createLogger(config);
   const lock = config.postgres === undefined ? await takeLock(config.data) : undefined;
-  const delivering: { dispatcher?: Dispatcher } = {};
-  const data = await openDataDirectory(config, { ...parts, logger }, (id) =>
-    delivering.dispatcher?.nextDue(id),
-  );
-  const dispatcher = createDispatcher(config, { ...parts, logger }, data);
-  delivering.dispatcher = dispatcher;
+  const due: { next: (instanceId: string) => number | undefined } = { next: () => undefined };
+  const data = await openDataDirectory(config, { ...parts, logger }, (id) => due.next(id));
+  const delivering = createDelivering(config, { ...parts, logger }, data);
+  data.wakeUp.onWakeUp((instanceId) => delivering.wake(instanceId));
+  due.next = (id) => delivering.dispatcher.nextDue(id);
   let isReady = true;
   const server = await createServer({
     directory: data.directory,
     instances: data.instances,
     strictHosts: config.strictHosts,
-    dispatcher,
+    dispatcher: delivering.dispatcher,
     policy: config.policy,
     origins: config.corsOrigins,
     logger,
@@ -122,9 +128,9 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     tls: config.tls,
     isReady: () => isReady,
   });
-  const running = { server, dispatcher, data, lock, config, logger };
+  const running = { server, delivering, data, lock, config, logger };
   const url = await listen(running);
-  const background = startBackground(running);
+  const background = await startBackground(running);
   return {
     server,
     data,
@@ -232,11 +238,12 @@ interface InstanceParts {
   readonly parts: AppParts;
   readonly masterKey: MasterKey;
   readonly clock: Clock;
+  readonly dueClock: Clock;
   readonly wakeUp: WakeUp;
 }
 
 async function openInstance(entry: InstanceEntry, options: InstanceParts): Promise<Instance> {
-  const { home, parts, masterKey, clock, wakeUp } = options;
+  const { home, parts, masterKey, clock, dueClock, wakeUp } = options;
   const sealer = sealerFor(masterKey, entry.id);
   const collections = new CollectionStore();
   const opened: { endpoints?: EndpointStore } = {};
@@ -254,7 +261,7 @@ async function openInstance(entry: InstanceEntry, options: InstanceParts): Promi
     opened.endpoints = endpoints;
     const events = new EventLog({
       instanceId: entry.id,
-      listener: (tx, event) => fanOut(tx, event, { endpoints, clock }),
+      listener: (tx, event) => fanOut(tx, event, { endpoints, clock: dueClock }),
       wakeUp: () => wakeUp.notify(entry.id),
     });
     return { id: entry.id, slug: entry.slug, database, collections, events, sealer, clock };
@@ -264,28 +271,29 @@ async function openInstance(entry: InstanceEntry, options: InstanceParts): Promi
   }
 }
 
-function createDispatcher(
+function createDelivering(
   config: Config,
   parts: AppParts & { readonly logger: Logger },
   data: DataDirectory,
-): Dispatcher {
+): Delivering {
   const clock = parts.clock ?? systemClock;
   const sender = openSender({ policy: config.policy, clock, logger: parts.logger });
-  const dispatcher = new Dispatcher({
+  const common = {
     sender: parts.wrapSender?.(sender) ?? sender,
     instances: () => data.directory.all(),
-    borrow: (entry) => data.instances.borrow(entry),
+    borrow: (entry: InstanceEntry) => data.instances.borrow(entry),
     clock,
     logger: parts.logger,
     version,
-  });
-  data.wakeUp.onWakeUp((instanceId) => dispatcher.wake(instanceId));
-  return dispatcher;
+  };
+  if (config.postgres === undefined || !(data.dueClock instanceof DatabaseClock)) return deliverAlone(common);
+  const nodes = { database: data.home.background, url: config.postgres.url, clock: data.dueClock };
+  return deliverAmongNodes(common, nodes);
 }
 
 interface Running {
   readonly server: HttpServer;
-  readonly dispatcher: Dispatcher;
+  readonly delivering: Delivering;
   readonly data: DataDirectory;
   readonly lock: DataLock | undefined;
   readonly config: Config;
@@ -302,11 +310,17 @@ async function listen(running: Running): Promise<string> {
   }
 }
 
-function startBackground({ data, dispatcher, server, config, logger }: Running): { stop(): void } {
+async function startBackground({
+  data,
+  delivering,
+  server,
+  config,
+  logger,
+}: Running): Promise<{ stop(): void }> {
   data.home.watch((error) => logger.error('Definitions could not be read again.', { error }));
   data.directory.watch((error) => logger.error('The directory of instances could not be read.', { error }));
   data.instances.startSweeping();
-  dispatcher.start();
+  await delivering.start();
   if (config.tls === undefined || !('setSecureContext' in server.server)) return { stop: () => undefined };
   // With `tls` the server is one of node:tls, which has this method.
   const tlsServer = server.server as unknown as Parameters<typeof watchTls>[0];
@@ -316,12 +330,12 @@ function startBackground({ data, dispatcher, server, config, logger }: Running):
 }
 
 /** In reverse order of the start: first no more requests, then no more attempts, then no more files. */
-async function stopApp({ server, dispatcher, data, lock, config }: Running): Promise<void> {
+async function stopApp({ server, delivering, data, lock, config }: Running): Promise<void> {
   const cutOff = setTimeout(() => server.server.closeAllConnections(), requestsStopMs);
   // A connection whose last request has just ended is idle only now, and would keep the server open until it times out.
   const idle = setInterval(() => server.server.closeIdleConnections(), idleCloseMs);
   // Both at once: claims stop at the first moment of a stop, requests in flight may still write what is sent after the next start.
-  await Promise.all([server.close(), dispatcher.stop(config.stopTimeoutMs)]);
+  await Promise.all([server.close(), delivering.stop(config.stopTimeoutMs)]);
   clearTimeout(cutOff);
   clearInterval(idle);
   await data.stop();

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { version } from '../app.ts';
 import { dataSettings, serverSettings } from '../config.ts';
 import { instanceCommand } from './instance-command.ts';
+import { nodesCommand } from './nodes-command.ts';
 import { operatorMessage } from './operator-message.ts';
 import { serve } from './serve.ts';
 import { addSettings, flagsOf } from './settings.ts';
@@ -19,6 +20,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
   serving.action(async () => serve(flagsOf(serving)));
   program.addCommand(superuserCommand());
   program.addCommand(instanceCommand());
+  program.addCommand(nodesCommand());
   overrideExits(program);
   try {
     await program.parseAsync(args, { from: 'user' });

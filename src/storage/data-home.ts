@@ -6,6 +6,8 @@ import type { Database } from './database.ts';
 export interface DataHome {
   /** Instances, and what belongs to the whole service. */
   readonly control: Database;
+  /** As `control`, over connections of its own: what must go on whatever requests do. */
+  readonly background: Database;
   openInstance(instanceId: string, memory: Memory): Promise<Database>;
   /** From now on looks for definitions that other processes have changed, so that reads do not rest on old ones for long. */
   watch(onError: (error: unknown) => void): void;

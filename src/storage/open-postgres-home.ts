@@ -8,35 +8,40 @@ import { openPostgres } from './postgres.ts';
 
 /** Reads may rest on definitions this much older than the newest; writes never do. */
 const watchIntervalMs = 500;
+/** For leases, hints and looks. */
+const backgroundMax = 3;
 /** Versions are drawn before their commit: one a little below the last that was seen may still appear. */
 const versionsBack = 1_000;
 
 /** One PostgreSQL database: shared internal tables in `chancery`, a schema for the collections of each instance. */
 export async function openPostgresHome(options: PostgresPoolOptions): Promise<DataHome> {
   const pool = await openPostgresPool(options);
+  const background = await openPostgresPool({ ...options, max: backgroundMax });
   try {
-    return await homeOf(pool);
+    return await homeOf(pool, background);
   } catch (error) {
-    await pool.stop();
+    await Promise.all([pool.stop(), background.stop()]);
     throw error;
   }
 }
 
-async function homeOf(pool: PostgresPool): Promise<DataHome> {
+async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise<DataHome> {
   const control = openPostgres({ pool, instanceId: '', schema: 'chancery' });
+  const background = openPostgres({ pool: backgroundPool, instanceId: '', schema: 'chancery' });
   await migrate(control, postgresMigrations);
   const opened = new Map<string, Opened>();
   let timer: NodeJS.Timeout | undefined;
   return {
     control,
+    background,
     openInstance: (instanceId, memory) => openInstance({ pool, control, instanceId, memory, opened }),
     watch: (onError) => {
       timer = setInterval(() => void look(control, opened).catch(onError), watchIntervalMs).unref();
     },
     stop: async () => {
       clearInterval(timer);
-      await control.stop();
-      await pool.stop();
+      await Promise.all([control.stop(), background.stop()]);
+      await Promise.all([pool.stop(), backgroundPool.stop()]);
     },
   };
 }

@@ -13,6 +13,7 @@ export async function openSqliteHome(directory: string): Promise<DataHome> {
   await migrate(control, controlMigrations);
   return {
     control,
+    background: control,
     openInstance: (instanceId) => openInstanceFile(directory, instanceId),
     // The command line changes superusers and instances beside a server, and of these nothing is remembered.
     watch: () => undefined,

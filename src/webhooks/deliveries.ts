@@ -1,5 +1,5 @@
 import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
-import { sql } from '../sql/sql.ts';
+import { sql, type Sql } from '../sql/sql.ts';
 import type { Reader, Transaction } from '../storage/database.ts';
 import type { AttemptResult } from './attempt-result.ts';
 import type { DeliveryState, DeliveryStatus } from './delivery.ts';
@@ -103,14 +103,19 @@ export interface Settlement {
 
 /**
  * Writes an attempt and the delivery's new state. A delivery that was cancelled meanwhile keeps its state, and its attempt
- * is counted all the same: the next one, after a retry by hand, must not come under the same number.
+ * is counted all the same: the next one, after a retry by hand, must not come under the same number. `fence` is true for as
+ * long as the delivery is ours to settle: another owner's state is not written over.
  */
-export async function settle(tx: Transaction, settlement: Settlement, now: number): Promise<void> {
+export async function settle(
+  tx: Transaction,
+  settlement: Settlement,
+  { now, fence }: { readonly now: number; readonly fence: Sql },
+): Promise<void> {
   const { id, after, result } = settlement;
   const changed = await tx.run(sql`
     UPDATE ${tx.names.table('$delivery')} SET status = ${after.status}, attempts = ${after.attempts}, due = ${after.due},
       cause = ${after.cause}, updated = ${toTimestamp(now)}
-    WHERE ${tx.names.scope} AND id = ${id} AND status = 'pending'`);
+    WHERE ${tx.names.scope} AND id = ${id} AND status = 'pending' AND ${fence}`);
   if (changed === 0) {
     await tx.run(sql`
       UPDATE ${tx.names.table('$delivery')} SET attempts = ${after.attempts} WHERE ${tx.names.scope} AND id = ${id}`);

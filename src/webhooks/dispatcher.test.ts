@@ -7,6 +7,7 @@ import { startWebhookService } from '../../test/support/webhook-service.ts';
 import { systemClock } from '../base/clock.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import { abortedResult, type AttemptRequest, type AttemptResult } from './attempt-result.ts';
+import { soleOwnership } from './ownership.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 
 type SenderPort = DispatcherOptions['sender'];
@@ -66,7 +67,13 @@ async function startOverMany(t: TestContext, count: number): Promise<Lending> {
   const entries = Array.from({ length: count }, (_, index) => ({ ...entry, id: `instance${index}` }));
   const logger = { debug: fail, info: fail, warn: fail, error: fail };
   const rest = { sender: new HeldSender(), clock: systemClock, logger, version: '0' };
-  const dispatcher = new Dispatcher({ instances: () => entries, borrow, ...rest });
+  const dispatcher = new Dispatcher({
+    ownership: soleOwnership,
+    onForeign: () => undefined,
+    instances: () => entries,
+    borrow,
+    ...rest,
+  });
   t.after(() => dispatcher.stop(0));
   dispatcher.start();
   return lending;

@@ -11,6 +11,7 @@ import type { Endpoint } from './endpoint.ts';
 import { InstanceLanes } from './instance-lanes.ts';
 import { afterResult, afterSend } from './lane.ts';
 import { chooseTurns, type Contender } from './choose-turns.ts';
+import type { Ownership } from './ownership.ts';
 import type { Sender } from './sender.ts';
 
 /** Attempts in flight over all instances: sockets and memory of the sending thread. */
@@ -26,6 +27,9 @@ export interface DispatcherOptions {
   readonly sender: Pick<Sender, 'send' | 'onResults' | 'stop'>;
   readonly instances: () => readonly InstanceEntry[];
   readonly borrow: (entry: InstanceEntry) => Promise<Loan>;
+  readonly ownership: Ownership;
+  /** Told of an instance with something new that another node delivers. */
+  readonly onForeign: (instanceId: string) => void;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
@@ -73,8 +77,24 @@ export class Dispatcher {
   }
 
   wake(instanceId: string): void {
+    if (!this.#options.ownership.owns(instanceId)) return this.#options.onForeign(instanceId);
     this.#woken.add(instanceId);
     this.#schedulePump();
+  }
+
+  /** Somebody has seen that the instance has a pending delivery that is due then (milliseconds since 1970). */
+  noteDue(instanceId: string, due: number): void {
+    if (!this.#options.ownership.owns(instanceId)) return;
+    if (due <= this.#options.clock.now()) return this.wake(instanceId);
+    const known = this.#nextDue.get(instanceId);
+    if (known !== undefined && known <= due) return;
+    this.#nextDue.set(instanceId, due);
+    this.#setTimer(Math.min(...this.#nextDue.values()) - this.#options.clock.now());
+  }
+
+  /** Instances of which something is being sent or settled. */
+  *busy(): Iterable<string> {
+    for (const [id, { lanes }] of this.#work) if (lanes.claimed.size > 0) yield id;
   }
 
   /** When the instance will have something to do on its own: asked before its file is closed. */
@@ -134,7 +154,10 @@ export class Dispatcher {
   async #pump(): Promise<void> {
     await this.#openWoken();
     const now = this.#options.clock.now();
-    for (const { lanes } of this.#work.values()) await this.#orRest(lanes, () => lanes.refill(now));
+    for (const [id, { lanes }] of this.#work) {
+      if (this.#options.ownership.owns(id)) await this.#orRest(lanes, () => lanes.refill(now));
+      else lanes.rest();
+    }
     const turns = chooseTurns(this.#contenders(), inFlightMax - this.#flights.size);
     const requests: AttemptRequest[] = [];
     for (const { instanceId, endpointId } of turns) {
@@ -184,7 +207,7 @@ export class Dispatcher {
 
   async #open(id: string): Promise<Work | undefined> {
     const entry = this.#options.instances().find((candidate) => candidate.id === id);
-    if (entry === undefined) return undefined;
+    if (entry === undefined || !this.#options.ownership.owns(id)) return undefined;
     try {
       return this.#workOf(await this.#options.borrow(entry));
     } catch (error) {
@@ -290,7 +313,8 @@ export class Dispatcher {
       try {
         await instance.database.write(async (tx) => {
           const now = this.#options.clock.now();
-          for (const settlement of settlements) if (settlement) await settle(tx, settlement, now);
+          const fence = this.#options.ownership.fence(instanceId);
+          for (const settlement of settlements) if (settlement) await settle(tx, settlement, { now, fence });
         });
         break;
       } catch (error) {

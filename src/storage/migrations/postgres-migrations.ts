@@ -100,6 +100,26 @@ const delivery = sql`CREATE TABLE chancery.delivery (
 const deliveryPending = sql`CREATE INDEX delivery_pending ON chancery.delivery (instance_id, endpoint, due, event)
   WHERE status = 'pending'`;
 
+// How instances with anything pending are found, one step of the index for each.
+const deliveryInstance = sql`CREATE INDEX delivery_instance ON chancery.delivery (instance_id, due)
+  WHERE status = 'pending'`;
+
+const node = sql`CREATE TABLE chancery.node (
+  id text COLLATE "C" PRIMARY KEY,
+  version text COLLATE "C" NOT NULL,
+  started timestamptz NOT NULL,
+  seen timestamptz NOT NULL
+)`;
+
+const shardLease = sql`CREATE TABLE chancery.shard_lease (
+  shard integer PRIMARY KEY,
+  node text COLLATE "C",
+  epoch bigint NOT NULL,
+  expires timestamptz NOT NULL
+)`;
+const shards = sql`INSERT INTO chancery.shard_lease (shard, epoch, expires)
+  SELECT shard, 0, now() FROM generate_series(0, 255) AS shard`;
+
 const attempt = sql`CREATE TABLE chancery.attempt (
   instance_id text COLLATE "C" NOT NULL,
   delivery text COLLATE "C" NOT NULL,
@@ -131,6 +151,10 @@ const tables: readonly Sql[] = [
   endpoint,
   delivery,
   deliveryPending,
+  deliveryInstance,
+  node,
+  shardLease,
+  shards,
   attempt,
 ];
 

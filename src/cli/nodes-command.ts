@@ -1,0 +1,30 @@
+import { Command } from 'commander';
+import { AppError } from '../base/errors.ts';
+import { dataSettings } from '../config.ts';
+import { listNodes } from '../webhooks/list-nodes.ts';
+import { addSettings, flagsOf } from './settings.ts';
+import { withDataDirectory } from './with-instance.ts';
+
+/** `nodes` */
+export function nodesCommand(): Command {
+  const command = new Command('nodes').description(
+    'the nodes of a PostgreSQL database, and how they divide the work',
+  );
+  addSettings(command, dataSettings);
+  command.action(async () => {
+    const nodes = await withDataDirectory(flagsOf(command), async ({ home }) => {
+      if (home.control.engine === 'postgres') return listNodes(home.control);
+      throw new AppError(
+        'bad_request',
+        'There are nodes only with --postgres: a data directory has one server.',
+      );
+    });
+    for (const { id, version, started, seenSeconds, shards } of nodes) {
+      process.stdout.write(
+        `${id}  ${version}  since ${started}  seen ${seenSeconds} s ago  ${shards} of 256 shards\n`,
+      );
+    }
+    if (nodes.length === 0) process.stdout.write('No node is running.\n');
+  });
+  return command;
+}

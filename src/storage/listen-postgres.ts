@@ -1,0 +1,55 @@
+import { Client } from 'pg';
+
+/** After a lost connection; what is missed meanwhile is found by those who look by themselves. */
+const reconnectMs = 1_000;
+
+export interface ListenOptions {
+  readonly url: string;
+  readonly channel: 'chancery_wake';
+  readonly onMessage: (payload: string) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Hears what others NOTIFY on a channel, over a connection of its own: a pooled one would forget that it listens. */
+export function listenPostgres(options: ListenOptions): { stop(): Promise<void> } {
+  const listener = new Listener(options);
+  listener.connect();
+  return listener;
+}
+
+class Listener {
+  readonly #options: ListenOptions;
+  #client: Client | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
+
+  constructor(options: ListenOptions) {
+    this.#options = options;
+  }
+
+  connect(): void {
+    const client = new Client({ connectionString: this.#options.url, keepAlive: true });
+    this.#client = client;
+    client.on('notification', ({ payload }) => this.#options.onMessage(payload ?? ''));
+    client.on('error', (error) => this.#lost(client, error));
+    client.on('end', () => this.#lost(client));
+    client
+      .connect()
+      .then(() => client.query(`LISTEN ${this.#options.channel}`))
+      .catch((error: unknown) => this.#lost(client, error));
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    await this.#client?.end().catch(() => undefined);
+  }
+
+  #lost(client: Client, error?: unknown): void {
+    if (this.#isStopped || this.#client !== client) return;
+    this.#client = undefined;
+    if (error !== undefined) this.#options.onError(error);
+    client.end().catch(() => undefined);
+    this.#timer = setTimeout(() => this.connect(), reconnectMs).unref();
+  }
+}

@@ -1,0 +1,54 @@
+import type { Logger } from '../base/logger.ts';
+import { sql } from '../sql/sql.ts';
+import type { Database } from '../storage/database.ts';
+
+/** One message for all that happened in this time. */
+const intervalMs = 50;
+/** A payload of NOTIFY has fewer than 8,000 bytes; an id has 15 and a comma. */
+const idsMax = 400;
+
+/**
+ * Tells the other nodes which instances have something new, outside of any transaction of a record. A hint may be lost: its
+ * reader also looks by itself.
+ */
+export class NodeHints {
+  readonly #database: Database;
+  readonly #logger: Logger;
+  readonly #ids = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(database: Database, logger: Logger) {
+    this.#database = database;
+    this.#logger = logger;
+  }
+
+  add(instanceId: string): void {
+    this.#ids.add(instanceId);
+    this.#timer ??= setTimeout(() => void this.#flush(), intervalMs).unref();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** The ids of a payload. */
+  static idsOf(payload: string): readonly string[] {
+    return payload.split(',').filter((id) => /^[a-z0-9]{15}$/.test(id));
+  }
+
+  async #flush(): Promise<void> {
+    this.#timer = undefined;
+    const ids = [...this.#ids];
+    this.#ids.clear();
+    try {
+      for (let from = 0; from < ids.length; from += idsMax) {
+        const payload = ids.slice(from, from + idsMax).join(',');
+        await this.#database.get(sql`SELECT pg_notify('chancery_wake', ${payload})`);
+      }
+    } catch (error) {
+      this.#logger.warn('Other nodes could not be told of new deliveries; they look by themselves.', {
+        error,
+      });
+    }
+  }
+}

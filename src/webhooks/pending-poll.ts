@@ -1,0 +1,58 @@
+import type { Logger } from '../base/logger.ts';
+import { sql } from '../sql/sql.ts';
+import type { Database } from '../storage/database.ts';
+
+const intervalMs = 250;
+
+export interface PendingPollOptions {
+  readonly control: Database;
+  readonly logger: Logger;
+  /** Told of every instance with pending deliveries, and when the first of them is due (milliseconds since 1970). */
+  readonly onPending: (instanceId: string, due: number) => void;
+}
+
+/**
+ * Looks for pending deliveries over all instances of a PostgreSQL database: what other nodes wrote is found by this, whether
+ * or not a hint came through. One step of the index for each instance that has any.
+ */
+export class PendingPoll {
+  readonly #options: PendingPollOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | undefined;
+
+  constructor(options: PendingPollOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.look(), intervalMs).unref();
+    this.look();
+  }
+
+  look(): void {
+    this.#looking ??= this.#look()
+      .catch((error: unknown) => {
+        this.#options.logger.warn('Pending deliveries could not be looked for; trying again.', { error });
+      })
+      .finally(() => (this.#looking = undefined));
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    const rows = await this.#options.control.tuples(sql`
+      WITH RECURSIVE first AS (
+        (SELECT instance_id, due FROM chancery.delivery WHERE status = 'pending' ORDER BY instance_id, due LIMIT 1)
+        UNION ALL
+        SELECT next.instance_id, next.due FROM first, LATERAL (
+          SELECT instance_id, due FROM chancery.delivery
+          WHERE status = 'pending' AND instance_id > first.instance_id ORDER BY instance_id, due LIMIT 1
+        ) next
+      )
+      SELECT instance_id, due FROM first`);
+    for (const [instanceId, due] of rows) this.#options.onPending(String(instanceId), Number(due));
+  }
+}
