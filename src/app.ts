@@ -20,10 +20,9 @@ import { lockDataDirectory, type DataLock } from './storage/data-lock.ts';
 import type { Database } from './storage/database.ts';
 import { DatabaseClock } from './storage/database-clock.ts';
 import type { DataHome } from './storage/data-home.ts';
-import { openPostgresHome } from './storage/open-postgres-home.ts';
 import { openSqliteHome, prepareDirectory } from './storage/open-sqlite-home.ts';
 import { sqliteVersion } from './storage/sqlite.ts';
-import { deliverAlone, deliverAmongNodes, type Delivering } from './webhooks/delivering.ts';
+import { deliverAlone, type Delivering } from './webhooks/delivering.ts';
 import type { DispatcherOptions } from './webhooks/dispatcher.ts';
 import { endpointStoreOf, type EndpointStore } from './webhooks/endpoint-store.ts';
 import { fanOut } from './webhooks/fan-out.ts';
@@ -112,7 +111,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   const lock = config.postgres === undefined ? await takeLock(config.data) : undefined;
   const due: { next: (instanceId: string) => number | undefined } = { next: () => undefined };
   const data = await openDataDirectory(config, { ...parts, logger }, (id) => due.next(id));
-  const delivering = createDelivering(config, { ...parts, logger }, data);
+  const delivering = await createDelivering(config, { ...parts, logger }, data);
   data.wakeUp.onWakeUp((instanceId) => delivering.wake(instanceId));
   due.next = (id) => delivering.dispatcher.nextDue(id);
   let isReady = true;
@@ -189,6 +188,8 @@ async function openHome({ data, postgres, masterKey }: Config): Promise<DataHome
       'With --postgres the master key is given by CHANCERY_KEY or --key-file, the same on every node.',
     );
   }
+  // Only now: most servers never need the driver.
+  const { openPostgresHome } = await import('./storage/open-postgres-home.ts');
   return openPostgresHome({ url: postgres.url, isLossAllowed: postgres.allowUnsafe });
 }
 
@@ -271,11 +272,11 @@ async function openInstance(entry: InstanceEntry, options: InstanceParts): Promi
   }
 }
 
-function createDelivering(
+async function createDelivering(
   config: Config,
   parts: AppParts & { readonly logger: Logger },
   data: DataDirectory,
-): Delivering {
+): Promise<Delivering> {
   const clock = parts.clock ?? systemClock;
   const sender = openSender({ policy: config.policy, clock, logger: parts.logger });
   const common = {
@@ -288,6 +289,7 @@ function createDelivering(
   };
   if (config.postgres === undefined || !(data.dueClock instanceof DatabaseClock)) return deliverAlone(common);
   const nodes = { database: data.home.background, url: config.postgres.url, clock: data.dueClock };
+  const { deliverAmongNodes } = await import('./webhooks/deliver-among-nodes.ts');
   return deliverAmongNodes(common, nodes);
 }
 

@@ -3,7 +3,7 @@ import type { ReceivedWebhook } from './receiver-message.ts';
 
 /** The demo's output: → is what it asks of the service, ← what the receiver is told. */
 export class Printer {
-  readonly #colors = colors.createColors(process.stdout.isTTY === true && colors.isColorSupported);
+  readonly #colors = colors.createColors(process.stdout.isTTY ? colors.isColorSupported : false);
 
   heading(text: string): void {
     console.log(`\n${this.#colors.bold(text)}\n`);

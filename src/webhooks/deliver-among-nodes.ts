@@ -1,0 +1,95 @@
+import type { Logger } from '../base/logger.ts';
+import type { DatabaseClock } from '../storage/database-clock.ts';
+import type { Database } from '../storage/database.ts';
+import { listenPostgres } from '../storage/listen-postgres.ts';
+import type { Delivering, DeliveringParts } from './delivering.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { LeasedOwnership } from './leased-ownership.ts';
+import { NodeHints } from './node-hints.ts';
+import { PendingPoll } from './pending-poll.ts';
+
+export interface NodesOptions {
+  /** Over connections that no request can take. */
+  readonly database: Database;
+  readonly url: string;
+  readonly clock: DatabaseClock;
+}
+
+/** How often the time of the database is looked at. */
+const clockIntervalMs = 5_000;
+
+/** Among other nodes on one database: each delivers its share of the instances, and tells the others of what is theirs. */
+export function deliverAmongNodes(
+  parts: DeliveringParts,
+  { database, url, clock }: NodesOptions,
+): Delivering {
+  const { logger } = parts;
+  const hints = new NodeHints(database, logger);
+  const ownership = new LeasedOwnership({
+    control: database,
+    clock,
+    logger,
+    version: parts.version,
+    busy: () => dispatcher.busy(),
+    onGain: () => poll.look(),
+  });
+  const dispatcher = new Dispatcher({ ...parts, clock, ownership, onForeign: (id) => hints.add(id) });
+  const onPending = (id: string, due: number): void => dispatcher.noteDue(id, due);
+  const poll = new PendingPoll({ control: database, logger, onPending });
+  const running: { stop(): Promise<void> | void }[] = [];
+  return {
+    dispatcher,
+    wake: (instanceId) => dispatcher.wake(instanceId),
+    start: async () => {
+      await clock.look(database);
+      await ownership.start();
+      poll.start();
+      running.push(hear(dispatcher, ownership, { url, logger }), watchClock(clock, database, logger));
+    },
+    stop: async (graceMs) => {
+      await poll.stop();
+      hints.stop();
+      for (const one of running) await one.stop();
+      await dispatcher.stop(graceMs);
+      await giveUp(ownership, logger);
+    },
+  };
+}
+
+/** Hints of other nodes; what is not ours is not passed on again. */
+function hear(
+  dispatcher: Dispatcher,
+  ownership: LeasedOwnership,
+  { url, logger }: { readonly url: string; readonly logger: Logger },
+): { stop(): Promise<void> } {
+  return listenPostgres({
+    url,
+    channel: 'chancery_wake',
+    onMessage: (payload) => {
+      for (const id of NodeHints.idsOf(payload)) if (ownership.owns(id)) dispatcher.wake(id);
+    },
+    onError: (error) => logger.warn('Hints of other nodes cannot be heard; looking without them.', { error }),
+  });
+}
+
+function watchClock(clock: DatabaseClock, database: Database, logger: Logger): { stop(): void } {
+  const timer = setInterval(() => {
+    clock.look(database).catch((error: unknown) => {
+      logger.warn('The time of the database could not be read; going on with the last difference.', {
+        error,
+      });
+    });
+  }, clockIntervalMs).unref();
+  return { stop: () => clearInterval(timer) };
+}
+
+/** When the database is gone, too, others wait for the leases to run out. */
+async function giveUp(ownership: LeasedOwnership, logger: Logger): Promise<void> {
+  try {
+    await ownership.stop();
+  } catch (error) {
+    logger.warn('The share of the work could not be given back; others take it when its leases run out.', {
+      error,
+    });
+  }
+}
