@@ -1,20 +1,32 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { parseFields, pickFields, type Projection } from '../lists/projection.ts';
 import { queryOf } from './query-string.ts';
-
-const JSON_TYPE = 'application/json; charset=utf-8';
+import { writeAnswer } from './write-answer.ts';
 
 /** Sends JSON text, with only the members that `?fields=` asks for. In a list it asks for members of the items. */
 export function answer(
   request: FastifyRequest,
   reply: FastifyReply,
-  content: { readonly json: string; readonly status?: number; readonly isList?: boolean },
+  content: {
+    readonly json: string;
+    readonly status?: number;
+    readonly isList?: boolean;
+    readonly headers?: Readonly<Record<string, string>>;
+  },
 ): FastifyReply {
   const json = project(request, content.json, content.isList ?? false);
-  return reply
-    .code(content.status ?? 200)
-    .header('content-type', JSON_TYPE)
-    .send(json);
+  return writeAnswer(request, reply, {
+    status: content.status ?? 200,
+    json,
+    headers: content.headers ?? none,
+  });
+}
+
+const none = {};
+
+/** What was asked is done, and there is nothing to say about it. */
+export function answerNothing(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return writeAnswer(request, reply, { status: 204 });
 }
 
 /** Throws bad_request for a `fields` that cannot be followed: before anything is changed, not when the answer is written. */

@@ -7,12 +7,15 @@ const PREFLIGHT_SECONDS = '600';
 /** Which web origins may read answers; `*` means all. Credentials are never allowed: this API knows no cookies. */
 export type AllowedOrigins = readonly string[];
 
-type Headers = Readonly<Record<string, string>>;
+export type CorsHeaders = Readonly<Record<string, string>>;
 
-const anyOrigin: Headers = { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED };
+const anyOrigin: CorsHeaders = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': EXPOSED,
+};
 
 /** The headers of an answer to a request that comes from a web page; undefined for all others. */
-export function corsHeaders(request: IncomingMessage, allowed: AllowedOrigins): Headers | undefined {
+export function corsHeaders(request: IncomingMessage, allowed: AllowedOrigins): CorsHeaders | undefined {
   const { origin } = request.headers;
   if (origin === undefined) return undefined;
   if (allowed.includes('*')) return anyOrigin;
@@ -21,7 +24,7 @@ export function corsHeaders(request: IncomingMessage, allowed: AllowedOrigins): 
 }
 
 /** The headers of the answer to OPTIONS, on every path: the Fetch standard's preflight. */
-export function preflightHeaders(request: IncomingMessage, allowed: AllowedOrigins): Headers {
+export function preflightHeaders(request: IncomingMessage, allowed: AllowedOrigins): CorsHeaders {
   const headers = corsHeaders(request, allowed);
   if (headers === undefined) return { allow: `${METHODS},OPTIONS` };
   const wanted = request.headers['access-control-request-headers'];

@@ -32,7 +32,7 @@ import { endpointRoutes } from './routes/endpoint-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
 import { recordRoutes } from './routes/record-routes.ts';
 import { httpLimits } from './http-limits.ts';
-import { standardHeaders } from './standard-headers.ts';
+import { commonHeaders } from './write-answer.ts';
 import { openTls, type TlsFiles } from './tls.ts';
 
 /** What app.ts holds of it: a Fastify instance, known as such only in here. */
@@ -58,6 +58,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const app = createApp(options);
   acceptJsonBodies(app);
   app.decorateRequest('instanceEntry', null);
+  app.decorateRequest('corsHeaders', null);
   const paths = knownPaths(app);
   app.addHook('onRequest', (request, reply, done) => begin({ request, reply, done }, options));
   app.setErrorHandler((error, request, reply) =>
@@ -103,7 +104,7 @@ function createApp(options: ServerOptions): FastifyInstance {
     clientErrorHandler: answerClientError,
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       // No hook runs before these.
-      reply.headers({ ...standardHeaders(request.id), ...corsHeaders(request.raw, options.origins) });
+      request.corsHeaders = corsHeaders(request.raw, options.origins) ?? null;
       return answerError(error, request, { reply, logger: options.logger });
     },
     logger: false,
@@ -140,13 +141,12 @@ interface Beginning {
 
 function begin({ request, reply, done }: Beginning, options: ServerOptions): void {
   const { raw } = request;
-  reply.headers(standardHeaders(request.id));
+  request.corsHeaders = corsHeaders(raw, options.origins) ?? null;
   try {
-    const cors = corsHeaders(raw, options.origins);
-    if (cors !== undefined) reply.headers(cors);
     checkRequest(raw);
     if (raw.method === 'OPTIONS') {
-      void reply.code(204).headers(preflightHeaders(raw, options.origins)).send();
+      const headers = { ...commonHeaders(request), ...preflightHeaders(raw, options.origins) };
+      void reply.code(204).headers(headers).send();
       return;
     }
     request.instanceEntry = findAddressed(raw, options) ?? null;
@@ -176,6 +176,7 @@ function answerError(
   const { status, body, retryAfter, isOurs } = toErrorAnswer(error);
   if (isOurs)
     logger.error('A request failed.', { requestId: request.id, method: request.method, status, error });
+  reply.headers(commonHeaders(request));
   if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
   // Closed at once, the connection of a client that is still sending would lose this answer. What it sends goes nowhere.
   if (status === 413 && request.headers['content-length'] === undefined) reply.removeHeader('connection');
@@ -187,6 +188,7 @@ function answerUnknown(request: FastifyRequest, reply: FastifyReply, paths: Know
   const methods = request.instanceEntry === null ? undefined : paths.methodsOf(path);
   const status = methods === undefined ? 404 : 405;
   const message = methods === undefined ? "The requested resource wasn't found." : 'Method not allowed.';
+  reply.headers(commonHeaders(request));
   if (methods !== undefined) reply.header('allow', methods.join(', '));
   return reply
     .code(status)

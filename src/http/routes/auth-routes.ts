@@ -35,7 +35,6 @@ function answerSignedIn(
   reply: FastifyReply,
   { record, token }: SignedIn,
 ): FastifyReply {
-  reply.header('cache-control', 'no-store');
   const json = `{"record":${recordToJson(record, false)},"token":${JSON.stringify(token)}}`;
-  return answer(request, reply, { json });
+  return answer(request, reply, { json, headers: { 'cache-control': 'no-store' } });
 }

