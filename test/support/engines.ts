@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { describe, type TestContext } from 'node:test';
 import type { Database, Engine } from '../../src/storage/database.ts';
 import { openSqlite } from '../../src/storage/sqlite.ts';
+import { openPostgresDatabase } from './postgres-database.ts';
 import { temporaryFolder } from './service.ts';
 
 /** An empty database, or another handle of the one that `same` is of; stopped, and gone, when the test ends. */
@@ -29,4 +30,17 @@ export const openSqliteFile: OpenDatabase = async (t, same) => {
 };
 
 const files = new WeakMap<Database, string>();
-const engines: readonly (readonly [Engine, OpenDatabase])[] = [['sqlite', openSqliteFile]];
+/** Another handle is one of another pool, as another process would have it. */
+const openPostgresSchema: OpenDatabase = async (t, same) => {
+  const url = same === undefined ? undefined : urls.get(same);
+  const opened = await openPostgresDatabase(t, url === undefined ? {} : { url });
+  urls.set(opened.database, opened.url);
+  return opened.database;
+};
+
+const urls = new WeakMap<Database, string>();
+
+const engines: readonly (readonly [Engine, OpenDatabase])[] = [
+  ['sqlite', openSqliteFile],
+  ['postgres', openPostgresSchema],
+];
