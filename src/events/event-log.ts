@@ -5,7 +5,7 @@ import type { Transaction } from '../storage/database.ts';
 import type { Event, NewEvent } from './event.ts';
 
 /**
- * Runs inside the transaction of every event, after the event's row. What it writes is committed with the record or not at
+ * Runs inside the transaction of every event, after the event's row, whose position is then `names.lastPosition`. What it writes is committed with the record or not at
  * all; when it throws, neither record nor event is kept. It may await nothing but `tx`.
  */
 export type EventListener = (tx: Transaction, event: Event) => Promise<void>;
@@ -30,13 +30,9 @@ export class EventLog {
   async append(tx: Transaction, event: NewEvent): Promise<Event> {
     const id = newTimeOrderedId(fromTimestamp(event.created));
     const body = Buffer.from(this.#payload(event), 'utf8');
-    const position = await tx.insert(sql`
-      INSERT INTO ${tx.names.table('$event')} (${tx.names.scopeColumn}id, kind, collection, collection_name, record, revision, created, body)
-      VALUES (${tx.names.scopeValue}${id}, ${event.kind}, ${event.collection}, ${event.collectionName}, ${event.record}, ${event.revision},
-        ${event.created}, ${body})`);
     const { dataJson: _, ...known } = event;
-    const appended: Event = { ...known, id, body, position };
-    await this.#options.listener(tx, appended);
+    const appended: Event = { ...known, id, body };
+    await tx.inOrder([() => insertEvent(tx, appended), () => this.#options.listener(tx, appended)]);
     tx.afterCommit(this.#options.wakeUp);
     return appended;
   }
@@ -46,4 +42,11 @@ export class EventLog {
     const head = `{"event":"${event.kind}","timestamp":"${toIsoTimestamp(event.created)}","instance_id":"${this.#options.instanceId}"`;
     return `${head},"collection":${JSON.stringify(event.collectionName)},"data":${event.dataJson}}`;
   }
+}
+
+function insertEvent(tx: Transaction, event: Event): Promise<number> {
+  const { id, kind, collection, collectionName, record, revision, created, body } = event;
+  return tx.run(sql`
+    INSERT INTO ${tx.names.table('$event')} (${tx.names.scopeColumn}id, kind, collection, collection_name, record, revision, created, body)
+    VALUES (${tx.names.scopeValue}${id}, ${kind}, ${collection}, ${collectionName}, ${record}, ${revision}, ${created}, ${body})`);
 }

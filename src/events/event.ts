@@ -10,8 +10,6 @@ export type EventKind = RecordEventKind | 'ping';
 
 /** Something that happened, as it stands in the log. `body` are the exact bytes that every receiver gets. */
 export interface Event {
-  /** Place in the log: grows in commit order. */
-  readonly position: number;
   /** Unique, time-ordered, without a dot; receivers see it as `webhook-id`. */
   readonly id: string;
   readonly kind: EventKind;

@@ -34,8 +34,11 @@ export function createRecord(
     const isSuperuser = caller.kind === 'superuser';
     const values = decodeRecord(collection, request.body, { isSuperuser, now, failed: FAILED });
     const record = toStoredRecord(collection, 1, values);
-    await insertRecord(tx, collection, record);
-    if (emitsEvents(collection)) await instance.events.append(tx, recordEvent('record.create', record, now));
+    const event = recordEvent('record.create', record, now);
+    await tx.inOrder([
+      () => insertRecord(tx, collection, record),
+      async () => emitsEvents(collection) && instance.events.append(tx, event),
+    ]);
     return record;
   });
 }

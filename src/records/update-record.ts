@@ -45,8 +45,11 @@ export function updateRecord(
     const values = decodeRecord(collection, request.body, { isSuperuser, now, existing, failed: FAILED });
     if (!isChanged(existing, values)) return existing;
     const record = toStoredRecord(collection, existing.revision + 1, values);
-    await withUniqueErrors(saveChanges(tx, existing, record), collection, FAILED);
-    if (emitsEvents(collection)) await instance.events.append(tx, recordEvent('record.update', record, now));
+    const event = recordEvent('record.update', record, now);
+    await tx.inOrder([
+      () => withUniqueErrors(saveChanges(tx, existing, record), collection, FAILED),
+      async () => emitsEvents(collection) && instance.events.append(tx, event),
+    ]);
     return record;
   });
 }

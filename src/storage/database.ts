@@ -48,6 +48,8 @@ export interface Names {
   /** Begins the columns, and the values, of a row for an internal table: empty, or with a comma at the end. */
   readonly scopeColumn: Sql;
   readonly scopeValue: Sql;
+  /** The position that the last row of this transaction was given in a table that counts them. */
+  readonly lastPosition: Sql;
   /** Ends a SELECT whose row the work is going to change. */
   readonly forUpdate: Sql;
 }
@@ -70,8 +72,11 @@ export interface Transaction extends Reader {
   readonly isTransaction: true;
   /** Runs a statement; resolves to the number of changed rows. */
   run(statement: Sql): Promise<number>;
-  /** Runs an INSERT of one row; resolves to the `position` that the row was given. */
-  insert(statement: Sql): Promise<number>;
+  /**
+   * Takes steps in this order, without waiting between them for answers where the engine can send ahead: a round trip for all
+   * of them instead of one for each. No step may need what an earlier one resolves to. Rejects with the first step's error.
+   */
+  inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void>;
   /** Called after the commit, in order, before the work's promise resolves. Must not throw; lost when the process dies. */
   afterCommit(callback: () => void): void;
 }

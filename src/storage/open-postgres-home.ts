@@ -1,3 +1,4 @@
+import { AppError } from '../base/errors.ts';
 import { identifier, sql } from '../sql/sql.ts';
 import type { DataHome, Memory } from './data-home.ts';
 import type { Database, Transaction, WriteOptions } from './database.ts';
@@ -15,14 +16,28 @@ const versionsBack = 1_000;
 
 /** One PostgreSQL database: shared internal tables in `chancery`, a schema for the collections of each instance. */
 export async function openPostgresHome(options: PostgresPoolOptions): Promise<DataHome> {
-  const pool = await openPostgresPool(options);
-  const background = await openPostgresPool({ ...options, max: backgroundMax });
+  const pools: PostgresPool[] = [];
   try {
+    const pool = await openPostgresPool(options);
+    pools.push(pool);
+    const background = await openPostgresPool({ ...options, max: backgroundMax });
+    pools.push(background);
     return await homeOf(pool, background);
   } catch (error) {
-    await Promise.all([pool.stop(), background.stop()]);
-    throw error;
+    await Promise.all(pools.map((pool) => pool.stop()));
+    throw explained(error, options.url);
   }
+}
+
+/** Who starts a server must be told what is wrong with its database; whoever asks one that runs, only that it is away. */
+function explained(error: unknown, url: string): unknown {
+  if (!(error instanceof AppError) || !(error.cause instanceof Error)) return error;
+  const { message } = error.cause;
+  // Several addresses that all refused have only a code in common.
+  const reason = message === '' && 'code' in error.cause ? String(error.cause.code) : message;
+  // Of the URL only what is no secret.
+  const place = URL.canParse(url) ? ` at ${new URL(url).host}` : '';
+  return new AppError('unavailable', `PostgreSQL${place} cannot be used: ${reason}.`, { cause: error });
 }
 
 async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise<DataHome> {
@@ -66,12 +81,12 @@ async function openInstance({ pool, control, instanceId, memory, opened }: Openi
   const readVersion = async (): Promise<number> => Number((await control.tuples(version))[0]?.[0]);
   const state: Opened = {
     version: await readVersion(),
-    refresh: async () => {
+    refresh: oneAfterAnother(async () => {
       // The version first: what changes after it was read is seen, at worst, twice.
       const read = await readVersion();
       await memory.refresh(database);
       state.version = read;
-    },
+    }),
   };
   const definitions = { version, known: () => state.version, refresh: state.refresh };
   const database = announcing(openPostgres({ pool, instanceId, schema, definitions }), instanceId, () => {
@@ -81,6 +96,20 @@ async function openInstance({ pool, control, instanceId, memory, opened }: Openi
   await control.write((tx) => tx.run(makeSchema), { isExclusive: true });
   opened.set(instanceId, state);
   return database;
+}
+
+/**
+ * Of two that run at once the slower one could put old definitions into the memory that the faster one calls new. Whoever asks
+ * while one runs gets the next, which all others who ask meanwhile share.
+ */
+function oneAfterAnother(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> = Promise.resolve();
+  let next: Promise<void> | undefined;
+  const start = (): Promise<void> => {
+    next = undefined;
+    return (running = work());
+  };
+  return () => (next ??= running.then(start, start));
 }
 
 /** Takes the next version with every change of definitions, so that all nodes look again. */

@@ -13,6 +13,7 @@ export function postgresNames(schema: string, instanceId: string): Names {
     scopeOf: (alias) => sql`${identifier(alias)}.instance_id = ${instanceId}`,
     scopeColumn: sql`instance_id, `,
     scopeValue: sql`${instanceId}, `,
+    lastPosition: sql`lastval()`,
     // Not FOR UPDATE: no row's key is ever changed, and rows that refer to this one may go on being written.
     forUpdate: sql` FOR NO KEY UPDATE`,
   };

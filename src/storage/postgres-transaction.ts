@@ -1,5 +1,5 @@
 import { AssertionFailed, assert } from '../base/assert.ts';
-import { sql, type Sql } from '../sql/sql.ts';
+import type { Sql } from '../sql/sql.ts';
 import type { Names, Row, Transaction, Tuple } from './database.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
 import { isCollision, isStaleStatement } from './postgres-errors.ts';
@@ -85,13 +85,13 @@ export class PostgresTransaction implements Transaction {
     return [...(await this.#ask(() => this.#connection.tuples(statement))).rows];
   }
 
-  async insert(statement: Sql): Promise<number> {
-    const returning = sql`${statement} RETURNING position`;
-    return Number((await this.#ask(() => this.#connection.tuples(returning))).rows[0]?.[0]);
-  }
-
   async run(statement: Sql): Promise<number> {
     return (await this.#ask(() => this.#connection.tuples(statement))).changed;
+  }
+
+  async inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
+    const results = await Promise.allSettled(steps.map((step) => step()));
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 
   afterCommit(callback: () => void): void {

@@ -70,15 +70,6 @@ export class SqliteConnection {
     }
   }
 
-  /** The position of the inserted row: `position` is what SQLite calls the rowid. RETURNING would fill a temporary table first. */
-  insert(statement: Sql): number {
-    try {
-      return Number(this.#prepare(statement.text).run(...statement.values).lastInsertRowid);
-    } catch (error) {
-      throw toEngineError(error);
-    }
-  }
-
   close(): void {
     this.#rowStatements.clear();
     this.#tupleStatements.clear();

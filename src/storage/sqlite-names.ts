@@ -18,6 +18,7 @@ export const sqliteNames: Names = {
   scopeOf: () => everything,
   scopeColumn: none,
   scopeValue: none,
+  lastPosition: sql`last_insert_rowid()`,
   forUpdate: none,
 };
 

@@ -265,10 +265,8 @@ class SqliteTransaction implements Transaction {
     return changed;
   }
 
-  async insert(statement: Sql): Promise<number> {
-    const position = this.#live().insert(statement);
-    this.hasWritten = true;
-    return position;
+  async inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
+    for (const step of steps) await step();
   }
 
   afterCommit(callback: () => void): void {

@@ -7,8 +7,6 @@ import type { DeliveryState, DeliveryStatus } from './delivery.ts';
 /** What never changes about a delivery. */
 export interface DeliveryIdentity {
   readonly id: string;
-  /** Position of its event. */
-  readonly event: number;
   readonly endpoint: string;
   readonly created: Timestamp;
 }
@@ -29,15 +27,16 @@ export function deliveryId(eventId: string, endpointId: string): string {
   return `${eventId}-${endpointId}`;
 }
 
+/** Of the event that was written last in the transaction. */
 export async function insertDelivery(
   tx: Transaction,
   identity: DeliveryIdentity,
   state: DeliveryState,
 ): Promise<void> {
-  const { id, event, endpoint, created } = identity;
+  const { id, endpoint, created } = identity;
   await tx.run(sql`
     INSERT INTO ${tx.names.table('$delivery')} (${tx.names.scopeColumn}id, event, endpoint, status, attempts, due, cause, created, updated)
-    VALUES (${tx.names.scopeValue}${id}, ${event}, ${endpoint}, ${state.status}, ${state.attempts}, ${state.due}, ${state.cause},
+    VALUES (${tx.names.scopeValue}${id}, ${tx.names.lastPosition}, ${endpoint}, ${state.status}, ${state.attempts}, ${state.due}, ${state.cause},
       ${created}, ${created})`);
 }
 
@@ -102,24 +101,38 @@ export interface Settlement {
 }
 
 /**
- * Writes an attempt and the delivery's new state. A delivery that was cancelled meanwhile keeps its state, and its attempt
- * is counted all the same: the next one, after a retry by hand, must not come under the same number. `fence` is true for as
- * long as the delivery is ours to settle: another owner's state is not written over.
+ * Writes attempts and the new states of their deliveries. A delivery that was cancelled meanwhile keeps its state, and its
+ * attempt is counted all the same: the next one, after a retry by hand, must not come under the same number. `fence` is true
+ * for as long as the deliveries are ours to settle: another owner's state is not written over.
  */
 export async function settle(
   tx: Transaction,
-  settlement: Settlement,
+  settlements: readonly Settlement[],
   { now, fence }: { readonly now: number; readonly fence: Sql },
 ): Promise<void> {
-  const { id, after, result } = settlement;
-  const changed = await tx.run(sql`
-    UPDATE ${tx.names.table('$delivery')} SET status = ${after.status}, attempts = ${after.attempts}, due = ${after.due},
-      cause = ${after.cause}, updated = ${toTimestamp(now)}
-    WHERE ${tx.names.scope} AND id = ${id} AND status = 'pending' AND ${fence}`);
-  if (changed === 0) {
-    await tx.run(sql`
-      UPDATE ${tx.names.table('$delivery')} SET attempts = ${after.attempts} WHERE ${tx.names.scope} AND id = ${id}`);
-  }
+  const unchanged: Settlement[] = [];
+  await tx.inOrder(
+    settlements.map((settlement) => async () => {
+      const { id, after } = settlement;
+      const changed = await tx.run(sql`
+        UPDATE ${tx.names.table('$delivery')} SET status = ${after.status}, attempts = ${after.attempts}, due = ${after.due},
+          cause = ${after.cause}, updated = ${toTimestamp(now)}
+        WHERE ${tx.names.scope} AND id = ${id} AND status = 'pending' AND ${fence}`);
+      if (changed === 0) unchanged.push(settlement);
+    }),
+  );
+  await tx.inOrder([
+    ...unchanged.map((settlement) => () => countAttempt(tx, settlement)),
+    ...settlements.map((settlement) => () => insertAttempt(tx, settlement)),
+  ]);
+}
+
+async function countAttempt(tx: Transaction, { id, after }: Settlement): Promise<void> {
+  await tx.run(sql`
+    UPDATE ${tx.names.table('$delivery')} SET attempts = ${after.attempts} WHERE ${tx.names.scope} AND id = ${id}`);
+}
+
+async function insertAttempt(tx: Transaction, { id, after, result }: Settlement): Promise<void> {
   if (result.kind === 'aborted') return;
   const { timings } = result;
   // There already when a commit whose outcome was unknown had been kept, and is written once more.

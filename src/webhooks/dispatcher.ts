@@ -307,15 +307,15 @@ export class Dispatcher {
   async #settleResults(instanceId: string, results: readonly AttemptResult[]): Promise<void> {
     const work = this.#work.get(instanceId);
     if (work === undefined) return;
-    const settlements = results.map((result) => this.#toSettlement(result));
+    const settlements = results
+      .map((result) => this.#toSettlement(result))
+      .filter((one) => one !== undefined);
     const { instance } = work.lanes;
     while (true) {
       try {
-        await instance.database.write(async (tx) => {
-          const now = this.#options.clock.now();
-          const fence = this.#options.ownership.fence(instanceId);
-          for (const settlement of settlements) if (settlement) await settle(tx, settlement, { now, fence });
-        });
+        const now = this.#options.clock.now();
+        const fence = this.#options.ownership.fence(instanceId);
+        await instance.database.write((tx) => settle(tx, settlements, { now, fence }));
         break;
       } catch (error) {
         this.#options.logger.error('Results of attempts could not be stored.', {

@@ -13,15 +13,13 @@ export interface FanOutParts {
 
 /** As the event log's listener: one delivery for each endpoint that wants the event, in the transaction of the record. */
 export async function fanOut(tx: Transaction, event: Event, parts: FanOutParts): Promise<void> {
-  for (const endpoint of await parts.endpoints.all(tx)) {
-    if (!wants(endpoint, event)) continue;
-    // Due by the clock: after it was set back, the event's own time, which never goes back, may be hours ahead.
-    const state = newDelivery(parts.clock.now(), event.body.length);
-    const id = deliveryId(event.id, endpoint.id);
-    await insertDelivery(
-      tx,
-      { id, event: event.position, endpoint: endpoint.id, created: event.created },
-      state,
-    );
-  }
+  const endpoints = (await parts.endpoints.all(tx)).filter((endpoint) => wants(endpoint, event));
+  // Due by the clock: after it was set back, the event's own time, which never goes back, may be hours ahead.
+  const state = newDelivery(parts.clock.now(), event.body.length);
+  await tx.inOrder(
+    endpoints.map((endpoint) => () => {
+      const id = deliveryId(event.id, endpoint.id);
+      return insertDelivery(tx, { id, endpoint: endpoint.id, created: event.created }, state);
+    }),
+  );
 }

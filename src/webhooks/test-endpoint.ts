@@ -51,7 +51,6 @@ function insertTest(
     });
     const identity = {
       id: deliveryId(event.id, endpoint.id),
-      event: event.position,
       endpoint: endpoint.id,
       created,
     };

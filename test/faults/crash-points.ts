@@ -114,11 +114,7 @@ function crashingTransaction(tx: Transaction, trace: Trace, reach: Reach): Trans
     get: (statement) => tx.get(statement),
     afterCommit: (callback) => tx.afterCommit(callback),
     tuples: (statement) => tx.tuples(statement),
-    insert: async (statement) => {
-      const position = await tx.insert(statement);
-      if (statement.text.includes('INSERT INTO "$event"')) reach('after the event row');
-      return position;
-    },
+    inOrder: (steps) => tx.inOrder(steps),
     run: async (statement) => {
       const isRecord = /^(INSERT INTO|UPDATE|DELETE FROM) "posts"/.test(statement.text);
       if (isRecord) reach('before the record row');
@@ -127,6 +123,7 @@ function crashingTransaction(tx: Transaction, trace: Trace, reach: Reach): Trans
         trace.hasRecord = true;
         reach('after the record row');
       }
+      if (statement.text.includes('INSERT INTO "$event"')) reach('after the event row');
       if (statement.text.includes('INSERT INTO "$delivery"')) trace.hasDelivery = true;
       if (statement.text.includes('UPDATE "$delivery" SET status')) {
         trace.hasSettled = true;
