@@ -23,12 +23,11 @@ export function deleteRecord(
     const existing = await findRecordToChange(tx, collection, request.id);
     if (existing === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
     refuseAuthCollection(collection);
-    await tx.run(withValues(recordStatements(collection, tx.names).deleteById, [request.id]));
-    if (!emitsEvents(collection)) return;
     const last = { ...existing, revision: existing.revision + 1 };
-    await instance.events.append(
-      tx,
-      recordEvent('record.delete', last, notBefore(existing, instance.clock.now())),
-    );
+    const event = recordEvent('record.delete', last, notBefore(existing, instance.clock.now()));
+    await tx.inOrder([
+      () => tx.run(withValues(recordStatements(collection, tx.names).deleteById, [request.id])),
+      async () => emitsEvents(collection) && instance.events.append(tx, event),
+    ]);
   });
 }
