@@ -1,7 +1,7 @@
 import { startChild } from './support/child.ts';
 import { compare } from './support/compare.ts';
 import { runLoad } from './support/load.ts';
-import type { BenchOptions } from './support/options.ts';
+import { engineOf, floorOf, type BenchOptions } from './support/options.ts';
 import { sampleRecord } from './support/sample-record.ts';
 import { startService } from './support/service.ts';
 
@@ -9,8 +9,9 @@ import { startService } from './support/service.ts';
  * How fast are durable creates? Validated, synced (`synchronous=FULL`), with the event and one delivery written. The endpoint
  * is paused, so that the server's processor writes records and nothing else; `deliver` asks about sending.
  */
-export async function create({ runs, seconds }: BenchOptions): Promise<void> {
-  const service = await startService(0);
+export async function create(options: BenchOptions): Promise<void> {
+  const { runs, seconds } = options;
+  const service = await startService(0, options);
   const endpoint = await service.api('/api/webhooks/endpoints', { url: 'http://127.0.0.1:9/' });
   await service.api(`/api/webhooks/endpoints/${String(endpoint['id'])}/pause`, {});
   const body = JSON.stringify(sampleRecord(1));
@@ -21,9 +22,9 @@ export async function create({ runs, seconds }: BenchOptions): Promise<void> {
   await compare(
     {
       what: 'create, durable, one endpoint',
-      engine: 'sqlite',
+      engine: engineOf(options),
       rows: 0,
-      floor: 0.5,
+      floor: floorOf(options, { sqlite: 0.5, postgres: 0.25 }),
       ours: () => runLoad({ url, method: 'POST', body, seconds }),
       ceiling: () => runLoad({ url: bare.url, method: 'POST', body, seconds }),
     },

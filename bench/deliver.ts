@@ -3,16 +3,17 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startChild } from './support/child.ts';
 import { compare, type Measurement } from './support/compare.ts';
-import type { BenchOptions } from './support/options.ts';
+import { engineOf, floorOf, type BenchOptions } from './support/options.ts';
 import { fill, startService } from './support/service.ts';
 
 const perRun = 10_000;
 const pollMs = 5;
 
 /** How fast are webhooks delivered? A backlog waits behind a paused endpoint; measured is the time from its resumption. */
-export async function deliver({ runs }: BenchOptions): Promise<void> {
+export async function deliver(options: BenchOptions): Promise<void> {
+  const { runs } = options;
   const receiver = await startChild('bench/support/receiver-server.ts', []);
-  const service = await startService(undefined);
+  const service = await startService(undefined, options);
   const endpoint = await service.api('/api/webhooks/endpoints', {
     url: `${receiver.url}/hook`,
     maxInFlight: 64,
@@ -35,7 +36,14 @@ export async function deliver({ runs }: BenchOptions): Promise<void> {
     return toMeasurement(Number(stdout));
   };
   await compare(
-    { what: 'webhooks delivered', engine: 'sqlite', rows: perRun, floor: 0.5, ours, ceiling },
+    {
+      what: 'webhooks delivered',
+      engine: engineOf(options),
+      rows: perRun,
+      floor: floorOf(options, { sqlite: 0.5, postgres: 0.3 }),
+      ours,
+      ceiling,
+    },
     runs,
   );
   await Promise.all([service.stop(), receiver.stop()]);

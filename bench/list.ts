@@ -1,12 +1,13 @@
 import { startChild } from './support/child.ts';
 import { compare } from './support/compare.ts';
 import { runLoad } from './support/load.ts';
-import type { BenchOptions } from './support/options.ts';
+import { engineOf, floorOf, type BenchOptions } from './support/options.ts';
 import { fill, startService } from './support/service.ts';
 
 /** How fast is a page of 30 records, with a filter and a sort that an index serves? Without totals and with them. */
-export async function list({ runs, seconds, rows }: BenchOptions): Promise<void> {
-  const service = await startService(0);
+export async function list(options: BenchOptions): Promise<void> {
+  const { runs, seconds, rows } = options;
+  const service = await startService(0, options);
   await fill(service, rows);
   const query = `filter=${encodeURIComponent("(author='writer7@example.com')")}&sort=-created&perPage=30`;
   const path = `/api/collections/bench/records?${query}`;
@@ -14,12 +15,13 @@ export async function list({ runs, seconds, rows }: BenchOptions): Promise<void>
   const bytes = JSON.stringify(page).length;
   const bare = await startChild('bench/support/bare-server.ts', [String(bytes)], { core: 0 });
   const ceiling = () => runLoad({ url: bare.url, seconds });
-  for (const [what, floor, suffix] of [
-    ['list 30, indexed, skipTotal', 0.5, '&skipTotal=1'],
-    ['list 30, indexed, with totals', 0.25, ''],
+  for (const [what, floors, suffix] of [
+    ['list 30, indexed, skipTotal', { sqlite: 0.5, postgres: 0.25 }, '&skipTotal=1'],
+    ['list 30, indexed, with totals', { sqlite: 0.25, postgres: 0.15 }, ''],
   ] as const) {
     const ours = () => runLoad({ url: service.url + path + suffix, seconds });
-    await compare({ what, engine: 'sqlite', rows, floor, ours, ceiling }, runs);
+    const floor = floorOf(options, floors);
+    await compare({ what, engine: engineOf(options), rows, floor, ours, ceiling }, runs);
   }
   await Promise.all([service.stop(), bare.stop()]);
 }

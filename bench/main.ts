@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- create|view|list|deliver|all [--runs 5] [--seconds 3] [--rows 100000]`: how far from the physical limit is
+ * `npm run bench -- create|view|list|deliver|all [--runs 5] [--seconds 3] [--rows 100000] [--postgres URL]`: how far from the physical limit is
  * it? Each question is measured against its ceiling in the same run, in turns. Traffic goes to loopback only.
  */
 import { spawnSync } from 'node:child_process';
@@ -18,12 +18,14 @@ const { values, positionals } = parseArgs({
     runs: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '3' },
     rows: { type: 'string', default: '100000' },
+    postgres: { type: 'string' },
   },
 });
 const options: BenchOptions = {
   runs: Number(values.runs),
   seconds: Number(values.seconds),
   rows: Number(values.rows),
+  postgres: values.postgres,
 };
 const [asked = 'all'] = positionals;
 const chosen = asked === 'all' ? [...questions.keys()] : [asked];

@@ -1,13 +1,14 @@
 import { startChild } from './support/child.ts';
 import { compare } from './support/compare.ts';
 import { runLoad } from './support/load.ts';
-import type { BenchOptions } from './support/options.ts';
+import { engineOf, floorOf, type BenchOptions } from './support/options.ts';
 import { sampleRecord } from './support/sample-record.ts';
 import { fill, startService } from './support/service.ts';
 
 /** How fast is one record by its id? */
-export async function view({ runs, seconds, rows }: BenchOptions): Promise<void> {
-  const service = await startService(0);
+export async function view(options: BenchOptions): Promise<void> {
+  const { runs, seconds, rows } = options;
+  const service = await startService(0, options);
   await fill(service, rows);
   const record = await service.api('/api/collections/bench/records', sampleRecord(1));
   const bare = await startChild('bench/support/bare-server.ts', [String(JSON.stringify(record).length)], {
@@ -17,9 +18,9 @@ export async function view({ runs, seconds, rows }: BenchOptions): Promise<void>
   await compare(
     {
       what: 'view by id',
-      engine: 'sqlite',
+      engine: engineOf(options),
       rows,
-      floor: 0.7,
+      floor: floorOf(options, { sqlite: 0.7, postgres: 0.35 }),
       ours: () => runLoad({ url, seconds }),
       ceiling: () => runLoad({ url: bare.url, seconds }),
     },

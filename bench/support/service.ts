@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startChild } from './child.ts';
+import type { BenchOptions } from './options.ts';
 import { sampleFields, sampleIndexes, sampleRecord } from './sample-record.ts';
 import { runCli } from '../../src/cli/cli.ts';
 
@@ -15,7 +16,11 @@ export interface Service {
 const email = 'bench@example.com';
 const password = 'bench-password';
 
-export async function startService(core: number | undefined): Promise<Service> {
+export async function startService(core: number | undefined, { postgres }: BenchOptions): Promise<Service> {
+  if (postgres !== undefined) {
+    process.env['CHANCERY_POSTGRES'] = postgres;
+    process.env['CHANCERY_KEY'] = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f';
+  }
   const data = mkdtempSync(join(tmpdir(), 'chancery-bench-'));
   await runCli(['superuser', 'upsert', email, password, '--data', data]);
   const args = ['serve', '--data', data, '--port', '0', '--dev'];
