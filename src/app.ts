@@ -85,8 +85,7 @@ export async function openDataDirectory(
   const home = await openHome(config);
   const dueClock =
     config.postgres === undefined ? clock : new DatabaseClock(clock, { isGiven: parts.clock !== undefined });
-  const masterKey = await openMasterKey(home.control, config);
-  const directory = await InstanceDirectory.open(home.control, clock);
+  const { masterKey, directory } = await openControl(home, config, clock);
   const wakeUp = new WakeUp();
   const open = (entry: InstanceEntry): Promise<Instance> =>
     openInstance(entry, { home, parts, masterKey, clock, dueClock, wakeUp });
@@ -103,6 +102,21 @@ export async function openDataDirectory(
       await home.stop();
     },
   };
+}
+
+/** What belongs to the whole service. When it cannot be had, nothing stays open. */
+async function openControl(
+  home: DataHome,
+  config: Config,
+  clock: Clock,
+): Promise<{ readonly masterKey: MasterKey; readonly directory: InstanceDirectory }> {
+  try {
+    const masterKey = await openMasterKey(home.control, config);
+    return { masterKey, directory: await InstanceDirectory.open(home.control, clock) };
+  } catch (error) {
+    await home.stop();
+    throw error;
+  }
 }
 
 /** Starts the server. Throws StartError when the directory or the port is taken. */
@@ -129,7 +143,10 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   });
   const running = { server, delivering, data, lock, config, logger };
   const url = await listen(running);
-  const background = await startBackground(running);
+  const background = await startBackground(running).catch(async (error: unknown) => {
+    await stopApp(running);
+    throw error;
+  });
   return {
     server,
     data,
@@ -265,7 +282,8 @@ async function openInstance(entry: InstanceEntry, options: InstanceParts): Promi
       listener: (tx, event) => fanOut(tx, event, { endpoints, clock: dueClock }),
       wakeUp: () => wakeUp.notify(entry.id),
     });
-    return { id: entry.id, slug: entry.slug, database, collections, events, sealer, clock };
+    const refresh = (): Promise<void> => home.refresh(entry.id);
+    return { id: entry.id, slug: entry.slug, database, collections, refresh, events, sealer, clock };
   } catch (error) {
     await database.stop();
     throw error;

@@ -16,6 +16,8 @@ export interface Instance {
   readonly slug: string;
   readonly database: Database;
   readonly collections: CollectionStore;
+  /** Reads collections and endpoints again, where another process may have changed them. */
+  readonly refresh: () => Promise<void>;
   readonly events: EventLog;
   readonly sealer: Sealer;
   readonly clock: Clock;

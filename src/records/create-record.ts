@@ -6,6 +6,7 @@ import { admit } from '../rules/rule.ts';
 import type { Caller } from '../rules/caller.ts';
 import { withValues } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
+import { currentCollection } from './current-collection.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { recordStatements } from './record-statements.ts';
 import { toStoredRecord, type StoredRecord } from './record.ts';
@@ -19,16 +20,17 @@ const FAILED = 'Failed to create record.';
  * Makes a record and its event in one transaction. Resolves when both are synced.
  * Throws not_found (collection), forbidden (null rule), bad_request (values, by field).
  */
-export function createRecord(
+export async function createRecord(
   instance: Instance,
   caller: Caller,
   request: { readonly collection: string; readonly body: RecordBody },
 ): Promise<StoredRecord> {
-  const { id, rules } = instance.collections.get(request.collection);
+  const { id, rules } = await currentCollection(instance, request.collection);
   admit(rules.createRule, caller);
   // The definition is asked for again inside: it may have changed while this work was waiting for its turn.
   return instance.database.write(async (tx) => {
     const collection = instance.collections.get(id);
+    admit(collection.rules.createRule, caller);
     refuseAuthCollection(collection);
     const now = toTimestamp(instance.clock.now());
     const isSuperuser = caller.kind === 'superuser';

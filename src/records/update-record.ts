@@ -7,6 +7,7 @@ import type { Caller } from '../rules/caller.ts';
 import { admit } from '../rules/rule.ts';
 import { joinSql, sql } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
+import { currentCollection } from './current-collection.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { findRecordToChange } from './find-record.ts';
 import { recordEvent } from './record-event.ts';
@@ -28,15 +29,16 @@ export interface UpdateRecordRequest {
  * Changes a record and writes the event in one transaction. Values that are all as they were change nothing: no revision,
  * no `updated`, no event. Throws not_found (collection, record), forbidden (null rule), bad_request (values, by field).
  */
-export function updateRecord(
+export async function updateRecord(
   instance: Instance,
   caller: Caller,
   request: UpdateRecordRequest,
 ): Promise<StoredRecord> {
-  const { id, rules } = instance.collections.get(request.collection);
+  const { id, rules } = await currentCollection(instance, request.collection);
   admit(rules.updateRule, caller);
   return instance.database.write(async (tx) => {
     const collection = instance.collections.get(id);
+    admit(collection.rules.updateRule, caller);
     const existing = await findRecordToChange(tx, collection, request.id);
     if (existing === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
     refuseAuthCollection(collection);

@@ -1,5 +1,6 @@
 import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
+import { currentCollection } from './current-collection.ts';
 import { OutdatedDefinitions } from '../storage/engine-errors.ts';
 
 /** A collection may be changed again while it is read again; nobody changes one this often. */
@@ -13,7 +14,7 @@ export async function withCurrentCollection<Result>(
 ): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await read(instance.collections.get(nameOrId));
+      return await read(await currentCollection(instance, nameOrId));
     } catch (error) {
       if (!(error instanceof OutdatedDefinitions) || tries === triesMax) throw error;
     }

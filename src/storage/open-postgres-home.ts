@@ -50,6 +50,10 @@ async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise
     control,
     background,
     openInstance: (instanceId, memory) => openInstance({ pool, control, instanceId, memory, opened }),
+    refresh: async (instanceId) => {
+      const state = opened.get(instanceId);
+      if (state !== undefined && (await state.readVersion()) !== state.version) await state.refresh();
+    },
     watch: (onError) => {
       timer = setInterval(() => void look(control, opened).catch(onError), watchIntervalMs).unref();
     },
@@ -64,6 +68,7 @@ async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise
 /** An open instance, and what this process's memory of it rests on. */
 interface Opened {
   version: number;
+  readonly readVersion: () => Promise<number>;
   readonly refresh: () => Promise<void>;
 }
 
@@ -81,6 +86,7 @@ async function openInstance({ pool, control, instanceId, memory, opened }: Openi
   const readVersion = async (): Promise<number> => Number((await control.tuples(version))[0]?.[0]);
   const state: Opened = {
     version: await readVersion(),
+    readVersion,
     refresh: oneAfterAnother(async () => {
       // The version first: what changes after it was read is seen, at worst, twice.
       const read = await readVersion();

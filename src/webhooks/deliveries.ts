@@ -95,25 +95,25 @@ export async function readPending(reader: Reader, id: string): Promise<PendingDe
 
 export interface Settlement {
   readonly id: string;
-  readonly before: DeliveryState;
   readonly after: DeliveryState;
   readonly result: AttemptResult;
+  /** True for as long as the delivery is ours to settle: another owner's state is not written over. */
+  readonly fence: Sql;
 }
 
 /**
  * Writes attempts and the new states of their deliveries. A delivery that was cancelled meanwhile keeps its state, and its
- * attempt is counted all the same: the next one, after a retry by hand, must not come under the same number. `fence` is true
- * for as long as the deliveries are ours to settle: another owner's state is not written over.
+ * attempt is counted all the same: the next one, after a retry by hand, must not come under the same number.
  */
 export async function settle(
   tx: Transaction,
   settlements: readonly Settlement[],
-  { now, fence }: { readonly now: number; readonly fence: Sql },
+  now: number,
 ): Promise<void> {
   const unchanged: Settlement[] = [];
   await tx.inOrder(
     settlements.map((settlement) => async () => {
-      const { id, after } = settlement;
+      const { id, after, fence } = settlement;
       const changed = await tx.run(sql`
         UPDATE ${tx.names.table('$delivery')} SET status = ${after.status}, attempts = ${after.attempts}, due = ${after.due},
           cause = ${after.cause}, updated = ${toTimestamp(now)}

@@ -11,7 +11,8 @@ import type { Endpoint } from './endpoint.ts';
 import { InstanceLanes } from './instance-lanes.ts';
 import { afterResult, afterSend } from './lane.ts';
 import { chooseTurns, type Contender } from './choose-turns.ts';
-import type { Ownership } from './ownership.ts';
+import { soleOwnership, type Ownership } from './ownership.ts';
+import { rotated } from './rotated.ts';
 import type { Sender } from './sender.ts';
 
 /** Attempts in flight over all instances: sockets and memory of the sending thread. */
@@ -251,7 +252,8 @@ export class Dispatcher {
     if (state === undefined || id === undefined || lanes.claimed.has(id)) return undefined;
     // Read now and not ahead: it may have been settled or cancelled since its id was read, and bodies are large.
     const pending = await readPending(lanes.instance.database, id);
-    if (pending === undefined) return undefined;
+    // Asked again: while it was read, the instance may have been given to another node.
+    if (pending === undefined || !this.#options.ownership.owns(lanes.instance.id)) return undefined;
     lanes.claimed.add(id);
     state.lane = afterSend(state.lane);
     this.#flights.set(id, {
@@ -314,8 +316,7 @@ export class Dispatcher {
     while (true) {
       try {
         const now = this.#options.clock.now();
-        const fence = this.#options.ownership.fence(instanceId);
-        await instance.database.write((tx) => settle(tx, settlements, { now, fence }));
+        await instance.database.write((tx) => settle(tx, settlements, now));
         break;
       } catch (error) {
         this.#options.logger.error('Results of attempts could not be stored.', {
@@ -341,7 +342,10 @@ export class Dispatcher {
     const isTest = flight.pending.kind === 'ping';
     const schedule = isTest ? [] : (flight.endpoint.schedule ?? standardSchedule);
     const context = { now: this.#options.clock.now(), schedule, random: randomUnit() };
-    return { id, before: state, after: afterAttempt(state, result, context), result };
+    // A test is settled by whoever was asked for it.
+    const owner = flight.isTest ? soleOwnership : this.#options.ownership;
+    const fence = owner.fence(flight.instanceId);
+    return { id, after: afterAttempt(state, result, context), result, fence };
   }
 
   #finish(work: Work, result: AttemptResult): void {
@@ -391,10 +395,4 @@ export class Dispatcher {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#schedulePump(), Math.min(Math.max(delayMs, 0), timerMsMax));
   }
-}
-
-/** The same items with another one first. */
-function rotated<Item>(items: readonly Item[], by: number): readonly Item[] {
-  const at = items.length === 0 ? 0 : by % items.length;
-  return [...items.slice(at), ...items.slice(0, at)];
 }

@@ -18,17 +18,15 @@ export class EndpointStore {
   }
 
   async all(reader: Reader): Promise<readonly Endpoint[]> {
-    if (this.#all !== undefined) return this.#all;
+    return this.#all ?? this.reload(reader);
+  }
+
+  /** Reads all endpoints again, for engines on which another process may have changed them. */
+  async reload(reader: Reader): Promise<readonly Endpoint[]> {
     const rows = await reader.all(
       sql`SELECT * FROM ${reader.names.table('$endpoint')} WHERE ${reader.names.scope} ORDER BY position`,
     );
     return (this.#all = rows.map((row) => this.#fromRow(row)));
-  }
-
-  /** Reads all endpoints again, for engines on which another process may have changed them. */
-  async reload(reader: Reader): Promise<void> {
-    this.#all = undefined;
-    await this.all(reader);
   }
 
   async find(reader: Reader, id: string): Promise<Endpoint | undefined> {

@@ -1,10 +1,12 @@
 /**
- * Servers that die under load, and the checks of what is left: `npm run faults -- [crash] [--rounds N] [--seed S]`.
+ * Servers that die under load, and the checks of what is left: `npm run faults -- [crash|postgres] [--rounds N] [--seed S]`.
  * Kills at random times and at every named point in turn, in episodes of one data folder each. Exits with 1 on any violation.
+ * With `postgres`, two nodes on one database: each round kills a node, crashes PostgreSQL and cuts its connections.
  */
 import { parseArgs } from 'node:util';
 import { crashPoints } from './crash-points.ts';
 import { faultRun, type Ending, type FaultRunResult } from './fault-run.ts';
+import { postgresRun } from './postgres-run.ts';
 import { Random } from './random.ts';
 
 /** Rounds that share a data folder: enough that lives follow lives, few enough that the checks stay quick. */
@@ -15,17 +17,24 @@ const hitMax = 60;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { rounds: { type: 'string', default: '40' }, seed: { type: 'string' } },
+  options: { rounds: { type: 'string', default: '' }, seed: { type: 'string' } },
 });
 const mode = positionals[0] ?? 'crash';
-const rounds = Number(values.rounds);
+const rounds = Number(values.rounds || (mode === 'postgres' ? 3 : 40));
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
-if (mode !== 'crash' || !Number.isInteger(rounds) || !Number.isInteger(seed)) {
-  console.error('expected: npm run faults -- [crash] [--rounds N] [--seed S]');
+if (!['crash', 'postgres'].includes(mode) || !Number.isInteger(rounds) || !Number.isInteger(seed)) {
+  console.error('expected: npm run faults -- [crash|postgres] [--rounds N] [--seed S]');
   process.exit(2);
 }
-console.log(`${rounds} rounds of kill -9, seed ${seed}`);
-process.exit((await main()) ? 0 : 1);
+console.log(`${rounds} rounds of ${mode === 'crash' ? 'kill -9' : 'faults on two nodes'}, seed ${seed}`);
+process.exit((await (mode === 'crash' ? main() : mainPostgres())) ? 0 : 1);
+
+async function mainPostgres(): Promise<boolean> {
+  const { violations, ...figures } = await postgresRun({ seed, rounds });
+  console.log(figures);
+  for (const violation of violations.slice(0, 20)) console.log(`  VIOLATION ${violation}`);
+  return violations.length === 0;
+}
 
 async function main(): Promise<boolean> {
   const results: FaultRunResult[] = [];
