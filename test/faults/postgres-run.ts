@@ -29,11 +29,12 @@ export interface PostgresRunResult {
 }
 
 const instanceCount = 4;
-const clientsPerInstance = 3;
+const clientsPerInstance = 1;
 const paths = ['/first', '/second'];
 const takeoverMsMax = 16_000;
 const healMsMax = 20_000;
-const drainMsMax = 30_000;
+/** No measure of speed: only what never drains must fail. */
+const drainMsMax = 60_000;
 const perPage = 1_000;
 const environment = { CHANCERY_KEY: '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f' };
 
