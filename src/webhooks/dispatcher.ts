@@ -10,15 +10,18 @@ import { readPending, settle, type PendingDelivery, type Settlement } from './de
 import type { Endpoint } from './endpoint.ts';
 import { InstanceLanes } from './instance-lanes.ts';
 import { afterResult, afterSend } from './lane.ts';
-import { chooseTurns, type Contender } from './choose-turns.ts';
+import { chooseTurns, type Contender, type Turn } from './choose-turns.ts';
 import { soleOwnership, type Ownership } from './ownership.ts';
 import { rotated } from './rotated.ts';
 import type { Sender } from './sender.ts';
+import { toAttemptRequest } from './to-attempt-request.ts';
 
 /** Attempts in flight over all instances: sockets and memory of the sending thread. */
 const inFlightMax = 256;
 /** Instances opened in one look: each is lent to us until it has nothing more to do, and only so many can be open. */
 const openedAtOnceMax = 64;
+/** Deliveries that are read at the same time, where the database is a round trip away. */
+const claimedTogetherMax = 16;
 /** After a failed read or write of our own; receivers have their schedule. */
 const backOffMs = 1_000;
 /** Timers of the system end here; a later due time is looked at again then. */
@@ -109,7 +112,7 @@ export class Dispatcher {
       this.#tests.set(pending.id, resolve);
       this.#flights.set(pending.id, { instanceId: loan.instance.id, endpoint, pending, isTest: true });
       this.#workOf(loan).lanes.claimed.add(pending.id);
-      this.#options.sender.send([this.#toRequest(endpoint, pending)]);
+      this.#options.sender.send([toAttemptRequest(endpoint, pending, this.#options.version)]);
     });
   }
 
@@ -161,11 +164,9 @@ export class Dispatcher {
     }
     const turns = chooseTurns(this.#contenders(), inFlightMax - this.#flights.size);
     const requests: AttemptRequest[] = [];
-    for (const { instanceId, endpointId } of turns) {
-      const lanes = this.#work.get(instanceId)?.lanes;
-      if (lanes === undefined) continue;
-      const request = await this.#orRest(lanes, () => this.#claim(lanes, endpointId));
-      if (request !== undefined) requests.push(request);
+    for (let from = 0; from < turns.length; from += claimedTogetherMax) {
+      const some = turns.slice(from, from + claimedTogetherMax).map((turn) => this.#claimTurn(turn));
+      requests.push(...(await Promise.all(some)).filter((request) => request !== undefined));
     }
     if (requests.length > 0) this.#options.sender.send(requests);
     this.#letGo();
@@ -246,6 +247,11 @@ export class Dispatcher {
     return rotated(all, this.#turn);
   }
 
+  async #claimTurn({ instanceId, endpointId }: Turn): Promise<AttemptRequest | undefined> {
+    const lanes = this.#work.get(instanceId)?.lanes;
+    return lanes && this.#orRest(lanes, () => this.#claim(lanes, endpointId));
+  }
+
   async #claim(lanes: InstanceLanes, endpointId: string): Promise<AttemptRequest | undefined> {
     const state = lanes.lane(endpointId);
     const id = state?.due.shift();
@@ -262,25 +268,7 @@ export class Dispatcher {
       pending,
       isTest: false,
     });
-    return this.#toRequest(state.endpoint, pending);
-  }
-
-  #toRequest(endpoint: Endpoint, pending: PendingDelivery): AttemptRequest {
-    return {
-      deliveryId: pending.id,
-      endpointId: endpoint.id,
-      url: endpoint.url,
-      body: pending.body,
-      eventId: pending.eventId,
-      event: pending.kind,
-      collection: pending.collectionName,
-      attempt: pending.state.attempts + 1,
-      sequence: pending.revision,
-      customHeaders: endpoint.headers,
-      secrets: [endpoint.secret],
-      timeoutMs: endpoint.timeoutMs,
-      version: this.#options.version,
-    };
+    return toAttemptRequest(state.endpoint, pending, this.#options.version);
   }
 
   #onResults(results: readonly AttemptResult[]): void {

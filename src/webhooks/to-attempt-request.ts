@@ -1,0 +1,26 @@
+import type { AttemptRequest } from './attempt-result.ts';
+import type { PendingDelivery } from './deliveries.ts';
+import type { Endpoint } from './endpoint.ts';
+
+/** The next attempt of a delivery, as the sender takes it. */
+export function toAttemptRequest(
+  endpoint: Endpoint,
+  pending: PendingDelivery,
+  version: string,
+): AttemptRequest {
+  return {
+    deliveryId: pending.id,
+    endpointId: endpoint.id,
+    url: endpoint.url,
+    body: pending.body,
+    eventId: pending.eventId,
+    event: pending.kind,
+    collection: pending.collectionName,
+    attempt: pending.state.attempts + 1,
+    sequence: pending.revision,
+    customHeaders: endpoint.headers,
+    secrets: [endpoint.secret],
+    timeoutMs: endpoint.timeoutMs,
+    version,
+  };
+}
