@@ -1,4 +1,4 @@
-import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { SecureContextOptions } from 'node:tls';
 
 /** PEM files of a certificate chain and its key. */
@@ -7,28 +7,43 @@ export interface TlsFiles {
   readonly key: string;
 }
 
+/** A part of what node:tls takes. */
+interface TlsContext {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+  readonly minVersion: 'TLSv1.2';
+}
+
 /** What a TLS server is opened with, and given again when the files have changed. Throws when a file cannot be read. */
-export function openTls(files: TlsFiles): SecureContextOptions & { readonly minVersion: 'TLSv1.2' } {
+export function openTls(files: TlsFiles): TlsContext {
   return { cert: readFileSync(files.certificate), key: readFileSync(files.key), minVersion: 'TLSv1.2' };
 }
 
 /** How soon a renewed certificate is served. */
 const lookIntervalMs = 1_000;
 
-/** Gives the server the files again whenever one of them changes. New files that do not fit leave the old ones in force. */
+/**
+ * Gives the server the files again whenever one of them has changed. New files that do not fit leave the old ones in force.
+ * What is compared are the bytes: times of files are too coarse, and a change just before the first look would be missed.
+ */
 export function watchTls(
   server: { setSecureContext(options: SecureContextOptions): void },
   files: TlsFiles,
   onError: (error: unknown) => void,
 ): { stop(): void } {
-  const renew = (): void => {
+  let last = '';
+  const look = (): void => {
+    let seen = 'unreadable';
     try {
-      server.setSecureContext(openTls(files));
+      const context = openTls(files);
+      seen = `${String(context.cert)}\n${String(context.key)}`;
+      if (seen !== last) server.setSecureContext(context);
     } catch (error) {
-      onError(error);
+      // Once for each state of the files, not once a second.
+      if (seen !== last) onError(error);
     }
+    last = seen;
   };
-  const paths = [files.certificate, files.key];
-  for (const path of paths) watchFile(path, { interval: lookIntervalMs, persistent: false }, renew);
-  return { stop: () => paths.forEach((path) => unwatchFile(path, renew)) };
+  const timer = setInterval(look, lookIntervalMs).unref();
+  return { stop: () => clearInterval(timer) };
 }
