@@ -3,8 +3,10 @@ import type { TestContext } from 'node:test';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { eventually } from '../../test/support/eventually.ts';
+import { FaultyDatabase } from '../../test/support/faulty-database.ts';
 import { startWebhookService } from '../../test/support/webhook-service.ts';
 import { systemClock } from '../base/clock.ts';
+import type { Database } from '../storage/database.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import { abortedResult, type AttemptRequest, type AttemptResult } from './attempt-result.ts';
 import { soleOwnership } from './ownership.ts';
@@ -33,6 +35,11 @@ class HeldSender implements SenderPort {
   succeed(requests: readonly AttemptRequest[]): void {
     const success = { ...abortedResult(0, ''), isSuccess: true, kind: 'success', status: 200 } as const;
     this.#listener(requests.map(({ deliveryId }) => ({ ...success, deliveryId })));
+  }
+
+  fail(requests: readonly AttemptRequest[]): void {
+    const failure = { ...abortedResult(0, 'Status 500.'), kind: 'status', status: 500 } as const;
+    this.#listener(requests.map(({ deliveryId }) => ({ ...failure, deliveryId })));
   }
 
   async stop(graceMs: number): Promise<void> {
@@ -87,6 +94,41 @@ test('X-13 a start looks through any number of instances with at most 64 of them
   const lending = await startOverMany(t, 600);
   await eventually('all looked through', () => lending.lent.size === 600 && lending.out === 0);
   assert.equal(lending.most, 64);
+});
+
+test('a delivery that failed while it was being looked for waits for its schedule', async (t) => {
+  let sender = new HeldSender();
+  const wrapSender = (real: SenderPort): SenderPort => (sender = new HeldSender(real));
+  const databases: FaultyDatabase[] = [];
+  const wrapDatabase = (plain: Database): Database => {
+    const database = new FaultyDatabase(plain);
+    databases.push(database);
+    return database;
+  };
+  const service = await startWebhookService(t, { parts: { wrapSender, wrapDatabase } });
+  const [database] = databases;
+  assert.ok(database);
+  await service.addEndpoint();
+  await service.addPost('first');
+  await eventually('the first is sent', () => sender.given.length === 1);
+  // The look that the second post causes reads the first as pending and due, and is answered when it has failed.
+  const release = database.holdReads('next_due');
+  await service.addPost('second');
+  await eventually('the look is under way', () => database.heldCount > 0);
+  sender.fail(sender.given.slice(0, 1));
+  await eventually('the first is settled', async () => (await service.deliveries())[0].attempts.length === 1);
+  release();
+  await eventually('the second is sent', () => sender.given.length > 1);
+  sender.succeed(sender.given.slice(1));
+  await eventually(
+    'the second is settled',
+    async () => (await service.deliveries())[1].status === 'delivered',
+  );
+  const [first, second] = await service.deliveries();
+  assert.deepEqual(
+    sender.given.map(({ deliveryId }) => deliveryId),
+    [first.id, second.id],
+  );
 });
 
 test(

@@ -260,6 +260,8 @@ export class Dispatcher {
     const pending = await readPending(lanes.instance.database, id);
     // Asked again: while it was read, the instance may have been given to another node.
     if (pending === undefined || !this.#options.ownership.owns(lanes.instance.id)) return undefined;
+    // Its id may have been read before a failure was settled that has put it off.
+    if (pending.state.due > this.#options.clock.now()) return undefined;
     lanes.claimed.add(id);
     state.lane = afterSend(state.lane);
     this.#flights.set(id, {

@@ -7,6 +7,9 @@ export class FaultyDatabase implements Database {
   canWrite = true;
   /** Writes that were refused. */
   refusedCount = 0;
+  /** Reads that were answered late. */
+  heldCount = 0;
+  #held: { readonly part: string; readonly released: Promise<void> } | undefined;
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -31,7 +34,22 @@ export class FaultyDatabase implements Database {
 
   async tuples(statement: Sql): Promise<Tuple[]> {
     if (!this.canRead) throw new Error('the file cannot be read');
-    return this.#database.tuples(statement);
+    const rows = await this.#database.tuples(statement);
+    if (this.#held !== undefined && statement.text.includes(this.#held.part)) {
+      this.heldCount += 1;
+      await this.#held.released;
+    }
+    return rows;
+  }
+
+  /** From now on the answers to reads whose text has this part come only when the returned function was called. */
+  holdReads(part: string): () => void {
+    const { promise: released, resolve } = Promise.withResolvers<void>();
+    this.#held = { part, released };
+    return () => {
+      this.#held = undefined;
+      resolve();
+    };
   }
 
   async write<Result>(work: (tx: Transaction) => Promise<Result>, options?: WriteOptions): Promise<Result> {
