@@ -181,7 +181,8 @@ describeEngines('after the commit', (open) => {
   test('callbacks run in order, see what was written, and come before the answers', async (t) => {
     const database = await openNotes(t, open);
     const told: string[] = [];
-    const seen: Promise<readonly string[]>[] = [];
+    // By id: works of several connections are committed in any order.
+    const seen = new Map<string, Promise<readonly string[]>>();
     const works = ['a', 'b', 'c'].map((id) =>
       database
         .write(async (tx) => {
@@ -189,7 +190,7 @@ describeEngines('after the commit', (open) => {
           tx.afterCommit(() => told.push(`${id} first`));
           tx.afterCommit(() => {
             told.push(`${id} second`);
-            seen.push(ids(database));
+            seen.set(id, ids(database));
           });
         })
         .then(() => told.push(`${id} answered`)),
@@ -202,7 +203,7 @@ describeEngines('after the commit', (open) => {
         told.join(', '),
       );
     }
-    for (const [index, id] of ['a', 'b', 'c'].entries()) assert.ok((await seen[index])?.includes(id));
+    for (const id of ['a', 'b', 'c']) assert.ok((await seen.get(id))?.includes(id));
   });
 
   test('callbacks of a work that was rolled back are never called', async (t) => {
