@@ -6,30 +6,56 @@ import { admit } from '../rules/rule.ts';
 import { withValues } from '../sql/sql.ts';
 import { currentCollection } from './current-collection.ts';
 import { findRecordToChange } from './find-record.ts';
+import { notBefore } from './not-before.ts';
 import { recordEvent } from './record-event.ts';
 import { recordStatements } from './record-statements.ts';
+import { valueOf, type StoredRecord } from './record.ts';
+import type { RecordWrite, WriteScope } from './record-write.ts';
 import { refuseAuthCollection } from './refuse-auth-collection.ts';
-import { notBefore } from './update-record.ts';
 
-/** Deletes a record; its event carries the last state. Throws not_found (collection, record), forbidden (null rule). */
+export interface DeleteRecordRequest {
+  readonly collection: string;
+  readonly id: string;
+}
+
+/** Deletes a record; its event carries the last state. Throws what {@link prepareDelete} and its write do. */
 export async function deleteRecord(
   instance: Instance,
   caller: Caller,
-  request: { readonly collection: string; readonly id: string },
+  request: DeleteRecordRequest,
 ): Promise<void> {
+  return instance.database.write(await prepareDelete(instance, caller, request));
+}
+
+/** Throws not_found (collection), forbidden (null rule); the write besides not_found (record). */
+async function prepareDelete(
+  instance: Instance,
+  caller: Caller,
+  request: DeleteRecordRequest,
+): Promise<RecordWrite<void>> {
   const { id, rules } = await currentCollection(instance, request.collection);
   admit(rules.deleteRule, caller);
-  return instance.database.write(async (tx) => {
-    const collection = instance.collections.get(id);
-    admit(collection.rules.deleteRule, caller);
-    const existing = await findRecordToChange(tx, collection, request.id);
-    if (existing === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
-    refuseAuthCollection(collection);
-    const last = { ...existing, revision: existing.revision + 1 };
-    const event = recordEvent('record.delete', last, notBefore(existing, instance.clock.now()));
-    await tx.inOrder([
-      () => tx.run(withValues(recordStatements(collection, tx.names).deleteById, [request.id])),
-      async () => emitsEvents(collection) && instance.events.append(tx, event),
-    ]);
-  });
+  return (tx) => deleteInside({ instance, caller, tx }, { ...request, collection: id });
+}
+
+/** `collection` is an id. */
+async function deleteInside(scope: WriteScope, request: DeleteRecordRequest): Promise<void> {
+  const { instance, caller, tx } = scope;
+  const collection = instance.collections.get(request.collection);
+  admit(collection.rules.deleteRule, caller);
+  const existing = await findRecordToChange(tx, collection, request.id);
+  if (existing === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
+  refuseAuthCollection(collection);
+  await removeRecord(scope, existing);
+}
+
+async function removeRecord({ instance, tx }: WriteScope, existing: StoredRecord): Promise<void> {
+  const { collection } = existing;
+  const last = { ...existing, revision: existing.revision + 1 };
+  const event = recordEvent('record.delete', last, notBefore(existing, instance.clock.now()));
+  const id = valueOf(existing, 'id') ?? null;
+  await tx.inOrder([
+    () => tx.run(withValues(recordStatements(collection, tx.names).deleteById, [id])),
+    async () => emitsEvents(collection) && instance.events.append(tx, event),
+  ]);
 }

@@ -1,0 +1,46 @@
+import type { Timestamp } from '../base/timestamp.ts';
+import { emitsEvents } from '../collections/collection.ts';
+import type { StoredValue } from '../fields/field-type.ts';
+import { joinSql, sql } from '../sql/sql.ts';
+import type { Transaction } from '../storage/database.ts';
+import { recordEvent } from './record-event.ts';
+import { recordStatements } from './record-statements.ts';
+import { toStoredRecord, valueOf, type StoredRecord } from './record.ts';
+import type { WriteScope } from './record-write.ts';
+import { withUniqueErrors } from './unique-errors.ts';
+
+export interface RecordChanges {
+  /** Of every field; what was checked, or needs no check. */
+  readonly values: readonly StoredValue[];
+  readonly now: Timestamp;
+  /** The message of the error when a unique index refuses the values. */
+  readonly failed: string;
+}
+
+/** The record with other values and the next revision, stored with its event. `existing` was read to be changed. */
+export async function saveChanges(
+  { instance, tx }: WriteScope,
+  existing: StoredRecord,
+  { values, now, failed }: RecordChanges,
+): Promise<StoredRecord> {
+  const { collection } = existing;
+  const record = toStoredRecord(collection, existing.revision + 1, values);
+  const event = recordEvent('record.update', record, now);
+  await tx.inOrder([
+    () => withUniqueErrors(updateRow(tx, existing, record), collection, failed),
+    async () => emitsEvents(collection) && instance.events.append(tx, event),
+  ]);
+  return record;
+}
+
+/** Only columns that changed are written, so that only their indexes are. */
+function updateRow(tx: Transaction, before: StoredRecord, after: StoredRecord): Promise<number> {
+  const { collection } = after;
+  const changes = collection.fields.flatMap((field, index) => {
+    const value = after.values[index] ?? null;
+    return value === before.values[index] ? [] : [sql`${tx.names.column(field.name)} = ${value}`];
+  });
+  const set = joinSql([sql`"$revision" = ${after.revision}`, ...changes], ', ');
+  const id = valueOf(before, 'id') ?? null;
+  return tx.run(sql`UPDATE ${recordStatements(collection, tx.names).table} SET ${set} WHERE id = ${id}`);
+}
