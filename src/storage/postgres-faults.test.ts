@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startCountingProxy, type CountingProxy } from '../../test/support/counting-proxy.ts';
+import { startCommitProxy } from '../../test/support/commit-proxy.ts';
+import { startCountingProxy } from '../../test/support/counting-proxy.ts';
 import {
   createInstanceDatabase,
   openPostgresDatabase,
@@ -73,7 +74,7 @@ test('a transaction that takes too long in all is ended', async (t) => {
 });
 
 test('a network that swallows everything holds nobody for ever', async (t) => {
-  const { database, proxy } = await openProxied(t, {
+  const { database, proxy } = await openRowsThrough(t, startCountingProxy, {
     statementTimeoutMs: 100,
     transactionTimeoutMs: 100,
     connectTimeoutMs: 1_000,
@@ -90,15 +91,16 @@ test('a network that swallows everything holds nobody for ever', async (t) => {
 
 for (const when of ['before', 'after'] as const) {
   test(`a connection that is cut ${when} the server has the COMMIT leaves the outcome unknown`, async (t) => {
-    const { database, proxy, url } = await openProxied(t);
-    await database.write((tx) => insert(database, tx, 'a'));
-    proxy.cutAt('COMMIT', when);
+    const { database, proxy, url } = await openRowsThrough(t, startCommitProxy);
+    await database.write((tx) => insert(database, tx, 'whole'));
+    const done = proxy.cutAtCommit('torn', when);
     const told: string[] = [];
     const cut = database.write(async (tx) => {
-      await insert(database, tx, 'b');
-      tx.afterCommit(() => told.push('b'));
+      await insert(database, tx, 'torn');
+      tx.afterCommit(() => told.push('torn'));
     });
     await assert.rejects(cut, (error) => error instanceof EngineFailure && error.code === 'outcome_unknown');
+    await done;
     assert.deepEqual(told, []);
     const rows = await ask(url, `SELECT id FROM ${testSchema}.row`);
     assert.equal(rows.length, when === 'before' ? 1 : 2);
@@ -180,13 +182,15 @@ async function openRows(
   return { database, url };
 }
 
-async function openProxied(
+/** As openRows, through a proxy that `start` puts before the server. */
+async function openRowsThrough<Proxy extends { readonly port: number }>(
   t: TestContext,
+  start: (t: TestContext, serverPort: number) => Promise<Proxy>,
   options: Parameters<typeof openPostgresDatabase>[1] = {},
-): Promise<OpenedRows & { readonly proxy: CountingProxy }> {
+): Promise<OpenedRows & { readonly proxy: Proxy }> {
   const url = await createInstanceDatabase();
   await ask(url, createRows);
-  const proxy = await startCountingProxy(t, Number(new URL(url).port));
+  const proxy = await start(t, Number(new URL(url).port));
   const proxied = new URL(url);
   proxied.port = String(proxy.port);
   const { database } = await openPostgresDatabase(t, { url: proxied.href, ...options });

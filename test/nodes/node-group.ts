@@ -54,8 +54,9 @@ export class NodeGroup {
     return new NodeGroup(t, { postgres, receiver: await Receiver.open() });
   }
 
-  async start(): Promise<App> {
-    const flags = { data: temporaryFolder(this.#t), port: '0', dev: true, postgres: this.postgres };
+  /** A node; `postgres` may lead to the database by another way. */
+  async start(postgres = this.postgres): Promise<App> {
+    const flags = { data: temporaryFolder(this.#t), port: '0', dev: true, postgres };
     const app = await startApp(readConfig(flags, { CHANCERY_KEY: testKey }), { logger: this.#logger() });
     let stopping: Promise<void> | undefined;
     const stop = (): Promise<void> => (stopping ??= app.stop());

@@ -9,8 +9,6 @@ export interface CountingProxy {
   readonly roundTrips: number;
   /** From now on swallows what passes in either direction, like a network that lost its way; nobody is told. */
   swallow(): void;
-  /** Cuts all connections as soon as the client has sent `text`, which may arrive at the server (`after`) or not (`before`). */
-  cutAt(text: string, when: 'before' | 'after'): void;
 }
 
 export async function startCountingProxy(t: TestContext, serverPort: number): Promise<CountingProxy> {
@@ -33,7 +31,6 @@ class Proxy implements CountingProxy {
   readonly #serverPort: number;
   readonly #sockets = new Set<Socket>();
   #isSwallowing = false;
-  #cut: { readonly text: string; readonly when: 'before' | 'after' } | undefined;
 
   constructor(serverPort: number) {
     this.#serverPort = serverPort;
@@ -41,10 +38,6 @@ class Proxy implements CountingProxy {
 
   swallow(): void {
     this.#isSwallowing = true;
-  }
-
-  cutAt(text: string, when: 'before' | 'after'): void {
-    this.#cut = { text, when };
   }
 
   cut(): void {
@@ -67,14 +60,7 @@ class Proxy implements CountingProxy {
       if (this.#isSwallowing) return;
       if (hasServerSpoken) this.roundTrips += 1;
       hasServerSpoken = false;
-      const { text, when } = this.#cut ?? {};
-      if (text === undefined || !bytes.includes(text)) server.write(bytes);
-      else if (when === 'before') this.cut();
-      else {
-        this.#isSwallowing = true;
-        // Long enough for the server to be done with it.
-        server.write(bytes, () => setTimeout(() => this.cut(), 200));
-      }
+      server.write(bytes);
     });
     server.on('data', (bytes) => {
       if (this.#isSwallowing) return;
