@@ -2,6 +2,7 @@ import { crc32 } from 'node:zlib';
 import type { FieldError } from '../base/errors.ts';
 import type { Timestamp } from '../base/timestamp.ts';
 import { createdField, decodeField, idField, updatedField, type Field } from '../fields/field.ts';
+import { checkRelation } from './check-relation.ts';
 import { lockedRules, ruleNames, type Collection, type Rules } from './collection.ts';
 import { decodeIndexes } from './decode-indexes.ts';
 import { collectionLimits } from './collection-limits.ts';
@@ -28,7 +29,7 @@ export function decodeCollection(
   const name = decodeName(raw, context, problems);
   const type = decodeType(raw, existing, problems);
   const id = decodeId(raw, { ...context, fallback: `pbc_${crc32(type + name)}` }, problems);
-  const fields = decodeFields(raw['fields'], existing, problems);
+  const fields = decodeFields(raw['fields'], { ...context, id }, problems);
   const draft: Collection = {
     id,
     name,
@@ -191,11 +192,11 @@ function decodeRules(
   return rules;
 }
 
-function decodeFields(
-  raw: unknown,
-  existing: Collection | undefined,
-  problems: ProblemList,
-): readonly Field[] {
+/** What the fields of a definition are checked against; the id is that of their collection. */
+type FieldsContext = DecodeContext & { readonly id: string };
+
+function decodeFields(raw: unknown, context: FieldsContext, problems: ProblemList): readonly Field[] {
+  const { existing } = context;
   if (raw === undefined || raw === null) return withStandardFields(existing?.fields ?? [], existing);
   if (!Array.isArray(raw) || raw.length > collectionLimits.fieldsMax) {
     problems.add('fields', tooManyFields);
@@ -207,7 +208,7 @@ function decodeFields(
     const itemErrors = new ProblemList();
     const field = decodeField(item, itemErrors);
     if (field !== undefined) {
-      checkField(field, { fields, existing }, itemErrors);
+      checkField(field, { ...context, fields }, itemErrors);
       fields.push({
         ...field,
         system: existing?.fields.find((was) => was.id === field.id)?.system ?? field.name === 'id',
@@ -230,7 +231,7 @@ const tooManyFields: FieldError = {
 
 function checkField(
   field: Field,
-  context: { readonly fields: readonly Field[]; readonly existing: Collection | undefined },
+  context: FieldsContext & { readonly fields: readonly Field[] },
   problems: ProblemList,
 ): void {
   if (context.fields.some((other) => other.id === field.id)) {
@@ -250,6 +251,7 @@ function checkField(
   if (was !== undefined && was.type !== field.type) {
     problems.add('type', { code: 'validation_field_type_change', message: 'Field type cannot be changed.' });
   }
+  if (field.type === 'relation') checkRelation(field, context, problems);
   const namesake = context.existing?.fields.find(
     (other) => other.system && other.name.toLowerCase() === field.name.toLowerCase(),
   );

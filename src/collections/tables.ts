@@ -74,7 +74,7 @@ function passingColumn(names: Names, at: number): Sql {
   return names.column(`$renaming_${at}`);
 }
 
-/** A select that becomes multiple or single: '' and 'a' ⇄ [] and ["a"], the last value wins. */
+/** A select or relation that becomes multiple or single: '' and 'a' ⇄ [] and ["a"], the last value wins. */
 async function reshapeColumn(tx: Transaction, table: Sql, field: Field): Promise<void> {
   const { names } = tx;
   const name = names.column(field.name);

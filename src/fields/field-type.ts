@@ -42,7 +42,7 @@ export interface FieldType<Options extends FieldOptions = FieldOptions> {
 }
 
 export type FieldTypeName =
-  'text' | 'number' | 'bool' | 'email' | 'url' | 'date' | 'autodate' | 'select' | 'json';
+  'text' | 'number' | 'bool' | 'email' | 'url' | 'date' | 'autodate' | 'select' | 'relation' | 'json';
 
 export type ColumnKind = 'text' | 'number' | 'bool' | 'json';
 

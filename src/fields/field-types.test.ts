@@ -58,7 +58,7 @@ test('no type ever throws, and what is accepted has a JSON text', () => {
   const strange: readonly unknown[] = [undefined, () => 1, Symbol('x'), 10n, cyclic, deep, Object.create(null), new Date(NaN), [[[]]], '\0', '\ud800', ['\0'], 'x'.repeat(2_000_000)];
   const stored: readonly StoredValue[] = [null, 0, 1, 2, NaN, Infinity, '', 'x', '[', '["a"]', '[1]'];
   for (const type of fieldTypes.keys()) {
-    const field = make({ type, values: ['a'], maxSelect: 1, onCreate: true });
+    const field = make({ type, values: ['a'], collectionId: 'c', maxSelect: 1, onCreate: true });
     for (const value of [...inputs, ...strange]) {
       const normalised = field.normalise(value);
       if (field.check(normalised) === undefined) JSON.parse(field.toJson(normalised));
@@ -68,7 +68,7 @@ test('no type ever throws, and what is accepted has a JSON text', () => {
   }
   fc.assert(
     fc.property(fc.constantFrom(...fieldTypes.keys()), fc.anything({ withBigInt: true, withDate: true, withMap: true }), (type, value) => {
-      const field = make({ type, values: ['a', 'b'], maxSelect: 2, onCreate: true });
+      const field = make({ type, values: ['a', 'b'], collectionId: 'c', maxSelect: 2, onCreate: true });
       const normalised = field.normalise(value);
       if (field.check(normalised) === undefined) JSON.parse(field.toJson(normalised));
     }),

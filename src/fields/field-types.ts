@@ -6,6 +6,7 @@ import { emailField } from './email-field.ts';
 import type { FieldOptions, FieldType, FieldTypeName } from './field-type.ts';
 import { jsonField } from './json-field.ts';
 import { numberField } from './number-field.ts';
+import { relationField } from './relation-field.ts';
 import { selectField } from './select-field.ts';
 import { textField } from './text-field.ts';
 import { urlField } from './url-field.ts';
@@ -21,6 +22,7 @@ export const fieldTypes: ReadonlyMap<string, FieldType> = new Map(
     general(dateField),
     general(autodateField),
     general(selectField),
+    general(relationField),
     general(jsonField),
   ].map((fieldType) => [fieldType.type, fieldType]),
 );

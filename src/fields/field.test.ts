@@ -53,6 +53,7 @@ test('a definition that was shown is read again as the same field', () => {
     { type: 'date', name: 'due', min: '2026-01-01' },
     { type: 'autodate', name: 'seen', onUpdate: true },
     { type: 'select', name: 'tags', values: ['a', 'b'], maxSelect: 2 },
+    { type: 'relation', name: 'authors', collectionId: 'c', minSelect: 1, maxSelect: 2 },
     { type: 'json', name: 'extra', maxSize: 100, id: 'mine' },
   ];
   assert.deepEqual(definitions.map((raw) => raw.type), [...fieldTypes.keys()], 'every type is here');
@@ -121,9 +122,9 @@ test('unknown types are refused, and types planned for later say so', () => {
   for (const type of ['constructor', '__proto__', 'toString', 'Text', 'nope', 5, {}, ['text']])
     assert.deepEqual(decode({ name: 'f', type }).problems.get('type'), {
       code: 'validation_in_invalid',
-      message: 'Unknown field type; known are text, number, bool, email, url, date, autodate, select, json.',
+      message: 'Unknown field type; known are text, number, bool, email, url, date, autodate, select, relation, json.',
     });
-  for (const type of ['editor', 'file', 'relation', 'geoPoint', 'password'])
+  for (const type of ['editor', 'file', 'geoPoint', 'password'])
     assert.deepEqual(decode({ name: 'f', type }).problems.get('type'), {
       code: 'validation_in_invalid',
       message: `The field type "${type}" is not supported yet.`,

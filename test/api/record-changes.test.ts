@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { sql } from '../../src/sql/sql.ts';
+import { eventsOf } from '../support/events-of.ts';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';
 
 const at = '/api/collections/posts/records';
@@ -36,28 +36,6 @@ async function setUp(t: TestContext): Promise<TestService> {
 
 function add(service: TestService, body: unknown, path = at): Promise<TestAnswer> {
   return service.request(path, { method: 'POST', body });
-}
-
-interface EventRow {
-  readonly kind: string;
-  readonly revision: number;
-  readonly data: Record<string, unknown>;
-}
-
-/** What was written to the log about a record, in order. */
-function eventsOf(service: TestService, id: string): Promise<readonly EventRow[]> {
-  return service.withInstance('default', async ({ database }) => {
-    const rows = await database.all(
-      sql`SELECT kind, revision, body FROM ${database.names.table('$event')} WHERE record = ${id} ORDER BY position`,
-    );
-    return rows.map(({ kind, revision, body }) => {
-      // Bodies are the payloads of webhooks, which have this member.
-      const payload = JSON.parse(Buffer.from(body as Uint8Array).toString()) as {
-        data: Record<string, unknown>;
-      };
-      return { kind: String(kind), revision: Number(revision), data: payload.data };
-    });
-  });
 }
 
 test('a unique index names all of its fields, on create and on update, and refused writes leave no event', async (t) => {

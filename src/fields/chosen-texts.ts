@@ -1,0 +1,56 @@
+import type { ColumnKind, FieldOptions, StoredValue } from './field-type.ts';
+import { toText } from './to-text.ts';
+
+export type ChosenTextsOptions = FieldOptions &
+  Readonly<{
+    /** 0 and 1: one text, stored as it is. More: a list of texts, stored as JSON text. */
+    maxSelect: number;
+  }>;
+
+/** What the types select, relation and file have in common: one text or several different ones, none of them empty. */
+export const chosenTexts = {
+  column: (options: ChosenTextsOptions): ColumnKind => (isMultiple(options) ? 'json' : 'text'),
+  zero: (options: ChosenTextsOptions): StoredValue => (isMultiple(options) ? '[]' : ''),
+  normalise: (value: unknown, options: ChosenTextsOptions): StoredValue =>
+    toStored(uniqueTexts(value), options),
+  toJson: (stored: StoredValue, options: ChosenTextsOptions): string => {
+    if (!isMultiple(options)) return JSON.stringify(toText(stored));
+    return typeof stored === 'string' && stored !== '' ? stored : '[]';
+  },
+
+  /** The texts of a stored value; undefined for what `normalise` does not make. */
+  read: (stored: StoredValue, options: ChosenTextsOptions): readonly string[] | undefined => {
+    if (typeof stored !== 'string') return undefined;
+    if (stored === '') return [];
+    return isMultiple(options) ? textsOfJson(stored) : [stored];
+  },
+} as const;
+
+function isMultiple(options: ChosenTextsOptions): boolean {
+  return options.maxSelect > 1;
+}
+
+/** Where one is kept, it is the last. */
+function toStored(texts: readonly string[], options: ChosenTextsOptions): string {
+  return isMultiple(options) ? JSON.stringify(texts) : (texts.at(-1) ?? '');
+}
+
+/** The texts a client chose, each once, in the order of their first appearance, without empty ones. */
+function uniqueTexts(value: unknown): readonly string[] {
+  const items: readonly unknown[] = Array.isArray(value) ? value : (textsOfJson(value) ?? [value]);
+  const texts = new Set(items.map(toText));
+  texts.delete('');
+  return [...texts];
+}
+
+/** The items of a text that is a JSON array of texts: how forms send several values. */
+function textsOfJson(value: unknown): readonly string[] | undefined {
+  if (typeof value !== 'string' || !value.includes('[')) return undefined;
+  try {
+    const parsed: unknown = JSON.parse(value);
+    return Array.isArray(parsed) && parsed.every((item) => typeof item === 'string') ? parsed : undefined;
+  } catch {
+    // Not JSON: an ordinary value with a bracket in it.
+    return undefined;
+  }
+}

@@ -1,0 +1,68 @@
+import type { FieldError } from '../base/errors.ts';
+import { chosenTexts } from './chosen-texts.ts';
+import { fieldError } from './field-error.ts';
+import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
+import { optionReader } from './option-reader.ts';
+
+export type RelationOptions = Readonly<{
+  /** The id of the collection whose records are referred to. Whether there is one, its definition asks. */
+  collectionId: string;
+  /** Whether a record that is left without any of them goes with the last one. */
+  cascadeDelete: boolean;
+  /** Of the ones given; none at all is `required`'s affair. */
+  minSelect: number;
+  /** 0 and 1: one id, stored as text. More: a list, stored as JSON text. */
+  maxSelect: number;
+  required: boolean;
+}>;
+
+/** http-api.md A20: no record has a longer id. */
+const ID_BYTES_MAX = 255;
+
+/** Ids of records. Whether there are such records is asked in the transaction that writes them, which no type knows. */
+export const relationField: FieldType<RelationOptions> = {
+  ...chosenTexts,
+  type: 'relation',
+  decodeOptions,
+  check,
+};
+
+function decodeOptions(raw: RawOptions, problems: Problems): RelationOptions {
+  const read = optionReader(raw, problems);
+  const options = {
+    collectionId: read.text('collectionId'),
+    cascadeDelete: read.flag('cascadeDelete'),
+    minSelect: read.count('minSelect'),
+    maxSelect: read.count('maxSelect'),
+    required: read.flag('required'),
+  };
+  const { minSelect, maxSelect } = options;
+  if (options.collectionId === '') problems.add('collectionId', fieldError('validation_required'));
+  if (minSelect > 0 && maxSelect === 0) problems.add('maxSelect', fieldError('validation_required'));
+  else if (maxSelect < minSelect)
+    problems.add(
+      'maxSelect',
+      fieldError('validation_min_greater_equal_than_required', { threshold: minSelect }),
+    );
+  return options;
+}
+
+function check(stored: StoredValue, options: RelationOptions): FieldError | undefined {
+  const ids = chosenTexts.read(stored, options);
+  if (ids === undefined) return fieldError('validation_unsupported_value_type');
+  if (ids.length === 0) return options.required ? fieldError('validation_required') : undefined;
+  const { minSelect } = options;
+  const maxSelect = Math.max(options.maxSelect, 1);
+  if (ids.length < minSelect) return fieldError('validation_not_enough_values', { minSelect });
+  if (ids.length > maxSelect) return fieldError('validation_too_many_values', { maxSelect });
+  return ids.every(canBeId) ? undefined : fieldError('validation_missing_rel_records');
+}
+
+/** A list may come as JSON text, whose escapes name what no text in a database may hold: it has to be asked here. */
+function canBeId(id: string): boolean {
+  return id.length <= ID_BYTES_MAX && Buffer.byteLength(id) <= ID_BYTES_MAX && isStorable(id);
+}
+
+function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0');
+}
