@@ -68,11 +68,12 @@ async function insertSuperuser(
 ): Promise<string> {
   const { instance, collection, email } = options;
   const now = toTimestamp(instance.clock.now());
-  const values = decodeRecord(
+  const { values, refuseProblems } = decodeRecord(
     collection,
     { email, verified: true },
     { isSuperuser: true, now, failed: 'The superuser cannot be saved.' },
   );
+  refuseProblems();
   await tx.run(withValues(recordStatements(collection, tx.names).insert, values));
   return String(valueOf(toStoredRecord(collection, 1, values), 'id'));
 }

@@ -4,6 +4,7 @@ import type { Database, Transaction } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
 import type { CollectionStore } from './collection-store.ts';
 import type { Collection } from './collection.ts';
+import { checkRules } from './check-rules.ts';
 import { decodeCollection } from './decode-collection.ts';
 import { collectionLimits } from './collection-limits.ts';
 import { ProblemList } from './problem-list.ts';
@@ -34,6 +35,8 @@ export function createCollection(change: CollectionChange, definition: Definitio
     }
     const collection = decodeCollection(definition, { others, now: toTimestamp(change.now) }, problems);
     problems.throwIfAny(failed);
+    checkRules(collection, { collections: change.collections, names: tx.names }, problems);
+    problems.throwIfAny(failed);
     await change.collections.create(tx, collection);
     return collection;
   });
@@ -51,6 +54,8 @@ export function updateCollection(
     const problems = new ProblemList();
     const context = { existing, others: change.collections.all(), now: toTimestamp(change.now) };
     const collection = decodeCollection(definition, context, problems);
+    problems.throwIfAny(failed);
+    checkRules(collection, { collections: change.collections, names: tx.names }, problems);
     problems.throwIfAny(failed);
     await change.collections.update(tx, existing, collection);
     return collection;

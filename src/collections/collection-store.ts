@@ -6,6 +6,9 @@ import { lockedRules, type AuthOptions, type Collection, type Rules } from './co
 import { parseIndex, indexToText, type IndexDefinition } from './index-definition.ts';
 import { alterTable, createTable, dropTable } from './tables.ts';
 
+/** Collections by name in any case, or by id. */
+export type CollectionFinder = Pick<CollectionStore, 'find'>;
+
 /**
  * One instance's collections, in memory: every request asks for one. The memory changes only after the commit of the change,
  * and changes run alone in their commit, so a work that asks inside its transaction sees what its tables look like.

@@ -166,7 +166,7 @@ function decodeId(
   return id;
 }
 
-/** Rules that are expressions are refused until they can be enforced: a rule that is stored and not asked would be a hole. */
+/** Whether an expression compiles is asked when the whole definition is known: check-rules.ts. */
 function decodeRules(
   raw: Readonly<Record<string, unknown>>,
   existing: Collection | undefined,
@@ -176,12 +176,10 @@ function decodeRules(
   for (const name of ruleNames) {
     const rule = raw[name];
     if (rule === undefined) continue;
-    if (rule !== null && rule !== '') {
-      problems.add(name, {
-        code: 'validation_invalid_rule',
-        message:
-          'Invalid rule. Rule expressions are not supported yet: use null (superusers only) or an empty string (everyone).',
-      });
+    if (rule !== null && typeof rule !== 'string') {
+      const message =
+        'Invalid rule. Expected null (superusers only), an empty string (everyone) or a filter.';
+      problems.add(name, { code: 'validation_invalid_rule', message });
     } else if (existing?.system === true && rule !== existing.rules[name]) {
       problems.add(name, {
         code: 'validation_collection_system_rule_change',

@@ -1,5 +1,5 @@
 import { unreachable } from '../base/assert.ts';
-import type { Constant } from './dialect.ts';
+import type { Constant } from './operand.ts';
 
 type Comparison = '=' | '!=' | '<' | '<=' | '>' | '>=';
 

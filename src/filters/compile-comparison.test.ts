@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { identifier, sql, type Sql, type SqlValue } from '../sql/sql.ts';
 import { compileComparison } from './compile-comparison.ts';
-import { isOperand, type Constant } from './dialect.ts';
+import { isOperand, type Constant } from './operand.ts';
 import { likePattern } from './like-pattern.ts';
 import { decimalText, realText } from './numbers.ts';
 import type { Operand } from './operand.ts';

@@ -1,14 +1,23 @@
 import { unreachable } from '../base/assert.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
+import { balance } from './balance.ts';
 import { compareConstants } from './compare-constants.ts';
-import { isOperand, type Constant, type Dialect, type Term } from './dialect.ts';
+import type { Dialect } from './dialect.ts';
 import { filterError } from './filter-error.ts';
 import { filterLimits } from './filter-limits.ts';
 import { likePattern } from './like-pattern.ts';
 import { decimalText, numberOfText, realText } from './numbers.ts';
-import type { Operand, OperandKind } from './operand.ts';
+import {
+  isOperand,
+  type Constant,
+  type Constants,
+  type Many,
+  type Operand,
+  type OperandKind,
+  type Term,
+} from './operand.ts';
 import { resolveTerm, type FilterContext } from './resolve-term.ts';
-import type { Comparison, Operator } from './tree.ts';
+import type { Comparison, OperandNode, Operator } from './tree.ts';
 
 type OrderOperator = '<' | '<=' | '>' | '>=';
 
@@ -16,16 +25,59 @@ type OrderOperator = '<' | '<=' | '>' | '>=';
  * What one comparison means (http-api 8.4). Constants become of the kind of their other side here and not in the engine, so
  * that all engines see texts beside texts and numbers beside numbers.
  *
- * `?=` and its kin ask for one value where `=` asks for all: the same as long as every Operand has exactly one.
+ * `?=` and its kin ask for one value where `=` asks for all of them (http-api 8.5): that this one matches, and that there is
+ * none that does not. Where no side has many values the two are the same.
  */
 export function compileComparison(node: Comparison, context: FilterContext): Sql {
-  const left = resolveTerm(node.left, context);
-  const right = resolveTerm(node.right, context);
-  const condition = compileTerms({ node, left, right, dialect: context.dialect });
-  const guards = [left, right].flatMap((term) =>
+  const left = choicesOf(resolveTerm(node.left, context), node.left);
+  const right = choicesOf(resolveTerm(node.right, context), node.right);
+  const { dialect } = context;
+  const conditions = left.flatMap((one) =>
+    right.map((other) => compilePair({ node, left: one, right: other, dialect })),
+  );
+  return balance(conditions, node.isAny ? ' OR ' : ' AND ');
+}
+
+/** A list of the request is compared value by value; one without values is, as in the database, one NULL. */
+function choicesOf(term: Term | Constants, node: OperandNode): readonly Term[] {
+  if (!isConstants(term)) return [term];
+  if (term.values.length > filterLimits.constantsMax) {
+    throw filterError(
+      `Expected at most ${filterLimits.constantsMax} values to compare with; a longer list`,
+      node.position,
+    );
+  }
+  return term.values.length === 0 ? [null] : term.values;
+}
+
+function isConstants(term: Term | Constants): term is Constants {
+  return typeof term === 'object' && term !== null && !isOperand(term);
+}
+
+function compilePair(terms: Terms): Sql {
+  const { node, left, right } = terms;
+  const condition = compileGuarded(terms);
+  const rows = node.isAny ? [] : [left, right].flatMap((term) => manyOf(term)?.rows ?? []);
+  const [one, other] = rows;
+  if (one === undefined) return condition;
+  const every = compileGuarded({
+    ...terms,
+    left: manyOf(left)?.operand ?? left,
+    right: manyOf(right)?.operand ?? right,
+  });
+  const from = other === undefined ? one : sql`${one} CROSS JOIN ${other}`;
+  return sql`(${condition} AND NOT EXISTS (SELECT 1 FROM ${from} WHERE NOT ${every}))`;
+}
+
+function manyOf(term: Term): Many | undefined {
+  return isOperand(term) ? term.many : undefined;
+}
+
+function compileGuarded(terms: Terms): Sql {
+  const guards = [terms.left, terms.right].flatMap((term) =>
     isOperand(term) && term.guard !== undefined ? [sql`(${term.guard})`] : [],
   );
-  return guards.length === 0 ? condition : sql`(${joinSql([condition, ...guards], ' AND ')})`;
+  return sql`(${joinSql([compileTerms(terms), ...guards], ' AND ')})`;
 }
 
 interface Terms {

@@ -2,50 +2,76 @@ import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Dialect } from './dialect.ts';
 import { quote, sortError } from './filter-error.ts';
 import { macroValue } from './macro-value.ts';
-import type { Operand, Resolve } from './operand.ts';
+import { isOperand, type Operand, type Resolve } from './operand.ts';
 import type { SortKey } from './parse-sort.ts';
-import { explainUnknown } from './resolve-term.ts';
+import { explainUnknown, isMisuse } from './resolve-term.ts';
 
 export interface SortContext {
   readonly resolve: Resolve;
-  readonly dialect: Dialect;
   /** The hidden position: what `@rowid` means and what every order ends with, so that no two rows are equal (http-api A18). */
   readonly tieBreaker: Operand;
 }
 
-/**
- * What stands behind ORDER BY. The tie-breaker goes the way of the last key: the newest of the same millisecond come first
- * when the newest come first, and an index on (created, position) serves both directions. Throws a sort error.
- */
-export function compileSort(keys: readonly SortKey[], context: SortContext): Sql {
-  const { dialect, tieBreaker } = context;
-  const terms: Sql[] = [];
-  const seen = new Set<string>();
-  let isDescending = false;
-  for (const key of keys) {
-    if (seen.has(key.name)) continue;
-    seen.add(key.name);
-    // Nothing is equal behind it.
-    if (key.name === '@rowid')
-      return joinSql([...terms, dialect.orderBy(tieBreaker, key.isDescending)], ', ');
-    if (key.name === '@random') {
-      terms.push(dialect.orderRandomly);
-      continue;
-    }
-    terms.push(dialect.orderBy(toOperand(key, context.resolve), key.isDescending));
-    isDescending = key.isDescending;
-  }
-  return joinSql([...terms, dialect.orderBy(tieBreaker, isDescending)], ', ');
+export interface SortTerm {
+  /** Undefined for `@random`. */
+  readonly operand: Operand | undefined;
+  readonly isDescending: boolean;
 }
 
-function toOperand({ name, position }: SortKey, resolve: Resolve): Operand {
+/**
+ * What a list is ordered by, with the tie-breaker at the end, which goes the way of the last key: the newest of the same
+ * millisecond come first when the newest come first, and an index on (created, position) serves both directions. Throws a
+ * sort error.
+ */
+export function sortTerms(keys: readonly SortKey[], context: SortContext): readonly SortTerm[] {
+  const { tieBreaker } = context;
+  const terms: SortTerm[] = [];
+  const seen = new Set<string>();
+  let last = false;
+  for (const { name, isDescending, ...key } of keys) {
+    if (seen.has(name)) continue;
+    seen.add(name);
+    // Nothing is equal behind it.
+    if (name === '@rowid') return [...terms, { operand: tieBreaker, isDescending }];
+    if (name === '@random') {
+      terms.push({ operand: undefined, isDescending });
+      continue;
+    }
+    terms.push({ operand: toOperand({ name, isDescending, ...key }, context.resolve), isDescending });
+    last = isDescending;
+  }
+  return [...terms, { operand: tieBreaker, isDescending: last }];
+}
+
+/** What stands behind ORDER BY. */
+export function compileSort(terms: readonly SortTerm[], dialect: Dialect): Sql {
+  const orders = terms.map(({ operand, isDescending }) =>
+    operand === undefined ? dialect.orderRandomly : dialect.orderBy(operand, isDescending),
+  );
+  return joinSql(orders, ', ');
+}
+
+function toOperand({ name, position, isDescending }: SortKey, resolve: Resolve): Operand {
   // The moment does not matter, only whether the name is taken.
   if (macroValue(name, 0) !== undefined) {
     throw sortError(`Expected a field to sort by and found the macro ${quote(name)}`, position);
   }
   const operand = resolve(name);
-  if (operand === undefined) throw sortError(explainUnknown(name, resolve), position);
-  // Where the value may not be seen it must not be guessed from the order either.
+  if (isMisuse(operand)) throw sortError(operand.problem, position);
+  if (operand === undefined) throw sortError(explainUnknown(name), position);
+  if (!isOperand(operand)) throw sortError(`Expected a field to sort by and found ${quote(name)}`, position);
+  const { many } = operand;
+  if (many === undefined) return guarded(operand);
+  if (operand.kind === 'json') {
+    throw sortError(`Expected one value for each record and found many of ${quote(name)}`, position);
+  }
+  const one = guarded(many.operand);
+  const value = isDescending ? sql`max(${one.sql})` : sql`min(${one.sql})`;
+  return { kind: operand.kind, sql: sql`(SELECT ${value} FROM ${many.rows})` };
+}
+
+/** Where the value may not be seen it must not be guessed from the order either. */
+function guarded(operand: Operand): Operand {
   const { guard, isNeverNull: _, ...unguarded } = operand;
   return guard === undefined
     ? operand

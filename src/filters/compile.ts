@@ -1,4 +1,5 @@
-import { joinSql, sql, type Sql } from '../sql/sql.ts';
+import type { Sql } from '../sql/sql.ts';
+import { balance } from './balance.ts';
 import { compileComparison } from './compile-comparison.ts';
 import type { FilterContext } from './resolve-term.ts';
 import type { FilterTree } from './tree.ts';
@@ -11,11 +12,4 @@ export function compileFilter(tree: FilterTree, context: FilterContext): Sql {
   if (tree.kind === 'comparison') return compileComparison(tree, context);
   const items = tree.items.map((item) => compileFilter(item, context));
   return balance(items, tree.kind === 'and' ? ' AND ' : ' OR ');
-}
-
-/** ((a OR b) OR (c OR d)): engines limit the depth of an expression, and a chain is as deep as it is long. */
-function balance(items: readonly Sql[], join: ' AND ' | ' OR '): Sql {
-  if (items.length <= 2) return sql`(${joinSql(items, join)})`;
-  const half = items.length >> 1;
-  return sql`(${joinSql([balance(items.slice(0, half), join), balance(items.slice(half), join)], join)})`;
 }

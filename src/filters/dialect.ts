@@ -1,5 +1,5 @@
 import type { Sql } from '../sql/sql.ts';
-import type { Operand } from './operand.ts';
+import type { Operand, Term } from './operand.ts';
 
 /**
  * What the engines write differently. compile-comparison.ts decides what a comparison means and hands over only what is left:
@@ -20,6 +20,14 @@ export interface Dialect {
   /** What a list is ordered by; NULL first, or last when descending. */
   readonly orderBy: (operand: Operand, isDescending: boolean) => Sql;
   readonly orderRandomly: Sql;
+  /** The operand as a text whose ASCII letters are small. */
+  readonly lower: (operand: Operand) => Operand;
+  /** What stands behind LEFT JOIN for a row for each text in a column, or a parameter, that is a JSON array of texts; nothing of NULL. */
+  readonly each: (list: Sql, alias: Sql) => Sql;
+  /** The text in such a row. */
+  readonly valueOfEach: (alias: Sql) => Operand;
+  /** How many texts such a column has; 0 of NULL. */
+  readonly length: (list: Sql) => Operand;
 }
 
 export interface LikeMatch {
@@ -30,13 +38,3 @@ export interface LikeMatch {
 }
 
 export type Comparator = '=' | 'IS' | 'IS NOT' | '<' | '<=' | '>' | '>=';
-
-/** A side of a comparison. */
-export type Term = Operand | Constant;
-
-/** A number is REAL; integers, as bools and some macros are, come as bigint, because beside a text operand they are `5` and not `5.0`. */
-export type Constant = string | number | bigint | null;
-
-export function isOperand(term: Term): term is Operand {
-  return typeof term === 'object' && term !== null;
-}

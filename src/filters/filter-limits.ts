@@ -9,6 +9,12 @@ export const filterLimits = {
   callDepthMax: 3,
   /** Bytes of what `~` looks for: matching takes the length of the value times the number of wildcards, on every row. */
   patternBytesMax: 256,
+  /** Values of a list in the request that are compared one by one. */
+  constantsMax: 200,
+  /** Relations from one field to the next (http-api section 8). */
+  hopsMax: 6,
+  /** Tables beside the list's own; SQLite joins 64 at most. */
+  joinsMax: 32,
   sortKeysMax: 8,
   sortKeyLengthMax: 255,
 } as const;

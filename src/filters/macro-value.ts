@@ -1,5 +1,5 @@
 import { toTimestamp } from '../base/timestamp.ts';
-import type { Constant } from './dialect.ts';
+import type { Constant } from './operand.ts';
 
 /** What `@now` and its kin are at `now` (milliseconds since 1970), in UTC; undefined for every other name. */
 export function macroValue(name: string, now: number): Constant | undefined {

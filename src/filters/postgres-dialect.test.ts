@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql, type Sql } from '../sql/sql.ts';
-import { compileSort } from './compile-sort.ts';
-import type { Comparator, Term } from './dialect.ts';
+import { compileSort, sortTerms } from './compile-sort.ts';
+import type { Comparator } from './dialect.ts';
+import type { Term } from './operand.ts';
 import type { Operand } from './operand.ts';
 import { parseSort } from './parse-sort.ts';
 import { postgresDialect } from './postgres-dialect.ts';
@@ -79,7 +80,7 @@ test('a column that is never null is ordered as indexes are, others with null fi
 test('a guarded column is null where its guard does not hold, though it never is itself', () => {
   const resolve = (): Operand => ({ ...text, isNeverNull: true, guard: sql`"shown" = ${1}` });
   const tieBreaker: Operand = { sql: sql`"$position"`, kind: 'number', isNeverNull: true };
-  const order = compileSort(parseSort('-title'), { resolve, dialect: postgresDialect, tieBreaker });
+  const order = compileSort(sortTerms(parseSort('-title'), { resolve, tieBreaker }), postgresDialect);
   assert.equal(order.text, '(CASE WHEN "shown" = ? THEN "title" END) DESC NULLS LAST, "$position" DESC');
 });
 

@@ -1,15 +1,8 @@
 import { assert } from '../base/assert.ts';
 import { sql, type Sql } from '../sql/sql.ts';
-import {
-  isOperand,
-  type Comparator,
-  type Constant,
-  type Dialect,
-  type LikeMatch,
-  type Term,
-} from './dialect.ts';
+import type { Comparator, Dialect, LikeMatch } from './dialect.ts';
 import { filterLimits } from './filter-limits.ts';
-import type { Operand } from './operand.ts';
+import { isOperand, type Constant, type Operand, type Term } from './operand.ts';
 import {
   isText,
   noNumber,
@@ -38,6 +31,13 @@ export const postgresDialect: Dialect = {
   like,
   orderBy,
   orderRandomly: sql`random()`,
+  lower,
+  each: (list, alias) => sql`LATERAL json_array_elements_text((${list})::json) AS ${alias}(value)`,
+  valueOfEach: (alias) => ({ sql: sql`(${alias}.value COLLATE "C")`, kind: 'text' }),
+  length: (list) => ({
+    sql: sql`COALESCE(json_array_length((${list})::json), 0)::double precision`,
+    kind: 'number',
+  }),
 };
 
 const operators: Readonly<Record<Comparator, Sql>> = {
@@ -165,6 +165,11 @@ function like({ subject, pattern, isNegated }: LikeMatch): Sql {
   // It matches nothing, on SQLite; PostgreSQL would fail.
   const never = sql`CASE WHEN ${value.text} IS NOT NULL THEN ${isNegated ? sql`TRUE` : sql`FALSE`} END`;
   return withSources(never, value);
+}
+
+function lower(operand: Operand): Operand {
+  const value = textOf(operand);
+  return { sql: sql`(${withSources(folded(value.text), value)})`, kind: 'text' };
 }
 
 /** With a `\` that escapes nothing. */

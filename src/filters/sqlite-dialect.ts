@@ -1,8 +1,8 @@
 import { assert } from '../base/assert.ts';
 import { sql, type Sql } from '../sql/sql.ts';
-import { isOperand, type Comparator, type Dialect, type LikeMatch, type Term } from './dialect.ts';
+import type { Comparator, Dialect, LikeMatch } from './dialect.ts';
 import { filterLimits } from './filter-limits.ts';
-import type { Operand } from './operand.ts';
+import { isOperand, type Operand, type Term } from './operand.ts';
 
 /** SQLite's own affinities are the rule here, so that operands must be columns of the declared kind: TEXT, REAL or NUMERIC, INTEGER. */
 export const sqliteDialect: Dialect = {
@@ -14,6 +14,11 @@ export const sqliteDialect: Dialect = {
   orderBy: (operand, isDescending) =>
     isDescending ? sql`${valueOf(operand)} DESC` : sql`${valueOf(operand)}`,
   orderRandomly: sql`random()`,
+  lower: (operand) => ({ sql: sql`lower(${textOf(operand)})`, kind: 'text' }),
+  each: (list, alias) => sql`json_each(${list}) AS ${alias}`,
+  // The cast gives it the affinity that a column of texts has.
+  valueOfEach: (alias) => ({ sql: sql`CAST(${alias}.value AS TEXT)`, kind: 'text' }),
+  length: (list) => ({ sql: sql`CAST(COALESCE(json_array_length(${list}), 0) AS REAL)`, kind: 'number' }),
 };
 
 const comparators: Readonly<Record<Comparator, Sql>> = {

@@ -56,9 +56,12 @@ export function listJson(
     readonly perPage: number;
     readonly totalItems: number;
     readonly totalPages: number;
+    readonly nextCursor?: string | null;
   },
   items: readonly string[],
 ): string {
-  const { page: number, perPage, totalItems, totalPages } = page;
+  const { page: number, perPage, totalItems, totalPages, nextCursor } = page;
+  if (nextCursor !== undefined)
+    return `{"items":[${items.join(',')}],"perPage":${perPage},"nextCursor":${JSON.stringify(nextCursor)}}`;
   return `{"items":[${items.join(',')}],"page":${number},"perPage":${perPage},"totalItems":${totalItems},"totalPages":${totalPages}}`;
 }

@@ -77,13 +77,12 @@ test('filter, sort and fields are understood at once, and empty ones are absent'
   assert.deepEqual([absent.filter, absent.sort, absent.fields], [undefined, [], undefined]);
 });
 
-test('a blank filter, a nameless sort key and a cursor are refused', () => {
+test('a blank filter, a nameless sort key, and a cursor beside a page, are refused', () => {
   assert.throws(() => parse('filter=%20'), AppError);
   assert.throws(() => parse('sort=%20'), AppError);
-  assert.throws(() => parse('cursor='), /not supported yet/);
-  assert.throws(() => parse('cursor=abc'), {
-    details: {
-      cursor: { code: 'validation_invalid_value', message: 'Paging with a cursor is not supported yet.' },
-    },
+  assert.equal(parse('cursor=').cursor, '');
+  const message = 'Expected either a page or a cursor, not both.';
+  assert.throws(() => parse('cursor=abc&page=2'), {
+    details: { cursor: { code: 'validation_invalid_value', message } },
   });
 });

@@ -13,7 +13,9 @@ import { parseFields, type Projection } from './projection.ts';
  * ListSource    the table: what is selected, what the caller may see, which names there are (columnResolver for plain tables)
  * Projection    what `fields` asks for: pickFields for a value, memberOf for a writer that leaves columns out
  *
- * Source: http-api section 7, A16, A18, A20. `cursor` comes later.
+ * cursor.ts     goes on behind a row instead of counting the rows before it
+ *
+ * Source: http-api section 7, A16, A18, A20.
  */
 export interface ListQuery {
   /** From 1. */
@@ -24,6 +26,8 @@ export interface ListQuery {
   /** Undefined keeps everything. */
   readonly fields: Projection | undefined;
   readonly skipTotal: boolean;
+  /** Where the list goes on; empty at its beginning, undefined where pages are counted. */
+  readonly cursor: string | undefined;
 }
 
 /** A URLSearchParams, for one: of keys given more than once it tells the first value. */
@@ -33,7 +37,9 @@ export interface QueryReader {
 
 /** Empty values count as absent, unknown keys are ignored. Throws AppError `bad_request` with the key in its details. */
 export function parseListQuery(query: QueryReader): ListQuery {
-  if (query.get('cursor') !== null) throw refusal('cursor', 'Paging with a cursor is not supported yet.');
+  const cursor = query.get('cursor') ?? undefined;
+  if (cursor !== undefined && valueOf(query, 'page') !== undefined)
+    throw refusal('cursor', 'Expected either a page or a cursor, not both.');
   const filter = valueOf(query, 'filter');
   const sort = valueOf(query, 'sort');
   const fields = valueOf(query, 'fields');
@@ -45,6 +51,7 @@ export function parseListQuery(query: QueryReader): ListQuery {
     sort: sort === undefined ? [] : parseSort(sort),
     fields: fields === undefined ? undefined : parseFields(fields),
     skipTotal: isTrue(query, 'skipTotal'),
+    cursor,
   };
 }
 

@@ -1,16 +1,18 @@
+import { AppError } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import { emitsEvents } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { admit } from '../rules/rule.ts';
-import type { Caller } from '../rules/caller.ts';
+import type { RequestFacts } from '../rules/request-facts.ts';
 import { withValues } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 import { currentCollection } from './current-collection.ts';
+import { factsOfChange, wouldBeAllowed } from './ask-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { recordStatements } from './record-statements.ts';
 import { toStoredRecord, type StoredRecord } from './record.ts';
 import { recordEvent } from './record-event.ts';
-import type { RecordWrite, WriteScope } from './record-write.ts';
+import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';
 import { refuseAuthCollection } from './refuse-auth-collection.ts';
 import { withUniqueErrors } from './unique-errors.ts';
 
@@ -24,32 +26,38 @@ export interface CreateRecordRequest {
 /** Makes a record and its event in one transaction. Resolves when both are synced; throws what {@link prepareCreate} and its write do. */
 export async function createRecord(
   instance: Instance,
-  caller: Caller,
+  facts: RequestFacts,
   request: CreateRecordRequest,
 ): Promise<StoredRecord> {
-  return instance.database.write(await prepareCreate(instance, caller, request));
+  return instance.database.write(await prepareCreate(instance, facts, request));
 }
 
 /** Throws not_found (collection), forbidden (null rule); the write besides bad_request (values, by field). */
 async function prepareCreate(
   instance: Instance,
-  caller: Caller,
+  facts: RequestFacts,
   request: CreateRecordRequest,
 ): Promise<RecordWrite<StoredRecord>> {
   const { id, rules } = await currentCollection(instance, request.collection);
-  admit(rules.createRule, caller);
-  return (tx) => createInside({ instance, caller, tx }, { collection: id, body: request.body });
+  admit(rules.createRule, facts.caller);
+  return (tx) => createInside({ instance, facts, tx }, { collection: id, body: request.body });
 }
 
 /** By the definition as it is now: it may have changed while this work was waiting for its turn. `collection` is an id. */
 async function createInside(scope: WriteScope, request: CreateRecordRequest): Promise<StoredRecord> {
-  const { instance, caller, tx } = scope;
+  const { instance, facts, tx } = scope;
   const collection = instance.collections.get(request.collection);
-  admit(collection.rules.createRule, caller);
+  const rule = admit(collection.rules.createRule, facts.caller);
   refuseAuthCollection(collection);
   const now = toTimestamp(instance.clock.now());
-  const isSuperuser = caller.kind === 'superuser';
-  const values = decodeRecord(collection, request.body, { isSuperuser, now, failed: FAILED });
+  const isSuperuser = facts.caller.kind === 'superuser';
+  const decoded = decodeRecord(collection, request.body, { isSuperuser, now, failed: FAILED });
+  const { values } = decoded;
+  const context = { ...scopeOf(scope), facts: factsOfChange(facts, collection, values) };
+  // Before anything is said of the values: a stranger would learn from it what is stored.
+  if (!(await wouldBeAllowed(tx, { collection, values }, { rule, context })))
+    throw new AppError('bad_request', FAILED);
+  decoded.refuseProblems();
   const record = toStoredRecord(collection, 1, values);
   const event = recordEvent('record.create', record, now);
   await tx.inOrder([

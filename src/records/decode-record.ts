@@ -20,12 +20,20 @@ export interface DecodeRecordOptions {
   readonly failed: string;
 }
 
-/** Stored values in the order of the collection's fields; throws `bad_request` with the first problem of every field. */
+/** What a body makes of a record, whether or not it may be stored. */
+export interface DecodedRecord {
+  /** In the order of the collection's fields. */
+  readonly values: readonly StoredValue[];
+  /** Throws `bad_request` with the first problem of every field that has one. */
+  readonly refuseProblems: () => void;
+}
+
+/** Throws `bad_request` for members that cannot be understood at all. */
 export function decodeRecord(
   collection: Collection,
   body: RecordBody,
   options: DecodeRecordOptions,
-): readonly StoredValue[] {
+): DecodedRecord {
   refuseModifiers(collection, body, options);
   const values: StoredValue[] = [];
   // Not an object to assign to: a field may be called `__proto__`.
@@ -38,10 +46,11 @@ export function decodeRecord(
     if (problem !== undefined) problems.set(field.name, problem);
     values.push(value);
   }
-  if (problems.size > 0) {
+  const refuseProblems = (): void => {
+    if (problems.size === 0) return;
     throw new AppError('bad_request', options.failed, { details: Object.fromEntries(problems) });
-  }
-  return values;
+  };
+  return { values, refuseProblems };
 }
 
 interface DecodeContext {

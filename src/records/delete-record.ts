@@ -1,16 +1,17 @@
 import { AppError } from '../base/errors.ts';
 import { emitsEvents } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
-import type { Caller } from '../rules/caller.ts';
+import type { RequestFacts } from '../rules/request-facts.ts';
 import { admit } from '../rules/rule.ts';
 import { withValues } from '../sql/sql.ts';
+import { isAllowed } from './ask-rule.ts';
 import { currentCollection } from './current-collection.ts';
 import { findRecordToChange } from './find-record.ts';
 import { notBefore } from './not-before.ts';
 import { recordEvent } from './record-event.ts';
 import { recordStatements } from './record-statements.ts';
 import { valueOf, type StoredRecord } from './record.ts';
-import type { RecordWrite, WriteScope } from './record-write.ts';
+import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';
 import { refuseAuthCollection } from './refuse-auth-collection.ts';
 
 export interface DeleteRecordRequest {
@@ -21,30 +22,32 @@ export interface DeleteRecordRequest {
 /** Deletes a record; its event carries the last state. Throws what {@link prepareDelete} and its write do. */
 export async function deleteRecord(
   instance: Instance,
-  caller: Caller,
+  facts: RequestFacts,
   request: DeleteRecordRequest,
 ): Promise<void> {
-  return instance.database.write(await prepareDelete(instance, caller, request));
+  return instance.database.write(await prepareDelete(instance, facts, request));
 }
 
 /** Throws not_found (collection), forbidden (null rule); the write besides not_found (record). */
 async function prepareDelete(
   instance: Instance,
-  caller: Caller,
+  facts: RequestFacts,
   request: DeleteRecordRequest,
 ): Promise<RecordWrite<void>> {
   const { id, rules } = await currentCollection(instance, request.collection);
-  admit(rules.deleteRule, caller);
-  return (tx) => deleteInside({ instance, caller, tx }, { ...request, collection: id });
+  admit(rules.deleteRule, facts.caller);
+  return (tx) => deleteInside({ instance, facts, tx }, { ...request, collection: id });
 }
 
 /** `collection` is an id. */
 async function deleteInside(scope: WriteScope, request: DeleteRecordRequest): Promise<void> {
-  const { instance, caller, tx } = scope;
+  const { instance, facts, tx } = scope;
   const collection = instance.collections.get(request.collection);
-  admit(collection.rules.deleteRule, caller);
+  const rule = admit(collection.rules.deleteRule, facts.caller);
   const existing = await findRecordToChange(tx, collection, request.id);
-  if (existing === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
+  const asked = { rule, context: scopeOf(scope) };
+  if (existing === undefined || !(await isAllowed(tx, { collection, id: request.id }, asked)))
+    throw new AppError('not_found', "The requested resource wasn't found.");
   refuseAuthCollection(collection);
   await removeRecord(scope, existing);
 }

@@ -1,17 +1,18 @@
 import { AppError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
-import { fieldColumn, type Field } from '../fields/field.ts';
-import { jsonPath } from '../filters/json-path.ts';
-import type { Operand, OperandKind, Resolve } from '../filters/operand.ts';
+import type { CursorSealer } from '../lists/cursor.ts';
+import { SecretError } from '../secrets/secret-error.ts';
+import { RecordScope, baseAlias } from '../collections/record-scope.ts';
+
 import { dialectOf } from '../filters/dialect-of.ts';
+import type { Operand } from '../filters/operand.ts';
 import type { Instance } from '../instances/instance.ts';
 import { parseListQuery, type QueryReader } from '../lists/list-query.ts';
 import { runList, type ListResult } from '../lists/run-list.ts';
-import type { Caller } from '../rules/caller.ts';
+import type { RequestFacts } from '../rules/request-facts.ts';
 import { admit } from '../rules/rule.ts';
 import { sql } from '../sql/sql.ts';
-import type { Names } from '../storage/database.ts';
-import { recordStatements } from './record-statements.ts';
+import { readStatements } from './read-statements.ts';
 import { fromTuple, type StoredRecord } from './record.ts';
 import { withCurrentCollection } from './with-current-collection.ts';
 
@@ -20,26 +21,65 @@ export type RecordPage = Omit<ListResult, 'items'> & { readonly items: readonly 
 /** A page of a collection's records. Throws not_found (collection), forbidden (null rule), bad_request (filter, sort). */
 export function listRecords(
   instance: Instance,
-  caller: Caller,
+  facts: RequestFacts,
   request: { readonly collection: string; readonly query: QueryReader },
 ): Promise<RecordPage> {
   return withCurrentCollection(instance, request.collection, async (collection) => {
-    admit(collection.rules.listRule, caller);
+    const { database, collections } = instance;
+    const { names } = database;
+    const { caller } = facts;
+    const rule = admit(collection.rules.listRule, caller);
     if (caller.kind !== 'superuser') refuseRuleNames(request.query);
-    const statements = recordStatements(collection, instance.database.names);
-    const page = await runList(instance.database, parseListQuery(request.query), {
-      columns: statements.columns,
-      from: statements.table,
+    const now = instance.clock.now();
+    const scope = new RecordScope(
+      { collections, names, facts, now },
+      { collection, alias: baseAlias },
+      { joinsOutside: true },
+    );
+    if (rule !== undefined) scope.add(rule, 'rule');
+    const asker = caller.kind === 'superuser' ? 'rule' : 'client';
+    const { columns, from } = readStatements(collection, names);
+    const page = await runList(database, parseListQuery(request.query), {
+      columns,
+      from,
       tieBreaker: position,
-      resolve: fieldResolver(collection, {
-        names: instance.database.names,
-        isSuperuser: caller.kind === 'superuser',
-      }),
-      dialect: dialectOf(instance.database.names.engine),
-      now: instance.clock.now(),
+      resolve: scope.resolver(asker),
+      scope: {
+        filter: (tree) => scope.add(tree, asker),
+        get joins() {
+          return scope.joins;
+        },
+        get condition() {
+          return scope.condition;
+        },
+      },
+      dialect: dialectOf(names.engine),
+      cursors: cursorsOf(instance, facts, { collection, query: request.query }),
+      now,
     });
     return { ...page, items: page.items.map((tuple) => fromTuple(collection, tuple)) };
   });
+}
+
+/** Bound to what the list is of: behind another filter or order, or for another caller, a position means nothing. */
+function cursorsOf(
+  { sealer }: Instance,
+  { caller }: RequestFacts,
+  { collection, query }: { readonly collection: Collection; readonly query: QueryReader },
+): CursorSealer {
+  const bound = [collection.id, query.get('filter'), query.get('sort'), caller];
+  const place = { purpose: 'cursor', id: JSON.stringify(bound) };
+  return {
+    seal: (position) => sealer.seal(position, place),
+    open: (cursor) => {
+      try {
+        return sealer.open(cursor, place);
+      } catch (error) {
+        if (error instanceof SecretError) return undefined;
+        throw error;
+      }
+    },
+  };
 }
 
 /** What a rule may ask for, a client may not: not even in a text, so that no way of writing it gets past. */
@@ -49,30 +89,4 @@ function refuseRuleNames(query: QueryReader): void {
     if (asked.includes(name)) throw new AppError('forbidden', `Only superusers can filter by ${name}`);
 }
 
-const position: Operand = { sql: sql`"$position"`, kind: 'number', isNeverNull: true };
-
-/** What names mean in a filter: the collection's own fields. A hidden one is, to all but superusers, no field at all. */
-function fieldResolver(
-  collection: Collection,
-  { names, isSuperuser }: { readonly names: Names; readonly isSuperuser: boolean },
-): Resolve {
-  return (name) => {
-    const [first = '', ...rest] = name.split('.');
-    const field = collection.fields.find((candidate) => candidate.name === first);
-    if (field === undefined || (field.hidden && !isSuperuser)) return undefined;
-    const column = { sql: names.column(field.name), kind: operandKind(field) };
-    // Only json knows null; every other zero value is stored.
-    const operand: Operand = field.type === 'json' ? column : { ...column, isNeverNull: true };
-    if (rest.length === 0) return operand;
-    if (field.type !== 'json') return undefined;
-    return { ...operand, path: jsonPath(rest) };
-  };
-}
-
-/** Multiple values compare as the JSON text they are stored as; only a json field is looked into. */
-function operandKind(field: Field): OperandKind {
-  if (field.type === 'json') return 'json';
-  if (field.type === 'date' || field.type === 'autodate') return 'date';
-  const column = fieldColumn(field);
-  return column === 'json' ? 'text' : column;
-}
+const position: Operand = { sql: sql`${baseAlias}."$position"`, kind: 'number', isNeverNull: true };

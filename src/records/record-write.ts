@@ -1,5 +1,6 @@
+import type { ScopeContext } from '../collections/record-scope.ts';
 import type { Instance } from '../instances/instance.ts';
-import type { Caller } from '../rules/caller.ts';
+import type { RequestFacts } from '../rules/request-facts.ts';
 import type { Transaction } from '../storage/database.ts';
 
 /**
@@ -11,9 +12,14 @@ import type { Transaction } from '../storage/database.ts';
  */
 export type RecordWrite<Result> = (tx: Transaction) => Promise<Result>;
 
-/** Where a change happens, and who makes it. */
+/** Where a change happens, and what is known of who makes it. */
 export interface WriteScope {
   readonly instance: Instance;
-  readonly caller: Caller;
+  readonly facts: RequestFacts;
   readonly tx: Transaction;
+}
+
+/** What a rule needs that is asked in the middle of a change. */
+export function scopeOf({ instance, facts, tx }: WriteScope): ScopeContext {
+  return { collections: instance.collections, names: tx.names, facts, now: instance.clock.now() };
 }

@@ -76,7 +76,8 @@ test('Q-33 pages: defaults, clamps, far ends and refusals', async (t) => {
       '--1',
     ].flatMap((value) => [`page=${value}`, `perPage=${value}`].map((query) => [query, undefined] as const)),
     ...['yes', '2', 'tRUE', 'null', ' '].map((value) => [`skipTotal=${value}`, undefined] as const),
-    ['cursor=', undefined],
+    ['cursor=&page=1', undefined],
+    ['cursor=abc', undefined],
   ];
   for (const [query, expected] of pages) {
     const answer = await service.request(`${at}?${query.replaceAll(' ', '%20')}`);
@@ -184,7 +185,7 @@ test('Q-01 Q-03 Q-05 Q-08 Q-16 Q-21 a filter finds what it says, or is refused w
       "extra.a'b=1",
       'title.x=1',
       '$position=1',
-      'title:lower=1',
+      'title:lower:lower=1',
       'tags:each=1',
       'title:nope=1',
       'geoDistance(1,2,3,4)=1',

@@ -1,3 +1,4 @@
+import { factsOfCaller } from '../../src/rules/request-facts.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readConfig } from '../../src/config.ts';
@@ -14,7 +15,7 @@ import { createEndpoint, setEndpointStatus } from '../../src/webhooks/change-end
 import { startCountingProxy } from '../support/counting-proxy.ts';
 import { openTestPostgres } from '../support/postgres.ts';
 
-const guest = { kind: 'guest' } as const;
+const facts = factsOfCaller({ kind: 'guest' });
 const key = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f';
 
 test('on PostgreSQL a create takes two round trips, an update and a delete three, a view one', async (t) => {
@@ -34,7 +35,7 @@ test('on PostgreSQL a create takes two round trips, an update and a delete three
   const { instance } = loan;
   await prepare(instance);
   const create = (): ReturnType<typeof createRecord> =>
-    createRecord(instance, guest, { collection: 'posts', body: { title: 'x' } });
+    createRecord(instance, facts, { collection: 'posts', body: { title: 'x' } });
 
   /** The least of many: looks of the background go through the same proxy. */
   const roundTrips = async (work: () => Promise<unknown>): Promise<number> => {
@@ -50,16 +51,16 @@ test('on PostgreSQL a create takes two round trips, an update and a delete three
   let count = 0;
   const title = (): { readonly title: string } => ({ title: `title ${(count += 1)}` });
   assert.equal(await roundTrips(create), 2);
-  assert.equal(await roundTrips(() => readRecord(instance, guest, { collection: 'posts', id })), 1);
+  assert.equal(await roundTrips(() => readRecord(instance, facts, { collection: 'posts', id })), 1);
   assert.equal(
-    await roundTrips(() => updateRecord(instance, guest, { collection: 'posts', id, body: title() })),
+    await roundTrips(() => updateRecord(instance, facts, { collection: 'posts', id, body: title() })),
     3,
   );
   const ids = await Promise.all(
     Array.from({ length: 10 }, async () => String(valueOf(await create(), 'id'))),
   );
   const remove = (): Promise<void> =>
-    deleteRecord(instance, guest, { collection: 'posts', id: ids.pop() ?? '' });
+    deleteRecord(instance, facts, { collection: 'posts', id: ids.pop() ?? '' });
   assert.equal(await roundTrips(remove), 3);
 });
 

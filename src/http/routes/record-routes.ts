@@ -4,11 +4,11 @@ import { createRecord } from '../../records/create-record.ts';
 import { deleteRecord } from '../../records/delete-record.ts';
 import { listRecords } from '../../records/list-records.ts';
 import { readRecord } from '../../records/read-record.ts';
-import { recordToJson } from '../../records/record.ts';
+import { presentRecords } from '../../records/present-records.ts';
 import { updateRecord } from '../../records/update-record.ts';
 import { answer, answerNothing, listJson } from '../answer.ts';
 import { bodyOf } from '../json-body.ts';
-import { queryOf } from '../query-string.ts';
+import { factsOf } from '../request-facts.ts';
 import { onInstance } from '../on-instance.ts';
 
 interface CollectionPath {
@@ -26,9 +26,9 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
       path,
       onInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
         const { collection } = request.params;
-        const page = await listRecords(instance, caller, { collection, query: queryOf(request) });
-        const isSuperuser = caller.kind === 'superuser';
-        const items = page.items.map((record) => recordToJson(record, isSuperuser));
+        const facts = factsOf(request, caller);
+        const page = await listRecords(instance, facts, { collection, query: facts.query });
+        const items = await presentRecords(instance, facts, page.items);
         return answer(request, reply, { json: listJson(page, items), isList: true });
       }),
     );
@@ -37,19 +37,20 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
       path,
       onInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
         const { collection } = request.params;
-        const record = await createRecord(instance, caller, { collection, body: bodyOf(request) });
-        return answer(request, reply, {
-          status: 201,
-          json: recordToJson(record, caller.kind === 'superuser'),
-        });
+        const facts = factsOf(request, caller);
+        const record = await createRecord(instance, facts, { collection, body: bodyOf(request) });
+        const [json = ''] = await presentRecords(instance, facts, [record]);
+        return answer(request, reply, { status: 201, json });
       }),
     );
 
     app.get<RecordPath>(
       `${path}/:id`,
       onInstance<RecordPath>(instances, async ({ instance, caller }, request, reply) => {
-        const record = await readRecord(instance, caller, request.params);
-        return answer(request, reply, { json: recordToJson(record, caller.kind === 'superuser') });
+        const facts = factsOf(request, caller);
+        const record = await readRecord(instance, facts, request.params);
+        const [json = ''] = await presentRecords(instance, facts, [record]);
+        return answer(request, reply, { json });
       }),
     );
 
@@ -57,15 +58,17 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
       `${path}/:id`,
       onInstance<RecordPath>(instances, async ({ instance, caller }, request, reply) => {
         const { collection, id } = request.params;
-        const record = await updateRecord(instance, caller, { collection, id, body: bodyOf(request) });
-        return answer(request, reply, { json: recordToJson(record, caller.kind === 'superuser') });
+        const facts = factsOf(request, caller);
+        const record = await updateRecord(instance, facts, { collection, id, body: bodyOf(request) });
+        const [json = ''] = await presentRecords(instance, facts, [record]);
+        return answer(request, reply, { json });
       }),
     );
 
     app.delete<RecordPath>(
       `${path}/:id`,
       onInstance<RecordPath>(instances, async ({ instance, caller }, request, reply) => {
-        await deleteRecord(instance, caller, request.params);
+        await deleteRecord(instance, factsOf(request, caller), request.params);
         return answerNothing(request, reply);
       }),
     );

@@ -1,0 +1,43 @@
+import { AppError } from '../base/errors.ts';
+import { guest } from '../rules/caller.ts';
+import { parseRule } from '../rules/parse-rule.ts';
+import { factsOfCaller } from '../rules/request-facts.ts';
+import type { Names } from '../storage/database.ts';
+import type { CollectionFinder } from './collection-store.ts';
+import { ruleNames, type Collection } from './collection.ts';
+import type { ProblemList } from './problem-list.ts';
+import { RecordScope, baseAlias } from './record-scope.ts';
+
+/** Compiles every rule as it will be when it is asked, so that one that could not be is refused before it is stored. */
+export function checkRules(
+  collection: Collection,
+  { collections, names }: { readonly collections: CollectionFinder; readonly names: Names },
+  problems: ProblemList,
+): void {
+  const context = { collections: withCollection(collections, collection), names, facts: anyone, now: 0 };
+  for (const name of ruleNames) {
+    const rule = collection.rules[name];
+    if (rule === null || rule === '') continue;
+    try {
+      new RecordScope(context, { collection, alias: baseAlias }).add(parseRule(rule), 'rule');
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      const message = `Invalid rule. Raw error: ${error.message}`;
+      problems.add(name, { code: 'validation_invalid_rule', message });
+    }
+  }
+}
+
+const anyone = factsOfCaller(guest);
+
+/** The others as they are, and this one as it is going to be: a rule may be about its own collection. */
+function withCollection(collections: CollectionFinder, collection: Collection): CollectionFinder {
+  return {
+    find: (nameOrId) => {
+      const isThis = nameOrId === collection.id || nameOrId.toLowerCase() === collection.name.toLowerCase();
+      if (isThis) return collection;
+      const other = collections.find(nameOrId);
+      return other?.id === collection.id ? undefined : other;
+    },
+  };
+}

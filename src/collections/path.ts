@@ -1,0 +1,253 @@
+import { fieldColumn, type Field } from '../fields/field.ts';
+import type { Dialect } from '../filters/dialect.ts';
+import { quote } from '../filters/filter-error.ts';
+import { filterLimits } from '../filters/filter-limits.ts';
+import { jsonPath } from '../filters/json-path.ts';
+import type { Misuse, Operand, OperandKind } from '../filters/operand.ts';
+import { sql, type Sql } from '../sql/sql.ts';
+import type { Names } from '../storage/database.ts';
+import type { CollectionFinder } from './collection-store.ts';
+import type { Collection } from './collection.ts';
+
+/**
+ * A name of a filter as a way through the tables: `author.company.name` is two steps and a leaf. Nothing is joined yet: the
+ * same path may be walked more than once, under other aliases each time (record-scope.ts).
+ */
+export interface Path {
+  readonly steps: readonly Step[];
+  /** The value, in the row that the last step leads to. */
+  readonly leaf: (alias: Sql) => Operand;
+}
+
+/** From a row to others that belong to it. */
+export interface Step {
+  /** Tells it from all other steps that begin at the same place. */
+  readonly key: string;
+  /** Whether it may lead to more than one row. */
+  readonly hasMany: boolean;
+  /** Where it leads to; undefined for the values of a list. */
+  readonly collection: Collection | undefined;
+  readonly join: (from: Sql, to: Sql) => Join;
+}
+
+export interface Join {
+  /** What is joined, with its alias. */
+  readonly source: Sql;
+  readonly on: Sql;
+}
+
+export interface PathContext {
+  readonly collections: CollectionFinder;
+  readonly names: Names;
+  readonly dialect: Dialect;
+  /** To whom hidden fields are no fields at all. */
+  readonly mayUseHidden: boolean;
+}
+
+/** `segments` begin at a record of the collection; undefined when there is no such path, or none for who asks. */
+export function findPath(
+  context: PathContext,
+  start: Collection,
+  { segments, modifier }: { readonly segments: readonly string[]; readonly modifier: string | undefined },
+): Path | Misuse | undefined {
+  const steps: Step[] = [];
+  let collection = start;
+  let hops = 0;
+  for (let at = 0; ; at += 1) {
+    const segment = segments[at] ?? '';
+    const rest = segments.slice(at + 1);
+    const field = collection.fields.find((candidate) => candidate.name === segment);
+    const isKnown = field !== undefined && (context.mayUseHidden || !field.hidden);
+    const hop = isKnown
+      ? rest.length === 0
+        ? undefined
+        : relationSteps(context, field)
+      : backRelationSteps(context, collection, segment);
+    if (hop === undefined) {
+      const leaf = isKnown ? leafOf(context, field, { collection, path: rest, modifier }) : undefined;
+      return leaf === undefined || 'kind' in leaf
+        ? leaf
+        : { steps: [...steps, ...leaf.steps], leaf: leaf.leaf };
+    }
+    // What the record itself holds: nothing needs to be joined to compare ids.
+    if (isKnown && rest.length === 1 && rest[0] === 'id') {
+      const leaf = leafOf(context, field, {
+        collection,
+        path: [],
+        modifier: isMultiple(field) ? 'each' : modifier,
+      });
+      if (leaf !== undefined && !('kind' in leaf))
+        return { steps: [...steps, ...leaf.steps], leaf: leaf.leaf };
+    }
+    const { target } = hop;
+    if (target === undefined || rest.length === 0) return undefined;
+    hops += 1;
+    if (hops > filterLimits.hopsMax) {
+      return {
+        kind: 'misuse',
+        problem: `Expected at most ${filterLimits.hopsMax} relations in a path; more`,
+      };
+    }
+    steps.push(...hop.steps);
+    collection = target;
+  }
+}
+
+interface Hop {
+  readonly steps: readonly Step[];
+  readonly target: Collection | undefined;
+}
+
+function relationSteps({ collections, names, dialect }: PathContext, field: Field): Hop | undefined {
+  if (field.type !== 'relation') return undefined;
+  const target = collections.find(String(field.options['collectionId']));
+  if (target === undefined) return { steps: [], target };
+  const list = isMultiple(field) ? [eachStep(names, dialect, field)] : [];
+  const table = names.collectionTable(target.name);
+  const id = (from: Sql): Sql =>
+    isMultiple(field) ? dialect.valueOfEach(from).sql : sql`${from}.${names.column(field.name)}`;
+  const row: Step = {
+    key: `${field.name}.`,
+    hasMany: false,
+    collection: target,
+    join: (from, to) => ({ source: sql`${table} AS ${to}`, on: sql`${to}.id = ${id(from)}` }),
+  };
+  return { steps: [...list, row], target };
+}
+
+/** A row for each value of a field with several. */
+function eachStep(names: Names, dialect: Dialect, field: Field): Step {
+  return {
+    key: `${field.name}[]`,
+    hasMany: true,
+    collection: undefined,
+    join: (from, to) => ({
+      source: dialect.each(sql`${from}.${names.column(field.name)}`, to),
+      on: sql`TRUE`,
+    }),
+  };
+}
+
+/** `comments_via_post`: the records of `comments` whose relation `post` holds this one. */
+function backRelationSteps(context: PathContext, collection: Collection, segment: string): Hop | undefined {
+  const found = findBackRelation(context, collection, segment);
+  if (found === undefined) return undefined;
+  const { target, field } = found;
+  const { names, dialect } = context;
+  const column = (to: Sql): Sql => sql`${to}.${names.column(field.name)}`;
+  const inner = sql`"$value"`;
+  const holds = (from: Sql, to: Sql): Sql =>
+    isMultiple(field)
+      ? sql`EXISTS (SELECT 1 FROM ${dialect.each(column(to), inner)} WHERE ${dialect.valueOfEach(inner).sql} = ${from}.id)`
+      : sql`${column(to)} = ${from}.id`;
+  const table = names.collectionTable(target.name);
+  const row: Step = {
+    key: `${segment}.`,
+    hasMany: !found.isSole,
+    collection: target,
+    join: (from, to) => ({ source: sql`${table} AS ${to}`, on: holds(from, to) }),
+  };
+  return { steps: [row], target };
+}
+
+export interface BackRelation {
+  readonly target: Collection;
+  readonly field: Field;
+  /** No two records may refer to the same one. */
+  readonly isSole: boolean;
+}
+
+/** What `{collection}_via_{field}` means for records of `collection`; a hidden field means nothing to who may not use it. */
+export function findBackRelation(
+  { collections, mayUseHidden }: Pick<PathContext, 'collections' | 'mayUseHidden'>,
+  collection: Collection,
+  segment: string,
+): BackRelation | undefined {
+  // Neither a collection nor a field may have it in its name.
+  const [targetName = '', fieldName] = segment.split('_via_');
+  if (fieldName === undefined) return undefined;
+  const target = collections.find(targetName);
+  const field = target?.fields.find((candidate) => candidate.name === fieldName);
+  if (target === undefined || field?.type !== 'relation' || (field.hidden && !mayUseHidden)) return undefined;
+  if (field.options['collectionId'] !== collection.id) return undefined;
+  const isSole = target.indexes.some(
+    ({ isUnique, columns, where }) =>
+      isUnique && columns.length === 1 && columns[0]?.name === fieldName && where.length === 0,
+  );
+  return { target, field, isSole: isSole && !isMultiple(field) };
+}
+
+interface LeafOptions {
+  readonly collection: Collection;
+  /** Into a json value. */
+  readonly path: readonly string[];
+  readonly modifier: string | undefined;
+}
+
+function leafOf(
+  context: PathContext,
+  field: Field,
+  { collection, path, modifier }: LeafOptions,
+): Path | Misuse | undefined {
+  const { names, dialect } = context;
+  const isJson = field.type === 'json';
+  if (path.length > 0 && !isJson) return undefined;
+  const column = (alias: Sql): Sql => sql`${alias}.${names.column(field.name)}`;
+  const plain = (alias: Sql): Operand => {
+    const guard = guardOf(context, collection, field)?.(alias);
+    const operand = { sql: column(alias), kind: operandKind(field), ...(guard && { guard }) };
+    if (path.length > 0) return { ...operand, kind: 'json', path: jsonPath(path) };
+    // Only json knows null; every other zero value is stored.
+    return field.type === 'json' ? operand : { ...operand, isNeverNull: true };
+  };
+  if (modifier === undefined) return { steps: [], leaf: plain };
+  if (modifier === 'lower') {
+    const lowered = (alias: Sql): Operand => {
+      const { guard, ...operand } = plain(alias);
+      return { ...dialect.lower(operand), ...(guard && { guard }) };
+    };
+    return { steps: [], leaf: lowered };
+  }
+  const isList = ['select', 'relation', 'file'].includes(field.type);
+  if (modifier === 'each' && isList) {
+    if (!isMultiple(field)) return { steps: [], leaf: plain };
+    return { steps: [eachStep(names, dialect, field)], leaf: dialect.valueOfEach };
+  }
+  if (modifier === 'length' && isList) {
+    return {
+      steps: [],
+      leaf: (alias) => (isMultiple(field) ? dialect.length(column(alias)) : lengthOfOne(column(alias))),
+    };
+  }
+  const isModifier = ['each', 'length', 'isset', 'changed'].includes(modifier);
+  const problem = isModifier
+    ? `The modifier ":${modifier}" cannot be used with ${quote(field.name)}; found`
+    : `Unknown modifier ${quote(`:${modifier}`)}`;
+  return { kind: 'misuse', problem };
+}
+
+/** An e-mail address counts only where its owner shows it, to all who may not see what is hidden. */
+function guardOf(
+  { mayUseHidden, names }: PathContext,
+  collection: Collection,
+  field: Field,
+): ((alias: Sql) => Sql) | undefined {
+  if (mayUseHidden || collection.type !== 'auth' || field.name !== 'email') return undefined;
+  return (alias) => sql`${alias}.${names.column('emailVisibility')} = 1`;
+}
+
+function lengthOfOne(column: Sql): Operand {
+  return { sql: sql`CAST(CASE WHEN COALESCE(${column}, '') = '' THEN 0 ELSE 1 END AS REAL)`, kind: 'number' };
+}
+
+/** Multiple values compare as the JSON text they are stored as; only a json field is looked into. */
+function operandKind(field: Field): OperandKind {
+  if (field.type === 'json') return 'json';
+  if (field.type === 'date' || field.type === 'autodate') return 'date';
+  const column = fieldColumn(field);
+  return column === 'json' ? 'text' : column;
+}
+
+export function isMultiple(field: Field): boolean {
+  return ['select', 'relation', 'file'].includes(field.type) && Number(field.options['maxSelect']) > 1;
+}

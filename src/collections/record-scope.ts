@@ -1,0 +1,226 @@
+import { compileFilter } from '../filters/compile.ts';
+import type { Dialect } from '../filters/dialect.ts';
+import { dialectOf } from '../filters/dialect-of.ts';
+import { filterLimits } from '../filters/filter-limits.ts';
+import type { Misuse, Operand, Resolve } from '../filters/operand.ts';
+import type { FilterTree } from '../filters/tree.ts';
+import { parseRule } from '../rules/parse-rule.ts';
+import type { RequestFacts } from '../rules/request-facts.ts';
+import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
+import type { Names } from '../storage/database.ts';
+import type { CollectionFinder } from './collection-store.ts';
+import type { Collection } from './collection.ts';
+import { findPath, type Join, type Path, type Step } from './path.ts';
+import { resolveRequest } from './resolve-request.ts';
+
+/** What all conditions of one statement share. */
+export interface ScopeContext {
+  readonly collections: CollectionFinder;
+  readonly names: Names;
+  readonly facts: RequestFacts;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/**
+ * Rules may name everything. A client's filter knows no hidden fields, and of joined collections only what their list rules
+ * show (http-api 8.3). What superusers ask with is trusted like a rule.
+ */
+export type Asker = 'rule' | 'client';
+
+/** The records a condition is about: their collection, and how their table is called in the statement. */
+export interface Base {
+  readonly collection: Collection;
+  readonly alias: Sql;
+}
+
+/** How the table of the records is called where no other name is asked for. */
+export const baseAlias: Sql = identifier('$0');
+
+/** What goes into the statement itself, and what into the EXISTS. */
+interface Parts {
+  readonly outside: Sql[];
+  readonly inside: Sql[];
+}
+
+interface Place {
+  readonly alias: Sql;
+  /** Among the joins of the EXISTS; else of the statement itself. */
+  readonly isInside: boolean;
+}
+
+/**
+ * The conditions on one table's rows, with the joins they need. Names that begin alike share their joins, so that
+ * `members.user ?= "a" && members.role ?= "b"` is about one member.
+ *
+ *   SELECT … FROM base LEFT JOIN what has one row at most … WHERE conditions
+ *     AND EXISTS (SELECT 1 FROM what may have many … WHERE conditions on these)
+ *
+ * No row of the base comes twice, so that nothing needs DISTINCT and totals are right.
+ */
+export class RecordScope {
+  readonly #context: ScopeContext;
+  readonly #dialect: Dialect;
+  readonly #base: Base;
+  readonly #joinsOutside: boolean;
+  readonly #counter: { next: number };
+  readonly #places = new Map<string, Place>();
+  readonly #joins: Parts = { outside: [], inside: [] };
+  readonly #conditions: Parts = { outside: [], inside: [] };
+  readonly #protected = new Set<Place>();
+  /** Whether what was resolved last needs a row from inside. */
+  #isInside = false;
+
+  constructor(
+    context: ScopeContext,
+    base: Base,
+    options: { readonly joinsOutside?: boolean; readonly counter?: { next: number } } = {},
+  ) {
+    this.#context = context;
+    this.#dialect = dialectOf(context.names.engine);
+    this.#base = base;
+    this.#joinsOutside = options.joinsOutside ?? false;
+    this.#counter = options.counter ?? { next: 1 };
+  }
+
+  /** Another condition that every row has to meet. Throws a filter error. */
+  add(tree: FilterTree, asker: Asker): void {
+    const context = { resolve: this.resolver(asker), dialect: this.#dialect, now: this.#context.now };
+    for (const conjunct of conjunctsOf(tree)) {
+      this.#isInside = false;
+      const condition = compileFilter(conjunct, context);
+      this.#conditions[this.#isInside ? 'inside' : 'outside'].push(condition);
+    }
+  }
+
+  resolver(asker: Asker): Resolve {
+    return (name) => this.#resolve(name, asker);
+  }
+
+  /** What stands behind the base table in FROM: empty, or with a blank before it. */
+  get joins(): Sql {
+    return this.#joins.outside.length === 0 ? sql`` : sql` ${joinSql(this.#joins.outside, ' ')}`;
+  }
+
+  /** All conditions together, or undefined where there are none. */
+  get condition(): Sql | undefined {
+    const { outside, inside } = this.#conditions;
+    const all = [...outside];
+    if (inside.length > 0) {
+      const from = joinSql([sql`(SELECT 1) AS ${this.#nextAlias()}`, ...this.#joins.inside], ' ');
+      all.push(sql`EXISTS (SELECT 1 FROM ${from} WHERE ${joinSql(inside, ' AND ')})`);
+    }
+    return all.length === 0 ? undefined : sql`(${joinSql(all, ' AND ')})`;
+  }
+
+  #resolve(name: string, asker: Asker): ReturnType<Resolve> {
+    const { collections, names, facts } = this.#context;
+    const context = { collections, names, dialect: this.#dialect, mayUseHidden: asker === 'rule' };
+    const { collection } = this.#base;
+    if (asker === 'rule' && name.startsWith('@')) {
+      const found = resolveRequest(name, { ...context, facts, collection, alias: this.#base.alias });
+      return isPath(found) ? this.#walk(found, asker) : found;
+    }
+    const [path = '', modifier, ...more] = name.split(':');
+    if (more.length > 0) return undefined;
+    const found = findPath(context, collection, { segments: path.split('.'), modifier });
+    if (!isPath(found)) return found;
+    return this.#walk(found, asker);
+  }
+
+  #walk(path: Path, asker: Asker): Operand | Misuse {
+    let place: Place = { alias: this.#base.alias, isInside: false };
+    for (const step of path.steps) {
+      const next = this.#join(place, step);
+      if ('kind' in next) return next;
+      const refusal = asker === 'client' ? this.#protect(step, next) : undefined;
+      if (refusal !== undefined) return refusal;
+      place = next;
+    }
+    this.#isInside ||= place.isInside;
+    const { isNeverNull, ...operand } = path.leaf(place.alias);
+    if (path.steps.length === 0) return isNeverNull === true ? { ...operand, isNeverNull } : operand;
+    if (!path.steps.some(({ hasMany }) => hasMany)) return operand;
+    return { ...operand, many: this.#all(path, asker) };
+  }
+
+  #join(from: Place, step: Step): Place | Misuse {
+    const key = `${from.alias.text} ${step.key}`;
+    const known = this.#places.get(key);
+    if (known !== undefined) return known;
+    if (this.#places.size === filterLimits.joinsMax) {
+      return {
+        kind: 'misuse',
+        problem: `Expected at most ${filterLimits.joinsMax} related collections; more`,
+      };
+    }
+    const isInside = from.isInside || step.hasMany || !this.#joinsOutside;
+    const place = { alias: this.#nextAlias(), isInside };
+    this.#places.set(key, place);
+    this.#joins[isInside ? 'inside' : 'outside'].push(leftJoin(step.join(from.alias, place.alias)));
+    return place;
+  }
+
+  /** What a joined collection does not list must not be found out by asking for it. */
+  #protect(step: Step, place: Place): Misuse | undefined {
+    if (step.collection === undefined || this.#protected.has(place)) return undefined;
+    const rule = this.#listRule(step.collection, place.alias);
+    if (typeof rule === 'object' && 'kind' in rule) return rule;
+    this.#protected.add(place);
+    if (rule !== undefined)
+      this.#conditions[place.isInside ? 'inside' : 'outside'].push(
+        sql`(${place.alias}.id IS NULL OR ${rule})`,
+      );
+    return undefined;
+  }
+
+  #listRule(collection: Collection, alias: Sql): Sql | Misuse | undefined {
+    const { listRule } = collection.rules;
+    if (listRule === null) {
+      return {
+        kind: 'misuse',
+        problem: `Expected a relation to records that you may list, not to "${collection.name}",`,
+      };
+    }
+    if (listRule === '') return undefined;
+    const scope = new RecordScope(this.#context, { collection, alias }, { counter: this.#counter });
+    scope.add(parseRule(listRule), 'rule');
+    return scope.condition;
+  }
+
+  /** The same way once more, by itself: to every row at its end that may be known of. */
+  #all(path: Path, asker: Asker): NonNullable<Operand['many']> {
+    const rows: Sql[] = [sql`(SELECT 1) AS ${this.#nextAlias()}`];
+    let from = this.#base.alias;
+    for (const step of path.steps) {
+      const to = this.#nextAlias();
+      const rule =
+        asker === 'client' && step.collection !== undefined ? this.#listRule(step.collection, to) : undefined;
+      rows.push(leftJoin(step.join(from, to), rule !== undefined && 'text' in rule ? rule : undefined));
+      from = to;
+    }
+    const { isNeverNull: _, ...operand } = path.leaf(from);
+    return { rows: joinSql(rows, ' '), operand };
+  }
+
+  #nextAlias(): Sql {
+    const alias = identifier(`$${this.#counter.next}`);
+    this.#counter.next += 1;
+    return alias;
+  }
+}
+
+/** The conditions that all have to hold: each of them is put where its joins are. */
+function conjunctsOf(tree: FilterTree): readonly FilterTree[] {
+  return tree.kind === 'and' ? tree.items.flatMap(conjunctsOf) : [tree];
+}
+
+function leftJoin({ source, on }: Join, condition?: Sql): Sql {
+  return condition === undefined
+    ? sql`LEFT JOIN ${source} ON ${on}`
+    : sql`LEFT JOIN ${source} ON ${on} AND ${condition}`;
+}
+
+function isPath(found: ReturnType<Resolve> | Path): found is Path {
+  return typeof found === 'object' && found !== null && 'leaf' in found;
+}

@@ -1,0 +1,206 @@
+import { fieldColumn, type Field } from '../fields/field.ts';
+import { numberOfText } from '../filters/numbers.ts';
+import type { Constant, Constants, Misuse, Operand, Resolve } from '../filters/operand.ts';
+import type { RequestFacts } from '../rules/request-facts.ts';
+import { sql, type Sql } from '../sql/sql.ts';
+import type { Collection } from './collection.ts';
+import { findPath, isMultiple, type Path, type PathContext, type Step } from './path.ts';
+
+export interface RequestContext extends PathContext {
+  readonly facts: RequestFacts;
+  /** The base of the rule, and how its table is called. */
+  readonly collection: Collection;
+  readonly alias: Sql;
+}
+
+type Resolved = ReturnType<Resolve> | Path;
+
+/** Names that begin with `@request.` or `@collection.` (http-api 8.2). What a request does not have is NULL, never an error. */
+export function resolveRequest(name: string, context: RequestContext): Resolved {
+  const [, other, alias, rest] = /^@collection\.(\w+)(?::(\w+))?\.(.+)$/.exec(name) ?? [];
+  if (other !== undefined && rest !== undefined)
+    return resolveOther(`${other}:${alias ?? ''}`, rest, context);
+  const [, part = '', member, modifier] = /^@request\.(\w+)(?:\.([\w.]+))?(?::(\w+))?$/.exec(name) ?? [];
+  if (member === undefined) return resolveWord(name, part, context.facts);
+  const asked = { segments: member.split('.'), modifier };
+  switch (part) {
+    case 'query':
+    case 'headers':
+      return resolveText(context.facts[part].get(member), { ...asked, collection: context.collection });
+    case 'body':
+      return resolveBody(asked, context);
+    case 'auth':
+      return resolveCaller(asked, context);
+    default:
+      return name.startsWith('@request.') ? null : undefined;
+  }
+}
+
+interface Asked {
+  readonly segments: readonly string[];
+  readonly modifier: string | undefined;
+}
+
+function resolveWord(name: string, part: string, facts: RequestFacts): Resolved {
+  if (part === 'context' || part === 'method') return name.includes(':') ? undefined : facts[part];
+  return name.startsWith('@request.') ? null : undefined;
+}
+
+/** All rows of another collection. The same name and alias mean the same row, another alias another one. */
+function resolveOther(key: string, rest: string, context: RequestContext): Resolved {
+  const target = context.collections.find(key.slice(0, key.indexOf(':')));
+  if (target === undefined) return undefined;
+  const [path = '', modifier, ...more] = rest.split(':');
+  if (more.length > 0) return undefined;
+  const table = context.names.collectionTable(target.name);
+  const step: Step = {
+    key: `@collection.${key}.`,
+    hasMany: true,
+    collection: target,
+    join: (_from, to) => ({ source: sql`${table} AS ${to}`, on: sql`TRUE` }),
+  };
+  return behind([step], findPath(context, target, { segments: path.split('.'), modifier }));
+}
+
+function behind(steps: readonly Step[], path: Path | Misuse | undefined): Path | Misuse | undefined {
+  if (path === undefined || 'kind' in path) return path;
+  return { ...path, steps: [...steps, ...path.steps] };
+}
+
+function resolveText(
+  value: string | null,
+  { segments, modifier, collection }: Asked & { readonly collection: Collection },
+): Resolved {
+  if (modifier === 'isset') return truth(value !== null);
+  if (modifier === 'lower') return lower(value);
+  if (modifier !== undefined) return misuse(modifier);
+  return typeof value === 'string' && isNumberField(collection, segments.at(-1) ?? '')
+    ? (numberOfText(value) ?? 0)
+    : value;
+}
+
+function resolveBody({ segments, modifier }: Asked, context: RequestContext): Resolved {
+  const [first = '', ...rest] = segments;
+  const { body } = context.facts;
+  const isSet = Object.hasOwn(body, first);
+  const field = context.collection.fields.find(({ name }) => name === first);
+  if (modifier === 'isset') return truth(rest.length === 0 ? isSet : valueAt(body, segments) !== undefined);
+  if (modifier === 'changed') {
+    if (field === undefined || rest.length > 0) return misuse(modifier);
+    return isSet ? changed(toConstant(body[first]), context, field) : 0n;
+  }
+  if (field?.type === 'relation' && rest.length > 0)
+    return relationOf(field, { segments, modifier }, context);
+  const value = valueAt(body, segments);
+  if (modifier === 'each') {
+    const values = Array.isArray(value) ? value : value === undefined ? [] : [value];
+    return { kind: 'constants', values: values.map(toConstant) } satisfies Constants;
+  }
+  if (modifier === 'length') return lengthOf(value);
+  if (modifier === 'lower') return lower(toConstant(value));
+  if (modifier !== undefined) return misuse(modifier);
+  const isNumber = typeof value === 'string' && isNumberField(context.collection, segments.at(-1) ?? '');
+  return isNumber ? (numberOfText(value) ?? 0) : toConstant(value);
+}
+
+/** On from the records whose ids were sent for a relation. */
+function relationOf(field: Field, { segments, modifier }: Asked, context: RequestContext): Resolved {
+  const target = context.collections.find(String(field.options['collectionId']));
+  if (target === undefined) return null;
+  const given = context.facts.body[field.name];
+  const ids = (Array.isArray(given) ? given : [given]).filter((id) => typeof id === 'string');
+  const list = JSON.stringify(isMultiple(field) ? ids : ids.slice(-1));
+  const table = context.names.collectionTable(target.name);
+  const { dialect } = context;
+  const steps: Step[] = [
+    {
+      key: `@body.${field.name}[]`,
+      hasMany: isMultiple(field),
+      collection: undefined,
+      join: (_from, to) => ({ source: dialect.each(sql`${list}`, to), on: sql`TRUE` }),
+    },
+    {
+      key: `@body.${field.name}.`,
+      hasMany: false,
+      collection: target,
+      join: (from, to) => ({
+        source: sql`${table} AS ${to}`,
+        on: sql`${to}.id = ${dialect.valueOfEach(from).sql}`,
+      }),
+    },
+  ];
+  return behind(steps, findPath(context, target, { segments: segments.slice(1), modifier })) ?? null;
+}
+
+function resolveCaller(asked: Asked, context: RequestContext): Resolved {
+  const { caller } = context.facts;
+  if (caller.kind === 'guest') return null;
+  const collectionId = caller.kind === 'user' ? caller.collectionId : '_superusers';
+  const collection = context.collections.find(collectionId);
+  if (collection === undefined) return null;
+  const [first] = asked.segments;
+  if (asked.segments.length === 1 && asked.modifier === undefined) {
+    if (first === 'id') return caller.id;
+    if (first === 'collectionId') return collection.id;
+    if (first === 'collectionName') return collection.name;
+  }
+  const table = context.names.collectionTable(collection.name);
+  const step: Step = {
+    key: '@auth.',
+    hasMany: false,
+    collection,
+    join: (_from, to) => ({
+      source: sql`${table} AS ${to}`,
+      on: sql`${to}.id = ${caller.id}`,
+    }),
+  };
+  return behind([step], findPath(context, collection, asked)) ?? null;
+}
+
+/** Whether the stored value is another one: as `!=` has it. */
+function changed(given: Constant, context: RequestContext, field: Field): Operand {
+  const column = sql`${context.alias}.${context.names.column(field.name)}`;
+  const kind = ['number', 'bool'].includes(fieldColumn(field)) ? 'number' : 'text';
+  const value = given === null ? null : kind === 'number' ? Number(given) : String(given);
+  const differs = context.dialect.compare({ sql: column, kind }, 'IS NOT', value);
+  return { sql: sql`CAST(CASE WHEN ${differs} THEN 1 ELSE 0 END AS INTEGER)`, kind: 'bool' };
+}
+
+function valueAt(value: unknown, segments: readonly string[]): unknown {
+  let at = value;
+  for (const segment of segments) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, segment)) return undefined;
+    // Checked above: an object that has this member.
+    at = (at as Readonly<Record<string, unknown>>)[segment];
+  }
+  return at;
+}
+
+/** Arrays and objects are their JSON text, as they are stored. */
+function toConstant(value: unknown): Constant {
+  if (value === undefined || value === null) return null;
+  if (typeof value === 'boolean') return truth(value);
+  if (typeof value === 'string' || typeof value === 'number') return value;
+  return JSON.stringify(value);
+}
+
+function lengthOf(value: unknown): number {
+  if (Array.isArray(value)) return value.length;
+  return value === undefined || value === null || value === '' ? 0 : 1;
+}
+
+function lower(value: Constant): Constant {
+  return typeof value === 'string' ? value.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase()) : value;
+}
+
+function isNumberField(collection: Collection, name: string): boolean {
+  return collection.fields.some((field) => field.name === name && field.type === 'number');
+}
+
+function truth(isTrue: boolean): bigint {
+  return isTrue ? 1n : 0n;
+}
+
+function misuse(modifier: string): Misuse {
+  return { kind: 'misuse', problem: `The modifier ":${modifier}" cannot be used here; found` };
+}

@@ -1,0 +1,90 @@
+import { AppError } from '../base/errors.ts';
+import type { Dialect } from '../filters/dialect.ts';
+import type { SortTerm } from '../filters/compile-sort.ts';
+import { sql, type Sql } from '../sql/sql.ts';
+import type { Tuple } from '../storage/database.ts';
+
+/** Makes a position into a text that only the service can read, for one list, order and caller; undefined for any other text. */
+export interface CursorSealer {
+  seal(position: string): string;
+  open(cursor: string): string | undefined;
+}
+
+/** The values of the sort keys in the last row that was shown, the hidden position at the end. */
+type Position = readonly (string | number | null)[];
+
+/** A cursor goes into an address, and headers are 16 KiB at most. */
+const positionLengthMax = 4_096;
+
+/** What is selected beside the columns, for the cursor that follows the page. Throws `bad_request` for an order without positions. */
+export function cursorColumns(terms: readonly SortTerm[]): readonly Sql[] {
+  return terms.map(({ operand }) => {
+    if (operand === undefined) throw refusal('A cursor cannot follow a random order.');
+    if (operand.kind === 'json') throw refusal('A cursor cannot follow an order by json values.');
+    return operand.sql;
+  });
+}
+
+/** The cursor behind a row whose last values are those of `cursorColumns`. */
+export function sealCursor(tuple: Tuple, terms: readonly SortTerm[], sealer: CursorSealer): string {
+  const values = tuple.slice(-terms.length);
+  const position = JSON.stringify(values.map((value) => (typeof value === 'bigint' ? Number(value) : value)));
+  if (position.length > positionLengthMax)
+    throw refusal('A cursor cannot follow an order by values this long.');
+  return sealer.seal(position);
+}
+
+/** The condition that a row comes after the cursor. An empty cursor is the beginning. Throws `bad_request`. */
+export function afterCursor(
+  cursor: string,
+  terms: readonly SortTerm[],
+  { sealer, dialect }: { readonly sealer: CursorSealer; readonly dialect: Dialect },
+): Sql | undefined {
+  if (cursor === '') return undefined;
+  const text = sealer.open(cursor);
+  if (text === undefined)
+    throw refusal('Expected a cursor of this list, with the same filter and sort as before.');
+  // Sealed by sealCursor above, and by nobody else.
+  return afterPosition(terms, JSON.parse(text) as Position, dialect);
+}
+
+function afterPosition(
+  [term, ...rest]: readonly SortTerm[],
+  [value = null, ...values]: Position,
+  dialect: Dialect,
+): Sql {
+  const operand = term?.operand;
+  if (term === undefined || operand === undefined) return sql`FALSE`;
+  // The tie-breaker: an integer column, compared as it is, so that its index serves.
+  if (rest.length === 0)
+    return term.isDescending ? sql`${operand.sql} < ${value}` : sql`${operand.sql} > ${value}`;
+  const behind = afterPosition(rest, values, dialect);
+  const equal = dialect.compare(operand, value === null ? 'IS' : '=', value);
+  const strictly = strictlyAfter(term, operand, { value, dialect });
+  const either = sql`(${strictly} OR (${equal} AND ${behind}))`;
+  if (operand.isNeverNull !== true || value === null) return either;
+  // The first bound by itself is what an index can begin at.
+  return sql`(${dialect.compare(operand, term.isDescending ? '<=' : '>=', value)} AND ${either})`;
+}
+
+/** NULL comes first, and last when descending. */
+function strictlyAfter(
+  { isDescending }: SortTerm,
+  operand: NonNullable<SortTerm['operand']>,
+  { value, dialect }: { readonly value: string | number | null; readonly dialect: Dialect },
+): Sql {
+  if (!isDescending) {
+    return value === null ? dialect.compare(operand, 'IS NOT', null) : dialect.compare(operand, '>', value);
+  }
+  if (value === null) return sql`FALSE`;
+  const smaller = dialect.compare(operand, '<', value);
+  return operand.isNeverNull === true
+    ? smaller
+    : sql`(${smaller} OR ${dialect.compare(operand, 'IS', null)})`;
+}
+
+function refusal(message: string): AppError {
+  return new AppError('bad_request', message, {
+    details: { cursor: { code: 'validation_invalid_value', message } },
+  });
+}

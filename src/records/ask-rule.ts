@@ -1,0 +1,92 @@
+import type { Collection } from '../collections/collection.ts';
+import { RecordScope, baseAlias, type ScopeContext } from '../collections/record-scope.ts';
+import { fieldColumn, type Field } from '../fields/field.ts';
+import { fieldType } from '../fields/field-types.ts';
+import type { StoredValue } from '../fields/field-type.ts';
+import type { FilterTree } from '../filters/tree.ts';
+import type { RequestFacts } from '../rules/request-facts.ts';
+import { joinSql, sql, type Sql } from '../sql/sql.ts';
+import type { Engine, Transaction } from '../storage/database.ts';
+import { readStatements } from './read-statements.ts';
+
+/** A rule, as far as `admit` left one, and what it may know. */
+export interface AskedRule {
+  readonly rule: FilterTree | undefined;
+  readonly context: ScopeContext;
+}
+
+/** Whether the rule is true of the record as it is stored now, in this transaction. */
+export async function isAllowed(
+  tx: Transaction,
+  { collection, id }: { readonly collection: Collection; readonly id: string },
+  asked: AskedRule,
+): Promise<boolean> {
+  if (asked.rule === undefined) return true;
+  const { from } = readStatements(collection, tx.names);
+  return ask(tx, sql`${from} WHERE ${baseAlias}.id = ${id}`, { collection, asked });
+}
+
+/** Whether it would be true of a record of these values, which may never be stored: what is wrong with them is told to no one else. */
+export async function wouldBeAllowed(
+  tx: Transaction,
+  { collection, values }: { readonly collection: Collection; readonly values: readonly StoredValue[] },
+  asked: AskedRule,
+): Promise<boolean> {
+  if (asked.rule === undefined) return true;
+  const columns = collection.fields.map(
+    (field, index) =>
+      sql`${typed(values[index] ?? null, field, tx.names.engine)} AS ${tx.names.column(field.name)}`,
+  );
+  return ask(tx, sql`(SELECT ${joinSql(columns, ', ')}) AS ${baseAlias} WHERE TRUE`, { collection, asked });
+}
+
+/** A value as it would come out of the field's column. */
+function typed(value: StoredValue, field: Field, engine: Engine): Sql {
+  const kind = fieldColumn(field);
+  if (kind === 'number')
+    return engine === 'sqlite' ? sql`CAST(${value} AS REAL)` : sql`CAST(${value} AS double precision)`;
+  if (kind === 'bool') return sql`CAST(${value} AS INTEGER)`;
+  return engine === 'sqlite' ? sql`CAST(${value} AS TEXT)` : sql`CAST(${value} AS text) COLLATE "C"`;
+}
+
+async function ask(
+  tx: Transaction,
+  row: Sql,
+  { collection, asked }: { readonly collection: Collection; readonly asked: AskedRule },
+): Promise<boolean> {
+  if (asked.rule === undefined) return true;
+  const scope = new RecordScope(asked.context, { collection, alias: baseAlias });
+  scope.add(asked.rule, 'rule');
+  const rows = await tx.tuples(sql`SELECT 1 FROM ${row} AND ${scope.condition ?? sql`TRUE`}`);
+  return rows.length > 0;
+}
+
+/** What `@request.body` is while a record is written: what was sent, with the values of its fields as they would be stored. */
+export function factsOfChange(
+  facts: RequestFacts,
+  collection: Collection,
+  values: readonly StoredValue[],
+): RequestFacts {
+  let body: Record<string, unknown> | undefined;
+  return {
+    ...facts,
+    get body() {
+      return (body ??= resolvedBody(facts.body, collection, values));
+    },
+  };
+}
+
+function resolvedBody(
+  sent: Readonly<Record<string, unknown>>,
+  collection: Collection,
+  values: readonly StoredValue[],
+): Record<string, unknown> {
+  const members = new Map(Object.entries(sent));
+  for (const [index, field] of collection.fields.entries()) {
+    const { name } = field;
+    const forms = [name, `${name}+`, `+${name}`, `${name}-`, `${name}:autogenerate`];
+    if (!forms.some((form) => members.has(form))) continue;
+    members.set(name, JSON.parse(fieldType(field).toJson(values[index] ?? null, field.options)));
+  }
+  return Object.fromEntries(members);
+}

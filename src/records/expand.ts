@@ -1,0 +1,164 @@
+import { findBackRelation, isMultiple } from '../collections/path.ts';
+import { RecordScope, baseAlias } from '../collections/record-scope.ts';
+import type { Collection } from '../collections/collection.ts';
+import type { Field } from '../fields/field.ts';
+import { dialectOf } from '../filters/dialect-of.ts';
+import type { Instance } from '../instances/instance.ts';
+import type { RequestFacts } from '../rules/request-facts.ts';
+import { parseRule } from '../rules/parse-rule.ts';
+import { sql, type Sql } from '../sql/sql.ts';
+import type { Tuple } from '../storage/database.ts';
+import type { ExpandTree } from './parse-expand.ts';
+import { readStatements } from './read-statements.ts';
+import { fromTuple, valueOf, type StoredRecord } from './record.ts';
+
+/** A record with what was asked to be shown inside it. */
+export interface ExpandedRecord {
+  readonly record: StoredRecord;
+  /** Undefined where no valid path was asked for. A list for relations that may have several. */
+  readonly expand: ReadonlyMap<string, ExpandedRecord | readonly ExpandedRecord[]> | undefined;
+}
+
+export interface ExpandContext {
+  readonly instance: Instance;
+  readonly facts: RequestFacts;
+}
+
+/** Of one record's back relation. */
+const backRelationsMax = 1_000;
+/** Of all records' relations by one name: beyond it the rest is left out, as what may not be seen is. */
+const expandedMax = 20_000;
+
+/**
+ * Records of one collection with what their relations lead to, as far as its view rule shows it to the caller: a statement for
+ * each name in the tree, however many records there are. What cannot be expanded is left out (http-api section 7).
+ */
+export async function expandRecords(
+  context: ExpandContext,
+  records: readonly StoredRecord[],
+  tree: ExpandTree,
+): Promise<readonly ExpandedRecord[]> {
+  const collection = records[0]?.collection;
+  if (collection === undefined) return [];
+  const found: Found[] = [];
+  for (const [name, subtree] of tree) {
+    const relation = findRelation(context, collection, name);
+    if (relation !== undefined)
+      found.push({ name, relation, ...(await readRelated(context, records, { relation, subtree })) });
+  }
+  return records.map((record) => ({
+    record,
+    expand: found.length === 0 ? undefined : new Map(found.flatMap((one) => shown(one, record))),
+  }));
+}
+
+interface Relation {
+  readonly target: Collection;
+  readonly isMultiple: boolean;
+  /** The field that holds the ids: of the record itself, or of those that refer to it. */
+  readonly field: Field;
+  readonly isBack: boolean;
+}
+
+interface Found {
+  readonly name: string;
+  readonly relation: Relation;
+  /** The related records of each, by its id; by their own id where the record itself holds the ids. */
+  readonly related: ReadonlyMap<string, readonly ExpandedRecord[]>;
+}
+
+function findRelation(
+  { instance, facts }: ExpandContext,
+  collection: Collection,
+  name: string,
+): Relation | undefined {
+  const { collections } = instance;
+  const mayUseHidden = facts.caller.kind === 'superuser';
+  const field = collection.fields.find((candidate) => candidate.name === name);
+  if (field !== undefined) {
+    const target =
+      field.type === 'relation' ? collections.find(String(field.options['collectionId'])) : undefined;
+    if (target === undefined || (field.hidden && !mayUseHidden)) return undefined;
+    return { target, field, isMultiple: isMultiple(field), isBack: false };
+  }
+  const back = findBackRelation({ collections, mayUseHidden }, collection, name);
+  return back && { target: back.target, field: back.field, isMultiple: !back.isSole, isBack: true };
+}
+
+function shown(
+  { name, relation, related }: Found,
+  record: StoredRecord,
+): readonly [string, ExpandedRecord | readonly ExpandedRecord[]][] {
+  const ids = relation.isBack ? [String(valueOf(record, 'id'))] : idsOf(record, relation.field);
+  const records = ids.flatMap((id) => related.get(id) ?? []);
+  const [first] = records;
+  if (first === undefined) return [];
+  return [[name, relation.isMultiple ? records : first]];
+}
+
+async function readRelated(
+  context: ExpandContext,
+  records: readonly StoredRecord[],
+  { relation, subtree }: { readonly relation: Relation; readonly subtree: ExpandTree },
+): Promise<Pick<Found, 'related'>> {
+  const ids = new Set(
+    records.flatMap((record) =>
+      relation.isBack ? [String(valueOf(record, 'id'))] : idsOf(record, relation.field),
+    ),
+  );
+  const rows = ids.size === 0 ? [] : await selectRelated(context, relation, [...ids]);
+  // A record that several refer to is expanded once.
+  const byId = new Map(rows.map(({ record }) => [String(valueOf(record, 'id')), record]));
+  const expanded = await expandRecords(context, [...byId.values()], subtree);
+  const expandedById = new Map(expanded.map((one) => [String(valueOf(one.record, 'id')), one]));
+  const related = new Map<string, ExpandedRecord[]>();
+  for (const { key, record } of rows) {
+    const one = expandedById.get(String(valueOf(record, 'id')));
+    const list = related.get(key) ?? [];
+    if (one === undefined || list.length === backRelationsMax) continue;
+    list.push(one);
+    related.set(key, list);
+  }
+  return { related };
+}
+
+/** Each related record with the id that leads to it. */
+async function selectRelated(
+  { instance, facts }: ExpandContext,
+  relation: Relation,
+  ids: readonly string[],
+): Promise<readonly { readonly key: string; readonly record: StoredRecord }[]> {
+  const { target, field, isBack } = relation;
+  const { database, collections } = instance;
+  const { names } = database;
+  const rule = facts.caller.kind === 'superuser' ? '' : target.rules.viewRule;
+  if (rule === null) return [];
+  const scope = new RecordScope(
+    { collections, names, facts: { ...facts, context: 'expand' }, now: instance.clock.now() },
+    { collection: target, alias: baseAlias },
+  );
+  if (rule !== '') scope.add(parseRule(rule), 'rule');
+  const { columns, from } = readStatements(target, names);
+  const dialect = dialectOf(names.engine);
+  const asked: Sql = sql`"$asked"`;
+  const id = dialect.valueOfEach(asked).sql;
+  const held: Sql = sql`"$held"`;
+  const column = sql`${baseAlias}.${names.column(field.name)}`;
+  const link = !isBack
+    ? sql`${from} ON ${baseAlias}.id = ${id}`
+    : isMultiple(field)
+      ? sql`${from} ON TRUE JOIN ${dialect.each(column, held)} ON ${dialect.valueOfEach(held).sql} = ${id}`
+      : sql`${from} ON ${column} = ${id}`;
+  const where = scope.condition === undefined ? sql`` : sql` WHERE ${scope.condition}`;
+  const rows: readonly Tuple[] = await database.tuples(
+    sql`SELECT ${id}, ${columns} FROM ${dialect.each(sql`${JSON.stringify(ids)}`, asked)} JOIN ${link}${where} ORDER BY ${baseAlias}."$position" LIMIT ${expandedMax}`,
+  );
+  return rows.map(([key, ...tuple]) => ({ key: String(key), record: fromTuple(target, tuple) }));
+}
+
+function idsOf(record: StoredRecord, field: Field): readonly string[] {
+  const value = valueOf(record, field.name);
+  if (typeof value !== 'string' || value === '') return [];
+  // Stored by the field's type, which makes it an array of texts.
+  return isMultiple(field) ? (JSON.parse(value) as readonly string[]) : [value];
+}

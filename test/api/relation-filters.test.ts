@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { longId, startBlog } from '../support/blog.ts';
+
+const id = (short: string): string => `'${longId(short)}'`;
+
+/** Of section 8.5: plain operators ask all related records, those with `?` at least one. */
+const selections: readonly (readonly [filter: string, selected: string])[] = [
+  // One relation: a join with one row at most.
+  ["author.name = 'Ann'", 'p1'],
+  ["author.name != 'Ann'", 'p2 p3 p4'],
+  ["author.team.name = 'red'", 'p1 p2'],
+  ["author.team.name ?= 'red'", 'p1 p2'],
+  ["author.name = ''", 'p4'],
+  ['author.age > 30', 'p2 p3'],
+  ['author.age <= 30', 'p1'],
+  [`author.id = ${id('ann')}`, 'p1'],
+  [`author = ${id('ann')}`, 'p1'],
+  ["author.name:lower = 'ann'", 'p1'],
+  ["author.nickname = 'A'", 'p1'],
+  ["author.name ~ 'a' || title = 'two'", 'p1 p2 p3'],
+  // Several: every related record, or any.
+  ["readers.name ?= 'Ann'", 'p1 p4'],
+  ["readers.name = 'Ann'", ''],
+  ["readers.name = 'Cat'", 'p2'],
+  ["readers.name != 'Ann'", 'p2 p3'],
+  ["readers.name ?!= 'Ann'", 'p1 p2 p3 p4'],
+  ['readers.age >= 30', 'p1 p2 p4'],
+  ['readers.age >= 40', 'p2'],
+  ['readers.age ?>= 50', 'p2 p4'],
+  [`readers.id ?= ${id('cat')}`, 'p2 p4'],
+  [`readers ~ ${id('cat')}`, 'p2 p4'],
+  [`readers ?= ${id('cat')}`, ''],
+  ["readers.team.name ?= 'blue'", 'p2 p4'],
+  ["readers.team.name = 'red'", 'p1'],
+  // Names that begin alike are about one and the same related record.
+  ["readers.name ?= 'Ann' && readers.age ?= 40", ''],
+  ["readers.name ?= 'Bob' && readers.age ?= 40", 'p1 p4'],
+  // Both sides have several: every pair.
+  ['readers.age = readers.age', 'p2 p3'],
+  ['readers.name ?= author.name', 'p1'],
+  // Back relations.
+  ['comments_via_post.stars ?= 5', 'p1 p2'],
+  ['comments_via_post.stars = 5', 'p2'],
+  ['comments_via_post.stars > 0', 'p1 p2'],
+  ["comments_via_post.by.name ?= 'Cat'", 'p1'],
+  ["comments_via_post.by.team.name ?= 'blue'", 'p1'],
+  ["comments_via_post.id = ''", 'p3 p4'],
+  // Values of the record itself.
+  ["tags:each ?= 'y'", 'p1 p4'],
+  ["tags:each = 'x'", 'p2'],
+  ["tags:each != 'z'", 'p1 p2 p3'],
+  ['tags:length = 2', 'p1'],
+  ['tags:length > 0', 'p1 p2 p4'],
+  ['readers:length >= 2', 'p1 p4'],
+  ['kind:length = 1', 'p1 p3'],
+  ["kind:each = 'x'", 'p1'],
+  [`tags = '["x"]'`, 'p2'],
+  // Everything of another collection; another alias is another record of it.
+  ["@collection.teams.name ?= 'red' && author.team ?= @collection.teams.id", 'p1 p2'],
+  ["@collection.teams.name = 'red'", ''],
+  [`@collection.people:one.id ?= author && @collection.people:one.age ?> 35`, 'p2 p3'],
+  ["@collection.people:a.name ?= 'Ann' && @collection.people:b.name ?= 'Bob' && title = 'one'", 'p1'],
+  ["@collection.people.name ?= 'Ann' && @collection.people.name ?= 'Bob'", ''],
+  // The request, which superusers may ask for.
+  ["@request.method = 'GET' && @request.context = 'default'", 'p1 p2 p3 p4'],
+  ['@request.query.nothing = null && @request.nothing.x = null', 'p1 p2 p3 p4'],
+  ["@request.auth.email = 'root@example.com' && title = 'one'", 'p1'],
+  ["@request.auth.collectionName = '_superusers' && title = 'two'", 'p2'],
+  ["@request.headers.user_agent != '' && @request.query.filter:isset = true && title = 'two'", 'p2'],
+];
+
+test('Q-24 relations, back relations and other collections select as the contract says', async (t) => {
+  const { select } = await startBlog(t);
+  for (const [filter, selected] of selections) assert.equal(await select(filter), selected, filter);
+});
+
+test('related records sort a list, and one with several by the least or the greatest of them', async (t) => {
+  const { select } = await startBlog(t);
+  const sorts: readonly (readonly [sort: string, ids: string])[] = [
+    ['author.age', 'p4 p1 p2 p3'],
+    ['-author.age', 'p3 p2 p1 p4'],
+    ['author.team.name,-title', 'p4 p3 p2 p1'],
+    ['readers.age,title', 'p3 p4 p1 p2'],
+    ['-readers.age,title', 'p4 p2 p1 p3'],
+    ['-comments_via_post.stars,-title', 'p2 p1 p3 p4'],
+  ];
+  for (const [sort, ids] of sorts) assert.equal(await select("id != ''", { sort }), ids, sort);
+});
+
+test('what is no path is refused, and names what is wrong', async (t) => {
+  const { select } = await startBlog(t);
+  const refusals: readonly (readonly [filter: string, message: RegExp])[] = [
+    ["author.nothing = 'a'", /^Unknown field "author\.nothing" at position 0\.$/],
+    ["title.name = 'a'", /^Unknown field "title\.name"/],
+    ["people_via_nothing.name = 'a'", /^Unknown field/],
+    ["comments_via_by.id = 'a'", /^Unknown field/],
+    ["nothing_via_post.id = 'a'", /^Unknown field/],
+    ["author.:lower = 'a'", /./],
+    ['title:each = 1', /^The modifier ":each" cannot be used with "title"; found at position 0\.$/],
+    ['title:length = 1', /^The modifier ":length" cannot be used/],
+    ['title:isset = true', /^The modifier ":isset" cannot be used/],
+    ['author:nothing = 1', /^Unknown modifier ":nothing"/],
+    ["@collection.nothing.id = 'a'", /^Unknown macro/],
+    ["@collection.people.nothing = 'a'", /^Unknown macro/],
+    [
+      `${'author.comments_via_by.post.'.repeat(3)}id = 'a'`,
+      /^Expected at most 6 relations in a path; more at position 0\.$/,
+    ],
+  ];
+  for (const [filter, message] of refusals) assert.match(await select(filter), message, filter);
+  const aliases = Array.from({ length: 40 }, (_, n) => `@collection.people:a${n}.id ?= 'a'`).join(' || ');
+  assert.match(await select(aliases), /^Expected at most 32 related collections; more/);
+});
+
+test('Q-23 Q-29 a guest finds nothing out about what is hidden, locked or not listed', async (t) => {
+  const { select, ask, askAsGuest } = await startBlog(t);
+  const asGuest = (filter: string): Promise<string> => select(filter, { asGuest: true });
+  assert.match(await asGuest("author.nickname = 'A'"), /^Unknown field "author\.nickname"/);
+  assert.equal(await asGuest("author.name = 'Ann'"), 'p1');
+  for (const [filter, name] of [
+    ["@collection.people.id ?= 'a'", '@collection.'],
+    ["'@request.'=title", '@request.'],
+  ] as const)
+    assert.equal(await asGuest(filter), `Only superusers can filter by ${name}`);
+
+  // Of what its list rule does not show, the record that refers to it is not found through it either.
+  await ask('PATCH', '/people', { listRule: "team.name = 'red'" });
+  const found: readonly (readonly [filter: string, selected: string])[] = [
+    ['author.age > 0', 'p1 p2'],
+    ["author.name = 'Cat'", ''],
+    ["author.name != 'Zoe'", 'p1 p2 p4'],
+    ["readers.name ?= 'Cat'", ''],
+    ["readers.name ?= 'Ann'", 'p1 p4'],
+    // Whether Cat reads it as well must make no difference.
+    ["readers.team.name = 'red'", 'p1 p4'],
+    ["comments_via_post.by.name ?= 'Cat'", ''],
+    ["comments_via_post.by.name ?= 'Bob'", 'p1 p2'],
+    ["title = 'three' || author.name = 'Ann'", 'p1'],
+  ];
+  for (const [filter, selected] of found) assert.equal(await asGuest(filter), selected, filter);
+  assert.equal(await select("author.name = 'Cat'"), 'p3');
+
+  await ask('PATCH', '/people', { listRule: null });
+  assert.match(
+    await asGuest("author.name = 'Ann'"),
+    /^Expected a relation to records that you may list, not to "people"/,
+  );
+  assert.match(await asGuest("readers.name ?= 'Ann'"), /that you may list/);
+  assert.equal(await asGuest(`author = ${id('ann')}`), 'p1');
+  const { status } = await askAsGuest('GET', '/posts/records?sort=author.name');
+  assert.equal(status, 400);
+});
