@@ -1,6 +1,7 @@
 import { unreachable } from '../base/assert.ts';
+import { fieldType } from '../fields/field-types.ts';
 import { fieldColumn, type Field } from '../fields/field.ts';
-import { sql, type Sql } from '../sql/sql.ts';
+import { literal, sql, type Sql } from '../sql/sql.ts';
 import type { Engine, Names } from '../storage/database.ts';
 
 /** A field's column: its name, type and what stands in it when nothing was given. */
@@ -31,8 +32,13 @@ function columnType(field: Field, engine: Engine): Sql {
     case 'bool':
       return engine === 'sqlite' ? sql`INTEGER NOT NULL DEFAULT 0` : sql`smallint NOT NULL DEFAULT 0`;
     case 'json':
-      return field.type === 'json' ? text : sql`${text} NOT NULL DEFAULT '[]'`;
+      return field.type === 'json' ? text : sql`${text} NOT NULL DEFAULT ${zeroOf(field)}`;
     default:
       return unreachable(kind);
   }
+}
+
+/** As text: json alone has none that is. */
+function zeroOf(field: Field): Sql {
+  return literal(String(fieldType(field).zero(field.options)));
 }

@@ -190,7 +190,7 @@ function leafOf(
   { collection, path, modifier }: LeafOptions,
 ): Path | Misuse | undefined {
   const { names, dialect } = context;
-  const isJson = field.type === 'json';
+  const isJson = field.type === 'json' || field.type === 'geoPoint';
   if (path.length > 0 && !isJson) return undefined;
   const column = (alias: Sql): Sql => sql`${alias}.${names.column(field.name)}`;
   const plain = (alias: Sql): Operand => {

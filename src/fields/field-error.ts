@@ -21,6 +21,11 @@ const MESSAGES = {
   validation_min_greater_equal_than_required: 'Must be no less than {threshold}.',
   validation_max_less_equal_than_required: 'Must be no greater than {threshold}.',
   validation_too_many_values: 'Select no more than {maxSelect}.',
+  validation_content_size_limit: 'The maximum allowed content size is {maxSize} bytes.',
+  validation_invalid_latitude: 'Latitude must be between -90 and 90 degrees.',
+  validation_invalid_longitude: 'Longitude must be between -180 and 180 degrees.',
+  validation_invalid_file: 'Invalid new files: {invalidFiles}.',
+  validation_too_many_files: 'The maximum allowed files is {maxSelect}.',
   validation_not_enough_values: 'Select at least {minSelect}.',
   validation_missing_rel_records: 'Failed to find all relation records with the provided ids.',
   validation_field_relation_change: 'The relation collection cannot be changed.',
@@ -43,14 +48,14 @@ const MESSAGES = {
 
 export type FieldErrorCode = keyof typeof MESSAGES;
 
-export type FieldErrorParams = Readonly<Record<string, string | number>>;
+export type FieldErrorParams = Readonly<Record<string, string | number | readonly string[]>>;
 
 /** A refused value with its message of the catalogue, placeholders filled in; `params` only when there are any. */
 export function fieldError(code: FieldErrorCode, params?: FieldErrorParams): FieldError {
   if (params === undefined) return { code, message: MESSAGES[code] };
   // A replacing function, not a replacing text: `$&` inside a client's value must stay what it is.
   const message = MESSAGES[code].replaceAll(/\{(\w+)\}/g, (whole, name: string) =>
-    String(params[name] ?? whole),
+    [params[name] ?? whole].flat().join(', '),
   );
   return { code, message, params };
 }

@@ -24,8 +24,8 @@ export interface FieldType<Options extends FieldOptions = FieldOptions> {
   /** The stored form of whatever a client sent; never throws. What cannot be understood becomes something `check` refuses, or zero where the contract says so. */
   readonly normalise: (value: unknown, options: Options) => StoredValue;
 
-  /** The first broken condition in the contract's order, or undefined. */
-  readonly check: (stored: StoredValue, options: Options) => FieldError | undefined;
+  /** The first broken condition in the contract's order, or undefined. `before` is what the record has; undefined while it is made. */
+  readonly check: (stored: StoredValue, options: Options, before?: StoredValue) => FieldError | undefined;
 
   /** The JSON text of a stored value. */
   readonly toJson: (stored: StoredValue, options: Options) => string;
@@ -42,7 +42,19 @@ export interface FieldType<Options extends FieldOptions = FieldOptions> {
 }
 
 export type FieldTypeName =
-  'text' | 'number' | 'bool' | 'email' | 'url' | 'date' | 'autodate' | 'select' | 'relation' | 'json';
+  | 'text'
+  | 'number'
+  | 'bool'
+  | 'email'
+  | 'url'
+  | 'editor'
+  | 'date'
+  | 'autodate'
+  | 'select'
+  | 'file'
+  | 'relation'
+  | 'json'
+  | 'geoPoint';
 
 export type ColumnKind = 'text' | 'number' | 'bool' | 'json';
 

@@ -17,13 +17,14 @@ function make(raw: RawOptions) {
   return {
     zero: type.zero(options),
     normalise: (value: unknown) => type.normalise(value, options),
-    check: (stored: StoredValue) => type.check(stored, options),
+    check: (stored: StoredValue, before?: StoredValue) => type.check(stored, options, before),
     toJson: (stored: StoredValue) => type.toJson(stored, options),
     code: (value: unknown) => type.check(type.normalise(value, options), options)?.code,
   };
 }
 
 const longText = 'x'.repeat(5001);
+const nowhere = '{"lon":0,"lat":0}';
 
 /** What a client may send, and per type what is stored, the code it is refused with, and the JSON text. */
 const inputs: readonly unknown[] = [null, true, false, 0, 5, 1.5, -0, NaN, Infinity, 1e308, '', 'abc', '5', '1e400', 'NaN', [], ['a', 'b'], {}, { toString: 1 }, longText]; // prettier-ignore
@@ -37,6 +38,8 @@ test('each type normalises each kind of value as documented', () => {
     [{ type: 'autodate', onCreate: true }, ['', '', '', '', '', '', '', '', '', '', '', '', '', '', '', '', '', '', '', '']],
     [{ type: 'select', values: ['a'] }, ['', 'true', 'false', '0', '5', '1.5', '0', 'NaN', 'Infinity', '1e+308', '', 'abc', '5', '1e400', 'NaN', '', 'b', '', '', longText]],
     [{ type: 'select', values: ['a', 'b'], maxSelect: 2 }, ['[]', '["true"]', '["false"]', '["0"]', '["5"]', '["1.5"]', '["0"]', '["NaN"]', '["Infinity"]', '["1e+308"]', '[]', '["abc"]', '["5"]', '["1e400"]', '["NaN"]', '[]', '["a","b"]', '[]', '[]', `["${longText}"]`]],
+    [{ type: 'geoPoint' }, [nowhere, '', '', '', '', '', '', '', '', '', nowhere, '', '', '', '', '', '', nowhere, nowhere, '']],
+    [{ type: 'editor' }, ['', 'true', 'false', '0', '5', '1.5', '0', 'NaN', 'Infinity', '1e+308', '', 'abc', '5', '1e400', 'NaN', '', '', '', '', longText]],
     [{ type: 'json' }, [null, 'true', 'false', '0', '5', '1.5', '0', '', '', '1e+308', '""', '"abc"', '5', '', '"NaN"', '[]', '["a","b"]', '{}', '{"toString":1}', `"${longText}"`]],
   ]; // prettier-ignore
   for (const [raw, values] of expected) {
@@ -86,6 +89,9 @@ test('a required value must not be empty', () => {
     [{ type: 'date' }, ['', 'soon', 1_700_000_000]],
     [{ type: 'select', values: ['a'] }, ['', null, [], ['']]],
     [{ type: 'select', values: ['a', 'b'], maxSelect: 2 }, ['', null, [], ['']]],
+    [{ type: 'editor' }, ['', null, {}]],
+    [{ type: 'file' }, ['', null, []]],
+    [{ type: 'geoPoint' }, [null, '', {}, 'null', { lon: 0, lat: -0 }, '{"lat":0}']],
     [{ type: 'json' }, [null, '', [], {}, 'null', '[]', '{ }', '""']],
   ];
   for (const [raw, values] of empties) {
@@ -288,4 +294,66 @@ test('the size of json is counted in bytes of the stored text', () => {
   assert.equal(make({ type: 'json' }).code('x'.repeat(1024 * 1024 - 2)), undefined);
   assert.equal(make({ type: 'json' }).code('x'.repeat(1024 * 1024 - 1)), 'validation_json_size_limit');
   assert.equal(make({ type: 'json', maxSize: 3 }).code('[1 ,  2]'), 'validation_json_size_limit');
+});
+
+test("the size of an editor's text is counted in bytes", () => {
+  const field = make({ type: 'editor', maxSize: 5 });
+  assert.equal(field.code('<b>ä'), undefined);
+  assert.deepEqual(field.check('<b>ä!'), {
+    code: 'validation_content_size_limit',
+    message: 'The maximum allowed content size is 5 bytes.',
+    params: { maxSize: 5 },
+  });
+  assert.equal(make({ type: 'editor' }).code('x'.repeat(5 * 1024 * 1024)), undefined);
+  assert.equal(
+    make({ type: 'editor' }).code('x'.repeat(5 * 1024 * 1024 + 1)),
+    'validation_content_size_limit',
+  );
+  assert.equal(make({ type: 'editor' }).normalise('<script>\r\n '), '<script>\r\n ');
+});
+
+test('a point is read from an object or its JSON text, and stored in one form', () => {
+  const field = make({ type: 'geoPoint' });
+  const stored: readonly (readonly [unknown, StoredValue])[] = [
+    [{ lat: 1.5, lon: -2 }, '{"lon":-2,"lat":1.5}'],
+    ['{ "lat": 1.50, "lon": -2, "x": 1 }', '{"lon":-2,"lat":1.5}'],
+    [{ lat: 3 }, '{"lon":0,"lat":3}'],
+    [{ lon: -0, lat: 1e-7 }, '{"lon":0,"lat":1e-7}'],
+  ];
+  for (const [value, text] of stored) assert.equal(field.normalise(value), text, JSON.stringify(value));
+  for (const value of [5, true, [1, 2], 'here', '[1,2]', '{', { lon: '1', lat: 2 }, { lon: null }, '{"lon":1e400}', { lat: NaN }])
+    assert.equal(field.code(value), 'validation_unsupported_value_type', JSON.stringify(value));
+  assert.equal(field.toJson('{"lon":-2,"lat":1.5}'), '{"lon":-2,"lat":1.5}');
+  assert.equal(field.zero, nowhere);
+}); // prettier-ignore
+
+test('a point lies on earth, and what is asked first is its latitude', () => {
+  const field = make({ type: 'geoPoint' });
+  for (const [lon, lat] of [[180, 90], [-180, -90]]) assert.equal(field.code({ lon, lat }), undefined);
+  for (const lat of [90.000001, -91]) assert.deepEqual(field.check(`{"lon":200,"lat":${lat}}`), {
+    code: 'validation_invalid_latitude', message: 'Latitude must be between -90 and 90 degrees.',
+  });
+  for (const lon of [180.000001, -181]) assert.deepEqual(field.check(`{"lon":${lon},"lat":0}`), {
+    code: 'validation_invalid_longitude', message: 'Longitude must be between -180 and 180 degrees.',
+  });
+}); // prettier-ignore
+
+test('a file is named only where it is already, and what is named then can be left out', () => {
+  const field = make({ type: 'file', maxSelect: 2 });
+  const code = (value: unknown, before?: StoredValue) => field.check(field.normalise(value), before)?.code;
+  assert.deepEqual(field.check('["a.png","b.png"]'), {
+    code: 'validation_invalid_file',
+    message: 'Invalid new files: a.png, b.png.',
+    params: { invalidFiles: ['a.png', 'b.png'] },
+  });
+  const before = '["a.png","b.png","c.png"]';
+  assert.equal(code(['b.png', 'a.png'], before), undefined);
+  assert.equal(code('["b.png"]', before), undefined);
+  assert.equal(code([], before), undefined);
+  assert.equal(code(['b.png', 'd.png'], before), 'validation_invalid_file');
+  assert.deepEqual(field.check(before, before), {
+    code: 'validation_too_many_files',
+    message: 'The maximum allowed files is 2.',
+    params: { maxSelect: 2 },
+  });
 });

@@ -3,7 +3,10 @@ import { autodateField } from './autodate-field.ts';
 import { boolField } from './bool-field.ts';
 import { dateField } from './date-field.ts';
 import { emailField } from './email-field.ts';
+import { editorField } from './editor-field.ts';
 import type { FieldOptions, FieldType, FieldTypeName } from './field-type.ts';
+import { fileField } from './file-field.ts';
+import { geoPointField } from './geo-point-field.ts';
 import { jsonField } from './json-field.ts';
 import { numberField } from './number-field.ts';
 import { relationField } from './relation-field.ts';
@@ -19,11 +22,14 @@ export const fieldTypes: ReadonlyMap<string, FieldType> = new Map(
     general(boolField),
     general(emailField),
     general(urlField),
+    general(editorField),
     general(dateField),
     general(autodateField),
     general(selectField),
+    general(fileField),
     general(relationField),
     general(jsonField),
+    general(geoPointField),
   ].map((fieldType) => [fieldType.type, fieldType]),
 );
 

@@ -50,11 +50,14 @@ test('a definition that was shown is read again as the same field', () => {
     { type: 'bool', name: 'done', required: true },
     { type: 'email', name: 'mail', onlyDomains: ['example.com'] },
     { type: 'url', name: 'link', exceptDomains: ['example.com'] },
+    { type: 'editor', name: 'body', maxSize: 100, convertURLs: true },
     { type: 'date', name: 'due', min: '2026-01-01' },
     { type: 'autodate', name: 'seen', onUpdate: true },
     { type: 'select', name: 'tags', values: ['a', 'b'], maxSelect: 2 },
+    { type: 'file', name: 'pictures', thumbs: ['100x50t'], mimeTypes: ['image/png'], protected: true },
     { type: 'relation', name: 'authors', collectionId: 'c', minSelect: 1, maxSelect: 2 },
     { type: 'json', name: 'extra', maxSize: 100, id: 'mine' },
+    { type: 'geoPoint', name: 'place', required: true },
   ];
   assert.deepEqual(definitions.map((raw) => raw.type), [...fieldTypes.keys()], 'every type is here');
   for (const raw of definitions) {
@@ -122,9 +125,9 @@ test('unknown types are refused, and types planned for later say so', () => {
   for (const type of ['constructor', '__proto__', 'toString', 'Text', 'nope', 5, {}, ['text']])
     assert.deepEqual(decode({ name: 'f', type }).problems.get('type'), {
       code: 'validation_in_invalid',
-      message: 'Unknown field type; known are text, number, bool, email, url, date, autodate, select, relation, json.',
+      message: 'Unknown field type; known are text, number, bool, email, url, editor, date, autodate, select, file, relation, json, geoPoint.',
     });
-  for (const type of ['editor', 'file', 'geoPoint', 'password'])
+  for (const type of ['password'])
     assert.deepEqual(decode({ name: 'f', type }).problems.get('type'), {
       code: 'validation_in_invalid',
       message: `The field type "${type}" is not supported yet.`,
@@ -160,6 +163,11 @@ test('common members and options are refused under their names', () => {
     [{ type: 'select', values: ['a'], maxSelect: -1 }, 'maxSelect', 'validation_min_greater_equal_than_required'],
     [{ type: 'json', maxSize: -1 }, 'maxSize', 'validation_min_greater_equal_than_required'],
     [{ type: 'json', maxSize: 2 ** 53 }, 'maxSize', 'validation_max_less_equal_than_required'],
+    [{ type: 'editor', maxSize: 1.5 }, 'maxSize', 'validation_invalid_value'],
+    [{ type: 'editor', convertURLs: 'no' }, 'convertURLs', 'validation_invalid_value'],
+    [{ type: 'file', mimeTypes: 'image/png' }, 'mimeTypes', 'validation_invalid_value'],
+    [{ type: 'file', maxSelect: -1 }, 'maxSelect', 'validation_min_greater_equal_than_required'],
+    [{ type: 'geoPoint', required: 'no' }, 'required', 'validation_invalid_value'],
     [{ type: 'email', onlyDomains: ['a.b'], exceptDomains: ['c.d'] }, 'onlyDomains', 'validation_empty'],
     [{ type: 'url', onlyDomains: ['a.b'], exceptDomains: ['c.d'] }, 'exceptDomains', 'validation_empty'],
   ]; // prettier-ignore
@@ -170,5 +178,7 @@ test('common members and options are refused under their names', () => {
   }
   const domains = decode({ name: 'f', type: 'email', onlyDomains: ['a.b', 'x', 'http://a.b', 'a..b', 'x'.repeat(64) + '.com'] });
   assert.deepEqual(Object.keys(domains.problems.get('onlyDomains') ?? {}), ['1', '2', '3', '4']);
+  const thumbs = decode({ name: 'f', type: 'file', thumbs: ['100x50', '0x50f', '100x', 'axb', '1x1x1', '0x0', '00x0t', '100x50z'] });
+  assert.deepEqual(Object.keys(thumbs.problems.get('thumbs') ?? {}), ['2', '3', '4', '5', '6', '7']);
   assert.equal(made({ name: 'f', type: 'text', help: '😀'.repeat(300) }).help.length, 600);
 }); // prettier-ignore

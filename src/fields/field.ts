@@ -27,7 +27,7 @@ const ID_LENGTH_MAX = 100;
 const HELP_LENGTH_MAX = 300;
 const RESERVED_NAMES = /^(?:null|true|false|_rowid_)$/i;
 const ANSWER_NAMES: ReadonlySet<string> = new Set(['collectionId', 'collectionName', 'expand']);
-const PLANNED_TYPES: ReadonlySet<string> = new Set(['editor', 'file', 'geoPoint', 'password']);
+const PLANNED_TYPES: ReadonlySet<string> = new Set(['password']);
 
 /** Reads a definition as a client sent it or as it was stored; undefined when there was any problem. */
 export function decodeField(raw: unknown, problems: Problems): Field | undefined {

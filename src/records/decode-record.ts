@@ -97,7 +97,7 @@ function checkValue(
   }
   // Of our own making: its check would cost as much as all others together.
   if (!wasGiven && before === undefined && isStandardId(field)) return undefined;
-  return fieldType(field).check(value, field.options);
+  return fieldType(field).check(value, field.options, before);
 }
 
 const MODIFIED = /^\+|[+-]$|:autogenerate$/;

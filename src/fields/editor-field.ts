@@ -1,0 +1,42 @@
+import type { FieldError } from '../base/errors.ts';
+import { fieldError } from './field-error.ts';
+import type { FieldType, StoredValue } from './field-type.ts';
+import { optionReader } from './option-reader.ts';
+import { toText } from './to-text.ts';
+
+export type EditorOptions = Readonly<{
+  /** Bytes; 0 means 5 MiB. */
+  maxSize: number;
+  /** Told to editors, which then leave addresses of files as they are; nothing to us. */
+  convertURLs: boolean;
+  required: boolean;
+}>;
+
+const SIZE_MAX_DEFAULT = 5 * 1024 * 1024;
+
+/** HTML, kept byte for byte: whoever shows it has to clean it. */
+export const editorField: FieldType<EditorOptions> = {
+  type: 'editor',
+  decodeOptions: (raw, problems) => {
+    const read = optionReader(raw, problems);
+    return {
+      maxSize: read.count('maxSize'),
+      convertURLs: read.flag('convertURLs'),
+      required: read.flag('required'),
+    };
+  },
+  column: () => 'text',
+  zero: () => '',
+  normalise: toText,
+  check,
+  toJson: (stored) => JSON.stringify(toText(stored)),
+};
+
+function check(stored: StoredValue, options: EditorOptions): FieldError | undefined {
+  if (typeof stored !== 'string') return fieldError('validation_unsupported_value_type');
+  if (stored === '') return options.required ? fieldError('validation_required') : undefined;
+  const maxSize = options.maxSize === 0 ? SIZE_MAX_DEFAULT : options.maxSize;
+  return Buffer.byteLength(stored) > maxSize
+    ? fieldError('validation_content_size_limit', { maxSize })
+    : undefined;
+}

@@ -1,0 +1,65 @@
+import type { FieldError, FieldErrors } from '../base/errors.ts';
+import { chosenTexts } from './chosen-texts.ts';
+import { fieldError } from './field-error.ts';
+import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
+import { optionReader } from './option-reader.ts';
+
+export type FileOptions = Readonly<{
+  /** Bytes of each file; 0 means 5 MiB. */
+  maxSize: number;
+  /** 0 and 1: one name, stored as text. More: a list, stored as JSON text. */
+  maxSelect: number;
+  /** Empty for every kind. */
+  mimeTypes: readonly string[];
+  /** `100x50`, and `t`, `b` or `f` behind it. */
+  thumbs: readonly string[];
+  protected: boolean;
+  required: boolean;
+}>;
+
+/** The names of a record's files. A name gets in with its file only: one that comes without must be there already. */
+export const fileField: FieldType<FileOptions> = {
+  ...chosenTexts,
+  type: 'file',
+  decodeOptions,
+  check,
+};
+
+function decodeOptions(raw: RawOptions, problems: Problems): FileOptions {
+  const read = optionReader(raw, problems);
+  const options = {
+    maxSize: read.count('maxSize'),
+    maxSelect: read.count('maxSelect'),
+    mimeTypes: read.texts('mimeTypes'),
+    thumbs: read.texts('thumbs'),
+    protected: read.flag('protected'),
+    required: read.flag('required'),
+  };
+  const errors = thumbErrors(options.thumbs);
+  if (Object.keys(errors).length > 0) problems.add('thumbs', errors);
+  return options;
+}
+
+function thumbErrors(thumbs: readonly string[]): FieldErrors {
+  const errors = thumbs.flatMap((thumb, index) => {
+    const error = thumbError(thumb);
+    return error === undefined ? [] : [[String(index), error] as const];
+  });
+  return Object.fromEntries(errors);
+}
+
+function thumbError(thumb: string): FieldError | undefined {
+  if (!/^\d{1,5}x\d{1,5}[tbf]?$/.test(thumb)) return fieldError('validation_match_invalid');
+  return /^0+x0+\D?$/.test(thumb) ? fieldError('validation_not_in_invalid') : undefined;
+}
+
+function check(stored: StoredValue, options: FileOptions, before?: StoredValue): FieldError | undefined {
+  const names = chosenTexts.read(stored, options);
+  if (names === undefined) return fieldError('validation_unsupported_value_type');
+  if (names.length === 0) return options.required ? fieldError('validation_required') : undefined;
+  const known = new Set(before === undefined ? [] : chosenTexts.read(before, options));
+  const unknown = names.filter((name) => !known.has(name));
+  if (unknown.length > 0) return fieldError('validation_invalid_file', { invalidFiles: unknown });
+  const maxSelect = Math.max(options.maxSelect, 1);
+  return names.length > maxSelect ? fieldError('validation_too_many_files', { maxSelect }) : undefined;
+}
