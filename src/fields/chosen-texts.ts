@@ -1,4 +1,4 @@
-import type { ColumnKind, FieldOptions, StoredValue } from './field-type.ts';
+import type { Change, ColumnKind, FieldOptions, StoredValue } from './field-type.ts';
 import { toText } from './to-text.ts';
 
 export type ChosenTextsOptions = FieldOptions &
@@ -16,6 +16,13 @@ export const chosenTexts = {
   toJson: (stored: StoredValue, options: ChosenTextsOptions): string => {
     if (!isMultiple(options)) return JSON.stringify(toText(stored));
     return typeof stored === 'string' && stored !== '' ? stored : '[]';
+  },
+  modifiers: ['f+', '+f', 'f-'],
+  modify: (stored: StoredValue, { modifier, value }: Change, options: ChosenTextsOptions): StoredValue => {
+    const before = chosenTexts.read(stored, options) ?? [];
+    const given = uniqueTexts(value);
+    if (modifier === 'f-') return toStored(without(before, given), options);
+    return toStored(uniqueTexts(modifier === '+f' ? [...given, ...before] : [...before, ...given]), options);
   },
 
   /** The texts of a stored value; undefined for what `normalise` does not make. */
@@ -41,6 +48,11 @@ function uniqueTexts(value: unknown): readonly string[] {
   const texts = new Set(items.map(toText));
   texts.delete('');
   return [...texts];
+}
+
+function without(texts: readonly string[], removed: readonly string[]): readonly string[] {
+  const gone = new Set(removed);
+  return texts.filter((text) => !gone.has(text));
 }
 
 /** The items of a text that is a JSON array of texts: how forms send several values. */

@@ -27,6 +27,12 @@ export interface FieldType<Options extends FieldOptions = FieldOptions> {
   /** The first broken condition in the contract's order, or undefined. `before` is what the record has; undefined while it is made. */
   readonly check: (stored: StoredValue, options: Options, before?: StoredValue) => FieldError | undefined;
 
+  /** What {@link modify} understands; absent when only whole values can be sent. */
+  readonly modifiers?: readonly Modifier[];
+
+  /** The stored form of what one of the `modifiers` makes of a stored value; never throws, and is checked like any other value. */
+  readonly modify?: (stored: StoredValue, change: Change, options: Options) => StoredValue;
+
   /** The JSON text of a stored value. */
   readonly toJson: (stored: StoredValue, options: Options) => string;
 
@@ -55,6 +61,15 @@ export type FieldTypeName =
   | 'relation'
   | 'json'
   | 'geoPoint';
+
+/** Keys of a body that change the value of the field `f` instead of replacing it (http-api.md section 10). */
+export type Modifier = 'f+' | '+f' | 'f-' | 'f:autogenerate';
+
+export interface Change {
+  readonly modifier: Modifier;
+  /** What the client sent under that key. */
+  readonly value: unknown;
+}
 
 export type ColumnKind = 'text' | 'number' | 'bool' | 'json';
 

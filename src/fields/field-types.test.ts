@@ -1,27 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { decodeField } from './field.ts';
+import { makeField } from '../../test/support/make-field.ts';
 import type { RawOptions, StoredValue } from './field-type.ts';
-import { fieldType, fieldTypes } from './field-types.ts';
-
-/** A field with the given options, its definition accepted. */
-function make(raw: RawOptions) {
-  const field = decodeField(
-    { name: 'value', ...raw },
-    { add: (name, error) => assert.fail(`${name} ${JSON.stringify(error)}`) },
-  );
-  assert.ok(field);
-  const type = fieldType(field);
-  const { options } = field;
-  return {
-    zero: type.zero(options),
-    normalise: (value: unknown) => type.normalise(value, options),
-    check: (stored: StoredValue, before?: StoredValue) => type.check(stored, options, before),
-    toJson: (stored: StoredValue) => type.toJson(stored, options),
-    code: (value: unknown) => type.check(type.normalise(value, options), options)?.code,
-  };
-}
+import { fieldTypes } from './field-types.ts';
 
 const longText = 'x'.repeat(5001);
 const nowhere = '{"lon":0,"lat":0}';
@@ -43,15 +25,15 @@ test('each type normalises each kind of value as documented', () => {
     [{ type: 'json' }, [null, 'true', 'false', '0', '5', '1.5', '0', '', '', '1e+308', '""', '"abc"', '5', '', '"NaN"', '[]', '["a","b"]', '{}', '{"toString":1}', `"${longText}"`]],
   ]; // prettier-ignore
   for (const [raw, values] of expected) {
-    const field = make(raw);
+    const field = makeField(raw);
     for (const [index, input] of inputs.entries())
       assert.ok(
         Object.is(field.normalise(input), values[index]),
         `${String(raw['type'])} of ${JSON.stringify(input)?.slice(0, 40)} is ${JSON.stringify(field.normalise(input))?.slice(0, 40)}`,
       );
   }
-  assert.equal(make({ type: 'email' }).normalise(5), '5');
-  assert.equal(make({ type: 'url' }).normalise({}), '');
+  assert.equal(makeField({ type: 'email' }).normalise(5), '5');
+  assert.equal(makeField({ type: 'url' }).normalise({}), '');
 });
 
 test('no type ever throws, and what is accepted has a JSON text', () => {
@@ -61,7 +43,7 @@ test('no type ever throws, and what is accepted has a JSON text', () => {
   const strange: readonly unknown[] = [undefined, () => 1, Symbol('x'), 10n, cyclic, deep, Object.create(null), new Date(NaN), [[[]]], '\0', '\ud800', ['\0'], 'x'.repeat(2_000_000)];
   const stored: readonly StoredValue[] = [null, 0, 1, 2, NaN, Infinity, '', 'x', '[', '["a"]', '[1]'];
   for (const type of fieldTypes.keys()) {
-    const field = make({ type, values: ['a'], collectionId: 'c', maxSelect: 1, onCreate: true });
+    const field = makeField({ type, values: ['a'], collectionId: 'c', maxSelect: 1, onCreate: true });
     for (const value of [...inputs, ...strange]) {
       const normalised = field.normalise(value);
       if (field.check(normalised) === undefined) JSON.parse(field.toJson(normalised));
@@ -71,7 +53,7 @@ test('no type ever throws, and what is accepted has a JSON text', () => {
   }
   fc.assert(
     fc.property(fc.constantFrom(...fieldTypes.keys()), fc.anything({ withBigInt: true, withDate: true, withMap: true }), (type, value) => {
-      const field = make({ type, values: ['a', 'b'], collectionId: 'c', maxSelect: 2, onCreate: true });
+      const field = makeField({ type, values: ['a', 'b'], collectionId: 'c', maxSelect: 2, onCreate: true });
       const normalised = field.normalise(value);
       if (field.check(normalised) === undefined) JSON.parse(field.toJson(normalised));
     }),
@@ -95,8 +77,8 @@ test('a required value must not be empty', () => {
     [{ type: 'json' }, [null, '', [], {}, 'null', '[]', '{ }', '""']],
   ];
   for (const [raw, values] of empties) {
-    const required = make({ ...raw, required: true });
-    const optional = make(raw);
+    const required = makeField({ ...raw, required: true });
+    const optional = makeField(raw);
     for (const value of values) {
       const name = `${String(raw['type'])} ${JSON.stringify(value)}`;
       assert.deepEqual(
@@ -110,7 +92,7 @@ test('a required value must not be empty', () => {
 });
 
 test('numbers are read from decimal texts, and what is not finite is refused', () => {
-  const field = make({ type: 'number' });
+  const field = makeField({ type: 'number' });
   const stored = { '5': 5, '-5.25': -5.25, '+1': 1, '.5': 0.5, '5.': 5, '1e3': 1000, '1E-3': 0.001, ' 5': 0, '5 ': 0, '0x10': 0, '1_000': 0, '5a': 0, '1,5': 0, '٣': 0, '-': 0, '-0': 0 }; // prettier-ignore
   for (const [text, value] of Object.entries(stored))
     assert.ok(Object.is(field.normalise(text), value), text);
@@ -124,7 +106,7 @@ test('numbers are read from decimal texts, and what is not finite is refused', (
 });
 
 test('zero skips the bounds of a number; the others are told with the bound', () => {
-  const field = make({ type: 'number', min: 3, max: 5.5 });
+  const field = makeField({ type: 'number', min: 3, max: 5.5 });
   assert.equal(field.code(0), undefined);
   assert.equal(field.code(3), undefined);
   assert.deepEqual(field.check(2), {
@@ -137,16 +119,19 @@ test('zero skips the bounds of a number; the others are told with the bound', ()
     message: 'Must be less or equal than 5.5.',
     params: { max: 5.5 },
   });
-  assert.equal(make({ type: 'number', onlyInt: true, min: 3 }).code(1.5), 'validation_only_int_constraint');
   assert.equal(
-    make({ type: 'number', max: 0 }).code(1),
+    makeField({ type: 'number', onlyInt: true, min: 3 }).code(1.5),
+    'validation_only_int_constraint',
+  );
+  assert.equal(
+    makeField({ type: 'number', max: 0 }).code(1),
     'validation_max_number_constraint',
     'a bound of 0 is a bound',
   );
 });
 
 test('booleans are read from the documented texts only', () => {
-  const field = make({ type: 'bool' });
+  const field = makeField({ type: 'bool' });
   for (const text of ['1', 't', 'T', 'true', 'TRUE', 'True']) assert.equal(field.normalise(text), 1, text);
   for (const text of ['0', 'f', 'false', 'tRUE', 'yes', 'on', ' true', '2']) assert.equal(field.normalise(text), 0, text);
   assert.equal(field.toJson(1), 'true');
@@ -155,7 +140,7 @@ test('booleans are read from the documented texts only', () => {
 }); // prettier-ignore
 
 test('e-mail addresses are dot-atoms at a domain', () => {
-  const field = make({ type: 'email' });
+  const field = makeField({ type: 'email' });
   const good = ['a@b.co', 'a.b+c@sub.example.com', "o'neil!#$%&*/=?^_`{|}~-@example.com", 'jürgen@bücher.example', 'A@EXAMPLE.COM', `${'a'.repeat(64)}@example.com`]; // prettier-ignore
   for (const value of good) assert.equal(field.code(value), undefined, value);
   const bad = [
@@ -172,7 +157,7 @@ test('e-mail addresses are dot-atoms at a domain', () => {
 });
 
 test('only http and https URLs are accepted, and only those that all parsers read alike', () => {
-  const field = make({ type: 'url' });
+  const field = makeField({ type: 'url' });
   const good = ['http://example.com', 'HTTPS://example.com/a?b=c#d', 'http://localhost:3000/x', 'https://bücher.example/ä', 'http://[2001:db8::1]/', 'https://a.b.c.example.com/%20']; // prettier-ignore
   for (const value of good) assert.equal(field.code(value), undefined, value);
   const bad = [
@@ -197,11 +182,11 @@ test('domains may be listed as the only ones or as exceptions, whatever their le
     [{ type: 'url', exceptDomains: ['example.com'] }, 'https://ｅxample.com/', 'validation_url_domain_not_allowed'],
   ]; // prettier-ignore
   for (const [raw, value, code] of cases)
-    assert.equal(make(raw).code(value), code, `${JSON.stringify(raw)} ${value}`);
+    assert.equal(makeField(raw).code(value), code, `${JSON.stringify(raw)} ${value}`);
 });
 
 test('dates keep within their bounds, which may be given in any layout', () => {
-  const field = make({ type: 'date', min: '2026-01-01', max: '31 Dec 2026' });
+  const field = makeField({ type: 'date', min: '2026-01-01', max: '31 Dec 2026' });
   assert.equal(field.code('2026-01-01 00:00:00.000Z'), undefined);
   assert.deepEqual(field.check(field.normalise('2025-12-31T23:59:59Z')), {
     code: 'validation_min_greater_equal_than_required',
@@ -226,8 +211,8 @@ test('an autodate is stamped at the moments it was made for', () => {
 });
 
 test('a single select keeps the last value, a multiple one each value once', () => {
-  const single = make({ type: 'select', values: ['a', 'b', '[x'] });
-  const several = make({ type: 'select', values: ['a', 'b', '[x'], maxSelect: 2 });
+  const single = makeField({ type: 'select', values: ['a', 'b', '[x'] });
+  const several = makeField({ type: 'select', values: ['a', 'b', '[x'], maxSelect: 2 });
   assert.equal(single.normalise(['a', 'b', '']), 'b');
   assert.equal(single.normalise('["a","b"]'), 'b');
   assert.equal(single.normalise('[x'), '[x');
@@ -256,7 +241,7 @@ test('a single select keeps the last value, a multiple one each value once', () 
 });
 
 test('json keeps what was given as compact text', () => {
-  const field = make({ type: 'json' });
+  const field = makeField({ type: 'json' });
   const stored: readonly (readonly [unknown, StoredValue])[] = [
     [{ b: 1, a: [1.0, 1e21, null] }, '{"b":1,"a":[1,1e+21,null]}'],
     ['{"b": 1, "2": 2, "1": 3}', '{"b":1,"2":2,"1":3}'],
@@ -284,36 +269,36 @@ test('json keeps what was given as compact text', () => {
 }); // prettier-ignore
 
 test('the size of json is counted in bytes of the stored text', () => {
-  const field = make({ type: 'json', maxSize: 5 });
+  const field = makeField({ type: 'json', maxSize: 5 });
   assert.equal(field.code('äx'), undefined);
   assert.deepEqual(field.check(field.normalise('ää')), {
     code: 'validation_json_size_limit',
     message: 'The maximum allowed JSON size is 5 bytes.',
     params: { maxSize: 5 },
   });
-  assert.equal(make({ type: 'json' }).code('x'.repeat(1024 * 1024 - 2)), undefined);
-  assert.equal(make({ type: 'json' }).code('x'.repeat(1024 * 1024 - 1)), 'validation_json_size_limit');
-  assert.equal(make({ type: 'json', maxSize: 3 }).code('[1 ,  2]'), 'validation_json_size_limit');
+  assert.equal(makeField({ type: 'json' }).code('x'.repeat(1024 * 1024 - 2)), undefined);
+  assert.equal(makeField({ type: 'json' }).code('x'.repeat(1024 * 1024 - 1)), 'validation_json_size_limit');
+  assert.equal(makeField({ type: 'json', maxSize: 3 }).code('[1 ,  2]'), 'validation_json_size_limit');
 });
 
 test("the size of an editor's text is counted in bytes", () => {
-  const field = make({ type: 'editor', maxSize: 5 });
+  const field = makeField({ type: 'editor', maxSize: 5 });
   assert.equal(field.code('<b>ä'), undefined);
   assert.deepEqual(field.check('<b>ä!'), {
     code: 'validation_content_size_limit',
     message: 'The maximum allowed content size is 5 bytes.',
     params: { maxSize: 5 },
   });
-  assert.equal(make({ type: 'editor' }).code('x'.repeat(5 * 1024 * 1024)), undefined);
+  assert.equal(makeField({ type: 'editor' }).code('x'.repeat(5 * 1024 * 1024)), undefined);
   assert.equal(
-    make({ type: 'editor' }).code('x'.repeat(5 * 1024 * 1024 + 1)),
+    makeField({ type: 'editor' }).code('x'.repeat(5 * 1024 * 1024 + 1)),
     'validation_content_size_limit',
   );
-  assert.equal(make({ type: 'editor' }).normalise('<script>\r\n '), '<script>\r\n ');
+  assert.equal(makeField({ type: 'editor' }).normalise('<script>\r\n '), '<script>\r\n ');
 });
 
 test('a point is read from an object or its JSON text, and stored in one form', () => {
-  const field = make({ type: 'geoPoint' });
+  const field = makeField({ type: 'geoPoint' });
   const stored: readonly (readonly [unknown, StoredValue])[] = [
     [{ lat: 1.5, lon: -2 }, '{"lon":-2,"lat":1.5}'],
     ['{ "lat": 1.50, "lon": -2, "x": 1 }', '{"lon":-2,"lat":1.5}'],
@@ -328,7 +313,7 @@ test('a point is read from an object or its JSON text, and stored in one form', 
 }); // prettier-ignore
 
 test('a point lies on earth, and what is asked first is its latitude', () => {
-  const field = make({ type: 'geoPoint' });
+  const field = makeField({ type: 'geoPoint' });
   for (const [lon, lat] of [[180, 90], [-180, -90]]) assert.equal(field.code({ lon, lat }), undefined);
   for (const lat of [90.000001, -91]) assert.deepEqual(field.check(`{"lon":200,"lat":${lat}}`), {
     code: 'validation_invalid_latitude', message: 'Latitude must be between -90 and 90 degrees.',
@@ -339,7 +324,7 @@ test('a point lies on earth, and what is asked first is its latitude', () => {
 }); // prettier-ignore
 
 test('a file is named only where it is already, and what is named then can be left out', () => {
-  const field = make({ type: 'file', maxSelect: 2 });
+  const field = makeField({ type: 'file', maxSelect: 2 });
   const code = (value: unknown, before?: StoredValue) => field.check(field.normalise(value), before)?.code;
   assert.deepEqual(field.check('["a.png","b.png"]'), {
     code: 'validation_invalid_file',

@@ -18,6 +18,10 @@ export const numberField: FieldType<NumberOptions> = {
   zero: () => 0,
   normalise,
   check,
+  modifiers: ['f+', 'f-'],
+  // What overflows is refused as an infinity by `check`.
+  modify: (stored, { modifier, value }) =>
+    Number(stored) + (modifier === 'f-' ? -normalise(value) : normalise(value)),
   toJson: (stored) => (typeof stored === 'number' ? JSON.stringify(stored) : '0'),
 };
 

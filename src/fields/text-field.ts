@@ -29,10 +29,10 @@ export const textField: FieldType<TextOptions> = {
   normalise: toText,
   check,
   toJson: (stored) => JSON.stringify(toText(stored)),
-  generate: (options) => {
-    const { plan } = compiled(options);
-    return plan && generateFromPattern(plan);
-  },
+  generate,
+  modifiers: ['f:autogenerate'],
+  // The text of the key goes before what is generated: `ORD-` makes `ORD-4711`.
+  modify: (_stored, { value }, options) => toText(value) + (generate(options) ?? ''),
 };
 
 const MAX_DEFAULT = 5000;
@@ -120,6 +120,11 @@ function attempt<Result>(work: () => Result, refuse: (problem: string) => void):
     refuse(error.message);
     return undefined;
   }
+}
+
+function generate(options: TextOptions): string | undefined {
+  const { plan } = compiled(options);
+  return plan && generateFromPattern(plan);
 }
 
 function compiled(options: TextOptions): Compiled {

@@ -5,6 +5,7 @@ import type { Collection } from '../collections/collection.ts';
 import type { Field } from '../fields/field.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { StoredValue } from '../fields/field-type.ts';
+import { readModifications, type Modifications } from './read-modifications.ts';
 import type { StoredRecord } from './record.ts';
 
 /** The members of a JSON object as a client sent it. Unknown ones are ignored. */
@@ -34,11 +35,13 @@ export function decodeRecord(
   body: RecordBody,
   options: DecodeRecordOptions,
 ): DecodedRecord {
-  refuseModifiers(collection, body, options);
+  const find = (name: string): Field | undefined =>
+    collection.fields.find((field) => field.name === name && isKnown(field, options));
+  const modifications = readModifications(body, { find, failed: options.failed });
   const values: StoredValue[] = [];
   // Not an object to assign to: a field may be called `__proto__`.
   const problems = new Map<string, FieldError>();
-  const context: DecodeContext = { body, options };
+  const context: DecodeContext = { body, modifications, options };
   for (const [index, field] of collection.fields.entries()) {
     const before = options.existing?.values[index];
     const value = decodeValue(field, before, context);
@@ -55,6 +58,7 @@ export function decodeRecord(
 
 interface DecodeContext {
   readonly body: RecordBody;
+  readonly modifications: Modifications;
   readonly options: DecodeRecordOptions;
 }
 
@@ -66,15 +70,30 @@ function decodeValue(field: Field, before: StoredValue | undefined, context: Dec
     return type.stamp(moment, now, field.options) ?? before ?? type.zero(field.options);
   }
   if (isGiven(field, context)) {
-    const value = type.normalise(context.body[field.name], field.options);
+    const value = givenValue(field, before, context);
     return value === '' && before === undefined ? (generated(field) ?? value) : value;
   }
   return before ?? (before === null ? null : (generated(field) ?? type.zero(field.options)));
 }
 
+function isGiven(field: Field, { body, modifications, options }: DecodeContext): boolean {
+  return isKnown(field, options) && (Object.hasOwn(body, field.name) || modifications.has(field.name));
+}
+
 /** To all but superusers a hidden field is no field at all. */
-function isGiven(field: Field, { body, options }: DecodeContext): boolean {
-  return (!field.hidden || options.isSuperuser) && Object.hasOwn(body, field.name);
+function isKnown(field: Field, { isSuperuser }: DecodeRecordOptions): boolean {
+  return !field.hidden || isSuperuser;
+}
+
+/** The whole value where it was sent, then every change on the one before. */
+function givenValue(field: Field, before: StoredValue | undefined, context: DecodeContext): StoredValue {
+  const { body, modifications } = context;
+  const type = fieldType(field);
+  const whole = Object.hasOwn(body, field.name)
+    ? type.normalise(body[field.name], field.options)
+    : (before ?? type.zero(field.options));
+  const changes = modifications.get(field.name) ?? [];
+  return changes.reduce((value, change) => type.modify?.(value, change, field.options) ?? value, whole);
 }
 
 /** What a text field with `autogeneratePattern` gets when nothing was given for it. */
@@ -98,22 +117,4 @@ function checkValue(
   // Of our own making: its check would cost as much as all others together.
   if (!wasGiven && before === undefined && isStandardId(field)) return undefined;
   return fieldType(field).check(value, field.options, before);
-}
-
-const MODIFIED = /^\+|[+-]$|:autogenerate$/;
-
-/** `views+`, `+tags`, `name:autogenerate`: silently ignoring one would answer 200 to a change that was not made. */
-function refuseModifiers(collection: Collection, body: RecordBody, options: DecodeRecordOptions): void {
-  for (const key in body) {
-    if (!MODIFIED.test(key)) continue;
-    const name = /^\+?(\w+?)(?:[+-]|:autogenerate)?$/.exec(key)?.[1];
-    if (name === undefined || name === key || !Object.hasOwn(body, key)) continue;
-    const field = collection.fields.find((candidate) => candidate.name === name);
-    // To all but superusers a hidden field is no field at all.
-    if (field === undefined || (field.hidden && !options.isSuperuser)) continue;
-    const message = `Field modifiers are not supported yet: send the whole value as ${JSON.stringify(name)}.`;
-    throw new AppError('bad_request', options.failed, {
-      details: { [key]: { code: 'validation_invalid_value', message } },
-    });
-  }
 }

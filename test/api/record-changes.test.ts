@@ -170,19 +170,6 @@ test('I-08 updates against a delete bring nothing back, and revisions have no ho
   }
 });
 
-test('I-13 I-15 field modifiers are refused by key instead of being ignored; of hidden fields they tell nothing', async (t) => {
-  const service = await setUp(t);
-  for (const key of ['number+', 'number-', '+selects', 'selects-', 'text:autogenerate']) {
-    const answer = await add(service, { [key]: 'a' });
-    assert.deepEqual([answer.status, Object.keys(answer.json.data)], [400, [key]]);
-    assert.match(answer.json.data[key].message, /not supported yet: send the whole value/);
-  }
-  for (const key of ['secret+', '+secret', 'secret:autogenerate', 'nothing+'])
-    assert.equal((await add(service, { [key]: 'a' })).status, 201, key);
-  const known = await service.request(at, { method: 'POST', token: true, body: { 'secret+': 'a' } });
-  assert.equal(known.status, 400);
-});
-
 test('W-43 Q-23 Q-25 a hidden field is read and written by superusers only, and is in no event, filter, sort or field list of others', async (t) => {
   const service = await setUp(t);
   const made = await service.request(at, { method: 'POST', token: true, body: { secret: 'canary' } });

@@ -1,0 +1,70 @@
+import { AppError } from '../base/errors.ts';
+import type { Field } from '../fields/field.ts';
+import { fieldType } from '../fields/field-types.ts';
+import type { Change, Modifier } from '../fields/field-type.ts';
+
+export interface ReadModificationsOptions {
+  /** The field of this name, or undefined where there is none for who asks. */
+  readonly find: (name: string) => Field | undefined;
+  /** The message of the error when a key is refused. */
+  readonly failed: string;
+}
+
+/** What is to be done to the values of fields, by name: `views+`, `+tags`, `name:autogenerate`. */
+export type Modifications = ReadonlyMap<string, readonly Change[]>;
+
+// No field's name holds one of these characters.
+const MODIFIED = /^\+|[+-]$|:autogenerate$/;
+const none: Modifications = new Map();
+
+/**
+ * The modifications of a body by field, in the order in which they are applied: shortest key first, then as they were sent.
+ * What a type does not know is refused: to ignore it would answer 200 to a change that was not made. Other keys that only
+ * look alike are unknown, and nothing.
+ */
+export function readModifications(
+  body: Readonly<Record<string, unknown>>,
+  options: ReadModificationsOptions,
+): Modifications {
+  let found: Map<string, Change[]> | undefined;
+  for (const key in body) {
+    if (!MODIFIED.test(key) || !Object.hasOwn(body, key)) continue;
+    const { name, modifier } = parseKey(key);
+    const field = options.find(name);
+    if (modifier === undefined || field === undefined) continue;
+    if (fieldType(field).modifiers?.includes(modifier) !== true) throw refusal(key, field, options.failed);
+    found ??= new Map();
+    const ofField = found.get(name) ?? [];
+    ofField.push({ modifier, value: body[key] });
+    found.set(name, ofField);
+  }
+  // The signs are all of one length; sorting is stable.
+  for (const ofField of found?.values() ?? [])
+    ofField.sort((one, other) => one.modifier.length - other.modifier.length);
+  return found ?? none;
+}
+
+function parseKey(key: string): { readonly name: string; readonly modifier: Modifier | undefined } {
+  const name = /^\+?(\w+)(?:[+-]|:autogenerate)?$/.exec(key)?.[1] ?? '';
+  switch (key) {
+    case `${name}+`:
+      return { name, modifier: 'f+' };
+    case `+${name}`:
+      return { name, modifier: '+f' };
+    case `${name}-`:
+      return { name, modifier: 'f-' };
+    case `${name}:autogenerate`:
+      return { name, modifier: 'f:autogenerate' };
+    default:
+      return { name, modifier: undefined };
+  }
+}
+
+function refusal(key: string, { name, type }: Field, failed: string): AppError {
+  const known = (fieldType({ type }).modifiers ?? []).map((modifier) => modifier.replace('f', name));
+  const instead = known.length === 0 ? `send the whole value as ${name}` : `it has ${known.join(', ')}`;
+  const message = `A ${type} field has no such modifier: ${instead}.`;
+  return new AppError('bad_request', failed, {
+    details: { [key]: { code: 'validation_invalid_value', message } },
+  });
+}
