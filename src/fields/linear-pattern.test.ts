@@ -86,6 +86,25 @@ test('what RE2 refuses is refused, and so is everything that would need backtrac
   for (const pattern of patterns) assert.throws(() => compile(pattern), PatternError, pattern);
 });
 
+test('what is left out is called by its name', () => {
+  const problems = {
+    '(?=a)': 'look-arounds are not supported',
+    '(?<!a)': 'look-arounds are not supported',
+    '(?>a)': 'this kind of (? group is not supported',
+    '(a)\\1': 'back-references are not supported',
+    '\\8': 'back-references are not supported',
+    '\\123': 'octal escapes (use \\x{…}) are not supported',
+    '\\0': 'octal escapes (use \\x{…}) are not supported',
+    '\\Qa\\E': '\\Q…\\E is not supported',
+    '\\C': '\\C (a single byte) is not supported',
+    '\\h': 'unknown escape \\h',
+    'a++': 'a quantifier after a quantifier',
+    '(a{1000}){3}': 'too large',
+  };
+  for (const [pattern, message] of Object.entries(problems))
+    assert.throws(() => compile(pattern), { name: 'PatternError', message }, pattern);
+});
+
 test('patterns too large or too deep are refused at once', () => {
   const patterns = [
     'a'.repeat(1001),
@@ -96,11 +115,8 @@ test('patterns too large or too deep are refused at once', () => {
     '('.repeat(900),
     '(?i)' + '\\pL'.repeat(300) + '(a{1000}){2}',
   ];
-  for (const pattern of patterns) {
-    const begun = performance.now();
-    assert.throws(() => compile(pattern), PatternError);
-    assert.ok(performance.now() - begun < 1000, pattern.slice(0, 40));
-  }
+  // Without the limits some of them end neither today nor tomorrow: no clock is needed to tell.
+  for (const pattern of patterns) assert.throws(() => compile(pattern), PatternError, pattern.slice(0, 40));
   assert.ok(compile('('.repeat(100) + 'a' + ')'.repeat(100)).test('a'));
   assert.ok(compile('^[a-z]{1000}$').test('q'.repeat(1000)));
   assert.ok(compile(`${'('.repeat(60)}a${'+)'.repeat(60)}`).test('aaa'), 'nested plus does not double');

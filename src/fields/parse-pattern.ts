@@ -116,7 +116,10 @@ function takeGroupKind(cursor: PatternCursor): 'group' | 'flags' {
     return 'group';
   }
   const flags = /^\?([imsU]{0,8})(?:-([imsU]{1,8}))?([:)])/.exec(head);
-  if (flags === null) throw new PatternError('look-arounds and other (? groups are not supported');
+  if (flags === null)
+    throw new PatternError(
+      /^\?<?[=!]/.test(head) ? 'look-arounds are not supported' : 'this kind of (? group is not supported',
+    );
   const [whole, on = '', off = '', end] = flags;
   cursor.at += whole.length;
   cursor.flags = Array.from(cursor.flags + on)

@@ -33,9 +33,19 @@ export function takeEscapedCharacter(cursor: PatternCursor): string {
   cursor.at += 2;
   const control = CONTROL_ESCAPES.get(character);
   if (control !== undefined) return control;
-  if (/^[1-9]$/.test(character)) throw new PatternError('back-references are not supported');
+  const unsupported = unsupportedEscape(character, cursor.characters[cursor.at] ?? '');
+  if (unsupported !== undefined) throw new PatternError(`${unsupported} not supported`);
   if (!/^[!-/:-@[-`{-~ ]$/.test(character)) throw new PatternError(`unknown escape \\${character}`);
   return character;
+}
+
+/** What RE2 has and we leave out is called by its name: whoever brings a pattern from there would look for a slip of their own. */
+function unsupportedEscape(character: string, after: string): string | undefined {
+  if (character === 'Q' || character === 'E') return '\\Q…\\E is';
+  if (character === 'C') return '\\C (a single byte) is';
+  // As RE2 tells them apart.
+  if (character === '0' || /^[1-7][0-7]$/.test(character + after)) return 'octal escapes (use \\x{…}) are';
+  return /^[1-9]$/.test(character) ? 'back-references are' : undefined;
 }
 
 /** The set of `\d`, `\pL`, `\p{Name}` and the like, or undefined where none stands; a capital letter means the complement. */

@@ -38,8 +38,19 @@ export function unicodeSet(name: string): CodePointSet | undefined {
 
 let casedPoints: ReadonlyMap<number, readonly number[]> | undefined;
 
+/** The large sets of `\p{…}` live as long as we do, and a pattern may name one at each of its characters. */
+const folded = new WeakMap<CodePointSet, CodePointSet>();
+
 /** The set with the other cases of its letters, one code point to one. */
 export function foldCase(set: CodePointSet): CodePointSet {
+  const known = folded.get(set);
+  if (known !== undefined) return known;
+  const result = withCases(set);
+  folded.set(set, result);
+  return result;
+}
+
+function withCases(set: CodePointSet): CodePointSet {
   casedPoints ??= readCases();
   const added: CodePointSet[] = [];
   for (const [point, cases] of casedPoints)

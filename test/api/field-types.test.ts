@@ -29,6 +29,60 @@ async function idsOf(ask: Ask, query: string): Promise<readonly unknown[]> {
   return items.map(({ id }) => id);
 }
 
+/** Section 9 of the contract, type by type: a definition, and what each value is answered as; a text in slashes is the code of its refusal. */
+const contract: readonly (readonly [options: object, values: readonly (readonly [unknown, unknown])[]])[] = [
+  [
+    { type: 'text', min: 2, max: 3, pattern: '^[a-zé😀1]+$' },
+    [[null, ''], ['', ''], [{}, ''], [[], ''], [true, '/validation_max_text_constraint/'], [11, '11'], ['a', '/validation_min_text_constraint/'], ['é😀a', 'é😀a'], ['abcd', '/validation_max_text_constraint/'], ['A!', '/validation_invalid_format/'], ['A!!!', '/validation_max_text_constraint/']],
+  ],
+  [{ type: 'text' }, [['x'.repeat(5000), 'x'.repeat(5000)], ['x'.repeat(5001), '/validation_max_text_constraint/'], [' a\r\n ', ' a\r\n ']]],
+  [{ type: 'text', required: true, min: 2 }, [['', '/validation_required/'], [[], '/validation_required/'], [false, 'false']]],
+  [
+    { type: 'number', min: -1, max: 10, onlyInt: true },
+    [[null, 0], [false, 0], [true, 1], ['7', 7], ['abc', 0], [[1], 0], [{}, 0], [1.5, '/validation_only_int_constraint/'], [-2, '/validation_min_number_constraint/'], [11.5, '/validation_only_int_constraint/'], [11, '/validation_max_number_constraint/'], ['1e400', '/validation_not_a_number/'], ['NaN', '/validation_not_a_number/']],
+  ],
+  [{ type: 'number', required: true, min: 3 }, [[0, '/validation_required/'], ['x', '/validation_required/'], [2, '/validation_min_number_constraint/'], [1e21, 1e21], [3.25, 3.25]]],
+  [{ type: 'bool' }, [['1', true], ['t', true], ['TRUE', true], ['f', false], ['yes', false], [2, true], [0, false], [null, false], [{}, false]]],
+  [{ type: 'bool', required: true }, [[false, '/validation_required/'], ['no', '/validation_required/'], [true, true]]],
+  [{ type: 'email', onlyDomains: ['example.com'] }, [['', ''], ['a@example.com', 'a@example.com'], ['a@', '/validation_is_email/'], ['a@example.org', '/validation_email_domain_not_allowed/'], [5, '/validation_is_email/']]],
+  [{ type: 'url', exceptDomains: ['example.com'] }, [['', ''], ['https://example.org/a?b', 'https://example.org/a?b'], ['example.org', '/validation_invalid_url/'], ['http://example.com', '/validation_url_domain_not_allowed/']]],
+  [{ type: 'editor', maxSize: 4 }, [[5, '5'], [[], ''], ['<b>', '<b>'], ['<b>é', '/validation_content_size_limit/']]],
+  [
+    { type: 'date', min: '2020-01-01', max: '2030-01-01' },
+    [['', ''], [1_700_000_000, ''], ['soon', ''], ['2026-02-30', ''], ['2026-02-03', '2026-02-03 00:00:00.000Z'], ['2026-02-03T04:05:06', '2026-02-03 04:05:06.000Z'], ['2026-02-03 04:05:06.7+02:00', '2026-02-03 02:05:06.700Z'], ['Tue, 03 Feb 2026 04:05:06 -0130', '2026-02-03 05:35:06.000Z'], ['03 Feb 2026', '2026-02-03 00:00:00.000Z'], ['2019-12-31', '/validation_min_greater_equal_than_required/'], ['2030-01-02', '/validation_max_less_equal_than_required/']],
+  ],
+  [{ type: 'date', required: true }, [['soon', '/validation_required/'], [5, '/validation_required/']]],
+  [{ type: 'select', values: ['a', 'b', '1'] }, [['', ''], ['a', 'a'], [['a', 'b'], 'b'], ['["b","a"]', 'a'], [1, '1'], ['c', '/validation_invalid_value/']]],
+  [{ type: 'select', values: ['a', 'b', 'c'], maxSelect: 2, required: true }, [[[], '/validation_required/'], ['a', ['a']], [['b', 'a', 'b', ''], ['b', 'a']], [['x', 'y', 'z'], '/validation_too_many_values/'], [['a', 'x'], '/validation_invalid_value/']]],
+  [{ type: 'file' }, [['', ''], [[], ''], ['a.png', '/validation_invalid_file/']]],
+  [{ type: 'file', required: true, maxSelect: 2 }, [[null, '/validation_required/'], [['a', 'b', 'c'], '/validation_invalid_file/']]],
+  [{ type: 'json', maxSize: 10 }, [[null, null], ['', ''], ['null', null], ['true', true], ['-1.50', -1.5], ['nope', 'nope'], ['{"b": 1}', { b: 1 }], ['{bad', '{bad'], [[1, null], [1, null]], ['x'.repeat(9), '/validation_json_size_limit/'], ['1e999', '/validation_invalid_json/']]],
+  [{ type: 'json', required: true }, [[null, '/validation_required/'], ['', '/validation_required/'], [[], '/validation_required/'], [{}, '/validation_required/'], [0, 0], [false, false]]],
+  [{ type: 'geoPoint' }, [[null, { lon: 0, lat: 0 }], ['{"lat":1,"lon":2}', { lon: 2, lat: 1 }], [{ lat: -91, lon: 181 }, '/validation_invalid_latitude/'], [{ lon: 181 }, '/validation_invalid_longitude/']]],
+  [{ type: 'geoPoint', required: true }, [[{}, '/validation_required/'], [{ lat: 1 }, { lon: 0, lat: 1 }]]],
+]; // prettier-ignore
+
+test('each type normalises, refuses and answers as the contract says', async (t) => {
+  const { ask } = await setUp(t, []);
+  for (const [index, [options, values]] of contract.entries()) {
+    const name = `c${index}`;
+    const made = await ask('POST', '', { name, fields: [{ name: 'value', ...options }] });
+    assert.equal(made.status, 200, made.text);
+    for (const [given, wanted] of values) {
+      const what = `${JSON.stringify(options)}: ${JSON.stringify(given).slice(0, 50)}`;
+      const answer = await ask('POST', `/${name}/records`, { value: given });
+      const code = typeof wanted === 'string' && /^\/(validation_\w+)\/$/.exec(wanted)?.[1];
+      if (code) assert.deepEqual([answer.status, answer.json.data.value?.code], [400, code], what);
+      else assert.deepEqual([answer.status, answer.json.value], [201, wanted], what);
+    }
+    const listed = await ask('GET', `/${name}/records?fields=value&perPage=1000`);
+    const taken = values.flatMap(([, wanted]) =>
+      String(wanted).startsWith('/validation_') ? [] : [{ value: wanted }],
+    );
+    assert.deepEqual(listed.json.items, taken, 'what was answered is what is stored');
+  }
+});
+
 test('an editor keeps its HTML byte for byte: made, changed, filtered, sorted and told of', async (t) => {
   const { service, ask } = await setUp(t, [{ name: 'body', type: 'editor', maxSize: 50 }]);
   const html = '<p onclick="x()">a & b</p>\r\n ';
