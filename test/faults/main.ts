@@ -1,11 +1,14 @@
 /**
- * Servers that die under load, and the checks of what is left: `npm run faults -- [crash|postgres] [--rounds N] [--seed S]`.
+ * Servers that die under load, and the checks of what is left: `npm run faults -- [crash|postgres|failover] [--rounds N] [--seed S]`.
  * Kills at random times and at every named point in turn, in episodes of one data folder each. Exits with 1 on any violation.
- * With `postgres`, two nodes on one database: each round kills a node, crashes PostgreSQL and cuts its connections.
+ * With `postgres`, two nodes on one database: each round kills a node, crashes PostgreSQL and cuts its connections; at the end,
+ * as in every round with `failover`, a primary is killed and its synchronous standby promoted.
  */
 import { parseArgs } from 'node:util';
 import { crashPoints } from './crash-points.ts';
 import { faultRun, type Ending, type FaultRunResult } from './fault-run.ts';
+import { failoverRun } from './failover-run.ts';
+import type { NodesFindings } from './nodes-under-load.ts';
 import { postgresRun } from './postgres-run.ts';
 import { Random } from './random.ts';
 
@@ -19,18 +22,31 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { rounds: { type: 'string', default: '' }, seed: { type: 'string' } },
 });
+const modes = { crash: main, postgres: mainPostgres, failover: mainFailover };
+const roundsDefault = { crash: 40, postgres: 3, failover: 3 };
 const mode = positionals[0] ?? 'crash';
-const rounds = Number(values.rounds || (mode === 'postgres' ? 3 : 40));
+const isMode = (name: string): name is keyof typeof modes => Object.hasOwn(modes, name);
+const rounds = Number(values.rounds || (isMode(mode) ? roundsDefault[mode] : 0));
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
-if (!['crash', 'postgres'].includes(mode) || !Number.isInteger(rounds) || !Number.isInteger(seed)) {
-  console.error('expected: npm run faults -- [crash|postgres] [--rounds N] [--seed S]');
+if (!isMode(mode) || !Number.isInteger(rounds) || !Number.isInteger(seed)) {
+  console.error('expected: npm run faults -- [crash|postgres|failover] [--rounds N] [--seed S]');
   process.exit(2);
 }
-console.log(`${rounds} rounds of ${mode === 'crash' ? 'kill -9' : 'faults on two nodes'}, seed ${seed}`);
-process.exit((await (mode === 'crash' ? main() : mainPostgres())) ? 0 : 1);
+console.log(`${rounds} rounds of ${mode}, seed ${seed}`);
+process.exit((await modes[mode]()) ? 0 : 1);
 
 async function mainPostgres(): Promise<boolean> {
-  const { violations, ...figures } = await postgresRun({ seed, rounds });
+  const isKept = tell(await postgresRun({ seed, rounds }));
+  return tell(await failoverRun(seed)) && isKept;
+}
+
+async function mainFailover(): Promise<boolean> {
+  let isKept = true;
+  for (let round = 0; round < rounds; round += 1) isKept = tell(await failoverRun(seed + round)) && isKept;
+  return isKept;
+}
+
+function tell({ violations, ...figures }: NodesFindings): boolean {
   console.log(figures);
   for (const violation of violations.slice(0, 20)) console.log(`  VIOLATION ${violation}`);
   return violations.length === 0;

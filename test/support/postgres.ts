@@ -33,12 +33,16 @@ export interface TestPostgres {
   killBackends(url: string, condition?: string): Promise<number>;
   /** `immediate` is a crash: no checkpoint, clients are cut off. Resolves when it takes connections again. */
   restart(mode: 'fast' | 'immediate'): Promise<void>;
+  /** kill -9 of all its processes at once, as if its machine were gone: nobody is told, nothing is written any more. */
+  kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface TestPostgresOptions {
   /** Settings beside those of every test server, as `name=value`. */
   readonly settings?: readonly string[];
+  /** Makes it a standby of this server, which is down while its files are copied; `primary_conninfo` is one of the settings. */
+  readonly standbyOf?: TestPostgres;
 }
 
 let shared: Promise<TestPostgres> | undefined;
@@ -53,7 +57,7 @@ export function openTestPostgres(): Promise<TestPostgres> {
 /** A server of its own, for a test that restarts it or wants other settings. */
 export async function startTestPostgres(options: TestPostgresOptions = {}): Promise<TestPostgres> {
   const server = new OwnServer(options.settings ?? []);
-  await server.start();
+  await server.start(options.standbyOf);
   return server;
 }
 
@@ -65,6 +69,7 @@ let databasesMade = 0;
 abstract class Server implements TestPostgres {
   abstract readonly url: string;
   abstract restart(mode: 'fast' | 'immediate'): Promise<void>;
+  abstract kill(): Promise<void>;
   abstract stop(): Promise<void>;
 
   async createDatabase(): Promise<string> {
@@ -98,6 +103,10 @@ class OutsideServer extends Server {
     throw new Error('an outside server cannot be restarted from here');
   }
 
+  override async kill(): Promise<void> {
+    throw new Error('an outside server cannot be killed from here');
+  }
+
   override async stop(): Promise<void> {}
 }
 
@@ -108,6 +117,7 @@ class OwnServer extends Server {
   readonly #folder: string;
   #port = 0;
   #supervisor: ChildProcess | undefined;
+  #killed: number | undefined;
 
   constructor(settings: readonly string[]) {
     super();
@@ -125,10 +135,11 @@ class OwnServer extends Server {
     return join(this.#folder, 'data');
   }
 
-  async start(): Promise<void> {
+  async start(primary: TestPostgres | undefined): Promise<void> {
     try {
       makeLibraryLinks(this.#binaries);
-      this.#initialise();
+      if (primary === undefined) this.#initialise();
+      else await this.#copy(primary);
       this.#port = await freePort();
       await this.#run();
     } catch (error) {
@@ -142,7 +153,22 @@ class OwnServer extends Server {
     await this.#run();
   }
 
+  override async kill(): Promise<void> {
+    const pid = Number(this.#lockFile()[0]);
+    const supervisor = this.#supervisor;
+    if (supervisor === undefined || !(pid > 0)) throw new Error('expected a server that runs');
+    const exited = once(supervisor, 'exit');
+    supervisor.ref();
+    // Stopped, it makes no more children while they are counted.
+    process.kill(pid, 'SIGSTOP');
+    for (const each of [pid, ...childrenOf(pid)]) process.kill(each, 'SIGKILL');
+    await exited;
+    this.#killed = pid;
+  }
+
   override async stop(): Promise<void> {
+    // A killed server leaves shared memory behind, which only another start over the same folder removes.
+    if (this.#killed !== undefined) await this.restart('immediate');
     await this.#end('SIGQUIT');
     rmSync(this.#folder, { recursive: true, force: true });
   }
@@ -157,6 +183,19 @@ class OwnServer extends Server {
       encoding: 'utf8',
     });
     if (status !== 0) throw new Error(`initdb failed: ${error?.message ?? stderr}`);
+  }
+
+  async #copy(primary: TestPostgres): Promise<void> {
+    if (!(primary instanceof OwnServer)) throw new Error('expected a server that was started here');
+    await primary.#end('SIGINT');
+    const copy = 'cp -a "$1" "$2" && touch "$2/standby.signal"';
+    const { status, stderr } = spawnSync('/bin/sh', ['-c', copy, 'copy', primary.#data, this.#data], {
+      ...this.#user,
+      cwd: this.#folder,
+      encoding: 'utf8',
+    });
+    if (status !== 0) throw new Error(`the primary could not be copied: ${stderr}`);
+    await primary.#run();
   }
 
   async #run(): Promise<void> {
@@ -176,12 +215,14 @@ class OwnServer extends Server {
     // A pipe of a child is a socket.
     (supervisor.stdin as unknown as { unref(): void }).unref();
     const deadline = Date.now() + startMsMax;
-    while (!this.#isReady()) {
+    // Until then the lock file may still be that of a server that was killed.
+    while (Number(this.#lockFile()[0]) === this.#killed || !this.#isReady()) {
       if (supervisor.exitCode !== null || Date.now() > deadline) {
         throw new Error(`PostgreSQL did not start: ${readFileSync(join(this.#folder, 'log'), 'utf8')}`);
       }
       await sleep(10);
     }
+    this.#killed = undefined;
   }
 
   /** The eighth line of this file is the server's own word (miscadmin.h, LOCK_FILE_LINE_PM_STATUS). */
@@ -268,6 +309,12 @@ function unprivilegedUser(): { readonly uid: number; readonly gid: number } | un
   const line = /^nobody:[^:]*:(\d+):(\d+):/m.exec(readFileSync('/etc/passwd', 'utf8'));
   if (line === null) throw new Error('expected a user "nobody": PostgreSQL refuses to run as root');
   return { uid: Number(line[1]), gid: Number(line[2]) };
+}
+
+function childrenOf(parent: number): readonly number[] {
+  const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
+  const rows = stdout.split('\n').map((line) => line.trim().split(/ +/).map(Number));
+  return rows.filter(([, ppid]) => ppid === parent).map(([pid]) => Number(pid));
 }
 
 async function freePort(): Promise<number> {

@@ -1,0 +1,69 @@
+import { startApp } from '../../src/app.ts';
+import { createCollection } from '../../src/collections/change-collection.ts';
+import { readConfig } from '../../src/config.ts';
+import { createEndpoint } from '../../src/webhooks/change-endpoint.ts';
+import type { LifeEnd } from './check-run.ts';
+import { Journal } from './journal.ts';
+import { Random } from './random.ts';
+import { Client } from './workload.ts';
+
+/** An instance with its receivers and those who write it. */
+export interface Tenant {
+  readonly id: string;
+  readonly slug: string;
+  readonly journal: Journal;
+  readonly clients: readonly Client[];
+  readonly lives: LifeEnd[];
+}
+
+/** Of every node of a run. */
+export const environment = {
+  CHANCERY_KEY: '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f',
+};
+
+const instanceCount = 4;
+const clientsPerInstance = 1;
+const paths = ['/first', '/second'];
+const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: console.error };
+
+/** Instances with an open collection `posts` and two endpoints each, made by this process. */
+export async function prepareTenants(url: string, random: Random): Promise<readonly Tenant[]> {
+  const config = readConfig({ postgres: url, port: '0', dev: true }, environment);
+  const app = await startApp(config, { logger: silent });
+  const tenants: Tenant[] = [];
+  for (let index = 0; index < instanceCount; index += 1) {
+    const slug = `tenant-${index}`;
+    const journal = await Journal.open();
+    const entry = await app.data.directory.create(slug, null);
+    const loan = await app.data.instances.borrow(entry);
+    const { database, collections, clock } = loan.instance;
+    await createCollection({ database, collections, now: clock.now() }, posts);
+    for (const path of paths) {
+      const settings = { url: journal.urlAt(path), maxInFlight: 8 };
+      const { secret } = await createEndpoint(loan.instance, settings, config.policy);
+      journal.secrets.set(path, secret);
+    }
+    loan.release();
+    const clients = Array.from(
+      { length: clientsPerInstance },
+      (_, client) => new Client(`t${index}c${client}`, new Random(random.integer(0, 2 ** 31))),
+    );
+    tenants.push({ id: entry.id, slug, journal, clients, lives: [] });
+  }
+  await app.stop();
+  return tenants;
+}
+
+const posts = {
+  name: 'posts',
+  type: 'base',
+  fields: [
+    { name: 'title', type: 'text' },
+    { name: 'body', type: 'text' },
+  ],
+  listRule: '',
+  viewRule: '',
+  createRule: '',
+  updateRule: '',
+  deleteRule: '',
+};
