@@ -22,6 +22,7 @@ export class PostgresConnection {
   #isLost = false;
   #isCorked = false;
   #asked = 0;
+  #warnings = 0;
 
   constructor(client: PoolClient, statementsMax: number) {
     this.#client = client;
@@ -33,10 +34,18 @@ export class PostgresConnection {
     client.on('end', () => {
       this.#isLost = true;
     });
+    client.on('notice', ({ code }) => {
+      if (code?.startsWith(WARNING_CLASS) === true) this.#warnings += 1;
+    });
   }
 
   get isLost(): boolean {
     return this.#isLost;
+  }
+
+  /** How often the server has warned: what it warns of comes before the answer to the statement. */
+  get warnings(): number {
+    return this.#warnings;
   }
 
   /** Whether the next borrower finds it as if new. */
@@ -125,6 +134,8 @@ export class PostgresConnection {
     });
   }
 }
+
+const WARNING_CLASS = '01';
 
 const BOOL = 16;
 const BYTEA = 17;

@@ -3,6 +3,7 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startCommitProxy } from '../../test/support/commit-proxy.ts';
 import { startCountingProxy } from '../../test/support/counting-proxy.ts';
+import { eventually } from '../../test/support/eventually.ts';
 import {
   createInstanceDatabase,
   openPostgresDatabase,
@@ -106,6 +107,31 @@ for (const when of ['before', 'after'] as const) {
     assert.equal(rows.length, when === 'before' ? 1 : 2);
   });
 }
+
+test('a commit that no longer waits for its standby, because somebody gave that up, is not taken for kept', async (t) => {
+  const settings = ['wal_level=replica', 'max_wal_senders=1', 'synchronous_standby_names=nobody'];
+  const server = await startTestPostgres({ settings });
+  t.after(() => server.stop());
+  // A role that is told of errors only must make no difference.
+  const quiet = 'ALTER ROLE postgres SET client_min_messages = error';
+  await ask(
+    server.url,
+    `SET synchronous_commit = local; ${quiet}; CREATE SCHEMA ${testSchema}; ${createRows}`,
+  );
+  const { database } = await openPostgresDatabase(t, { url: server.url });
+  const told: string[] = [];
+  const write = database.write(async (tx) => {
+    await insert(database, tx, 'a');
+    tx.afterCommit(() => told.push('a'));
+  });
+  const giveUp = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
+  await Promise.all([
+    assert.rejects(write, (error) => error instanceof EngineFailure),
+    eventually('the commit waits', async () => (await ask(server.url, giveUp)).length > 0),
+  ]);
+  assert.deepEqual(told, []);
+  assert.deepEqual(await ids(database), ['a']);
+});
 
 test('what was acknowledged outlives crashes of the server, and all else is told as what it is', async (t) => {
   const server = await startTestPostgres();

@@ -153,6 +153,8 @@ function greeting(statementTimeoutMs: number, transactionTimeoutMs: number): str
   );
   const settings = {
     search_path: '',
+    // A warning at a COMMIT is looked for, whatever the role wants to be told.
+    client_min_messages: 'warning',
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: transactionTimeoutMs,
     default_transaction_isolation: 'read committed',

@@ -5,7 +5,7 @@ import { sql, type Sql, type SqlValue } from '../sql/sql.ts';
 import type { Database, Names, Row, Transaction, Tuple, WriteOptions } from './database.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
 import { isCollision, isOutdatedName, isStaleStatement, toCommitError } from './postgres-errors.ts';
-import { OutdatedDefinitions } from './engine-errors.ts';
+import { EngineFailure, OutdatedDefinitions } from './engine-errors.ts';
 import { WriteGate } from './postgres-gate.ts';
 import { advisoryKey, postgresNames } from './postgres-names.ts';
 import type { PostgresPool } from './postgres-pool.ts';
@@ -281,6 +281,7 @@ function judge<Result>(tx: PostgresTransaction, settled: Outcome<Result>): Outco
 }
 
 async function commit(connection: PostgresConnection): Promise<void> {
+  const warnings = connection.warnings;
   let command: string;
   try {
     ({ command } = await connection.command('COMMIT'));
@@ -289,6 +290,8 @@ async function commit(connection: PostgresConnection): Promise<void> {
   }
   // To the COMMIT of a transaction that had failed the server answers ROLLBACK.
   assert(command === 'COMMIT', 'a transaction that is committed has not failed');
+  // An operator has ended its wait for a synchronous standby: it is kept here, and a failover may lose it.
+  if (connection.warnings > warnings) throw new EngineFailure(new Error('The server warned of the COMMIT.'));
 }
 
 function beginExclusive(key: bigint, options: PostgresOptions): string {
