@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import { toPostgresUrl } from './to-postgres-url.ts';
 
 /** After a lost connection; what is missed meanwhile is found by those who look by themselves. */
 const reconnectMs = 1_000;
@@ -28,7 +29,7 @@ class Listener {
   }
 
   connect(): void {
-    const client = new Client({ connectionString: this.#options.url, keepAlive: true });
+    const client = new Client({ connectionString: toPostgresUrl(this.#options.url), keepAlive: true });
     this.#client = client;
     client.on('notification', ({ payload }) => this.#options.onMessage(payload ?? ''));
     client.on('error', (error) => this.#lost(client, error));

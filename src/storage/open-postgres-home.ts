@@ -36,7 +36,8 @@ function explained(error: unknown, url: string): unknown {
   // Several addresses that all refused have only a code in common.
   const reason = message === '' && 'code' in error.cause ? String(error.cause.code) : message;
   // Of the URL only what is no secret.
-  const place = URL.canParse(url) ? ` at ${new URL(url).host}` : '';
+  const host = URL.canParse(url) ? new URL(url).host : '';
+  const place = host === '' ? '' : ` at ${host}`;
   return new AppError('unavailable', `PostgreSQL${place} cannot be used: ${reason}.`, { cause: error });
 }
 

@@ -77,6 +77,7 @@ const unavailableStates = new Set([
   '25006', // read only: a standby, or a primary that became one
   '25P03', // idle in transaction for too long
   '25P04', // transaction timeout
+  '42501', // a right that the role needs and does not have
   '3D000', // the database is not there (any more)
   '55P03', // lock not available
   '72000', // snapshot too old

@@ -3,6 +3,7 @@ import { assert } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
 import { PostgresConnection, valueTypes } from './postgres-connection.ts';
 import { toPostgresError } from './postgres-errors.ts';
+import { toPostgresUrl } from './to-postgres-url.ts';
 
 export interface PostgresPoolOptions {
   readonly url: string;
@@ -70,7 +71,7 @@ class SessionPool implements PostgresPool {
     this.transactionTimeoutMs = options.transactionTimeoutMs ?? TRANSACTION_TIMEOUT_MS;
     this.#waitingMax = options.waitingMax ?? 10_000;
     this.#pool = new Pool({
-      connectionString: options.url,
+      connectionString: toPostgresUrl(options.url),
       max: this.max,
       connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
       idleTimeoutMillis: IDLE_TIMEOUT_MS,
@@ -125,7 +126,8 @@ class SessionPool implements PostgresPool {
       // `command` gives arrays; the columns are those of `greeting`.
       const [version, fsync, synchronousCommit, readOnly] = rows[0] as unknown as readonly string[];
       if (Number(version) < serverVersionMin) {
-        throw new AppError('unavailable', `PostgreSQL 15 or newer is needed, the server has ${version}.`);
+        const major = Math.floor(Number(version) / 10_000);
+        throw new AppError('unavailable', `PostgreSQL 15 or newer is needed, the server has ${major}.`);
       }
       if (this.#options.isLossAllowed !== true && (fsync === 'off' || synchronousCommit === 'off')) {
         const names = fsync === 'off' ? 'fsync' : 'synchronous_commit';

@@ -11,6 +11,7 @@ import {
   realpathSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -43,6 +44,8 @@ export interface TestPostgresOptions {
   readonly settings?: readonly string[];
   /** Makes it a standby of this server, which is down while its files are copied; `primary_conninfo` is one of the settings. */
   readonly standbyOf?: TestPostgres;
+  /** In its data folder, where it looks for `pg_hba.conf`, `server.crt` and `server.key`. */
+  readonly files?: Readonly<Record<string, string>>;
 }
 
 let shared: Promise<TestPostgres> | undefined;
@@ -56,8 +59,8 @@ export function openTestPostgres(): Promise<TestPostgres> {
 
 /** A server of its own, for a test that restarts it or wants other settings. */
 export async function startTestPostgres(options: TestPostgresOptions = {}): Promise<TestPostgres> {
-  const server = new OwnServer(options.settings ?? []);
-  await server.start(options.standbyOf);
+  const server = new OwnServer(options);
+  await server.start();
   return server;
 }
 
@@ -111,7 +114,7 @@ class OutsideServer extends Server {
 }
 
 class OwnServer extends Server {
-  readonly #settings: readonly string[];
+  readonly #options: TestPostgresOptions;
   readonly #binaries = findBinaries();
   readonly #user = unprivilegedUser();
   readonly #folder: string;
@@ -119,9 +122,9 @@ class OwnServer extends Server {
   #supervisor: ChildProcess | undefined;
   #killed: number | undefined;
 
-  constructor(settings: readonly string[]) {
+  constructor(options: TestPostgresOptions) {
     super();
-    this.#settings = settings;
+    this.#options = options;
     this.#folder = mkdtempSync(join(tmpdir(), 'chancery-postgres-'));
     chmodSync(this.#folder, 0o700);
     if (this.#user !== undefined) chownSync(this.#folder, this.#user.uid, this.#user.gid);
@@ -135,11 +138,13 @@ class OwnServer extends Server {
     return join(this.#folder, 'data');
   }
 
-  async start(primary: TestPostgres | undefined): Promise<void> {
+  async start(): Promise<void> {
+    const { standbyOf, files = {} } = this.#options;
     try {
       makeLibraryLinks(this.#binaries);
-      if (primary === undefined) this.#initialise();
-      else await this.#copy(primary);
+      if (standbyOf === undefined) this.#initialise();
+      else await this.#copy(standbyOf);
+      for (const [name, text] of Object.entries(files)) this.#write(name, text);
       this.#port = await freePort();
       await this.#run();
     } catch (error) {
@@ -198,10 +203,19 @@ class OwnServer extends Server {
     await primary.#run();
   }
 
+  /** Readable by nobody but the server, which insists on that for a key. */
+  #write(name: string, text: string): void {
+    const path = join(this.#data, name);
+    writeFileSync(path, text);
+    chmodSync(path, 0o600);
+    if (this.#user !== undefined) chownSync(path, this.#user.uid, this.#user.gid);
+  }
+
   async #run(): Promise<void> {
     const log = openSync(join(this.#folder, 'log'), 'a');
     const stdio: StdioOptions = ['pipe', log, log];
-    const settings = [`port=${this.#port}`, 'listen_addresses=127.0.0.1', ...testSettings, ...this.#settings];
+    const own = this.#options.settings ?? [];
+    const settings = [`port=${this.#port}`, 'listen_addresses=127.0.0.1', ...testSettings, ...own];
     const server = [join(this.#binaries, 'postgres'), '-D', this.#data, '-k', this.#data];
     const supervisor = spawn(
       '/bin/sh',
