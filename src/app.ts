@@ -97,7 +97,7 @@ export async function openDataDirectory(
     instances,
     wakeUp,
     stop: async () => {
-      directory.stop();
+      await directory.stop();
       await instances.stop();
       await home.stop();
     },
@@ -128,7 +128,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   const delivering = await createDelivering(config, { ...parts, logger }, data);
   data.wakeUp.onWakeUp((instanceId) => delivering.wake(instanceId));
   due.next = (id) => delivering.dispatcher.nextDue(id);
-  let isReady = true;
+  let isStopping = false;
   const server = await createServer({
     directory: data.directory,
     instances: data.instances,
@@ -139,7 +139,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     logger,
     version,
     tls: config.tls,
-    isReady: () => isReady,
+    readiness: () => (isStopping ? 'stopping' : data.home.isReachable() ? 'ready' : 'degraded'),
   });
   const running = { server, delivering, data, lock, config, logger };
   const url = await listen(running);
@@ -152,7 +152,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     data,
     url,
     stop: async () => {
-      isReady = false;
+      isStopping = true;
       background.stop();
       await stopApp(running);
     },

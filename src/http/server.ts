@@ -29,7 +29,7 @@ import { authRoutes } from './routes/auth-routes.ts';
 import { collectionRoutes } from './routes/collection-routes.ts';
 import { deliveryRoutes } from './routes/delivery-routes.ts';
 import { endpointRoutes } from './routes/endpoint-routes.ts';
-import { healthRoutes } from './routes/health-routes.ts';
+import { healthRoutes, type Readiness } from './routes/health-routes.ts';
 import { recordRoutes } from './routes/record-routes.ts';
 import { httpLimits } from './http-limits.ts';
 import { commonHeaders } from './write-answer.ts';
@@ -47,7 +47,7 @@ export interface ServerOptions extends AddressOptions {
   readonly logger: Logger;
   readonly version: string;
   readonly tls: TlsFiles | undefined;
-  readonly isReady: () => boolean;
+  readonly readiness: () => Readiness;
 }
 
 /**

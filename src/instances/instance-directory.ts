@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
+import { Watch } from '../base/watch.ts';
 import { sql } from '../sql/sql.ts';
 import type { Database, Row, Transaction } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
@@ -31,7 +32,7 @@ export class InstanceDirectory {
   #version = '';
   #bySlug = new Map<string, InstanceEntry>();
   #byHost = new Map<string, InstanceEntry>();
-  #timer: NodeJS.Timeout | undefined;
+  #watch: Watch | undefined;
 
   private constructor(database: Database, clock: Clock) {
     this.#database = database;
@@ -114,11 +115,11 @@ export class InstanceDirectory {
 
   /** Looks for changes by other processes from now on. */
   watch(onError: (error: unknown) => void): void {
-    this.#timer = setInterval(() => void this.refresh().catch(onError), refreshIntervalMs).unref();
+    this.#watch = new Watch({ intervalMs: refreshIntervalMs, look: () => this.refresh(), onError });
   }
 
-  stop(): void {
-    clearInterval(this.#timer);
+  async stop(): Promise<void> {
+    await this.#watch?.stop();
   }
 }
 

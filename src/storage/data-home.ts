@@ -13,6 +13,8 @@ export interface DataHome {
   refresh(instanceId: string): Promise<void>;
   /** From now on looks for definitions that other processes have changed, so that reads do not rest on old ones for long. */
   watch(onError: (error: unknown) => void): void;
+  /** False when the last look found nobody: requests are refused then, and another node may do better. */
+  isReachable(): boolean;
   /** After every instance was stopped. */
   stop(): Promise<void>;
 }

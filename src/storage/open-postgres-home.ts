@@ -1,4 +1,5 @@
 import { AppError } from '../base/errors.ts';
+import { Watch } from '../base/watch.ts';
 import { identifier, sql } from '../sql/sql.ts';
 import type { DataHome, Memory } from './data-home.ts';
 import type { Database, Transaction, WriteOptions } from './database.ts';
@@ -46,7 +47,7 @@ async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise
   const background = openPostgres({ pool: backgroundPool, instanceId: '', schema: 'chancery' });
   await migrate(control, postgresMigrations);
   const opened = new Map<string, Opened>();
-  let timer: NodeJS.Timeout | undefined;
+  let watch: Watch | undefined;
   return {
     control,
     background,
@@ -56,10 +57,14 @@ async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise
       if (state !== undefined && (await state.readVersion()) !== state.version) await state.refresh();
     },
     watch: (onError) => {
-      timer = setInterval(() => void look(control, opened).catch(onError), watchIntervalMs).unref();
+      const look = async (): Promise<void> => {
+        for (const state of await findChanged(background, opened)) state.refresh().catch(onError);
+      };
+      watch = new Watch({ intervalMs: watchIntervalMs, look, onError });
     },
+    isReachable: () => watch?.isWell ?? true,
     stop: async () => {
-      clearInterval(timer);
+      await watch?.stop();
       await Promise.all([control.stop(), background.stop()]);
       await Promise.all([pool.stop(), backgroundPool.stop()]);
     },
@@ -143,14 +148,22 @@ function announcing(database: Database, instanceId: string, onStop: () => void):
   };
 }
 
-/** One statement for all instances of the process, however many are open. */
-async function look(control: Database, opened: ReadonlyMap<string, Opened>): Promise<void> {
-  if (opened.size === 0) return;
+/**
+ * One statement for all instances of the process, however many are open; with none it only asks whether anybody answers. On
+ * connections that no request can take, or a busy service would seem to have lost its database.
+ */
+async function findChanged(
+  background: Database,
+  opened: ReadonlyMap<string, Opened>,
+): Promise<readonly Opened[]> {
   const newest = Math.max(...[...opened.values()].map(({ version }) => version));
-  const rows = await control.tuples(sql`
-    SELECT id, version FROM chancery.instance WHERE version > ${newest - versionsBack}`);
-  for (const [id, version] of rows) {
+  const rows = await background.tuples(
+    opened.size === 0
+      ? sql`SELECT 1`
+      : sql`SELECT id, version FROM chancery.instance WHERE version > ${newest - versionsBack}`,
+  );
+  return rows.flatMap(([id, version]) => {
     const state = opened.get(String(id));
-    if (state !== undefined && state.version !== Number(version)) await state.refresh();
-  }
+    return state === undefined || state.version === Number(version) ? [] : [state];
+  });
 }

@@ -17,6 +17,7 @@ export async function openSqliteHome(directory: string): Promise<DataHome> {
     openInstance: (instanceId) => openInstanceFile(directory, instanceId),
     // The command line changes superusers and instances beside a server, and of these nothing is remembered.
     watch: () => undefined,
+    isReachable: () => true,
     refresh: () => Promise.resolve(),
     stop: () => control.stop(),
   };

@@ -108,6 +108,7 @@ async function assertUnknown(
 ): Promise<void> {
   assert.deepEqual(await group.ask(node, what, body), {
     status: 500,
+    retryAfter: null,
     json: { data: {}, message: unknown, status: 500 },
   });
 }

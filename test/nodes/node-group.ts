@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import { inspect } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { startApp, type App } from '../../src/app.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
@@ -31,6 +32,7 @@ export const posts = {
 
 export interface Answer {
   readonly status: number;
+  readonly retryAfter: string | null;
   readonly json: any; // oxlint-disable-line typescript/no-explicit-any
 }
 
@@ -90,7 +92,7 @@ export class NodeGroup {
     const response = await fetch(app.url + path, { method, headers, ...content });
     const text = await response.text();
     const json: unknown = text === '' ? undefined : JSON.parse(text);
-    return { status: response.status, json };
+    return { status: response.status, retryAfter: response.headers.get('retry-after'), json };
   }
 
   /** As `ask`; fails unless it is answered with success. */
@@ -132,7 +134,7 @@ export class NodeGroup {
     const at =
       (level: string) =>
       (message: string, { error }: LogMembers = {}) =>
-        void this.log.push(`${level}: ${message} ${error instanceof Error ? (error.stack ?? '') : ''}`);
+        void this.log.push(`${level}: ${message} ${error === undefined ? '' : inspect(error)}`);
     return { debug: () => undefined, info: () => undefined, warn: at('warn'), error: at('error') };
   }
 }

@@ -6,11 +6,13 @@ import { readOldestPending } from '../../webhooks/deliveries.ts';
 import { answer } from '../answer.ts';
 import { onInstance } from '../on-instance.ts';
 
+/** `stopping` from the moment a stop was asked for, `degraded` while the database is away: a load balancer must look elsewhere. */
+export type Readiness = 'ready' | 'stopping' | 'degraded';
+
 export interface HealthOptions {
   readonly instances: OpenInstances;
   readonly version: string;
-  /** False from the moment a stop was asked for: a load balancer must look elsewhere before connections are refused. */
-  readonly isReady: () => boolean;
+  readonly readiness: () => Readiness;
 }
 
 /** Whether the service is well: for people at /api/health, for probes at /live and /ready. */
@@ -30,14 +32,23 @@ export function healthRoutes(app: FastifyInstance, options: HealthOptions): void
   });
 
   app.get('/api/health/ready', async (request, reply) => {
-    if (options.isReady())
-      return answer(request, reply, { json: '{"code":200,"message":"The service is ready.","data":{}}' });
+    const readiness = options.readiness();
+    const message = readinessMessages[readiness];
+    if (readiness === 'ready')
+      return answer(request, reply, { json: `{"code":200,"message":"${message}","data":{}}` });
     return answer(request, reply, {
       status: 503,
-      json: '{"code":503,"message":"The service is stopping.","data":{}}',
+      json: `{"code":503,"message":"${message}","data":{}}`,
+      headers: { 'retry-after': '1' },
     });
   });
 }
+
+const readinessMessages: Readonly<Record<Readiness, string>> = {
+  ready: 'The service is ready.',
+  stopping: 'The service is stopping.',
+  degraded: 'The database is away.',
+};
 
 async function detail(instance: Instance, version: string): Promise<object> {
   const oldest = await readOldestPending(instance.database);

@@ -1,0 +1,52 @@
+/** Who has not answered when it would have been asked for the sixth time is away, as far as anybody can tell. */
+const missedMax = 6;
+
+/** Looks again and again, one look at a time, and remembers whether the last one went well. */
+export class Watch {
+  readonly #look: () => Promise<void>;
+  readonly #onError: (error: unknown) => void;
+  readonly #timer: NodeJS.Timeout;
+  #looking: Promise<void> | undefined;
+  #missed = 0;
+  #hasFailed = false;
+
+  constructor(options: {
+    readonly intervalMs: number;
+    readonly look: () => Promise<void>;
+    /** Called when a look has failed after one that went well. */
+    readonly onError: (error: unknown) => void;
+  }) {
+    this.#look = options.look;
+    this.#onError = options.onError;
+    this.#timer = setInterval(() => this.#tick(), options.intervalMs).unref();
+  }
+
+  get isWell(): boolean {
+    return !this.#hasFailed && this.#missed < missedMax;
+  }
+
+  /** Resolves when the look that runs, if any, is over. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#looking;
+  }
+
+  #tick(): void {
+    if (this.#looking !== undefined) {
+      this.#missed += 1;
+      return;
+    }
+    this.#looking = this.#look()
+      .then(
+        () => (this.#hasFailed = false),
+        (error: unknown) => {
+          if (!this.#hasFailed) this.#onError(error);
+          this.#hasFailed = true;
+        },
+      )
+      .then(() => {
+        this.#missed = 0;
+        this.#looking = undefined;
+      });
+  }
+}
