@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, test, type TestContext } from 'node:test';
 import { eventually } from '../support/eventually.ts';
 import { runMain, serveMain, startMain, type Ended, type Environment } from '../support/main-process.ts';
@@ -51,6 +52,18 @@ describe('a start that cannot go well ends with one clear line and an exit code'
     ]);
     assertRefused(server, /The data directory .* cannot be written/);
     assertRefused(command, /The data directory .* cannot be written/);
+  });
+
+  test('when the data is of a newer version that does not admit this one, and nothing is changed', async (t) => {
+    const data = await sealedData(t);
+    const file = join(data, 'control.db');
+    applyLater(file, { isAdmitting: true });
+    assert.equal((await listSuperusers(t, data)).stdout, 'root@example.com\n');
+    applyLater(file, { isAdmitting: false });
+    const before = readFileSync(file);
+    assertRefused(await serve(t, data), /written by a newer version of Chancery/);
+    assertRefused(await listSuperusers(t, data), /written by a newer version of Chancery/);
+    assert.deepEqual(readFileSync(file), before);
   });
 
   test('when another server runs on the directory, which goes on undisturbed', async (t) => {
@@ -135,6 +148,14 @@ async function sealedData(t: TestContext): Promise<string> {
   const made = await runMain(t, ['superuser', 'upsert', 'root@example.com', 'correct horse', '--data', data]);
   assert.equal(made.code, 0, made.stderr);
   return data;
+}
+
+/** What a newer version would leave: a step that needs no more than this version knows, or that needs to be known itself. */
+function applyLater(file: string, { isAdmitting }: { readonly isAdmitting: boolean }): void {
+  const database = new DatabaseSync(file);
+  const place = isAdmitting ? 'count(*)' : 'count(*) + 1';
+  database.exec(`INSERT INTO "$migration" SELECT count(*) + 1, 'later', ${place} FROM "$migration"`);
+  database.close();
 }
 
 /** How a start ended that must not go well. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../src/base/errors.ts';
 import { sql, type Sql } from '../../src/sql/sql.ts';
-import type { Names } from '../../src/storage/database.ts';
+import type { Database, Names } from '../../src/storage/database.ts';
 import { migrate, type Migration } from '../../src/storage/migrate.ts';
 import { describeEngines } from '../support/engines.ts';
 
@@ -10,7 +10,7 @@ describeEngines('migrate', (open) => {
   test('every step runs in order and once', async (t) => {
     const database = await open(t);
     const ran: string[] = [];
-    const steps = [1, 2, 3].map((number) => step(`step ${number}`, ran, addRow(number, database.names)));
+    const steps = [1, 2, 3].map((number) => recorded(`step ${number}`, ran, addRow(number, database.names)));
     await migrate(database, steps.slice(0, 2));
     await migrate(database, steps.slice(0, 2));
     await migrate(database, steps);
@@ -26,8 +26,8 @@ describeEngines('migrate', (open) => {
 
   test('a step that fails takes back all that were missing', async (t) => {
     const database = await open(t);
-    const good = step('good', [], addRow(1, database.names));
-    const bad = step('bad', [], [sql`INSERT INTO nowhere VALUES (1)`]);
+    const good = recorded('good', [], addRow(1, database.names));
+    const bad = recorded('bad', [], [sql`INSERT INTO nowhere VALUES (1)`]);
     await assert.rejects(migrate(database, [good, bad]));
     await assert.rejects(database.all(sql`SELECT number FROM ${database.names.collectionTable('t')}`), /t/);
     await migrate(database, [good]);
@@ -39,13 +39,16 @@ describeEngines('migrate', (open) => {
 
   test('a database that a newer version has taken further is refused before anything is written', async (t) => {
     const database = await open(t);
-    const steps = [1, 2].map((number) => step(`step ${number}`, [], addRow(number, database.names)));
+    const steps = [1, 2].map((number) => recorded(`step ${number}`, [], addRow(number, database.names)));
     await migrate(database, steps);
     const ran: string[] = [];
-    await assert.rejects(migrate(database, [step('other', ran, addRow(3, database.names))]), (error) => {
+    await assert.rejects(migrate(database, [recorded('other', ran, addRow(3, database.names))]), (error) => {
       assert.ok(error instanceof AppError);
       assert.equal(error.code, 'unavailable');
-      assert.match(error.message, /newer version of Chancery \(schema 2, this version knows 1\)/);
+      assert.match(
+        error.message,
+        /newer version of Chancery \(schema 2, for versions that know 2, and this one knows 1\)/,
+      );
       return true;
     });
     assert.deepEqual(ran, []);
@@ -55,16 +58,71 @@ describeEngines('migrate', (open) => {
     );
   });
 
+  test('a version that every later step admits works on the newer schema, and writes nothing to it', async (t) => {
+    const database = await open(t);
+    const [first, second, third] = [step('1'), step('2', 1), step('3', 2)];
+    await migrate(database, [first, second]);
+    await migrate(readOnly(database), [first]);
+    await migrate(database, [first, second, third]);
+    await migrate(readOnly(database), [first, second]);
+    await assert.rejects(
+      migrate(readOnly(database), [first]),
+      /schema 3, for versions that know 2, and this/,
+    );
+    await migrate(readOnly(database), [first, second, third]);
+  });
+
+  test('no step admits a version that an earlier one has left behind', async (t) => {
+    const database = await open(t);
+    const [first, second, third] = [step('1'), step('2'), step('3', 1)];
+    await migrate(database, [first, second, third]);
+    await assert.rejects(
+      migrate(readOnly(database), [first]),
+      /schema 3, for versions that know 2, and this/,
+    );
+    await migrate(readOnly(database), [first, second]);
+  });
+
+  test('a schema from before steps said whom they admit is taken further', async (t) => {
+    const database = await open(t);
+    const table = database.engine === 'sqlite' ? sql`"$migration"` : sql`chancery.migration`;
+    await database.write(async (tx) => {
+      await tx.run(sql`CREATE TABLE ${table} (number INTEGER PRIMARY KEY, name TEXT NOT NULL)`);
+      await tx.run(sql`INSERT INTO ${table} VALUES (1, 'first')`);
+    });
+    const steps = [step('1'), step('2', 1)];
+    await migrate(readOnly(database), steps.slice(0, 1));
+    await migrate(database, steps);
+    await migrate(readOnly(database), steps.slice(0, 1));
+  });
+
   test('two that migrate at the same time apply each step once', async (t) => {
     const first = await open(t);
     const second = await open(t, first);
-    const steps = [step('only', [], addRow(1, first.names))];
+    const steps = [recorded('only', [], addRow(1, first.names))];
     await Promise.all([migrate(first, steps), migrate(second, steps)]);
     assert.equal((await first.all(sql`SELECT number FROM ${first.names.collectionTable('t')}`)).length, 1);
   });
 });
 
-function step(name: string, ran: string[], statements: readonly Sql[]): Migration {
+/** A database in which a write fails the test. */
+function readOnly(database: Database): Database {
+  return {
+    engine: database.engine,
+    names: database.names,
+    all: (statement) => database.all(statement),
+    get: (statement) => database.get(statement),
+    tuples: (statement) => database.tuples(statement),
+    write: () => assert.fail('something was written'),
+    stop: () => database.stop(),
+  };
+}
+
+function step(name: string, admits?: number): Migration {
+  return { name, statements: () => [], ...(admits === undefined ? {} : { admits }) };
+}
+
+function recorded(name: string, ran: string[], statements: readonly Sql[]): Migration {
   return {
     name,
     statements: () => {

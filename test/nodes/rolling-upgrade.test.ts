@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ask } from '../support/postgres.ts';
+import { NodeGroup, posts } from './node-group.ts';
+
+const records = '/api/collections/posts/records';
+
+test('a node works beside newer ones on a schema that admits it, and refuses to start on one that does not', async (t) => {
+  const group = await NodeGroup.open(t);
+  const running = await group.start();
+  await group.signIn(running);
+  await group.get(running, 'POST /api/collections', posts);
+  await group.get(running, 'POST /api/webhooks/endpoints', { url: group.receiver.url });
+  const [row] = await ask(group.postgres, 'SELECT count(*)::integer AS known FROM chancery.migration');
+  const known = Number(row?.['known']);
+  // What a newer version would leave that needs no more than this one knows, or more.
+  const apply = (number: number, admits: number): Promise<unknown> =>
+    ask(group.postgres, `INSERT INTO chancery.migration VALUES (${number}, 'later', ${admits})`);
+  await apply(known + 1, known);
+  const restarted = await group.start();
+  for (const node of [running, restarted]) await group.get(node, `POST ${records}`, { title: 'x' });
+  await group.receiver.waitForRequests(2);
+
+  await apply(known + 2, known + 1);
+  const nodes = 'SELECT id FROM chancery.node ORDER BY id';
+  const before = await ask(group.postgres, nodes);
+  await assert.rejects(group.start(), /written by a newer version of Chancery/);
+  assert.deepEqual(await ask(group.postgres, nodes), before);
+  assert.equal(before.length, 2);
+  assert.deepEqual(group.log, []);
+});
