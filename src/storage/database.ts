@@ -50,6 +50,8 @@ export interface Names {
   readonly scopeValue: Sql;
   /** The position that the last row of this transaction was given in a table that counts them. */
   readonly lastPosition: Sql;
+  /** Follows a column of text: true where it is one of these. Its text is the same however many there are, so it is prepared once. */
+  anyOf(values: readonly string[]): Sql;
   /** Ends a SELECT whose row the work is going to change. */
   readonly forUpdate: Sql;
 }

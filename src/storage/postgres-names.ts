@@ -14,9 +14,15 @@ export function postgresNames(schema: string, instanceId: string): Names {
     scopeColumn: sql`instance_id, `,
     scopeValue: sql`${instanceId}, `,
     lastPosition: sql`lastval()`,
+    anyOf: (values) => sql` = ANY(${arrayText(values)}::text[])`,
     // Not FOR UPDATE: no row's key is ever changed, and rows that refer to this one may go on being written.
     forUpdate: sql` FOR NO KEY UPDATE`,
   };
+}
+
+/** An array as PostgreSQL reads it from text. */
+function arrayText(values: readonly string[]): string {
+  return `{${values.map((value) => `"${value.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`;
 }
 
 /** Collections come and go, over all instances of a process; the map is emptied rather than kept in order. */

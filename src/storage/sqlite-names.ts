@@ -19,6 +19,7 @@ export const sqliteNames: Names = {
   scopeColumn: none,
   scopeValue: none,
   lastPosition: sql`last_insert_rowid()`,
+  anyOf: (values) => sql` IN (SELECT value FROM json_each(${JSON.stringify(values)}))`,
   forUpdate: none,
 };
 

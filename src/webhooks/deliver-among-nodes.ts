@@ -30,7 +30,7 @@ export function deliverAmongNodes(
     clock,
     logger,
     version: parts.version,
-    busy: () => dispatcher.busy(),
+    prepareHandOver: (isGoing) => dispatcher.prepareHandOver(isGoing),
     onGain: () => poll.look(),
   });
   const dispatcher = new Dispatcher({ ...parts, clock, ownership, onForeign: (id) => hints.add(id) });
@@ -48,9 +48,10 @@ export function deliverAmongNodes(
     },
     stop: async (graceMs) => {
       await poll.stop();
-      hints.stop();
       for (const one of running) await one.stop();
-      await dispatcher.stop(graceMs);
+      // At once and not at the end: attempts in flight may take as long as the grace, and all else need not wait for them.
+      await Promise.all([ownership.leave(), dispatcher.stop(graceMs)]);
+      await hints.stop();
       await giveUp(ownership, logger);
     },
   };

@@ -1,6 +1,6 @@
 import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
 import { sql, type Sql } from '../sql/sql.ts';
-import type { Reader, Transaction } from '../storage/database.ts';
+import type { Names, Reader, Transaction, Tuple } from '../storage/database.ts';
 import type { AttemptResult } from './attempt-result.ts';
 import type { DeliveryState, DeliveryStatus } from './delivery.ts';
 
@@ -73,16 +73,43 @@ export async function readOldestPending(reader: Reader): Promise<Timestamp | und
   return typeof created === 'string' ? created : undefined;
 }
 
-/** A delivery that is still pending, with its event; undefined when it was settled or cancelled meanwhile. */
+/** Larger bodies are read one by one: 256 of the largest at once would be 64 MiB. */
+const bodyTogetherMax = 16 * 1024;
+
+/** Deliveries that are still pending, with their events, in no order; those that were settled or cancelled meanwhile are missing. */
+export async function readPendings(reader: Reader, ids: readonly string[]): Promise<PendingDelivery[]> {
+  const body = sql`CASE WHEN length(e.body) <= ${bodyTogetherMax} THEN e.body END`;
+  const rows = await reader.tuples(
+    sql`SELECT ${pendingColumns}, ${body} ${pendingOf(reader.names)} AND d.id${reader.names.anyOf(ids)}`,
+  );
+  const together = rows.filter((row) => row.at(-1) !== null).map(toPending);
+  for (const [id, ...rest] of rows) {
+    if (rest.at(-1) !== null) continue;
+    const pending = await readPending(reader, String(id));
+    if (pending !== undefined) together.push(pending);
+  }
+  return together;
+}
+
+/** One of them, however large its body is. */
 export async function readPending(reader: Reader, id: string): Promise<PendingDelivery | undefined> {
-  const [row] = await reader.tuples(sql`
-    SELECT d.attempts, d.due, d.cause, e.id, e.kind, e.collection_name, e.revision, e.body
-    FROM ${reader.names.table('$delivery')} d JOIN ${reader.names.table('$event')} e ON ${reader.names.scopeOf('e')} AND e.position = d.event
-    WHERE ${reader.names.scopeOf('d')} AND d.id = ${id} AND d.status = 'pending'`);
-  if (row === undefined) return undefined;
-  const [attempts, due, cause, eventId, kind, collectionName, revision, body] = row;
+  const [row] = await reader.tuples(
+    sql`SELECT ${pendingColumns}, e.body ${pendingOf(reader.names)} AND d.id = ${id}`,
+  );
+  return row && toPending(row);
+}
+
+const pendingColumns = sql`d.id, d.attempts, d.due, d.cause, e.id, e.kind, e.collection_name, e.revision`;
+
+function pendingOf(names: Names): Sql {
+  const events = sql`${names.table('$event')} e ON ${names.scopeOf('e')} AND e.position = d.event`;
+  return sql`FROM ${names.table('$delivery')} d JOIN ${events} WHERE ${names.scopeOf('d')} AND d.status = 'pending'`;
+}
+
+function toPending(row: Tuple): PendingDelivery {
+  const [id, attempts, due, cause, eventId, kind, collectionName, revision, body] = row;
   return {
-    id,
+    id: String(id),
     state: { status: 'pending', attempts: Number(attempts), due: Number(due), cause: String(cause) },
     eventId: String(eventId),
     kind: String(kind),
@@ -91,6 +118,25 @@ export async function readPending(reader: Reader, id: string): Promise<PendingDe
     // The column is a BLOB and never null.
     body: body as Uint8Array,
   };
+}
+
+/**
+ * Puts a delivery off whose attempt is still open, so that its next owner does not send it as well. One whose attempt was
+ * settled meanwhile stays as it is: it has one more. The transaction is another database's, hence the names.
+ */
+export async function putOff(
+  tx: Transaction,
+  { id, state }: PendingDelivery,
+  { names, until, fence }: { readonly names: Names; readonly until: number; readonly fence: Sql },
+): Promise<void> {
+  await tx.run(sql`
+    UPDATE ${names.table('$delivery')} SET due = ${until}
+    WHERE ${names.scope} AND id = ${id} AND status = 'pending' AND attempts = ${state.attempts} AND ${fence}`);
+}
+
+/** A condition on the row: it is as {@link putOff} has left it. */
+export function isPutOffUntil(until: number): Sql {
+  return sql`due = ${until}`;
 }
 
 export interface Settlement {

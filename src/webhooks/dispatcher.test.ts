@@ -131,6 +131,70 @@ test('a delivery that failed while it was being looked for waits for its schedul
   );
 });
 
+test('a turn is read with one statement, and a body that is large with one of its own', async (t) => {
+  const databases: FaultyDatabase[] = [];
+  const wrapDatabase = (plain: Database): Database => {
+    const database = new FaultyDatabase(plain);
+    databases.push(database);
+    return database;
+  };
+  const service = await startWebhookService(t, { parts: { wrapDatabase } });
+  const { id } = await service.addEndpoint();
+  await service.call('POST', `/api/webhooks/endpoints/${id}/pause`);
+  const sizes = [10, 20, 20_000, 40_000];
+  for (const size of sizes) {
+    const body = { title: 'x', extra: `${size}`.padEnd(size, 'x') };
+    await service.call('POST', '/api/collections/posts/records', { body, status: 201 });
+  }
+  await service.call('POST', `/api/webhooks/endpoints/${id}/resume`);
+  const requests = await service.receiver.waitForRequests(sizes.length);
+  // webhooks.md section 1: the record's fields are in `data`.
+  const extras = requests.map(({ body }) => JSON.parse(body.toString('utf8')).data.extra.length);
+  assert.deepEqual(
+    extras.toSorted((a, b) => a - b),
+    sizes,
+  );
+  const reads = databases.flatMap(({ texts }) => texts.filter((text) => text.includes('e.body')));
+  assert.equal(reads.length, 3);
+});
+
+test('what was given to another node while it was read is not sent', async (t) => {
+  const databases: FaultyDatabase[] = [];
+  const wrapDatabase = (plain: Database): Database => {
+    const database = new FaultyDatabase(plain);
+    databases.push(database);
+    return database;
+  };
+  let first = new HeldSender();
+  const wrapSender = (real: SenderPort): SenderPort => (first = new HeldSender(real));
+  const service = await startWebhookService(t, { parts: { wrapDatabase, wrapSender } });
+  await service.addEndpoint();
+  await service.addPost();
+  await eventually('it is claimed by the service', () => first.given.length === 1);
+  const [database] = databases;
+  assert.ok(database);
+  const release = database.holdReads('e.body');
+  let isOurs = true;
+  const sender = new HeldSender();
+  const logger = { debug: fail, info: fail, warn: fail, error: fail };
+  const dispatcher = new Dispatcher({
+    ownership: { owns: () => isOurs, fence: (id) => soleOwnership.fence(id) },
+    onForeign: () => undefined,
+    instances: () => service.app.data.directory.all(),
+    borrow: (entry) => service.app.data.instances.borrow(entry),
+    sender,
+    clock: systemClock,
+    logger,
+    version: '0',
+  });
+  dispatcher.start();
+  await eventually('its row is read', () => database.heldCount > 0);
+  isOurs = false;
+  release();
+  await dispatcher.stop(0);
+  assert.deepEqual(sender.given, []);
+});
+
 test(
   'when all slots are taken, the next free ones go to every endpoint in turn',
   { timeout: 20_000 },

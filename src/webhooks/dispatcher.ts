@@ -1,27 +1,27 @@
 import type { Clock } from '../base/clock.ts';
-import { randomUnit } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { Loan } from '../instances/open-instances.ts';
 import type { AttemptRequest, AttemptResult } from './attempt-result.ts';
 import { pauseEndpoint } from './change-endpoint.ts';
-import { afterAttempt, standardSchedule } from './delivery.ts';
-import { readPending, settle, type PendingDelivery, type Settlement } from './deliveries.ts';
+import { settle, type PendingDelivery } from './deliveries.ts';
 import type { Endpoint } from './endpoint.ts';
+import type { Flight } from './flight.ts';
+import { prepareHandOver, type HandOver } from './prepare-hand-over.ts';
 import { InstanceLanes } from './instance-lanes.ts';
 import { afterResult, afterSend } from './lane.ts';
 import { chooseTurns, type Contender, type Turn } from './choose-turns.ts';
-import { soleOwnership, type Ownership } from './ownership.ts';
+import type { Ownership } from './ownership.ts';
+import { readTaken, type Taken } from './read-taken.ts';
 import { rotated } from './rotated.ts';
 import type { Sender } from './sender.ts';
 import { toAttemptRequest } from './to-attempt-request.ts';
+import { toSettlement } from './to-settlement.ts';
 
 /** Attempts in flight over all instances: sockets and memory of the sending thread. */
 const inFlightMax = 256;
 /** Instances opened in one look: each is lent to us until it has nothing more to do, and only so many can be open. */
 const openedAtOnceMax = 64;
-/** Deliveries that are read at the same time, where the database is a round trip away. */
-const claimedTogetherMax = 16;
 /** After a failed read or write of our own; receivers have their schedule. */
 const backOffMs = 1_000;
 /** Timers of the system end here; a later due time is looked at again then. */
@@ -42,13 +42,6 @@ export interface DispatcherOptions {
 interface Work {
   readonly lanes: InstanceLanes;
   readonly loan: Loan;
-}
-
-interface Flight {
-  readonly instanceId: string;
-  readonly endpoint: Endpoint;
-  readonly pending: PendingDelivery;
-  readonly isTest: boolean;
 }
 
 /**
@@ -96,9 +89,13 @@ export class Dispatcher {
     this.#setTimer(Math.min(...this.#nextDue.values()) - this.#options.clock.now());
   }
 
-  /** Instances of which something is being sent or settled. */
-  *busy(): Iterable<string> {
-    for (const [id, { lanes }] of this.#work) if (lanes.claimed.size > 0) yield id;
+  /** Before others go on with these instances, which are ours no longer as far as new claims go. */
+  prepareHandOver(isGoing: (instanceId: string) => boolean): Promise<HandOver> {
+    const { ownership, clock } = this.#options;
+    const going = [...this.#flights.values()].filter(
+      ({ instance, isTest }) => !isTest && isGoing(instance.id),
+    );
+    return prepareHandOver(going, { ownership, clock, settling: this.#settling });
   }
 
   /** When the instance will have something to do on its own: asked before its file is closed. */
@@ -110,7 +107,7 @@ export class Dispatcher {
   sendNow(loan: Loan, endpoint: Endpoint, pending: PendingDelivery): Promise<AttemptResult> {
     return new Promise((resolve) => {
       this.#tests.set(pending.id, resolve);
-      this.#flights.set(pending.id, { instanceId: loan.instance.id, endpoint, pending, isTest: true });
+      this.#flights.set(pending.id, { instance: loan.instance, endpoint, pending, isTest: true });
       this.#workOf(loan).lanes.claimed.add(pending.id);
       this.#options.sender.send([toAttemptRequest(endpoint, pending, this.#options.version)]);
     });
@@ -163,11 +160,7 @@ export class Dispatcher {
       else lanes.rest();
     }
     const turns = chooseTurns(this.#contenders(), inFlightMax - this.#flights.size);
-    const requests: AttemptRequest[] = [];
-    for (let from = 0; from < turns.length; from += claimedTogetherMax) {
-      const some = turns.slice(from, from + claimedTogetherMax).map((turn) => this.#claimTurn(turn));
-      requests.push(...(await Promise.all(some)).filter((request) => request !== undefined));
-    }
+    const requests = await this.#claim(turns);
     if (requests.length > 0) this.#options.sender.send(requests);
     this.#letGo();
   }
@@ -247,29 +240,31 @@ export class Dispatcher {
     return rotated(all, this.#turn);
   }
 
-  async #claimTurn({ instanceId, endpointId }: Turn): Promise<AttemptRequest | undefined> {
-    const lanes = this.#work.get(instanceId)?.lanes;
-    return lanes && this.#orRest(lanes, () => this.#claim(lanes, endpointId));
+  async #claim(turns: readonly Turn[]): Promise<readonly AttemptRequest[]> {
+    const taken = turns.map((turn) => this.#take(turn)).filter((one) => one !== undefined);
+    // Read now and not ahead: it may have been settled or cancelled since its id was read, and bodies are large.
+    const found = await readTaken(taken, (lanes, read) => this.#orRest(lanes, read));
+    const requests = taken.map((one) => this.#send(one, found.get(one.id)));
+    return requests.filter((request) => request !== undefined);
   }
 
-  async #claim(lanes: InstanceLanes, endpointId: string): Promise<AttemptRequest | undefined> {
+  #take({ instanceId, endpointId }: Turn): Taken | undefined {
+    const lanes = this.#work.get(instanceId)?.lanes;
+    const id = lanes?.lane(endpointId)?.due.shift();
+    return lanes === undefined || id === undefined ? undefined : { lanes, endpointId, id };
+  }
+
+  #send({ lanes, endpointId, id }: Taken, pending: PendingDelivery | undefined): AttemptRequest | undefined {
+    const { instance, claimed } = lanes;
     const state = lanes.lane(endpointId);
-    const id = state?.due.shift();
-    if (state === undefined || id === undefined || lanes.claimed.has(id)) return undefined;
-    // Read now and not ahead: it may have been settled or cancelled since its id was read, and bodies are large.
-    const pending = await readPending(lanes.instance.database, id);
+    if (state === undefined || pending === undefined || claimed.has(id)) return undefined;
     // Asked again: while it was read, the instance may have been given to another node.
-    if (pending === undefined || !this.#options.ownership.owns(lanes.instance.id)) return undefined;
+    if (!this.#options.ownership.owns(instance.id)) return undefined;
     // Its id may have been read before a failure was settled that has put it off.
     if (pending.state.due > this.#options.clock.now()) return undefined;
-    lanes.claimed.add(id);
+    claimed.add(id);
     state.lane = afterSend(state.lane);
-    this.#flights.set(id, {
-      instanceId: lanes.instance.id,
-      endpoint: state.endpoint,
-      pending,
-      isTest: false,
-    });
+    this.#flights.set(id, { instance, endpoint: state.endpoint, pending, isTest: false });
     return toAttemptRequest(state.endpoint, pending, this.#options.version);
   }
 
@@ -278,13 +273,13 @@ export class Dispatcher {
     for (const result of results) {
       const flight = this.#flights.get(result.deliveryId);
       if (flight === undefined) continue;
-      const state = this.#work.get(flight.instanceId)?.lanes.lane(flight.endpoint.id);
+      const state = this.#work.get(flight.instance.id)?.lanes.lane(flight.endpoint.id);
       if (state !== undefined && !flight.isTest) {
         state.lane = afterResult(state.lane, result, state.endpoint.maxInFlight);
       }
-      const list = byInstance.get(flight.instanceId) ?? [];
+      const list = byInstance.get(flight.instance.id) ?? [];
       list.push(result);
-      byInstance.set(flight.instanceId, list);
+      byInstance.set(flight.instance.id, list);
     }
     for (const [instanceId, list] of byInstance) this.#track(this.#settleResults(instanceId, list));
     this.#schedulePump();
@@ -299,9 +294,10 @@ export class Dispatcher {
   async #settleResults(instanceId: string, results: readonly AttemptResult[]): Promise<void> {
     const work = this.#work.get(instanceId);
     if (work === undefined) return;
-    const settlements = results
-      .map((result) => this.#toSettlement(result))
-      .filter((one) => one !== undefined);
+    const settlements = results.flatMap((result) => {
+      const flight = this.#flights.get(result.deliveryId);
+      return flight === undefined ? [] : [toSettlement(flight, result, this.#options)];
+    });
     const { instance } = work.lanes;
     while (true) {
       try {
@@ -322,20 +318,6 @@ export class Dispatcher {
     for (const result of results) this.#finish(work, result);
     await this.#pauseGone(work, gone);
     this.wake(instanceId);
-  }
-
-  #toSettlement(result: AttemptResult): Settlement | undefined {
-    const flight = this.#flights.get(result.deliveryId);
-    if (flight === undefined) return undefined;
-    const { id, state } = flight.pending;
-    // A test is never tried twice, not even one that an earlier process left behind.
-    const isTest = flight.pending.kind === 'ping';
-    const schedule = isTest ? [] : (flight.endpoint.schedule ?? standardSchedule);
-    const context = { now: this.#options.clock.now(), schedule, random: randomUnit() };
-    // A test is settled by whoever was asked for it.
-    const owner = flight.isTest ? soleOwnership : this.#options.ownership;
-    const fence = owner.fence(flight.instanceId);
-    return { id, after: afterAttempt(state, result, context), result, fence };
   }
 
   #finish(work: Work, result: AttemptResult): void {

@@ -4,6 +4,7 @@ import type { Logger } from '../base/logger.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Database } from '../storage/database.ts';
 import type { Ownership } from './ownership.ts';
+import type { HandOver } from './prepare-hand-over.ts';
 import { shardCount, shardOf } from './shard-of.ts';
 
 /** A node that has not renewed for this long is taken for dead, by the database's clock. */
@@ -17,8 +18,8 @@ export interface LeasedOwnershipOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
-  /** Instances of which something is in flight: their shard is given away only when that is settled. */
-  readonly busy: () => Iterable<string>;
+  /** Called before shards are given away, when nothing new is claimed of them; what it resolves to joins that transaction. */
+  readonly prepareHandOver: (isGoing: (instanceId: string) => boolean) => Promise<HandOver>;
   /** Called when shards were gained. */
   readonly onGain: () => void;
 }
@@ -40,7 +41,8 @@ export class LeasedOwnership implements Ownership {
   #validUntilMs = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
-  #isStopping = false;
+  #isLeaving = false;
+  #hasLeft = false;
 
   constructor(options: LeasedOwnershipOptions) {
     this.#options = options;
@@ -48,6 +50,7 @@ export class LeasedOwnership implements Ownership {
 
   owns(instanceId: string): boolean {
     const shard = shardOf(instanceId);
+    if (this.#isLeaving) return false;
     // When the database cannot be asked, others have taken over by now: better to rest than to send everything twice.
     if (this.#options.clock.monotonic() > this.#validUntilMs) return false;
     return this.#epochs.has(shard) && !this.#leaving.has(shard);
@@ -63,32 +66,37 @@ export class LeasedOwnership implements Ownership {
   /** Takes a first share, and goes on until it is stopped. */
   async start(): Promise<void> {
     await this.#look();
-    this.#timer = setInterval(() => {
-      this.#looking ??= this.#look()
-        .catch((error: unknown) => {
-          this.#options.logger.warn('Shares of the work could not be looked at; trying again.', { error });
-        })
-        .finally(() => (this.#looking = undefined));
-    }, lookIntervalMs).unref();
+    this.#timer = setInterval(() => void this.#lookNow(), lookIntervalMs).unref();
   }
 
-  /** Gives everything away, so that others need not wait until the leases run out. */
+  /** Nothing is ours from now on, and others get it at once. When that fails it is tried again until {@link stop}. */
+  async leave(): Promise<void> {
+    this.#isLeaving = true;
+    // One that began before may have taken something meanwhile.
+    await this.#looking;
+    await this.#lookNow();
+  }
+
+  /** After {@link leave}. */
   async stop(): Promise<void> {
-    this.#isStopping = true;
     clearInterval(this.#timer);
     await this.#looking;
-    this.#epochs.clear();
-    await this.#options.control.write(async (tx) => {
-      await tx.run(
-        sql`UPDATE chancery.shard_lease SET node = NULL, expires = now() WHERE node = ${this.node}`,
-      );
-      await tx.run(sql`DELETE FROM chancery.node WHERE id = ${this.node}`);
-    });
+    if (!this.#hasLeft) await this.#look();
+  }
+
+  #lookNow(): Promise<void> {
+    this.#looking ??= this.#look()
+      .catch((error: unknown) => {
+        this.#options.logger.warn('Shares of the work could not be looked at; trying again.', { error });
+      })
+      .finally(() => (this.#looking = undefined));
+    return this.#looking;
   }
 
   async #look(): Promise<void> {
-    if (this.#isStopping) return;
+    if (this.#hasLeft) return;
     if (this.#options.clock.monotonic() - this.#renewedMs >= renewIntervalMs) await this.#renew();
+    if (this.#isLeaving) return this.#giveAll();
     const share = await this.#readShare();
     this.#chooseLeaving(share);
     await this.#giveAway();
@@ -128,21 +136,34 @@ export class LeasedOwnership implements Ownership {
     }
   }
 
-  /** Only what has nothing in flight any more: whoever takes it then finds every row settled. */
   async #giveAway(): Promise<void> {
-    if (this.#leaving.size === 0) return;
-    const busy = new Set([...this.#options.busy()].map(shardOf));
-    const free = [...this.#leaving].filter((shard) => !busy.has(shard));
-    if (free.length === 0) return;
-    await this.#options.control.write((tx) =>
-      tx.run(sql`
+    const going = [...this.#leaving];
+    if (going.length === 0) return;
+    const handOver = await this.#options.prepareHandOver((id) => this.#leaving.has(shardOf(id)));
+    await this.#options.control.write(async (tx) => {
+      await handOver(tx);
+      await tx.run(sql`
         UPDATE chancery.shard_lease SET node = NULL, expires = now()
-        WHERE node = ${this.node} AND shard = ANY(${`{${free.join(',')}}`}::integer[])`),
-    );
-    for (const shard of free) {
+        WHERE node = ${this.node} AND shard = ANY(${`{${going.join(',')}}`}::integer[])`);
+    });
+    for (const shard of going) {
       this.#leaving.delete(shard);
       this.#epochs.delete(shard);
     }
+  }
+
+  /** And is no node any more: the others' shares grow with the same commit that frees what they are to take. */
+  async #giveAll(): Promise<void> {
+    const handOver = await this.#options.prepareHandOver(() => true);
+    await this.#options.control.write(async (tx) => {
+      await handOver(tx);
+      await tx.run(
+        sql`UPDATE chancery.shard_lease SET node = NULL, expires = now() WHERE node = ${this.node}`,
+      );
+      await tx.run(sql`DELETE FROM chancery.node WHERE id = ${this.node}`);
+    });
+    this.#hasLeft = true;
+    this.#epochs.clear();
   }
 
   async #take(count: number): Promise<void> {

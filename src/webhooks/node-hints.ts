@@ -16,6 +16,8 @@ export class NodeHints {
   readonly #logger: Logger;
   readonly #ids = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
+  #flushing: Promise<void> | undefined;
+  #isStopped = false;
 
   constructor(database: Database, logger: Logger) {
     this.#database = database;
@@ -23,12 +25,18 @@ export class NodeHints {
   }
 
   add(instanceId: string): void {
+    if (this.#isStopped) return;
     this.#ids.add(instanceId);
-    this.#timer ??= setTimeout(() => void this.#flush(), intervalMs).unref();
+    this.#timer ??= setTimeout(() => {
+      this.#flushing = this.#flush();
+    }, intervalMs).unref();
   }
 
-  stop(): void {
+  /** What was not told yet is found by the others' own looks. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
     clearTimeout(this.#timer);
+    await this.#flushing;
   }
 
   /** The ids of a payload. */

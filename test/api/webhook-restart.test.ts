@@ -117,7 +117,8 @@ test('a settlement that cannot be stored is kept up until it can, and nothing is
 test('a stop ends although neither a settlement nor the pause of a 410 can be stored; both are made up for', async (t) => {
   const mode = { kind: 'slow', delayMs: 200, status: 410 } as const;
   const { service: before, database } = await startOverFaulty(t, mode);
-  const { id } = await before.addEndpoint();
+  // Among nodes, what was in flight at a stop and could not be settled is due when its attempt must be over.
+  const { id } = await before.addEndpoint({ timeoutMs: 5_000 });
   await before.addPost();
   await before.receiver.waitForRequests(1);
   database().canWrite = false;

@@ -110,7 +110,7 @@ export class NodeGroup {
     await createCollection({ database, collections, now: clock.now() }, posts);
     const url = this.receiver.urlAt('127.0.0.1', `/${slug}`);
     const { policy } = readConfig({ dev: true }, {});
-    const endpoint = await createEndpoint(loan.instance, { url, maxInFlight: 8 }, policy);
+    const endpoint = await createEndpoint(loan.instance, { url, maxInFlight: 8, timeoutMs: 30_000 }, policy);
     loan.release();
     return endpoint.secret;
   }

@@ -9,6 +9,8 @@ export class FaultyDatabase implements Database {
   refusedCount = 0;
   /** Reads that were answered late. */
   heldCount = 0;
+  /** The texts of all reads by rows of tuples. */
+  readonly texts: string[] = [];
   #held: { readonly part: string; readonly released: Promise<void> } | undefined;
   readonly #database: Database;
 
@@ -33,6 +35,7 @@ export class FaultyDatabase implements Database {
   }
 
   async tuples(statement: Sql): Promise<Tuple[]> {
+    this.texts.push(statement.text);
     if (!this.canRead) throw new Error('the file cannot be read');
     const rows = await this.#database.tuples(statement);
     if (this.#held !== undefined && statement.text.includes(this.#held.part)) {

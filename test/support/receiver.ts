@@ -17,6 +17,8 @@ export type ReceiverMode =
     }
   | { readonly kind: 'slow'; readonly delayMs: number; readonly status?: number }
   | { readonly kind: 'never answers' }
+  /** Success, and not before this is resolved. */
+  | { readonly kind: 'held'; readonly until: Promise<void> }
   /** Status and headers at once, then one byte of body at a time. */
   | { readonly kind: 'drip'; readonly intervalMs: number }
   | { readonly kind: 'endless body'; readonly status?: number }
@@ -164,6 +166,8 @@ export class Receiver implements AsyncDisposable {
         return void response.end(mode.body ?? '');
       case 'slow':
         return this.#after(mode.delayMs, () => end(response, mode.status ?? 200, 'ok'));
+      case 'held':
+        return void mode.until.then(() => end(response, 200, 'ok'));
       case 'redirect':
         response.writeHead(mode.status ?? 302, { location: mode.location });
         return void response.end();
@@ -229,7 +233,7 @@ export class Receiver implements AsyncDisposable {
 
 type PoliteMode = Extract<
   ReceiverMode,
-  { kind: 'ok' | 'status' | 'slow' | 'redirect' | 'drip' | 'endless body' }
+  { kind: 'ok' | 'status' | 'slow' | 'held' | 'redirect' | 'drip' | 'endless body' }
 >;
 
 function end(response: ServerResponse, status: number, body: string): void {

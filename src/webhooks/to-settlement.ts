@@ -1,0 +1,26 @@
+import type { Clock } from '../base/clock.ts';
+import { randomUnit } from '../base/ids.ts';
+import { sql, type Sql } from '../sql/sql.ts';
+import type { AttemptResult } from './attempt-result.ts';
+import { isPutOffUntil, type Settlement } from './deliveries.ts';
+import { afterAttempt, standardSchedule } from './delivery.ts';
+import type { Flight } from './flight.ts';
+import { soleOwnership, type Ownership } from './ownership.ts';
+
+/** What a result makes of its delivery, and the condition on which it is ours to say so. */
+export function toSettlement(
+  flight: Flight,
+  result: AttemptResult,
+  { ownership, clock }: { readonly ownership: Ownership; readonly clock: Clock },
+): Settlement {
+  const { id, state, kind } = flight.pending;
+  // A test is never tried twice, not even one that an earlier process left behind.
+  const schedule = kind === 'ping' ? [] : (flight.endpoint.schedule ?? standardSchedule);
+  const context = { now: clock.now(), schedule, random: randomUnit() };
+  return { id, after: afterAttempt(state, result, context), result, fence: fenceOf(flight, ownership) };
+}
+
+function fenceOf({ instance, isTest, putOffUntil }: Flight, ownership: Ownership): Sql {
+  const fence = (isTest ? soleOwnership : ownership).fence(instance.id);
+  return putOffUntil === undefined ? fence : sql`(${fence} OR ${isPutOffUntil(putOffUntil)})`;
+}
