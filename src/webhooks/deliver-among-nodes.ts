@@ -31,11 +31,11 @@ export function deliverAmongNodes(
     logger,
     version: parts.version,
     prepareHandOver: (isGoing) => dispatcher.prepareHandOver(isGoing),
-    onGain: () => poll.look(),
+    onGain: () => poll.lookAgain(),
   });
   const dispatcher = new Dispatcher({ ...parts, clock, ownership, onForeign: (id) => hints.add(id) });
   const onPending = (id: string, due: number): void => dispatcher.noteDue(id, due);
-  const poll = new PendingPoll({ control: database, logger, onPending });
+  const poll = new PendingPoll({ control: database, clock, logger, onPending });
   const running: { stop(): Promise<void> | void }[] = [];
   return {
     dispatcher,

@@ -43,24 +43,28 @@ export async function insertDelivery(
 export interface DueDeliveries {
   /** The longest due first, then in the order of their events. */
   readonly ids: readonly string[];
+  /** When the first of them was due. */
+  readonly firstDue: number | undefined;
   /** When the first pending one that is not due yet will be, in milliseconds since 1970. */
   readonly nextDue: number | undefined;
 }
 
-/** An endpoint's deliveries that are due, and when the next will be: one statement, as each wake-up asks for both. */
+/** An endpoint's deliveries that are due, and not before `since`, and when the next will be: one statement, as each wake-up asks for both. */
 export async function readDue(
   reader: Reader,
   endpoint: string,
-  options: { readonly now: number; readonly limit: number },
+  options: { readonly now: number; readonly limit: number; readonly since?: number },
 ): Promise<DueDeliveries> {
-  const { now, limit } = options;
+  const { now, limit, since = 0 } = options;
   const pending = sql`FROM ${reader.names.table('$delivery')} WHERE ${reader.names.scope} AND status = 'pending' AND endpoint = ${endpoint}`;
   const rows = await reader.tuples(sql`
-    SELECT * FROM (SELECT id, CAST(NULL AS BIGINT) AS next_due ${pending} AND due <= ${now} ORDER BY due, event LIMIT ${limit}) AS now_due
-    UNION ALL SELECT CAST(NULL AS TEXT), min(due) ${pending} AND due > ${now}`);
+    SELECT * FROM (SELECT id, due ${pending} AND due >= ${since} AND due <= ${now} ORDER BY due, event LIMIT ${limit}) AS now_due
+    UNION ALL SELECT CAST(NULL AS TEXT), min(due) AS next_due ${pending} AND due > ${now}`);
   const nextDue = rows.at(-1)?.[1];
+  const firstDue = rows.length > 1 ? rows[0]?.[1] : undefined;
   return {
     ids: rows.slice(0, -1).map((row) => String(row[0])),
+    firstDue: typeof firstDue === 'number' ? firstDue : undefined,
     nextDue: typeof nextDue === 'number' ? nextDue : undefined,
   };
 }

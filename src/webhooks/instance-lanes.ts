@@ -1,5 +1,6 @@
 import type { Instance } from '../instances/instance.ts';
 import { readDue } from './deliveries.ts';
+import { findDueFloor } from './due-floor.ts';
 import { endpointStoreOf } from './endpoint-store.ts';
 import type { Endpoint } from './endpoint.ts';
 import { newLane, roomOf, withinMax, type Lane } from './lane.ts';
@@ -106,7 +107,11 @@ export class InstanceLanes {
   async #read(state: LaneState, now: number): Promise<void> {
     state.mayHaveMore = false;
     const limit = readAheadMax + this.claimed.size;
-    const { ids, nextDue } = await readDue(this.instance.database, state.endpoint.id, { now, limit });
+    const { database } = this.instance;
+    const floor = findDueFloor(database, state.endpoint.id);
+    const options = { now, limit, since: floor?.beginAt(now) ?? 0 };
+    const { ids, firstDue, nextDue } = await readDue(database, state.endpoint.id, options);
+    floor?.note(now, firstDue);
     for (const id of ids) if (!this.claimed.has(id)) state.due.push(id);
     state.nextDue = nextDue;
     if (ids.length === limit) state.mayHaveMore = true;

@@ -1,11 +1,14 @@
+import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { sql } from '../sql/sql.ts';
 import type { Database } from '../storage/database.ts';
+import { DueFloor } from './due-floor.ts';
 
 const intervalMs = 250;
 
 export interface PendingPollOptions {
   readonly control: Database;
+  readonly clock: Clock;
   readonly logger: Logger;
   /** Told of every instance with pending deliveries, and when the first of them is due (milliseconds since 1970). */
   readonly onPending: (instanceId: string, due: number) => void;
@@ -17,6 +20,7 @@ export interface PendingPollOptions {
  */
 export class PendingPoll {
   readonly #options: PendingPollOptions;
+  readonly #floor = new DueFloor();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
 
@@ -26,6 +30,12 @@ export class PendingPoll {
 
   start(): void {
     this.#timer = setInterval(() => this.look(), intervalMs).unref();
+    this.look();
+  }
+
+  /** At everything, as some of it is ours only now. */
+  lookAgain(): void {
+    this.#floor.reset();
     this.look();
   }
 
@@ -43,16 +53,20 @@ export class PendingPoll {
   }
 
   async #look(): Promise<void> {
+    const now = this.#options.clock.now();
+    const since = this.#floor.beginAt(now);
     const rows = await this.#options.control.tuples(sql`
       WITH RECURSIVE first AS (
-        (SELECT instance_id, due FROM chancery.delivery WHERE status = 'pending' ORDER BY instance_id, due LIMIT 1)
+        (SELECT instance_id, due FROM chancery.delivery WHERE status = 'pending' AND due >= ${since} ORDER BY instance_id, due LIMIT 1)
         UNION ALL
         SELECT next.instance_id, next.due FROM first, LATERAL (
           SELECT instance_id, due FROM chancery.delivery
-          WHERE status = 'pending' AND instance_id > first.instance_id ORDER BY instance_id, due LIMIT 1
+          WHERE status = 'pending' AND due >= ${since} AND instance_id > first.instance_id ORDER BY instance_id, due LIMIT 1
         ) next
       )
       SELECT instance_id, due FROM first`);
+    // Who was told keeps what is due in mind, so what was found need not be found again.
+    this.#floor.note(now, undefined);
     for (const [instanceId, due] of rows) this.#options.onPending(String(instanceId), Number(due));
   }
 }
