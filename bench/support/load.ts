@@ -1,10 +1,12 @@
-import autocannon from 'autocannon';
+import autocannon, { type Request } from 'autocannon';
 
 export interface Load {
   readonly url: string;
-  readonly method?: 'GET' | 'POST';
-  /** The body of the request number `n`; none for GET. */
+  readonly method?: 'GET' | 'POST' | 'PATCH';
+  /** None for GET. */
   readonly body?: string;
+  /** Another path and body for each request. */
+  readonly next?: () => { readonly path: string; readonly body: string };
   readonly headers?: Readonly<Record<string, string>>;
   readonly connections?: number;
   readonly seconds: number;
@@ -25,8 +27,12 @@ export async function runLoad(load: Load): Promise<LoadResult> {
     method: load.method ?? 'GET',
     connections: load.connections ?? 64,
     duration: load.seconds,
-    headers: { ...(load.body === undefined ? {} : { 'content-type': 'application/json' }), ...load.headers },
+    headers: {
+      ...(load.body === undefined && load.next === undefined ? {} : { 'content-type': 'application/json' }),
+      ...load.headers,
+    },
     ...(load.body === undefined ? {} : { body: load.body }),
+    ...(load.next === undefined ? {} : { requests: [{ setupRequest: changing(load.next) }] }),
   });
   if (result.non2xx > 0 || result.errors > 0) {
     throw new Error(`${load.url}: ${result.non2xx} answers were no 2xx, ${result.errors} connections failed`);
@@ -38,4 +44,8 @@ export async function runLoad(load: Load): Promise<LoadResult> {
     p99Ms: result.latency.p99,
     answerBytes: Math.round(result.throughput.total / total),
   };
+}
+
+function changing(next: NonNullable<Load['next']>): (request: Request) => Request {
+  return (request) => ({ ...request, ...next() });
 }

@@ -5,7 +5,7 @@ export interface BenchOptions {
   readonly seconds: number;
   /** Records in the collection. */
   readonly rows: number;
-  /** A PostgreSQL server, whose database is filled and left as it is; undefined asks about SQLite. */
+  /** A PostgreSQL server where databases may be made; undefined asks about SQLite. */
   readonly postgres: string | undefined;
 }
 

@@ -1,5 +1,5 @@
 /** The record that every benchmark writes: about 700 bytes of JSON with the usual mixture of fields. */
-export const sampleFields = [
+const sampleFields = [
   { name: 'title', type: 'text', required: true, max: 200 },
   { name: 'body', type: 'text' },
   { name: 'views', type: 'number', onlyInt: true, min: 0 },
@@ -10,8 +10,12 @@ export const sampleFields = [
   { name: 'meta', type: 'json' },
 ] as const;
 
-/** 100 authors: a filter by one of them finds a hundredth of the records. */
-export const sampleIndexes = ['CREATE INDEX idx_bench_author ON bench (author, created)'] as const;
+/** A collection of these that anybody may use. 100 authors: a filter by one of them finds a hundredth of the records. */
+export function sampleCollection(name: string): Readonly<Record<string, unknown>> {
+  const rules = { listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' };
+  const indexes = [`CREATE INDEX idx_${name}_author ON ${name} (author, created)`];
+  return { name, ...rules, fields: sampleFields, indexes };
+}
 
 /** The record number `n`. */
 export function sampleRecord(n: number): Readonly<Record<string, unknown>> {

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startChild } from './child.ts';
 import type { BenchOptions } from './options.ts';
-import { sampleFields, sampleIndexes, sampleRecord } from './sample-record.ts';
+import { sampleCollection, sampleRecord } from './sample-record.ts';
 import { runCli } from '../../src/cli/cli.ts';
+import { ask } from '../../test/support/postgres.ts';
 
 /** A real server with one collection that everybody may use, on a data directory that goes with it. */
 export interface Service {
@@ -18,7 +19,7 @@ const password = 'bench-password';
 
 export async function startService(core: number | undefined, { postgres }: BenchOptions): Promise<Service> {
   if (postgres !== undefined) {
-    process.env['CHANCERY_POSTGRES'] = postgres;
+    process.env['CHANCERY_POSTGRES'] = await createDatabase(postgres);
     process.env['CHANCERY_KEY'] = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f';
   }
   const data = mkdtempSync(join(tmpdir(), 'chancery-bench-'));
@@ -45,8 +46,7 @@ export async function startService(core: number | undefined, { postgres }: Bench
     password,
   });
   token = String(signedIn['token']);
-  const rules = { listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' };
-  await api('/api/collections', { name: 'bench', ...rules, fields: sampleFields, indexes: sampleIndexes });
+  await api('/api/collections', sampleCollection('bench'));
   return {
     url: child.url,
     api,
@@ -55,6 +55,15 @@ export async function startService(core: number | undefined, { postgres }: Bench
       rmSync(data, { recursive: true, force: true });
     },
   };
+}
+
+/** Each question has one of its own; they are left for a look at them. */
+export async function createDatabase(server: string): Promise<string> {
+  const name = `chancery_bench_${Date.now().toString(36)}`;
+  await ask(server, `CREATE DATABASE ${name} TEMPLATE template0`);
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return url.href;
 }
 
 /** Writes `count` sample records over HTTP, many at a time. */

@@ -1,0 +1,84 @@
+import { Client } from 'pg';
+import { newId } from '../src/base/ids.ts';
+import { sql } from '../src/sql/sql.ts';
+import type { Database } from '../src/storage/database.ts';
+import { openPostgresHome } from '../src/storage/open-postgres-home.ts';
+import { readDue } from '../src/webhooks/deliveries.ts';
+import { DueFloor } from '../src/webhooks/due-floor.ts';
+import { median } from './support/median.ts';
+import type { BenchOptions } from './support/options.ts';
+import { createDatabase } from './support/service.ts';
+
+const dead = 100_000;
+/** Settled rows that were due in the last two seconds are stepped over all the same. */
+const ageMs = 60_000;
+const looks = 200;
+const endpoint = 'e';
+/** More than this, and a claim is not flat. */
+const growthMax = 1.5;
+
+/**
+ * Does a look for due deliveries stay as fast when 100,000 rows were settled that an old snapshot keeps from being cleaned up?
+ * The time of one look at ten due deliveries, before and after, as lanes look and from the start of the index.
+ */
+export async function deadRows({ postgres }: BenchOptions): Promise<void> {
+  if (postgres === undefined) throw new Error('dead-rows asks about PostgreSQL: give --postgres');
+  const url = await createDatabase(postgres);
+  const home = await openPostgresHome({ url });
+  const instanceId = newId();
+  await home.control.write((tx) =>
+    tx.run(sql`INSERT INTO chancery.instance (id, slug, created) VALUES (${instanceId}, 'bench', '')`),
+  );
+  const database = await home.openInstance(instanceId, { refresh: () => Promise.resolve() });
+  await insertPending(database, instanceId, { count: 10, due: Date.now() });
+  const before = await timeLooks(database, new DueFloor());
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+  await client.query('SELECT count(*) FROM chancery.delivery');
+  const due = Date.now() - ageMs;
+  await insertPending(database, instanceId, { count: dead, due });
+  await database.write((tx) =>
+    tx.run(sql`UPDATE chancery.delivery SET status = 'delivered' WHERE due = ${due}`),
+  );
+  const floor = new DueFloor();
+  floor.beginAt(Date.now());
+  floor.note(Date.now(), undefined);
+  const after = await timeLooks(database, floor);
+  const fromStart = await timeLooks(database, undefined);
+  await client.query('COMMIT');
+  await client.end();
+  await database.stop();
+  await home.stop();
+  const growth = after / before;
+  const line = { what: 'dead rows', dead, beforeMs: before, afterMs: after, fromStartMs: fromStart, growth };
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+  process.stderr.write(
+    `  a look takes ${before.toFixed(2)} ms, with ${dead} dead rows under an old snapshot ${after.toFixed(2)} ms (${growth.toFixed(2)} ×, ${growth <= growthMax ? 'flat' : 'NOT FLAT'}), from the start of the index ${fromStart.toFixed(2)} ms\n`,
+  );
+}
+
+async function insertPending(
+  database: Database,
+  instanceId: string,
+  { count, due }: { readonly count: number; readonly due: number },
+): Promise<void> {
+  await database.write((tx) =>
+    tx.run(sql`
+      INSERT INTO chancery.delivery (instance_id, id, event, endpoint, status, attempts, due, cause, created, updated)
+      SELECT ${instanceId}, ${newId()} || n, n, ${endpoint}, 'pending', 0, ${due}, '', '', '' FROM generate_series(1, ${count}) AS n`),
+  );
+}
+
+async function timeLooks(database: Database, floor: DueFloor | undefined): Promise<number> {
+  const times: number[] = [];
+  for (let look = 0; look < looks; look += 1) {
+    const now = Date.now();
+    const start = performance.now();
+    const since = floor?.beginAt(now) ?? 0;
+    const { firstDue } = await readDue(database, endpoint, { now, limit: 256, since });
+    times.push(performance.now() - start);
+    floor?.note(now, firstDue);
+  }
+  return median(times);
+}
