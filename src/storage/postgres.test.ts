@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { startCountingProxy } from '../../test/support/counting-proxy.ts';
+import { eventually } from '../../test/support/eventually.ts';
+import { heldStatement, holdStatements } from '../../test/support/hold-statements.ts';
 import {
   createInstanceDatabase,
   openPostgresDatabase,
@@ -9,7 +10,7 @@ import {
 } from '../../test/support/postgres-database.ts';
 import { ask } from '../../test/support/postgres.ts';
 import { AppError } from '../base/errors.ts';
-import { identifier, sql } from '../sql/sql.ts';
+import { identifier, sql, type Sql } from '../sql/sql.ts';
 import type { Database, Transaction } from './database.ts';
 import { UniqueViolation } from './engine-errors.ts';
 
@@ -82,16 +83,19 @@ test('a work that awaits something else fails at once, and its transaction is de
 });
 
 test('what a resolved write wrote is seen by all, and nothing of it before', async (t) => {
-  const { database, open } = await openNotes(t);
+  const { database, open, url } = await openNotes(t);
   const other = open();
+  const release = await holdStatements(t, url);
   const done = new AbortController();
   const writing = database.write(async (tx) => {
     await insert(database, tx, 'a');
-    await tx.get(sql`SELECT pg_sleep(0.2)`);
+    await tx.get(heldStatement);
     await insert(database, tx, 'b');
   });
   void writing.then(() => done.abort());
-  const seen = new Set<string>();
+  await waiting(url, 1);
+  const seen = new Set([(await ids(other)).join()]);
+  await release();
   while (!done.signal.aborted) seen.add((await ids(other)).join());
   assert.deepEqual(
     [...seen].filter((each) => each !== 'a,b'),
@@ -123,47 +127,56 @@ test('callbacks run in order before the answer, see the commit, and are lost wit
 });
 
 test('in one process an exclusive work runs alone until its callbacks are done', async (t) => {
-  const { database } = await openNotes(t);
+  const { database, url } = await openNotes(t);
+  const release = await holdStatements(t, url);
   const events: string[] = [];
   const work = (name: string, isExclusive: boolean): Promise<void> =>
     database.write(
       async (tx) => {
         events.push(`${name}(`);
-        await tx.get(sql`SELECT pg_sleep(0.02)`);
+        await tx.get(heldStatement);
         tx.afterCommit(() => events.push(`)${name}`));
       },
       { isExclusive },
     );
-  await Promise.all([work('a', false), work('b', false), work('X', true), work('Y', true), work('c', false)]);
+  const works = [work('a', false), work('b', false), work('X', true), work('Y', true), work('c', false)];
+  await eventually('two have begun', () => events.length === 2);
+  await release();
+  await Promise.all(works);
   const text = events.join('');
   assert.match(text, /X\(\)XY\(\)Yc\(\)c$/);
-  assert.match(text, /^a\(b\(/);
+  assert.deepEqual(events.slice(0, 2).toSorted(), ['a(', 'b(']);
 });
 
 test('across processes an exclusive work waits for those that write, and they for it', async (t) => {
-  const { database, open } = await openNotes(t);
+  const { database, open, url } = await openNotes(t);
   const other = open();
   const order: string[] = [];
-  // Each is quicker than the one it has to wait for.
-  const work = (name: string, seconds: number, on: Database): Promise<unknown> =>
+  const work = (name: string, statement: Sql, on: Database): Promise<unknown> =>
     on.write(
       async (tx) => {
-        await tx.get(sql`SELECT pg_sleep(${seconds})`);
+        await tx.get(statement);
         order.push(name);
       },
       { isExclusive: name === 'exclusive' },
     );
-  const first = work('shared', 0.5, database);
-  await sleep(100);
-  const second = work('exclusive', 0.2, other);
-  await sleep(100);
-  const third = work('later', 0, database);
+  const free = sql`SELECT 1`;
+  const release = await holdStatements(t, url);
+  const first = work('shared', heldStatement, database);
+  await waiting(url, 1);
+  const second = work('exclusive', free, other);
+  await waiting(url, 2);
+  const third = work('later', free, database);
+  await waiting(url, 3);
+  await release();
   await Promise.all([first, second, third]);
   assert.deepEqual(order, ['shared', 'exclusive', 'later']);
   // Another instance is not concerned.
-  const exclusive = work('exclusive', 0.5, database);
-  await sleep(100);
-  await work('stranger', 0, open({ instanceId: 'stranger' }));
+  const releaseAgain = await holdStatements(t, url);
+  const exclusive = work('exclusive', heldStatement, database);
+  await waiting(url, 1);
+  await work('stranger', free, open({ instanceId: 'stranger' }));
+  await releaseAgain();
   await exclusive;
   assert.deepEqual(order.slice(-2), ['stranger', 'exclusive']);
 });
@@ -331,6 +344,13 @@ async function openNotes(
   const create = sql`CREATE TABLE ${note} (id text COLLATE "C" NOT NULL UNIQUE, text text NOT NULL, size integer DEFAULT 0)`;
   await opened.database.write((tx) => tx.run(create), { isExclusive: true });
   return opened;
+}
+
+/** Until so many wait for a lock, of an instance or of {@link holdStatements}. */
+async function waiting(url: string, count: number): Promise<void> {
+  const locks = `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+  await eventually(`${count} wait`, async () => (await ask(url, locks)).length === count);
 }
 
 async function insert(on: Database, tx: Transaction, id: string): Promise<void> {

@@ -10,7 +10,7 @@ import { describeEngines, type OpenDatabase } from '../support/engines.ts';
 
 class Refused extends Error {}
 
-describeEngines('one work among others', (open) => {
+describeEngines('one work among others', (open, engine) => {
   test('a work that throws leaves nothing, and its neighbours are kept', async (t) => {
     const database = await openNotes(t, open);
     // Twice: an engine may guard the groups that follow a failure in another way than the first.
@@ -59,11 +59,12 @@ describeEngines('one work among others', (open) => {
       }),
     );
     const results = await Promise.allSettled(works);
-    assert.deepEqual(
-      results.map((result) => result.status),
-      ['fulfilled', 'fulfilled', 'rejected', 'fulfilled'],
-    );
-    assert.deepEqual(await ids(database), ['a', 'b', 'c', 'n0', 'n1', 'n3']);
+    const refused = results.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []));
+    // On PostgreSQL two connections ask for the same row, and either may be first.
+    const mayBeSecond = engine === 'sqlite' ? [2] : [0, 2];
+    assert.ok(refused.length === 1 && mayBeSecond.includes(refused[0] ?? -1), `${refused.join()} refused`);
+    const kept = ['n0', 'n1', 'n2', 'n3'].filter((_, index) => index !== refused[0]);
+    assert.deepEqual(await ids(database), ['a', 'b', 'c', ...kept]);
   });
 
   test('a work that has caught the refusal of a statement goes on without it', async (t) => {
@@ -258,7 +259,7 @@ describeEngines('errors in our own words', (open) => {
   });
 });
 
-describeEngines('bounds and the end', (open) => {
+describeEngines('bounds and the end', (open, engine) => {
   test('more works than can wait are refused at once as unavailable, and the others are kept', async (t) => {
     const database = await openNotes(t, open);
     const asked = 10_100;
@@ -299,7 +300,9 @@ describeEngines('bounds and the end', (open) => {
       ),
     );
     await Promise.all(works);
-    assert.equal(order.join(''), 'aBcdEFg');
+    // On PostgreSQL neighbours that are not exclusive are committed by two connections, in either order.
+    const isSwapped = engine === 'postgres' && order[2] === 'd';
+    assert.equal(order.join(''), isSwapped ? 'aBdcEFg' : 'aBcdEFg');
   });
 });
 

@@ -30,12 +30,17 @@ export const openSqliteFile: OpenDatabase = async (t, same) => {
 };
 
 const files = new WeakMap<Database, string>();
+
+/** Ten thousand works that wait for a slow machine are not to be refused for its slowness. */
+const patienceMs = 60_000;
+
 /** Another handle is one of another pool, as another process would have it. */
 const openPostgresSchema: OpenDatabase = async (t, same) => {
   const url = same === undefined ? undefined : urls.get(same);
   const opened = await openPostgresDatabase(t, url === undefined ? {} : { url });
-  urls.set(opened.database, opened.url);
-  return opened.database;
+  const database = opened.open({ waitMsMax: patienceMs });
+  urls.set(database, opened.url);
+  return database;
 };
 
 const urls = new WeakMap<Database, string>();

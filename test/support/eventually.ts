@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Far above what a busy machine needs, far below the time limit of a test. */
-const timeoutMsDefault = 15_000;
+/** Only what never comes must fail: far above what a slow and busy machine needs, below the time limit of a test. */
+const timeoutMsDefault = 60_000;
 const pauseMs = 10;
 
 /** Looks again until `check` throws no more and gives anything but undefined or false; then gives that. */

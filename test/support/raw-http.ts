@@ -8,8 +8,8 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** Long for a machine that is busy, short for a test that would hang. */
-const patienceMs = 20_000;
+/** Long for a machine that is slow and busy, short for a test that would hang. */
+const patienceMs = 60_000;
 
 /** A TCP connection that sends exactly the bytes it is told, which `fetch` would repair, and keeps all that comes back. */
 export class RawConnection {

@@ -16,9 +16,9 @@ export type ReceiverMode =
       readonly body?: string | Uint8Array;
     }
   | { readonly kind: 'slow'; readonly delayMs: number; readonly status?: number }
+  /** As soon as `until` resolves: what must come before the answer does, however slow the machine is. */
+  | { readonly kind: 'held'; readonly until: Promise<unknown>; readonly status?: number }
   | { readonly kind: 'never answers' }
-  /** Success, and not before this is resolved. */
-  | { readonly kind: 'held'; readonly until: Promise<void> }
   /** Status and headers at once, then one byte of body at a time. */
   | { readonly kind: 'drip'; readonly intervalMs: number }
   | { readonly kind: 'endless body'; readonly status?: number }
@@ -80,6 +80,8 @@ export class Receiver implements AsyncDisposable {
       this.#onRequest(request, response);
     this.#server =
       options.tls === undefined ? createServer(onRequest) : createTlsServer(options.tls, onRequest);
+    // An idle connection is the client's to close: closed from both sides at once, it would fail an attempt.
+    this.#server.keepAliveTimeout = 0;
     this.#server.on('connection', (socket: Socket) => this.#onConnection(socket));
     this.#server.on('secureConnection', (socket: TLSSocket) => {
       if (typeof socket.servername === 'string') this.serverNames.push(socket.servername);
@@ -167,7 +169,7 @@ export class Receiver implements AsyncDisposable {
       case 'slow':
         return this.#after(mode.delayMs, () => end(response, mode.status ?? 200, 'ok'));
       case 'held':
-        return void mode.until.then(() => end(response, 200, 'ok'));
+        return void mode.until.then(() => end(response, mode.status ?? 200, 'ok'));
       case 'redirect':
         response.writeHead(mode.status ?? 302, { location: mode.location });
         return void response.end();
