@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { QueryReader } from '../lists/list-query.ts';
 import { parseFields, pickFields, type Projection } from '../lists/projection.ts';
 import { queryOf } from './query-string.ts';
 import { writeAnswer } from './write-answer.ts';
@@ -14,7 +15,7 @@ export function answer(
     readonly headers?: Readonly<Record<string, string>>;
   },
 ): FastifyReply {
-  const json = project(request, content.json, content.isList ?? false);
+  const json = (content.isList === true ? projectedList : projected)(queryOf(request), content.json);
   return writeAnswer(request, reply, {
     status: content.status ?? 200,
     json,
@@ -30,23 +31,27 @@ export function answerNothing(request: FastifyRequest, reply: FastifyReply): Fas
 }
 
 /** Throws bad_request for a `fields` that cannot be followed: before anything is changed, not when the answer is written. */
-export function checkFields(request: FastifyRequest): void {
-  projectionOf(request);
+export function checkFields(query: QueryReader): void {
+  projectionOf(query);
 }
 
-function projectionOf(request: FastifyRequest): Projection | undefined {
-  const fields = queryOf(request).get('fields');
-  return fields === null || fields === '' ? undefined : parseFields(fields);
+/** JSON text with only the members that `fields` of the query asks for. */
+export function projected(query: QueryReader, json: string): string {
+  const projection = projectionOf(query);
+  return projection === undefined ? json : JSON.stringify(pickFields(JSON.parse(json), projection));
 }
 
-function project(request: FastifyRequest, json: string, isList: boolean): string {
-  const projection = projectionOf(request);
+function projectedList(query: QueryReader, json: string): string {
+  const projection = projectionOf(query);
   if (projection === undefined) return json;
-  const value: unknown = JSON.parse(json);
-  if (!isList) return JSON.stringify(pickFields(value, projection));
   // A list is made by listJson below and is an object with `items`.
-  const list = value as { readonly items: unknown };
+  const list = JSON.parse(json) as { readonly items: unknown };
   return JSON.stringify({ ...list, items: pickFields(list.items, projection) });
+}
+
+function projectionOf(query: QueryReader): Projection | undefined {
+  const fields = query.get('fields');
+  return fields === null || fields === '' ? undefined : parseFields(fields);
 }
 
 /** The envelope of every list, from the JSON texts of its items. */

@@ -6,6 +6,7 @@ import type { Instance } from '../instances/instance.ts';
 import type { OpenInstances } from '../instances/open-instances.ts';
 import { guest, type Caller } from '../rules/caller.ts';
 import { checkFields } from './answer.ts';
+import { queryOf } from './query-string.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -39,7 +40,7 @@ export function onInstance<Route extends RouteGenericInterface>(
   return async (request, reply) => {
     const entry = request.instanceEntry;
     if (entry === null) throw new AppError('not_found', "The requested resource wasn't found.");
-    checkFields(request);
+    checkFields(queryOf(request));
     const loan = instances.borrowOpen(entry.id) ?? (await instances.borrow(entry));
     try {
       const { instance } = loan;

@@ -6,6 +6,7 @@ import { admit } from '../rules/rule.ts';
 import { withValues } from '../sql/sql.ts';
 import { isAllowed } from './ask-rule.ts';
 import { currentCollection } from './current-collection.ts';
+import { requireExpected, type ExpectedRevision } from './expected-revision.ts';
 import { findRecordToChange } from './find-record.ts';
 import { notBefore } from './not-before.ts';
 import { recordEvent } from './record-event.ts';
@@ -17,6 +18,7 @@ import { refuseAuthCollection } from './refuse-auth-collection.ts';
 export interface DeleteRecordRequest {
   readonly collection: string;
   readonly id: string;
+  readonly expected?: ExpectedRevision | undefined;
 }
 
 /** Deletes a record; its event carries the last state. Throws what {@link prepareDelete} and its write do. */
@@ -28,7 +30,7 @@ export async function deleteRecord(
   return instance.database.write(await prepareDelete(instance, facts, request));
 }
 
-/** Throws not_found (collection), forbidden (null rule); the write besides not_found (record). */
+/** Throws not_found (collection), forbidden (null rule); the write besides not_found (record), precondition_failed. */
 async function prepareDelete(
   instance: Instance,
   facts: RequestFacts,
@@ -49,6 +51,7 @@ async function deleteInside(scope: WriteScope, request: DeleteRecordRequest): Pr
   if (existing === undefined || !(await isAllowed(tx, { collection, id: request.id }, asked)))
     throw new AppError('not_found', "The requested resource wasn't found.");
   refuseAuthCollection(collection);
+  requireExpected(request.expected, existing);
   await removeRecord(scope, existing);
 }
 

@@ -7,7 +7,7 @@ import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { parseRule } from '../rules/parse-rule.ts';
 import { sql, type Sql } from '../sql/sql.ts';
-import type { Tuple } from '../storage/database.ts';
+import type { Reader, Tuple } from '../storage/database.ts';
 import type { ExpandTree } from './parse-expand.ts';
 import { readStatements } from './read-statements.ts';
 import { fromTuple, valueOf, type StoredRecord } from './record.ts';
@@ -22,6 +22,8 @@ export interface ExpandedRecord {
 export interface ExpandContext {
   readonly instance: Instance;
   readonly facts: RequestFacts;
+  /** Where to read: in the transaction of a write, nothing else may be awaited. */
+  readonly reader?: Reader;
 }
 
 /** Of one record's back relation. */
@@ -124,13 +126,13 @@ async function readRelated(
 
 /** Each related record with the id that leads to it. */
 async function selectRelated(
-  { instance, facts }: ExpandContext,
+  { instance, facts, reader = instance.database }: ExpandContext,
   relation: Relation,
   ids: readonly string[],
 ): Promise<readonly { readonly key: string; readonly record: StoredRecord }[]> {
   const { target, field, isBack } = relation;
-  const { database, collections } = instance;
-  const { names } = database;
+  const { collections } = instance;
+  const { names } = reader;
   const rule = facts.caller.kind === 'superuser' ? '' : target.rules.viewRule;
   if (rule === null) return [];
   const scope = new RecordScope(
@@ -150,7 +152,7 @@ async function selectRelated(
       ? sql`${from} ON TRUE JOIN ${dialect.each(column, held)} ON ${dialect.valueOfEach(held).sql} = ${id}`
       : sql`${from} ON ${column} = ${id}`;
   const where = scope.condition === undefined ? sql`` : sql` WHERE ${scope.condition}`;
-  const rows: readonly Tuple[] = await database.tuples(
+  const rows: readonly Tuple[] = await reader.tuples(
     sql`SELECT ${id}, ${columns} FROM ${dialect.each(sql`${JSON.stringify(ids)}`, asked)} JOIN ${link}${where} ORDER BY ${baseAlias}."$position" LIMIT ${expandedMax}`,
   );
   return rows.map(([key, ...tuple]) => ({ key: String(key), record: fromTuple(target, tuple) }));

@@ -1,19 +1,17 @@
-import type { RequestFacts } from '../rules/request-facts.ts';
-import type { Instance } from '../instances/instance.ts';
-import { expandRecords, type ExpandedRecord } from './expand.ts';
+import { expandRecords, type ExpandContext, type ExpandedRecord } from './expand.ts';
 import { parseExpand } from './parse-expand.ts';
 import { recordToJson, type StoredRecord } from './record.ts';
 
 /** The JSON of records of one collection as the caller may see them, with what `expand` of the query asks for. */
 export async function presentRecords(
-  instance: Instance,
-  facts: RequestFacts,
+  context: ExpandContext,
   records: readonly StoredRecord[],
 ): Promise<readonly string[]> {
+  const { facts } = context;
   const expand = facts.query.get('expand');
   const isSuperuser = facts.caller.kind === 'superuser';
   if (expand === null || expand === '') return records.map((record) => recordToJson(record, isSuperuser));
-  const expanded = await expandRecords({ instance, facts }, records, parseExpand(expand));
+  const expanded = await expandRecords(context, records, parseExpand(expand));
   return expanded.map((record) => expandedToJson(record, isSuperuser));
 }
 

@@ -6,6 +6,7 @@ import { admit } from '../rules/rule.ts';
 import { currentCollection } from './current-collection.ts';
 import { factsOfChange, isAllowed } from './ask-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
+import { requireExpected, type ExpectedRevision } from './expected-revision.ts';
 import { findRecordToChange } from './find-record.ts';
 import { notBefore } from './not-before.ts';
 import type { StoredRecord } from './record.ts';
@@ -20,6 +21,7 @@ export interface UpdateRecordRequest {
   readonly id: string;
   /** The members to change. */
   readonly body: RecordBody;
+  readonly expected?: ExpectedRevision | undefined;
 }
 
 /** Changes a record and writes the event in one transaction; throws what {@link prepareUpdate} and its write do. */
@@ -31,7 +33,7 @@ export async function updateRecord(
   return instance.database.write(await prepareUpdate(instance, facts, request));
 }
 
-/** Throws not_found (collection), forbidden (null rule); the write besides not_found (record), bad_request (values, by field). */
+/** Throws not_found (collection), forbidden (null rule); the write besides not_found (record), precondition_failed, bad_request (values, by field). */
 async function prepareUpdate(
   instance: Instance,
   facts: RequestFacts,
@@ -58,6 +60,7 @@ async function updateInside(scope: WriteScope, request: UpdateRecordRequest): Pr
   const context = { ...scopeOf(scope), facts: factsOfChange(facts, collection, values) };
   if (!(await isAllowed(tx, { collection, id: request.id }, { rule, context })))
     throw new AppError('not_found', "The requested resource wasn't found.");
+  requireExpected(request.expected, existing);
   decoded.refuseProblems();
   if (!isChanged(existing, values)) return existing;
   return saveChanges(scope, existing, { values, now, failed: FAILED });

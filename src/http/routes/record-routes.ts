@@ -7,9 +7,12 @@ import { readRecord } from '../../records/read-record.ts';
 import { presentRecords } from '../../records/present-records.ts';
 import { updateRecord } from '../../records/update-record.ts';
 import { answer, answerNothing, listJson } from '../answer.ts';
+import { expectedRevision, isAlreadyKnown } from '../entity-tag.ts';
 import { bodyOf } from '../json-body.ts';
 import { factsOf } from '../request-facts.ts';
 import { onInstance } from '../on-instance.ts';
+import { recordAnswer } from '../record-answer.ts';
+import { writeAnswer } from '../write-answer.ts';
 
 interface CollectionPath {
   Params: { collection: string };
@@ -28,7 +31,7 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
         const { collection } = request.params;
         const facts = factsOf(request, caller);
         const page = await listRecords(instance, facts, { collection, query: facts.query });
-        const items = await presentRecords(instance, facts, page.items);
+        const items = await presentRecords({ instance, facts }, page.items);
         return answer(request, reply, { json: listJson(page, items), isList: true });
       }),
     );
@@ -39,8 +42,7 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
         const { collection } = request.params;
         const facts = factsOf(request, caller);
         const record = await createRecord(instance, facts, { collection, body: bodyOf(request) });
-        const [json = ''] = await presentRecords(instance, facts, [record]);
-        return answer(request, reply, { status: 201, json });
+        return writeAnswer(request, reply, await recordAnswer({ instance, facts }, record, 201));
       }),
     );
 
@@ -49,8 +51,11 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
       onInstance<RecordPath>(instances, async ({ instance, caller }, request, reply) => {
         const facts = factsOf(request, caller);
         const record = await readRecord(instance, facts, request.params);
-        const [json = ''] = await presentRecords(instance, facts, [record]);
-        return answer(request, reply, { json });
+        const shown = await recordAnswer({ instance, facts }, record, 200);
+        // What is expanded has revisions of its own, which the tag says nothing of.
+        const isFresh =
+          !facts.query.get('expand') && isAlreadyKnown(request.headers['if-none-match'], shown.headers.etag);
+        return writeAnswer(request, reply, isFresh ? { status: 304, headers: shown.headers } : shown);
       }),
     );
 
@@ -59,16 +64,18 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
       onInstance<RecordPath>(instances, async ({ instance, caller }, request, reply) => {
         const { collection, id } = request.params;
         const facts = factsOf(request, caller);
-        const record = await updateRecord(instance, facts, { collection, id, body: bodyOf(request) });
-        const [json = ''] = await presentRecords(instance, facts, [record]);
-        return answer(request, reply, { json });
+        const expected = expectedRevision(request.headers['if-match']);
+        const body = bodyOf(request);
+        const record = await updateRecord(instance, facts, { collection, id, body, expected });
+        return writeAnswer(request, reply, await recordAnswer({ instance, facts }, record, 200));
       }),
     );
 
     app.delete<RecordPath>(
       `${path}/:id`,
       onInstance<RecordPath>(instances, async ({ instance, caller }, request, reply) => {
-        await deleteRecord(instance, factsOf(request, caller), request.params);
+        const expected = expectedRevision(request.headers['if-match']);
+        await deleteRecord(instance, factsOf(request, caller), { ...request.params, expected });
         return answerNothing(request, reply);
       }),
     );

@@ -1,0 +1,21 @@
+import type { ExpandContext } from '../records/expand.ts';
+import { presentRecords } from '../records/present-records.ts';
+import type { StoredRecord } from '../records/record.ts';
+import { projected } from './answer.ts';
+import { entityTag } from './entity-tag.ts';
+import type { Answer } from './write-answer.ts';
+
+export interface RecordAnswer extends Answer {
+  readonly headers: { readonly etag: string };
+}
+
+/** A record as its caller may see it, with its ETag. */
+export async function recordAnswer(
+  context: ExpandContext,
+  record: StoredRecord,
+  status: 200 | 201,
+): Promise<RecordAnswer> {
+  const [shown = ''] = await presentRecords(context, [record]);
+  const json = projected(context.facts.query, shown);
+  return { status, json, headers: { etag: entityTag(record.revision, json) } };
+}
