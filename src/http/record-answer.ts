@@ -1,11 +1,12 @@
 import type { ExpandContext } from '../records/expand.ts';
 import { presentRecords } from '../records/present-records.ts';
-import type { StoredRecord } from '../records/record.ts';
+import { recordIdsJson, type StoredRecord } from '../records/record.ts';
 import { projected } from './answer.ts';
+import type { WriteAnswer } from './answer-write.ts';
 import { entityTag } from './entity-tag.ts';
-import type { Answer } from './write-answer.ts';
 
-export interface RecordAnswer extends Answer {
+export interface RecordAnswer extends WriteAnswer {
+  readonly json: string;
   readonly headers: { readonly etag: string };
 }
 
@@ -17,5 +18,6 @@ export async function recordAnswer(
 ): Promise<RecordAnswer> {
   const [shown = ''] = await presentRecords(context, [record]);
   const json = projected(context.facts.query, shown);
-  return { status, json, headers: { etag: entityTag(record.revision, json) } };
+  const headers = { etag: entityTag(record.revision, json) };
+  return { status, json, headers, idsJson: () => recordIdsJson(record) };
 }

@@ -33,7 +33,7 @@ export async function createRecord(
 }
 
 /** Throws not_found (collection), forbidden (null rule); the write besides bad_request (values, by field). */
-async function prepareCreate(
+export async function prepareCreate(
   instance: Instance,
   facts: RequestFacts,
   request: CreateRecordRequest,

@@ -31,7 +31,7 @@ export async function deleteRecord(
 }
 
 /** Throws not_found (collection), forbidden (null rule); the write besides not_found (record), precondition_failed. */
-async function prepareDelete(
+export async function prepareDelete(
   instance: Instance,
   facts: RequestFacts,
   request: DeleteRecordRequest,

@@ -41,6 +41,11 @@ export function recordToJson(record: StoredRecord, isSuperuser: boolean): string
   return shape.head + membersJson(shape, record.values, true);
 }
 
+/** Only which record it is. */
+export function recordIdsJson(record: StoredRecord): string {
+  return `${recordShape(record.collection).head}"id":${JSON.stringify(valueOf(record, 'id'))}}`;
+}
+
 /** The `data` of the record's events. */
 export function recordToEventJson(record: StoredRecord): string {
   return `{${record.visibleMembers}`;

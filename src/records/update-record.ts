@@ -34,7 +34,7 @@ export async function updateRecord(
 }
 
 /** Throws not_found (collection), forbidden (null rule); the write besides not_found (record), precondition_failed, bad_request (values, by field). */
-async function prepareUpdate(
+export async function prepareUpdate(
   instance: Instance,
   facts: RequestFacts,
   request: UpdateRecordRequest,

@@ -54,10 +54,20 @@ export interface Names {
   anyOf(values: readonly string[]): Sql;
   /** Ends a SELECT whose row the work is going to change. */
   readonly forUpdate: Sql;
+  /** Ends a SELECT of rows that the work is going to take away, leaving out those that another work is changing. */
+  readonly skipLocked: Sql;
 }
 
 export type InternalTable =
-  '$collection' | '$secret' | '$event' | '$endpoint' | '$delivery' | '$attempt' | '$instance' | '$setting';
+  | '$collection'
+  | '$secret'
+  | '$event'
+  | '$endpoint'
+  | '$delivery'
+  | '$attempt'
+  | '$idempotency'
+  | '$instance'
+  | '$setting';
 
 export interface Reader {
   readonly names: Names;

@@ -17,6 +17,7 @@ export function postgresNames(schema: string, instanceId: string): Names {
     anyOf: (values) => sql` = ANY(${arrayText(values)}::text[])`,
     // Not FOR UPDATE: no row's key is ever changed, and rows that refer to this one may go on being written.
     forUpdate: sql` FOR NO KEY UPDATE`,
+    skipLocked: sql` FOR UPDATE SKIP LOCKED`,
   };
 }
 

@@ -21,6 +21,7 @@ export const sqliteNames: Names = {
   lastPosition: sql`last_insert_rowid()`,
   anyOf: (values) => sql` IN (SELECT value FROM json_each(${JSON.stringify(values)}))`,
   forUpdate: none,
+  skipLocked: none,
 };
 
 function tableOf(name: string): Sql {

@@ -4,9 +4,11 @@ import { AppError } from '../../src/base/errors.ts';
 import { sql, type Sql } from '../../src/sql/sql.ts';
 import type { Database, Names } from '../../src/storage/database.ts';
 import { migrate, type Migration } from '../../src/storage/migrate.ts';
+import { instanceMigrations } from '../../src/storage/migrations/instance-migrations.ts';
+import { postgresMigrations } from '../../src/storage/migrations/postgres-migrations.ts';
 import { describeEngines } from '../support/engines.ts';
 
-describeEngines('migrate', (open) => {
+describeEngines('migrate', (open, engine) => {
   test('every step runs in order and once', async (t) => {
     const database = await open(t);
     const ran: string[] = [];
@@ -94,6 +96,17 @@ describeEngines('migrate', (open) => {
     await migrate(readOnly(database), steps.slice(0, 1));
     await migrate(database, steps);
     await migrate(readOnly(database), steps.slice(0, 1));
+  });
+
+  test('data of every earlier version is brought to this one', async (t) => {
+    const migrations = engine === 'sqlite' ? instanceMigrations : postgresMigrations;
+    for (let version = 1; version < migrations.length; version += 1) {
+      const database = await open(t);
+      await migrate(database, migrations.slice(0, version));
+      await migrate(database, migrations);
+      const table = database.names.table('$idempotency');
+      assert.deepEqual(await database.all(sql`SELECT id FROM ${table}`), []);
+    }
   });
 
   test('two that migrate at the same time apply each step once', async (t) => {

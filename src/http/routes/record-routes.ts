@@ -1,12 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import type { OpenInstances } from '../../instances/open-instances.ts';
-import { createRecord } from '../../records/create-record.ts';
-import { deleteRecord } from '../../records/delete-record.ts';
+import { prepareCreate } from '../../records/create-record.ts';
+import { prepareDelete } from '../../records/delete-record.ts';
 import { listRecords } from '../../records/list-records.ts';
 import { readRecord } from '../../records/read-record.ts';
 import { presentRecords } from '../../records/present-records.ts';
-import { updateRecord } from '../../records/update-record.ts';
-import { answer, answerNothing, listJson } from '../answer.ts';
+import { prepareUpdate } from '../../records/update-record.ts';
+import { answerWrite } from '../answer-write.ts';
+import { answer, listJson } from '../answer.ts';
 import { expectedRevision, isAlreadyKnown } from '../entity-tag.ts';
 import { bodyOf } from '../json-body.ts';
 import { factsOf } from '../request-facts.ts';
@@ -41,8 +42,10 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
       onInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
         const { collection } = request.params;
         const facts = factsOf(request, caller);
-        const record = await createRecord(instance, facts, { collection, body: bodyOf(request) });
-        return writeAnswer(request, reply, await recordAnswer({ instance, facts }, record, 201));
+        const write = await prepareCreate(instance, facts, { collection, body: bodyOf(request) });
+        return answerWrite({ instance, caller }, { request, reply }, async (tx) =>
+          recordAnswer({ instance, facts, reader: tx }, await write(tx), 201),
+        );
       }),
     );
 
@@ -66,8 +69,10 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
         const facts = factsOf(request, caller);
         const expected = expectedRevision(request.headers['if-match']);
         const body = bodyOf(request);
-        const record = await updateRecord(instance, facts, { collection, id, body, expected });
-        return writeAnswer(request, reply, await recordAnswer({ instance, facts }, record, 200));
+        const write = await prepareUpdate(instance, facts, { collection, id, body, expected });
+        return answerWrite({ instance, caller }, { request, reply }, async (tx) =>
+          recordAnswer({ instance, facts, reader: tx }, await write(tx), 200),
+        );
       }),
     );
 
@@ -75,8 +80,12 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
       `${path}/:id`,
       onInstance<RecordPath>(instances, async ({ instance, caller }, request, reply) => {
         const expected = expectedRevision(request.headers['if-match']);
-        await deleteRecord(instance, factsOf(request, caller), { ...request.params, expected });
-        return answerNothing(request, reply);
+        const facts = factsOf(request, caller);
+        const write = await prepareDelete(instance, facts, { ...request.params, expected });
+        return answerWrite({ instance, caller }, { request, reply }, async (tx) => {
+          await write(tx);
+          return { status: 204 };
+        });
       }),
     );
   }

@@ -86,6 +86,17 @@ const attempt = sql`CREATE TABLE "$attempt" (
   PRIMARY KEY (delivery, number)
 ) STRICT, WITHOUT ROWID`;
 
+// Answers of writes that came with an Idempotency-Key, by a digest of who asked for what.
+const idempotency = sql`CREATE TABLE "$idempotency" (
+  id TEXT PRIMARY KEY,
+  content TEXT NOT NULL,
+  expires INTEGER NOT NULL,
+  status INTEGER NOT NULL,
+  headers TEXT NOT NULL,
+  body TEXT
+) STRICT`;
+const idempotencyExpires = sql`CREATE INDEX "$idempotency_expires" ON "$idempotency" (expires)`;
+
 /**
  * The internal tables of one instance. Their names begin with `$`, which no collection's name can. Times that are shown are
  * timestamps as text; times that are compared while delivering are milliseconds since 1970.
@@ -95,4 +106,5 @@ export const instanceMigrations: readonly Migration[] = [
     name: 'collections, secrets, events, endpoints, deliveries, attempts',
     statements: () => [collection, secret, event, endpoint, delivery, deliveryPending, attempt],
   },
+  { name: 'idempotency keys', statements: () => [idempotency, idempotencyExpires], admits: 1 },
 ];

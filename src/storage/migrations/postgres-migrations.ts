@@ -138,6 +138,18 @@ const attempt = sql`CREATE TABLE chancery.attempt (
   PRIMARY KEY (instance_id, delivery, number)
 )`;
 
+const idempotency = sql`CREATE TABLE chancery.idempotency (
+  instance_id text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  content text COLLATE "C" NOT NULL,
+  expires bigint NOT NULL,
+  status integer NOT NULL,
+  headers text COLLATE "C" NOT NULL,
+  body text COLLATE "C",
+  PRIMARY KEY (instance_id, id)
+)`;
+const idempotencyExpires = sql`CREATE INDEX idempotency_expires ON chancery.idempotency (instance_id, expires)`;
+
 const tables: readonly Sql[] = [
   schema,
   instance,
@@ -163,4 +175,5 @@ export const postgresMigrations: readonly Migration[] = [
     name: 'instances, collections, secrets, events, endpoints, deliveries, attempts',
     statements: () => tables,
   },
+  { name: 'idempotency keys', statements: () => [idempotency, idempotencyExpires], admits: 1 },
 ];

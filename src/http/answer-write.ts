@@ -1,0 +1,45 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { idempotentRequest, type IdempotentRequest } from '../idempotency/idempotent-request.ts';
+import { runOnce } from '../idempotency/run-once.ts';
+import type { RecordWrite } from '../records/record-write.ts';
+import type { Caller } from '../rules/caller.ts';
+import type { RequestContext } from './on-instance.ts';
+import { writeAnswer, type Answer } from './write-answer.ts';
+
+/** The answer to a write, and what is kept of it under an Idempotency-Key. */
+export interface WriteAnswer extends Answer {
+  /** In place of a body that is too large to be kept; absent where there is none. */
+  readonly idsJson?: () => string;
+}
+
+export interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** Runs a write, and answers when it is synced; one that was answered under the same Idempotency-Key is not run again. */
+export async function answerWrite(
+  { instance, caller }: RequestContext,
+  { request, reply }: Exchange,
+  write: RecordWrite<WriteAnswer>,
+): Promise<FastifyReply> {
+  const key = request.headers['idempotency-key'];
+  if (key === undefined) return writeAnswer(request, reply, await instance.database.write(write));
+  const idempotent = toIdempotent(String(key), request, caller);
+  const { answer, isReplayed } = await instance.database.write((tx) =>
+    runOnce(tx, { request: idempotent, now: instance.clock.now() }, async () => {
+      const { status, json, headers = {}, idsJson = () => '{}' } = await write(tx);
+      return { status, json, headers, idsJson };
+    }),
+  );
+  const { status, json } = answer;
+  const headers = isReplayed ? { ...answer.headers, 'idempotent-replayed': 'true' } : answer.headers;
+  return writeAnswer(request, reply, { status, headers, ...(json === undefined ? {} : { json }) });
+}
+
+function toIdempotent(key: string, request: FastifyRequest, caller: Caller): IdempotentRequest {
+  const { method, body, headers } = request;
+  const [path = '', ...query] = (request.raw.url ?? '').split('?');
+  const ifMatch = headers['if-match'];
+  return idempotentRequest(key, { caller, method, path, query: query.join('?'), ifMatch, body });
+}

@@ -1,0 +1,50 @@
+import { unreachable } from '../base/assert.ts';
+import { AppError } from '../base/errors.ts';
+import type { Caller } from '../rules/caller.ts';
+import { digest } from '../secrets/digest.ts';
+
+/** A request under an `Idempotency-Key`, as two digests. */
+export interface IdempotentRequest {
+  /** Of caller, method, path and key: the same for all that ask for the same thing. */
+  readonly id: string;
+  /** Of all else that decides what is done: it tells a repetition from another request under the same key. */
+  readonly content: string;
+}
+
+export interface RequestParts {
+  readonly caller: Caller;
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly ifMatch: string | undefined;
+  /** As it was parsed: a multipart body has another boundary each time. */
+  readonly body: unknown;
+}
+
+const KEY = /^[\x20-\x7e]{1,255}$/;
+
+/** Throws bad_request for a key that is none. */
+export function idempotentRequest(key: string, parts: RequestParts): IdempotentRequest {
+  if (!KEY.test(key)) {
+    throw new AppError('bad_request', 'Expected an Idempotency-Key of 1 to 255 printable ASCII characters.');
+  }
+  const { caller, method, path, query, ifMatch, body } = parts;
+  return {
+    id: digest(JSON.stringify([callerText(caller), method, path, key])),
+    content: digest(JSON.stringify([query, ifMatch ?? null, body ?? null])),
+  };
+}
+
+/** All guests are one: nobody can tell them apart. */
+function callerText(caller: Caller): string {
+  switch (caller.kind) {
+    case 'guest':
+      return 'guest';
+    case 'user':
+      return `user ${caller.collectionId} ${caller.id}`;
+    case 'superuser':
+      return `superuser ${caller.id}`;
+    default:
+      return unreachable(caller);
+  }
+}
