@@ -20,6 +20,15 @@ export interface FieldError {
   readonly code: string;
   readonly message: string;
   readonly params?: Readonly<Record<string, unknown>>;
+  /** Of a request in a batch: what it would have been answered alone. */
+  readonly response?: ErrorEnvelope;
+}
+
+/** The body of every error answer. */
+export interface ErrorEnvelope {
+  readonly data: FieldErrors;
+  readonly message: string;
+  readonly status: number;
 }
 
 /** Refused values by name; nested for members that have members of their own. */

@@ -3,6 +3,7 @@ import { idempotentRequest, type IdempotentRequest } from '../idempotency/idempo
 import { runOnce } from '../idempotency/run-once.ts';
 import type { RecordWrite } from '../records/record-write.ts';
 import type { Caller } from '../rules/caller.ts';
+import type { WriteOptions } from '../storage/database.ts';
 import type { RequestContext } from './on-instance.ts';
 import { writeAnswer, type Answer } from './write-answer.ts';
 
@@ -15,22 +16,26 @@ export interface WriteAnswer extends Answer {
 export interface Exchange {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
+  /** How the write is to be run. */
+  readonly options?: WriteOptions;
 }
 
 /** Runs a write, and answers when it is synced; one that was answered under the same Idempotency-Key is not run again. */
 export async function answerWrite(
   { instance, caller }: RequestContext,
-  { request, reply }: Exchange,
+  { request, reply, options = {} }: Exchange,
   write: RecordWrite<WriteAnswer>,
 ): Promise<FastifyReply> {
   const key = request.headers['idempotency-key'];
-  if (key === undefined) return writeAnswer(request, reply, await instance.database.write(write));
+  if (key === undefined) return writeAnswer(request, reply, await instance.database.write(write, options));
   const idempotent = toIdempotent(String(key), request, caller);
-  const { answer, isReplayed } = await instance.database.write((tx) =>
-    runOnce(tx, { request: idempotent, now: instance.clock.now() }, async () => {
-      const { status, json, headers = {}, idsJson = () => '{}' } = await write(tx);
-      return { status, json, headers, idsJson };
-    }),
+  const { answer, isReplayed } = await instance.database.write(
+    (tx) =>
+      runOnce(tx, { request: idempotent, now: instance.clock.now() }, async () => {
+        const { status, json, headers = {}, idsJson = () => '{}' } = await write(tx);
+        return { status, json, headers, idsJson };
+      }),
+    options,
   );
   const { status, json } = answer;
   const headers = isReplayed ? { ...answer.headers, 'idempotent-replayed': 'true' } : answer.headers;

@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode, type FieldErrors } from '../base/errors.ts';
+import { AppError, type ErrorCode, type ErrorEnvelope, type FieldErrors } from '../base/errors.ts';
 
 /** The one table from what went wrong to the status of the answer. */
 const statusOf: Readonly<Record<ErrorCode, number>> = {
@@ -41,9 +41,13 @@ export function toErrorAnswer(error: unknown): ErrorAnswer {
   return { status: 500, body: errorBody(500, NOTHING_TOLD, {}), retryAfter: undefined, isOurs: true };
 }
 
-/** The envelope of every error. */
 export function errorBody(status: number, message: string, data: FieldErrors): string {
   return JSON.stringify({ data, message: sentence(message), status });
+}
+
+/** What an error says to its caller, as a value. */
+export function errorEnvelope(error: AppError): ErrorEnvelope {
+  return { data: error.details, message: sentence(error.message), status: statusOf[error.code] };
 }
 
 /** What Fastify itself refuses before a handler runs, in our own words. */

@@ -26,6 +26,7 @@ import { parseQueryString } from './query-string.ts';
 import { checkRequest } from './check-request.ts';
 import { findAddressed, withoutInstancePrefix, type AddressOptions } from './find-addressed.ts';
 import { authRoutes } from './routes/auth-routes.ts';
+import { batchRoutes } from './routes/batch-routes.ts';
 import { collectionRoutes } from './routes/collection-routes.ts';
 import { deliveryRoutes } from './routes/delivery-routes.ts';
 import { endpointRoutes } from './routes/endpoint-routes.ts';
@@ -85,6 +86,10 @@ function routes(options: ServerOptions): (app: FastifyInstance, _: unknown, done
       },
     });
     deliveryRoutes(app, options);
+    void app.register((batch, _, done) => {
+      batchRoutes(batch, options.instances);
+      done();
+    });
     done();
   };
 }

@@ -44,7 +44,7 @@ export async function prepareCreate(
 }
 
 /** By the definition as it is now: it may have changed while this work was waiting for its turn. `collection` is an id. */
-async function createInside(scope: WriteScope, request: CreateRecordRequest): Promise<StoredRecord> {
+export async function createInside(scope: WriteScope, request: CreateRecordRequest): Promise<StoredRecord> {
   const { instance, facts, tx } = scope;
   const collection = instance.collections.get(request.collection);
   const rule = admit(collection.rules.createRule, facts.caller);

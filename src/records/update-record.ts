@@ -45,7 +45,7 @@ export async function prepareUpdate(
 }
 
 /** Values that are all as they were change nothing: no revision, no `updated`, no event. `collection` is an id. */
-async function updateInside(scope: WriteScope, request: UpdateRecordRequest): Promise<StoredRecord> {
+export async function updateInside(scope: WriteScope, request: UpdateRecordRequest): Promise<StoredRecord> {
   const { instance, facts, tx } = scope;
   const collection = instance.collections.get(request.collection);
   const rule = admit(collection.rules.updateRule, facts.caller);

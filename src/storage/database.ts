@@ -27,6 +27,8 @@ export type Engine = 'sqlite' | 'postgres';
 export interface WriteOptions {
   /** Shares its commit with no other work: for changes of tables, after which compiled statements are stale. */
   readonly isExclusive?: boolean;
+  /** How long one of its statements may take, where statements wait for other works. */
+  readonly statementMsMax?: number;
 }
 
 /**

@@ -68,6 +68,20 @@ test('a statement that takes too long is ended and told as unavailable, and its 
   await database.write((tx) => tx.get(sql`SELECT pg_sleep(0.8)`), { isExclusive: true });
 });
 
+test('a work may give its statements less time than others have', async (t) => {
+  const { database } = await openRows(t, { max: 1 });
+  const slow = database.write(
+    async (tx) => {
+      await insert(database, tx, 'a');
+      await tx.get(sql`SELECT pg_sleep(5)`);
+    },
+    { statementMsMax: 100 },
+  );
+  await assert.rejects(slow, isUnavailable);
+  assert.deepEqual(await ids(database), []);
+  await database.write((tx) => tx.get(sql`SELECT pg_sleep(0.3)`));
+});
+
 test('a transaction that takes too long in all is ended', async (t) => {
   const { database } = await openRows(t, { transactionTimeoutMs: 1_000 });
   const long = database.write(async (tx) => {

@@ -113,7 +113,7 @@ class PostgresDatabase implements Database {
     const isExclusive = options.isExclusive ?? false;
     await this.#gate.enter(isExclusive);
     try {
-      const { value, callbacks } = await this.#runUntilKept(work, isExclusive);
+      const { value, callbacks } = await this.#runUntilKept(work, { ...options, isExclusive });
       for (const callback of callbacks) callback();
       return value;
     } finally {
@@ -158,12 +158,12 @@ class PostgresDatabase implements Database {
 
   async #runUntilKept<Result>(
     work: (tx: Transaction) => Promise<Result>,
-    isExclusive: boolean,
+    options: Omit<RunOptions, 'isGuarded'>,
   ): Promise<Outcome<Result> & { kind: 'kept' }> {
     let isGuarded = false;
     for (let retries = 0; ;) {
       const outcome = await this.#pool.lend((connection) =>
-        this.#run(connection, work, { isExclusive, isGuarded }),
+        this.#run(connection, work, { ...options, isGuarded }),
       );
       if (outcome.kind === 'kept') return outcome;
       if (outcome.kind === 'failed') throw outcome.error;
@@ -192,7 +192,7 @@ class PostgresDatabase implements Database {
       names: this.names,
       isGuarded: options.isGuarded,
       open: () =>
-        options.isExclusive ? opening.send(this.#beginExclusive) : opening.send(BEGIN, this.#lock),
+        options.isExclusive ? opening.send(this.#beginExclusive) : opening.send(begin(options), this.#lock),
     });
     const timer = connection.expireAfter(this.#deadlineMs(options.isExclusive));
     try {
@@ -221,12 +221,16 @@ class PostgresDatabase implements Database {
   }
 }
 
-interface RunOptions {
+interface RunOptions extends WriteOptions {
   readonly isExclusive: boolean;
   readonly isGuarded: boolean;
 }
 
-const BEGIN = 'BEGIN';
+function begin({ statementMsMax }: RunOptions): string {
+  if (statementMsMax === undefined) return 'BEGIN';
+  assert(Number.isInteger(statementMsMax), 'whole milliseconds');
+  return `BEGIN; SET LOCAL statement_timeout = ${statementMsMax}`;
+}
 
 /** What goes out before the first statement, and what its answers say when the work is over. */
 class Opening {

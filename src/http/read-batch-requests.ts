@@ -1,0 +1,102 @@
+import { AppError, type FieldError } from '../base/errors.ts';
+import { isJsonObject, ownMember, type JsonObject } from '../base/json.ts';
+import { fieldError } from '../fields/field-error.ts';
+import { batchLimits, type BatchEntry, type BatchItem } from '../records/batch.ts';
+import type { RequestFacts } from '../rules/request-facts.ts';
+import { checkFields } from './answer.ts';
+import { expectedRevision } from './entity-tag.ts';
+import { httpLimits } from './http-limits.ts';
+
+/** The requests of `POST /api/batch`. Throws bad_request when they cannot be told from each other; what one of them asks is its own affair. */
+export function readBatchRequests(body: JsonObject, facts: RequestFacts): readonly BatchEntry[] {
+  const requests = ownMember(body, 'requests') ?? [];
+  if (!Array.isArray(requests)) throw unreadable();
+  if (requests.length === 0) throw invalid(fieldError('validation_required'));
+  const { requestsMax } = batchLimits;
+  if (requests.length > requestsMax)
+    throw invalid(fieldError('validation_length_too_long', { min: 0, max: requestsMax }));
+  return requests.map((raw) => readEntry(raw, facts));
+}
+
+function readEntry(raw: unknown, ofBatch: RequestFacts): BatchEntry {
+  if (!isJsonObject(raw)) throw unreadable();
+  const method = ownMember(raw, 'method');
+  const url = ownMember(raw, 'url');
+  const headers = ownMember(raw, 'headers') ?? {};
+  if (typeof method !== 'string' || typeof url !== 'string' || !isJsonObject(headers)) throw unreadable();
+  const ifMatch = readIfMatch(headers);
+  const query = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1] ?? '');
+  const body = ownMember(raw, 'body') ?? {};
+  const isObject = isJsonObject(body);
+  const facts = { ...ofBatch, context: 'batch', method, query, body: isObject ? body : {} } as const;
+  try {
+    checkFields(query);
+    if (!isObject) throw refusal('Expected a JSON object as the body.');
+    return { item: toItem({ method, url, body, expected: expectedRevision(ifMatch) }), facts };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { item: { kind: 'refused', error }, facts };
+  }
+}
+
+/** Of all headers only this one means something to a change; who asks is decided by the batch's own. */
+function readIfMatch(headers: JsonObject): string | undefined {
+  let ifMatch: string | undefined;
+  for (const [name, value] of Object.entries(headers)) {
+    if (typeof value !== 'string') throw unreadable();
+    if (name.toLowerCase() === 'if-match') ifMatch = value;
+  }
+  return ifMatch;
+}
+
+type Asked = Pick<BatchItem & { kind: 'update' }, 'body' | 'expected'> & {
+  readonly method: string;
+  readonly url: string;
+};
+
+const PATH = /^\/api\/(?:collections\/([^/?#]+)\/records|records\/([^/?#]+))(?:\/([^/?#]+))?(?:\?[^#]*)?$/;
+
+function toItem({ method, url, body, expected }: Asked): BatchItem {
+  const [, written, alias, writtenId] = PATH.exec(url) ?? [];
+  const name = written ?? alias;
+  if (name !== undefined) {
+    const collection = decodeSegment(name);
+    if (writtenId === undefined) {
+      if (method === 'POST') return { kind: 'create', collection, body };
+      if (method === 'PUT') return { kind: 'upsert', collection, body, expected };
+    } else {
+      const id = decodeSegment(writtenId);
+      if (method === 'PATCH') return { kind: 'update', collection, id, body, expected };
+      if (method === 'DELETE') return { kind: 'delete', collection, id, expected };
+    }
+  }
+  throw refusal(
+    'Expected POST or PUT on /api/collections/{collection}/records, or PATCH or DELETE on a record of it.',
+  );
+}
+
+/** As the router does it: decoded once, and what is too long is not there. */
+function decodeSegment(text: string): string {
+  if (text.length > httpLimits.paramLengthMax)
+    throw new AppError('not_found', "The requested resource wasn't found.");
+  let decoded: string;
+  try {
+    decoded = decodeURIComponent(text);
+  } catch (error) {
+    throw new AppError('bad_request', 'The path is not valid percent-encoded UTF-8.', { cause: error });
+  }
+  if (decoded.includes('\0')) throw refusal('The path must not contain %00');
+  return decoded;
+}
+
+function refusal(message: string): AppError {
+  return new AppError('bad_request', message);
+}
+
+function unreadable(): AppError {
+  return refusal('Failed to read the submitted batch data.');
+}
+
+function invalid(problem: FieldError): AppError {
+  return new AppError('bad_request', 'Invalid batch request data.', { details: { requests: problem } });
+}

@@ -1,0 +1,36 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { OpenInstances } from '../../instances/open-instances.ts';
+import { batchLimits, prepareBatch } from '../../records/batch.ts';
+import { answerWrite } from '../answer-write.ts';
+import { batchAnswer, toBatchError } from '../batch-answer.ts';
+import { readBatchRequests } from '../read-batch-requests.ts';
+import { parseFormBody } from '../parse-form-body.ts';
+import { bodyOf } from '../json-body.ts';
+import { onInstance } from '../on-instance.ts';
+import { factsOf } from '../request-facts.ts';
+
+/** Several changes of records at once. `app` must be a context of its own: here a body may be a form. */
+export function batchRoutes(app: FastifyInstance, instances: OpenInstances): void {
+  app.addContentTypeParser(
+    /^multipart\/form-data\b/i,
+    { parseAs: 'buffer' },
+    (request: FastifyRequest, bytes: Buffer) => parseFormBody(bytes, request.headers['content-type'] ?? ''),
+  );
+
+  app.post(
+    '/api/batch',
+    onInstance(instances, async ({ instance, caller }, request, reply) => {
+      const facts = factsOf(request, caller);
+      const entries = readBatchRequests(bodyOf(request), facts);
+      const write = await prepareBatch(instance, entries);
+      // What waits for another's lock longer than this would be too late anyway.
+      const options = { statementMsMax: batchLimits.durationMsMax };
+      return answerWrite({ instance, caller }, { request, reply, options }, async (tx) => {
+        const results = await write(tx).catch((error: unknown) => {
+          throw toBatchError(error);
+        });
+        return batchAnswer(results, { instance, reader: tx, query: facts.query, entries });
+      });
+    }),
+  );
+}

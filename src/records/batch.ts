@@ -1,0 +1,123 @@
+import { unreachable } from '../base/assert.ts';
+import { AppError } from '../base/errors.ts';
+import type { Instance } from '../instances/instance.ts';
+import type { RequestFacts } from '../rules/request-facts.ts';
+import { prepareCreate, type CreateRecordRequest } from './create-record.ts';
+import { prepareDelete, type DeleteRecordRequest } from './delete-record.ts';
+import type { StoredRecord } from './record.ts';
+import type { RecordWrite } from './record-write.ts';
+import { prepareUpdate, type UpdateRecordRequest } from './update-record.ts';
+import { prepareUpsert, type UpsertRecordRequest } from './upsert-record.ts';
+
+export const batchLimits = {
+  requestsMax: 50,
+  /** From the first change to the commit: others of the instance wait meanwhile. */
+  durationMsMax: 3_000,
+} as const;
+
+export type BatchItem =
+  | ({ readonly kind: 'create' } & CreateRecordRequest)
+  | ({ readonly kind: 'update' } & UpdateRecordRequest)
+  | ({ readonly kind: 'upsert' } & UpsertRecordRequest)
+  | ({ readonly kind: 'delete' } & DeleteRecordRequest)
+  /** What is no change of a record: it fails when its turn comes, as any other item that cannot be done. */
+  | { readonly kind: 'refused'; readonly error: AppError };
+
+export interface BatchEntry {
+  readonly item: BatchItem;
+  /** What the item's rule may know: its own method, query and body, the batch's caller and headers. */
+  readonly facts: RequestFacts;
+}
+
+export type BatchResult =
+  { readonly kind: 'created' | 'updated'; readonly record: StoredRecord } | { readonly kind: 'deleted' };
+
+/** Which item of a batch failed; its `cause` is what the item would have thrown alone. Nothing of the batch is kept. */
+export class BatchItemFailed extends Error {
+  override readonly name = 'BatchItemFailed';
+  readonly index: number;
+
+  constructor(index: number, cause: unknown) {
+    super(`Item ${index} of a batch failed.`, { cause });
+    this.index = index;
+  }
+}
+
+/**
+ * All changes or none, each seeing what those before it did. The write throws BatchItemFailed, and bad_request when it takes
+ * too long.
+ */
+export async function prepareBatch(
+  instance: Instance,
+  entries: readonly BatchEntry[],
+): Promise<RecordWrite<readonly BatchResult[]>> {
+  const writes: RecordWrite<BatchResult>[] = [];
+  for (const entry of entries) writes.push(await prepareOrFailLater(instance, entry));
+  let deadline: number | undefined;
+  return async (tx) => {
+    // Counted from the first try: one that is run again has no more time.
+    deadline ??= instance.clock.monotonic() + batchLimits.durationMsMax;
+    const results: BatchResult[] = [];
+    for (const [index, write] of writes.entries()) {
+      requireInTime(instance, deadline);
+      try {
+        // One after the other: positions of events are told apart only between statements that were not sent ahead.
+        results.push(await write(tx));
+      } catch (error) {
+        requireInTime(instance, deadline);
+        throw new BatchItemFailed(index, error);
+      }
+    }
+    requireInTime(instance, deadline);
+    return results;
+  };
+}
+
+/** So that the error is the first item's that fails, whether it fails before the transaction or in it. */
+async function prepareOrFailLater(instance: Instance, entry: BatchEntry): Promise<RecordWrite<BatchResult>> {
+  try {
+    return await prepareItem(instance, entry);
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
+}
+
+async function prepareItem(
+  instance: Instance,
+  { item, facts }: BatchEntry,
+): Promise<RecordWrite<BatchResult>> {
+  switch (item.kind) {
+    case 'create': {
+      const write = await prepareCreate(instance, facts, item);
+      return async (tx) => ({ kind: 'created', record: await write(tx) });
+    }
+    case 'update': {
+      const write = await prepareUpdate(instance, facts, item);
+      return async (tx) => ({ kind: 'updated', record: await write(tx) });
+    }
+    case 'upsert': {
+      const write = await prepareUpsert(instance, facts, item);
+      return async (tx) => {
+        const { isCreated, record } = await write(tx);
+        return { kind: isCreated ? 'created' : 'updated', record };
+      };
+    }
+    case 'delete': {
+      const write = await prepareDelete(instance, facts, item);
+      return async (tx) => {
+        await write(tx);
+        return { kind: 'deleted' };
+      };
+    }
+    case 'refused':
+      throw item.error;
+    default:
+      return unreachable(item);
+  }
+}
+
+function requireInTime({ clock }: Instance, deadline: number): void {
+  if (clock.monotonic() > deadline) throw new AppError('bad_request', 'Batch transaction failed.');
+}

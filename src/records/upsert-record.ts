@@ -1,0 +1,44 @@
+import { ownMember } from '../base/json.ts';
+import type { Instance } from '../instances/instance.ts';
+import type { RequestFacts } from '../rules/request-facts.ts';
+import { createInside } from './create-record.ts';
+import { currentCollection } from './current-collection.ts';
+import type { RecordBody } from './decode-record.ts';
+import { requireExpected, type ExpectedRevision } from './expected-revision.ts';
+import { findRecord } from './find-record.ts';
+import type { StoredRecord } from './record.ts';
+import type { RecordWrite } from './record-write.ts';
+import { updateInside } from './update-record.ts';
+
+export interface UpsertRecordRequest {
+  readonly collection: string;
+  /** Its `id` says which record is updated, or made if there is none. */
+  readonly body: RecordBody;
+  readonly expected?: ExpectedRevision | undefined;
+}
+
+export interface Upserted {
+  readonly isCreated: boolean;
+  readonly record: StoredRecord;
+}
+
+/** Throws not_found (collection); the write what an update or a create throws, null rules included: which it is turns out there. */
+export async function prepareUpsert(
+  instance: Instance,
+  facts: RequestFacts,
+  { collection, body, expected }: UpsertRecordRequest,
+): Promise<RecordWrite<Upserted>> {
+  const request = { collection: (await currentCollection(instance, collection)).id, body };
+  return async (tx) => {
+    const scope = { instance, facts, tx };
+    const id = ownMember(body, 'id');
+    const existing =
+      typeof id === 'string'
+        ? await findRecord(tx, instance.collections.get(request.collection), id)
+        : undefined;
+    if (existing !== undefined && typeof id === 'string')
+      return { isCreated: false, record: await updateInside(scope, { ...request, id, expected }) };
+    requireExpected(expected, undefined);
+    return { isCreated: true, record: await createInside(scope, request) };
+  };
+}
