@@ -74,6 +74,6 @@ async function insertSuperuser(
     { isSuperuser: true, now, failed: 'The superuser cannot be saved.' },
   );
   refuseProblems();
-  await tx.run(withValues(recordStatements(collection, tx.names).insert, values));
+  await tx.run(recordStatements(collection, tx.names).insert(values));
   return String(valueOf(toStoredRecord(collection, 1, values), 'id'));
 }

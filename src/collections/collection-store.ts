@@ -1,9 +1,10 @@
 import { AppError } from '../base/errors.ts';
-import { decodeField, type Field } from '../fields/field.ts';
+import { decodeField, hasColumn, type Field } from '../fields/field.ts';
 import { sql } from '../sql/sql.ts';
 import type { Reader, Row, Transaction } from '../storage/database.ts';
 import { lockedRules, type AuthOptions, type Collection, type Rules } from './collection.ts';
 import { parseIndex, indexToText, type IndexDefinition } from './index-definition.ts';
+import { secretName } from './secret-name.ts';
 import { alterTable, createTable, dropTable } from './tables.ts';
 
 /** Collections by name in any case, or by id. */
@@ -63,6 +64,9 @@ export class CollectionStore {
       UPDATE ${tx.names.table('$collection')} SET name = ${after.name}, definition = ${definitionText(after)}, updated = ${after.updated}
       WHERE ${tx.names.scope} AND id = ${after.id}`);
     await alterTable(tx, before, after);
+    for (const field of before.fields)
+      if (!hasColumn(field) && !after.fields.some(({ id }) => id === field.id))
+        await deleteValues(tx, after, field);
     tx.afterCommit(() => {
       this.#remove(before);
       this.#put(after);
@@ -91,6 +95,13 @@ export class CollectionStore {
     this.#byName.delete(collection.name);
     this.#byName.delete(collection.name.toLowerCase());
   }
+}
+
+/** Of a field that has them apart from its collection's table. */
+async function deleteValues(tx: Transaction, { id }: Collection, field: Field): Promise<void> {
+  await tx.run(
+    sql`DELETE FROM ${tx.names.table('$secret')} WHERE ${tx.names.scope} AND collection = ${id} AND name = ${secretName(field)}`,
+  );
 }
 
 /** What of a collection is kept as one JSON text. */

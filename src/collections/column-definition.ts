@@ -1,4 +1,4 @@
-import { unreachable } from '../base/assert.ts';
+import { assert, unreachable } from '../base/assert.ts';
 import { fieldType } from '../fields/field-types.ts';
 import { fieldColumn, type Field } from '../fields/field.ts';
 import { literal, sql, type Sql } from '../sql/sql.ts';
@@ -23,6 +23,7 @@ export function hiddenColumns(engine: Engine): Sql {
  */
 function columnType(field: Field, engine: Engine): Sql {
   const kind = fieldColumn(field);
+  assert(kind !== undefined, `the field ${field.name} has a column`);
   const text = engine === 'sqlite' ? sql`TEXT` : sql`text COLLATE "C"`;
   switch (kind) {
     case 'text':

@@ -1,5 +1,5 @@
 import type { FieldError } from '../base/errors.ts';
-import { fieldColumn } from '../fields/field.ts';
+import { fieldColumn, hasColumn } from '../fields/field.ts';
 import type { Collection } from './collection.ts';
 import { parseIndex, renameIndexColumns, type IndexDefinition } from './index-definition.ts';
 import { collectionLimits } from './collection-limits.ts';
@@ -108,7 +108,9 @@ function indexProblem(
     ...index.columns.map((column) => column.name),
     ...index.where.map((condition) => condition.column),
   ];
-  const unknown = names.find((name) => !draft.fields.some((field) => field.name === name));
+  const unknown = names.find(
+    (name) => !draft.fields.some((field) => field.name === name && hasColumn(field)),
+  );
   if (unknown !== undefined) {
     return {
       code: 'validation_invalid_index_expression',

@@ -191,11 +191,12 @@ function leafOf(
 ): Path | Misuse | undefined {
   const { names, dialect } = context;
   const isJson = field.type === 'json' || field.type === 'geoPoint';
-  if (path.length > 0 && !isJson) return undefined;
+  const kind = operandKind(field);
+  if (kind === undefined || (path.length > 0 && !isJson)) return undefined;
   const column = (alias: Sql): Sql => sql`${alias}.${names.column(field.name)}`;
   const plain = (alias: Sql): Operand => {
     const guard = guardOf(context, collection, field)?.(alias);
-    const operand = { sql: column(alias), kind: operandKind(field), ...(guard && { guard }) };
+    const operand = { sql: column(alias), kind, ...(guard && { guard }) };
     if (path.length > 0) return { ...operand, kind: 'json', path: jsonPath(path) };
     // Only json knows null; every other zero value is stored.
     return field.type === 'json' ? operand : { ...operand, isNeverNull: true };
@@ -240,8 +241,8 @@ function lengthOfOne(column: Sql): Operand {
   return { sql: sql`CAST(CASE WHEN COALESCE(${column}, '') = '' THEN 0 ELSE 1 END AS REAL)`, kind: 'number' };
 }
 
-/** Multiple values compare as the JSON text they are stored as; only a json field is looked into. */
-function operandKind(field: Field): OperandKind {
+/** Multiple values compare as the JSON text they are stored as; only a json field is looked into. What has no column has no kind. */
+function operandKind(field: Field): OperandKind | undefined {
   if (field.type === 'json') return 'json';
   if (field.type === 'date' || field.type === 'autodate') return 'date';
   const column = fieldColumn(field);

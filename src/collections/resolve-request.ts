@@ -1,4 +1,4 @@
-import { fieldColumn, type Field } from '../fields/field.ts';
+import { fieldColumn, hasColumn, type Field } from '../fields/field.ts';
 import { numberOfText } from '../filters/numbers.ts';
 import type { Constant, Constants, Misuse, Operand, Resolve } from '../filters/operand.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
@@ -87,7 +87,9 @@ function resolveBody({ segments, modifier }: Asked, context: RequestContext): Re
   if (modifier === 'isset') return truth(rest.length === 0 ? isSet : valueAt(body, segments) !== undefined);
   if (modifier === 'changed') {
     if (field === undefined || rest.length > 0) return misuse(modifier);
-    return isSet ? changed(toConstant(body[first]), context, field) : 0n;
+    // Nobody can tell a password from the one before: it is changed by being given.
+    if (!isSet || !hasColumn(field)) return truth(isSet);
+    return changed(toConstant(body[first]), context, field);
   }
   if (field?.type === 'relation' && rest.length > 0)
     return relationOf(field, { segments, modifier }, context);
@@ -160,7 +162,7 @@ function resolveCaller(asked: Asked, context: RequestContext): Resolved {
 /** Whether the stored value is another one: as `!=` has it. */
 function changed(given: Constant, context: RequestContext, field: Field): Operand {
   const column = sql`${context.alias}.${context.names.column(field.name)}`;
-  const kind = ['number', 'bool'].includes(fieldColumn(field)) ? 'number' : 'text';
+  const kind = ['number', 'bool'].includes(fieldColumn(field) ?? '') ? 'number' : 'text';
   const value = given === null ? null : kind === 'number' ? Number(given) : String(given);
   const differs = context.dialect.compare({ sql: column, kind }, 'IS NOT', value);
   return { sql: sql`CAST(CASE WHEN ${differs} THEN 1 ELSE 0 END AS INTEGER)`, kind: 'bool' };

@@ -1,4 +1,4 @@
-import { fieldColumn, type Field } from '../fields/field.ts';
+import { fieldColumn, hasColumn, type Field } from '../fields/field.ts';
 import { joinSql, literal, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Transaction } from '../storage/database.ts';
 import type { Collection } from './collection.ts';
@@ -11,7 +11,7 @@ import type { IndexDefinition } from './index-definition.ts';
  */
 export async function createTable(tx: Transaction, collection: Collection): Promise<void> {
   const { names } = tx;
-  const fields = collection.fields.filter((field) => field.name !== 'id');
+  const fields = collection.fields.filter((field) => field.name !== 'id' && hasColumn(field));
   const columns = [hiddenColumns(names.engine), ...fields.map((field) => columnDefinition(field, names))];
   const strict = names.engine === 'sqlite' ? sql` STRICT` : sql``;
   await tx.run(
@@ -46,12 +46,13 @@ async function renameTable(tx: Transaction, from: string, to: string): Promise<v
 async function alterColumns(tx: Transaction, before: Collection, after: Collection): Promise<void> {
   const { names } = tx;
   const table = names.collectionTable(after.name);
+  const fields = after.fields.filter(hasColumn);
   const wasById = new Map(before.fields.map((field) => [field.id, field]));
-  const isById = new Map(after.fields.map((field) => [field.id, field]));
-  for (const { id, name } of before.fields) {
+  const isById = new Map(fields.map((field) => [field.id, field]));
+  for (const { id, name } of before.fields.filter(hasColumn)) {
     if (!isById.has(id)) await tx.run(sql`ALTER TABLE ${table} DROP COLUMN ${names.column(name)}`);
   }
-  const renamed = after.fields.filter((field) => (wasById.get(field.id)?.name ?? field.name) !== field.name);
+  const renamed = fields.filter((field) => (wasById.get(field.id)?.name ?? field.name) !== field.name);
   // Through passing names, so that two fields may swap theirs.
   for (const [at, field] of renamed.entries()) {
     const old = names.column(wasById.get(field.id)?.name ?? field.name);
@@ -61,7 +62,7 @@ async function alterColumns(tx: Transaction, before: Collection, after: Collecti
     const passing = passingColumn(names, at);
     await tx.run(sql`ALTER TABLE ${table} RENAME COLUMN ${passing} TO ${names.column(name)}`);
   }
-  for (const field of after.fields) {
+  for (const field of fields) {
     const was = wasById.get(field.id);
     if (was === undefined)
       await tx.run(sql`ALTER TABLE ${table} ADD COLUMN ${columnDefinition(field, names)}`);
@@ -95,7 +96,7 @@ function reshaped(column: Sql, field: Field, { engine }: Names): Sql {
 }
 
 async function createIndexes(tx: Transaction, collection: Collection): Promise<void> {
-  if (collection.fields.some((field) => field.name === 'created')) {
+  if (collection.fields.some((field) => field.name === 'created' && hasColumn(field))) {
     const table = tx.names.collectionTable(collection.name);
     const name = tx.names.column(createdIndexName(collection));
     await tx.run(sql`CREATE INDEX ${name} ON ${table} (created, "$position")`);
@@ -107,7 +108,7 @@ async function createIndex(tx: Transaction, collection: Collection, index: Index
   const { names } = tx;
   const columns = index.columns.map((column) => {
     const field = collection.fields.find((candidate) => candidate.name === column.name);
-    const isText = field !== undefined && ['text', 'json'].includes(fieldColumn(field));
+    const isText = field !== undefined && ['text', 'json'].includes(fieldColumn(field) ?? '');
     const key = column.isNocase && isText ? nocaseKey(names, column.name) : names.column(column.name);
     return column.isDescending ? sql`${key} DESC` : key;
   });

@@ -15,8 +15,11 @@ export interface FieldType<Options extends FieldOptions = FieldOptions> {
   /** Reads the options of a definition; every problem goes to `problems` under the option's name. Unknown keys are ignored. */
   readonly decodeOptions: (raw: RawOptions, problems: Problems) => Options;
 
-  /** How the stored value compares and sorts: text bytewise, numbers by size, bool as 0 and 1, json as its text. */
-  readonly column: (options: Options) => ColumnKind;
+  /**
+   * How the stored value compares and sorts: text bytewise, numbers by size, bool as 0 and 1, json as its text. Undefined for
+   * what must not be found in a record: it has no column, and nothing that reads, filters, sorts or tells records knows it.
+   */
+  readonly column: (options: Options) => ColumnKind | undefined;
 
   /** What is stored when a client gives nothing. */
   readonly zero: (options: Options) => StoredValue;
@@ -60,7 +63,8 @@ export type FieldTypeName =
   | 'file'
   | 'relation'
   | 'json'
-  | 'geoPoint';
+  | 'geoPoint'
+  | 'password';
 
 /** Keys of a body that change the value of the field `f` instead of replacing it (http-api.md section 10). */
 export type Modifier = 'f+' | '+f' | 'f-' | 'f:autogenerate';

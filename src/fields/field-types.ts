@@ -9,6 +9,7 @@ import { fileField } from './file-field.ts';
 import { geoPointField } from './geo-point-field.ts';
 import { jsonField } from './json-field.ts';
 import { numberField } from './number-field.ts';
+import { passwordField } from './password-field.ts';
 import { relationField } from './relation-field.ts';
 import { selectField } from './select-field.ts';
 import { textField } from './text-field.ts';
@@ -30,6 +31,7 @@ export const fieldTypes: ReadonlyMap<string, FieldType> = new Map(
     general(relationField),
     general(jsonField),
     general(geoPointField),
+    general(passwordField),
   ].map((fieldType) => [fieldType.type, fieldType]),
 );
 

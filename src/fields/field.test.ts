@@ -58,6 +58,7 @@ test('a definition that was shown is read again as the same field', () => {
     { type: 'relation', name: 'authors', collectionId: 'c', minSelect: 1, maxSelect: 2 },
     { type: 'json', name: 'extra', maxSize: 100, id: 'mine' },
     { type: 'geoPoint', name: 'place', required: true },
+    { type: 'password', name: 'pin', min: 4, max: 8, pattern: '^[0-9]+$', cost: 12 },
   ];
   assert.deepEqual(definitions.map((raw) => raw.type), [...fieldTypes.keys()], 'every type is here');
   for (const raw of definitions) {
@@ -121,16 +122,11 @@ test('names are refused with the reason', () => {
     assert.equal(made({ type: 'text', name }).name, name);
 });
 
-test('unknown types are refused, and types planned for later say so', () => {
+test('unknown types are refused', () => {
   for (const type of ['constructor', '__proto__', 'toString', 'Text', 'nope', 5, {}, ['text']])
     assert.deepEqual(decode({ name: 'f', type }).problems.get('type'), {
       code: 'validation_in_invalid',
-      message: 'Unknown field type; known are text, number, bool, email, url, editor, date, autodate, select, file, relation, json, geoPoint.',
-    });
-  for (const type of ['password'])
-    assert.deepEqual(decode({ name: 'f', type }).problems.get('type'), {
-      code: 'validation_in_invalid',
-      message: `The field type "${type}" is not supported yet.`,
+      message: 'Unknown field type; known are text, number, bool, email, url, editor, date, autodate, select, file, relation, json, geoPoint, password.',
     });
   assert.deepEqual(decode({ name: 'f' }).problems.get('type'), { code: 'validation_required', message: 'Cannot be blank.' });
   for (const raw of [null, undefined, 5, 'text', true, [], () => 1]) assert.ok(decode(raw).problems.has('type'));
@@ -167,6 +163,12 @@ test('common members and options are refused under their names', () => {
     [{ type: 'editor', convertURLs: 'no' }, 'convertURLs', 'validation_invalid_value'],
     [{ type: 'file', mimeTypes: 'image/png' }, 'mimeTypes', 'validation_invalid_value'],
     [{ type: 'file', maxSelect: -1 }, 'maxSelect', 'validation_min_greater_equal_than_required'],
+    [{ type: 'password', min: 513 }, 'min', 'validation_max_less_equal_than_required'],
+    [{ type: 'password', max: 513 }, 'max', 'validation_max_less_equal_than_required'],
+    [{ type: 'password', min: 9, max: 8 }, 'max', 'validation_min_greater_equal_than_required'],
+    [{ type: 'password', cost: 3 }, 'cost', 'validation_min_greater_equal_than_required'],
+    [{ type: 'password', cost: 32 }, 'cost', 'validation_max_less_equal_than_required'],
+    [{ type: 'password', pattern: '(?=a)' }, 'pattern', 'validation_invalid_regex'],
     [{ type: 'geoPoint', required: 'no' }, 'required', 'validation_invalid_value'],
     [{ type: 'email', onlyDomains: ['a.b'], exceptDomains: ['c.d'] }, 'onlyDomains', 'validation_empty'],
     [{ type: 'url', onlyDomains: ['a.b'], exceptDomains: ['c.d'] }, 'exceptDomains', 'validation_empty'],

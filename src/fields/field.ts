@@ -27,7 +27,6 @@ const ID_LENGTH_MAX = 100;
 const HELP_LENGTH_MAX = 300;
 const RESERVED_NAMES = /^(?:null|true|false|_rowid_)$/i;
 const ANSWER_NAMES: ReadonlySet<string> = new Set(['collectionId', 'collectionName', 'expand']);
-const PLANNED_TYPES: ReadonlySet<string> = new Set(['password']);
 
 /** Reads a definition as a client sent it or as it was stored; undefined when there was any problem. */
 export function decodeField(raw: unknown, problems: Problems): Field | undefined {
@@ -45,9 +44,13 @@ export function decodeField(raw: unknown, problems: Problems): Field | undefined
   return isRefused ? undefined : field;
 }
 
-/** How the values of a field are stored, compared and sorted. */
-export function fieldColumn(field: Field): ColumnKind {
+/** How the values of a field are stored, compared and sorted; undefined where its collection's table has none of them. */
+export function fieldColumn(field: Field): ColumnKind | undefined {
   return fieldType(field).column(field.options);
+}
+
+export function hasColumn(field: Field): boolean {
+  return fieldColumn(field) !== undefined;
 }
 
 /** The definition as the collections API shows it: one object, options beside the common members, keys in bytewise order. */
@@ -138,11 +141,10 @@ function checkName(name: string, problems: Problems): void {
 function unknownType(typeName: unknown): FieldError {
   if (typeName === undefined || typeName === null || typeName === '')
     return fieldError('validation_required');
-  const message =
-    typeof typeName === 'string' && PLANNED_TYPES.has(typeName)
-      ? `The field type "${typeName}" is not supported yet.`
-      : `Unknown field type; known are ${[...fieldTypes.keys()].join(', ')}.`;
-  return { code: 'validation_in_invalid', message };
+  return {
+    code: 'validation_in_invalid',
+    message: `Unknown field type; known are ${[...fieldTypes.keys()].join(', ')}.`,
+  };
 }
 
 /** As the reference makes it, so that definitions without ids match the ones it made. */

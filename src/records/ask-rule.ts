@@ -1,6 +1,6 @@
 import type { Collection } from '../collections/collection.ts';
 import { RecordScope, baseAlias, type ScopeContext } from '../collections/record-scope.ts';
-import { fieldColumn, type Field } from '../fields/field.ts';
+import { fieldColumn, hasColumn, type Field } from '../fields/field.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import type { FilterTree } from '../filters/tree.ts';
@@ -85,7 +85,8 @@ function resolvedBody(
   for (const [index, field] of collection.fields.entries()) {
     const { name } = field;
     const forms = [name, `${name}+`, `+${name}`, `${name}-`, `${name}:autogenerate`];
-    if (!forms.some((form) => members.has(form))) continue;
+    // A password is not stored; what was sent is all there is to ask about.
+    if (!hasColumn(field) || !forms.some((form) => members.has(form))) continue;
     members.set(name, JSON.parse(fieldType(field).toJson(values[index] ?? null, field.options)));
   }
   return Object.fromEntries(members);

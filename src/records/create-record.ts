@@ -4,13 +4,14 @@ import { emitsEvents } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { admit } from '../rules/rule.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
-import { withValues } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 import { currentCollection } from './current-collection.ts';
 import { factsOfChange, wouldBeAllowed } from './ask-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
+import { hashPasswords, type PasswordHashes } from './hash-passwords.ts';
+import { passwordChanges } from './password-changes.ts';
 import { recordStatements } from './record-statements.ts';
-import { toStoredRecord, type StoredRecord } from './record.ts';
+import { toStoredRecord, valueOf, type StoredRecord } from './record.ts';
 import { recordEvent } from './record-event.ts';
 import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';
 import { refuseAuthCollection } from './refuse-auth-collection.ts';
@@ -38,13 +39,18 @@ export async function prepareCreate(
   facts: RequestFacts,
   request: CreateRecordRequest,
 ): Promise<RecordWrite<StoredRecord>> {
-  const { id, rules } = await currentCollection(instance, request.collection);
-  admit(rules.createRule, facts.caller);
-  return (tx) => createInside({ instance, facts, tx }, { collection: id, body: request.body });
+  const collection = await currentCollection(instance, request.collection);
+  admit(collection.rules.createRule, facts.caller);
+  const { body } = request;
+  const hashes = await hashPasswords(collection, { body, isSuperuser: facts.caller.kind === 'superuser' });
+  return (tx) => createInside({ instance, facts, tx }, { collection: collection.id, body, hashes });
 }
 
 /** By the definition as it is now: it may have changed while this work was waiting for its turn. `collection` is an id. */
-export async function createInside(scope: WriteScope, request: CreateRecordRequest): Promise<StoredRecord> {
+export async function createInside(
+  scope: WriteScope,
+  request: CreateRecordRequest & { readonly hashes: PasswordHashes },
+): Promise<StoredRecord> {
   const { instance, facts, tx } = scope;
   const collection = instance.collections.get(request.collection);
   const rule = admit(collection.rules.createRule, facts.caller);
@@ -60,14 +66,17 @@ export async function createInside(scope: WriteScope, request: CreateRecordReque
   decoded.refuseProblems();
   const record = toStoredRecord(collection, 1, values);
   const event = recordEvent('record.create', record, now);
+  const passwords = passwordChanges(collection, { ...request, isSuperuser });
+  const id = String(valueOf(record, 'id'));
   await tx.inOrder([
     () => insertRecord(tx, record),
+    ...passwords.map((change) => () => change(tx, id)),
     async () => emitsEvents(collection) && instance.events.append(tx, event),
   ]);
   return record;
 }
 
 function insertRecord(tx: Transaction, { collection, values }: StoredRecord): Promise<unknown> {
-  const insert = withValues(recordStatements(collection, tx.names).insert, values);
+  const insert = recordStatements(collection, tx.names).insert(values);
   return withUniqueErrors(tx.run(insert), collection, FAILED);
 }

@@ -2,7 +2,7 @@ import { AppError, type FieldError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import type { Timestamp } from '../base/timestamp.ts';
 import type { Collection } from '../collections/collection.ts';
-import type { Field } from '../fields/field.ts';
+import { hasColumn, type Field } from '../fields/field.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { readModifications, type Modifications } from './read-modifications.ts';
@@ -47,7 +47,7 @@ export function decodeRecord(
     const value = decodeValue(field, before, context);
     const problem = checkValue(field, value, { before, isGiven: isGiven(field, context) });
     if (problem !== undefined) problems.set(field.name, problem);
-    values.push(value);
+    values.push(hasColumn(field) ? value : null);
   }
   const refuseProblems = (): void => {
     if (problems.size === 0) return;
@@ -116,5 +116,7 @@ function checkValue(
   }
   // Of our own making: its check would cost as much as all others together.
   if (!wasGiven && before === undefined && isStandardId(field)) return undefined;
+  // What is kept apart from the record was checked when it came.
+  if (!wasGiven && before !== undefined && !hasColumn(field)) return undefined;
   return fieldType(field).check(value, field.options, before);
 }

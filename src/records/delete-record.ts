@@ -3,6 +3,7 @@ import { emitsEvents } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { admit } from '../rules/rule.ts';
+import { deleteSecrets } from '../secrets/secrets.ts';
 import { withValues } from '../sql/sql.ts';
 import { isAllowed } from './ask-rule.ts';
 import { currentCollection } from './current-collection.ts';
@@ -10,6 +11,7 @@ import { requireExpected, type ExpectedRevision } from './expected-revision.ts';
 import { findRecordToChange } from './find-record.ts';
 import { notBefore } from './not-before.ts';
 import { recordEvent } from './record-event.ts';
+import { recordShape } from './record-shape.ts';
 import { recordStatements } from './record-statements.ts';
 import { valueOf, type StoredRecord } from './record.ts';
 import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';
@@ -59,9 +61,11 @@ async function removeRecord({ instance, tx }: WriteScope, existing: StoredRecord
   const { collection } = existing;
   const last = { ...existing, revision: existing.revision + 1 };
   const event = recordEvent('record.delete', last, notBefore(existing, instance.clock.now()));
-  const id = valueOf(existing, 'id') ?? null;
+  const id = String(valueOf(existing, 'id'));
+  const hasSecrets = recordShape(collection).passwords.length > 0;
   await tx.inOrder([
     () => tx.run(withValues(recordStatements(collection, tx.names).deleteById, [id])),
+    async () => hasSecrets && deleteSecrets(tx, { collection: collection.id, record: id }),
     async () => emitsEvents(collection) && instance.events.append(tx, event),
   ]);
 }

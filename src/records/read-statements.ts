@@ -1,5 +1,6 @@
 import type { Collection } from '../collections/collection.ts';
 import { baseAlias } from '../collections/record-scope.ts';
+import { hasColumn } from '../fields/field.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Names } from '../storage/database.ts';
 
@@ -7,7 +8,7 @@ import type { Names } from '../storage/database.ts';
 export interface ReadStatements {
   /** The table, under the name that a scope knows it by. */
   readonly from: Sql;
-  /** The revision, then every field. */
+  /** The revision, then every field; null stands for those that have no column. */
   readonly columns: Sql;
 }
 
@@ -17,7 +18,9 @@ const known = new WeakMap<Collection, ReadStatements>();
 export function readStatements(collection: Collection, names: Names): ReadStatements {
   const found = known.get(collection);
   if (found !== undefined) return found;
-  const columns = collection.fields.map((field) => sql`${baseAlias}.${names.column(field.name)}`);
+  const columns = collection.fields.map((field) =>
+    hasColumn(field) ? sql`${baseAlias}.${names.column(field.name)}` : sql`NULL`,
+  );
   const statements = {
     from: sql`${names.collectionTable(collection.name)} AS ${baseAlias}`,
     columns: joinSql([sql`${baseAlias}."$revision"`, ...columns], ', '),

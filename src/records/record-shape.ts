@@ -1,5 +1,5 @@
 import type { Collection } from '../collections/collection.ts';
-import type { Field } from '../fields/field.ts';
+import { hasColumn, type Field } from '../fields/field.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 
@@ -7,6 +7,8 @@ import type { StoredValue } from '../fields/field-type.ts';
 export interface RecordShape {
   readonly fields: readonly ShapedField[];
   readonly hasHidden: boolean;
+  /** Their values are no part of a record: only their hashes are kept, apart from it. */
+  readonly passwords: readonly Field[];
   /** The beginning of every record's JSON, up to and with the comma before its fields. */
   readonly head: string;
 }
@@ -15,6 +17,8 @@ export interface ShapedField {
   readonly field: Field;
   readonly name: string;
   readonly isHidden: boolean;
+  /** Shown to nobody. */
+  readonly isSecret: boolean;
   /** `,"name":`, and without the comma where it comes first. */
   readonly key: string;
   readonly firstKey: string;
@@ -38,6 +42,7 @@ function makeShape(collection: Collection): RecordShape {
   return {
     fields,
     hasHidden: fields.some((field) => field.isHidden),
+    passwords: collection.fields.filter((field) => !hasColumn(field)),
     head: `${ids.slice(0, -1)},`,
   };
 }
@@ -48,6 +53,7 @@ function shapeField(field: Field): ShapedField {
     field,
     name: field.name,
     isHidden: field.hidden,
+    isSecret: !hasColumn(field),
     key: `,${JSON.stringify(field.name)}:`,
     firstKey: `${JSON.stringify(field.name)}:`,
     toJson: (value) => type.toJson(value, field.options),

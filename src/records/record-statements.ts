@@ -1,18 +1,20 @@
 import type { Collection } from '../collections/collection.ts';
-import { joinSql, sql, type Sql } from '../sql/sql.ts';
+import type { StoredValue } from '../fields/field-type.ts';
+import { hasColumn } from '../fields/field.ts';
+import { joinSql, sql, withValues, type Sql } from '../sql/sql.ts';
 import type { Names } from '../storage/database.ts';
 
 /** The statements on a collection's table, put together once per definition; they are run with values by `withValues`. */
 export interface RecordStatements {
   readonly table: Sql;
-  /** The revision, then every field. */
+  /** The revision, then every field; null stands for those that have no column. */
   readonly columns: Sql;
   /** Values: the id. */
   readonly selectById: Sql;
   /** As `selectById`, for a work that is going to change the record. */
   readonly selectToChange: Sql;
-  /** Values: every field. The revision is 1. */
-  readonly insert: Sql;
+  /** With the values of every field. The revision is 1. */
+  readonly insert: (values: readonly StoredValue[]) => Sql;
   /** Values: the id. */
   readonly deleteById: Sql;
 }
@@ -30,13 +32,22 @@ export function recordStatements(collection: Collection, names: Names): RecordSt
 
 function makeStatements(collection: Collection, names: Names): RecordStatements {
   const table = names.collectionTable(collection.name);
+  const stored = collection.fields.filter(hasColumn);
+  const isStored = stored.length === collection.fields.length ? undefined : collection.fields.map(hasColumn);
   const fields = joinSql(
-    collection.fields.map((field) => names.column(field.name)),
+    stored.map((field) => names.column(field.name)),
     ', ',
   );
-  const columns = sql`"$revision", ${fields}`;
   const placeholders = joinSql(
-    collection.fields.map(() => sql`${null}`),
+    stored.map(() => sql`${null}`),
+    ', ',
+  );
+  const insert = sql`INSERT INTO ${table} ("$revision", ${fields}) VALUES (1, ${placeholders})`;
+  const columns = joinSql(
+    [
+      sql`"$revision"`,
+      ...collection.fields.map((field) => (hasColumn(field) ? names.column(field.name) : sql`NULL`)),
+    ],
     ', ',
   );
   const selectById = sql`SELECT ${columns} FROM ${table} WHERE id = ${null}`;
@@ -45,7 +56,8 @@ function makeStatements(collection: Collection, names: Names): RecordStatements 
     columns,
     selectById,
     selectToChange: sql`${selectById}${names.forUpdate}`,
-    insert: sql`INSERT INTO ${table} ("$revision", ${fields}) VALUES (1, ${placeholders})`,
+    insert: (values) =>
+      withValues(insert, isStored === undefined ? values : values.filter((_, index) => isStored[index])),
     deleteById: sql`DELETE FROM ${table} WHERE id = ${null}`,
   };
 }

@@ -4,7 +4,7 @@ import type { Tuple } from '../storage/database.ts';
 import { recordShape, type RecordShape } from './record-shape.ts';
 
 /**
- * A record as it is stored. `values` stand in the order of the collection's fields.
+ * A record as it is stored. `values` stand in the order of the collection's fields; a password's is null.
  *
  *   body ── decode-record ──► values ── INSERT/UPDATE ──► row ── fromTuple ──► StoredRecord ── recordToJson ──► answer
  *                                                                                  └────── recordToEventJson ──► event
@@ -61,7 +61,7 @@ function membersJson(shape: RecordShape, values: readonly StoredValue[], withHid
   let json = '';
   for (let index = 0; index < shape.fields.length; index += 1) {
     const field = shape.fields[index];
-    if (field === undefined || (field.isHidden && !withHidden)) continue;
+    if (field === undefined || field.isSecret || (field.isHidden && !withHidden)) continue;
     json += (json === '' ? field.firstKey : field.key) + field.toJson(values[index] ?? null);
   }
   return `${json}}`;

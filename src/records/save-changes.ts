@@ -3,6 +3,7 @@ import { emitsEvents } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { joinSql, sql } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
+import type { PasswordChange } from './password-changes.ts';
 import { recordEvent } from './record-event.ts';
 import { recordStatements } from './record-statements.ts';
 import { toStoredRecord, valueOf, type StoredRecord } from './record.ts';
@@ -12,6 +13,7 @@ import { withUniqueErrors } from './unique-errors.ts';
 export interface RecordChanges {
   /** Of every field; what was checked, or needs no check. */
   readonly values: readonly StoredValue[];
+  readonly passwords?: readonly PasswordChange[];
   readonly now: Timestamp;
   /** The message of the error when a unique index refuses the values. */
   readonly failed: string;
@@ -21,13 +23,15 @@ export interface RecordChanges {
 export async function saveChanges(
   { instance, tx }: WriteScope,
   existing: StoredRecord,
-  { values, now, failed }: RecordChanges,
+  { values, passwords = [], now, failed }: RecordChanges,
 ): Promise<StoredRecord> {
   const { collection } = existing;
   const record = toStoredRecord(collection, existing.revision + 1, values);
   const event = recordEvent('record.update', record, now);
+  const id = String(valueOf(existing, 'id'));
   await tx.inOrder([
     () => withUniqueErrors(updateRow(tx, existing, record), collection, failed),
+    ...passwords.map((change) => () => change(tx, id)),
     async () => emitsEvents(collection) && instance.events.append(tx, event),
   ]);
   return record;

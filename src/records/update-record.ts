@@ -8,7 +8,9 @@ import { factsOfChange, isAllowed } from './ask-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { requireExpected, type ExpectedRevision } from './expected-revision.ts';
 import { findRecordToChange } from './find-record.ts';
+import { hashPasswords, type PasswordHashes } from './hash-passwords.ts';
 import { notBefore } from './not-before.ts';
+import { passwordChanges } from './password-changes.ts';
 import type { StoredRecord } from './record.ts';
 import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';
 import { refuseAuthCollection } from './refuse-auth-collection.ts';
@@ -39,13 +41,21 @@ export async function prepareUpdate(
   facts: RequestFacts,
   request: UpdateRecordRequest,
 ): Promise<RecordWrite<StoredRecord>> {
-  const { id, rules } = await currentCollection(instance, request.collection);
-  admit(rules.updateRule, facts.caller);
-  return (tx) => updateInside({ instance, facts, tx }, { ...request, collection: id });
+  const collection = await currentCollection(instance, request.collection);
+  admit(collection.rules.updateRule, facts.caller);
+  const { body } = request;
+  const hashes = await hashPasswords(collection, { body, isSuperuser: facts.caller.kind === 'superuser' });
+  return (tx) => updateInside({ instance, facts, tx }, { ...request, collection: collection.id, hashes });
 }
 
-/** Values that are all as they were change nothing: no revision, no `updated`, no event. `collection` is an id. */
-export async function updateInside(scope: WriteScope, request: UpdateRecordRequest): Promise<StoredRecord> {
+/**
+ * Values that are all as they were change nothing: no revision, no `updated`, no event. A password always is a change: nobody
+ * can tell whether it is the same. `collection` is an id.
+ */
+export async function updateInside(
+  scope: WriteScope,
+  request: UpdateRecordRequest & { readonly hashes: PasswordHashes },
+): Promise<StoredRecord> {
   const { instance, facts, tx } = scope;
   const collection = instance.collections.get(request.collection);
   const rule = admit(collection.rules.updateRule, facts.caller);
@@ -62,8 +72,9 @@ export async function updateInside(scope: WriteScope, request: UpdateRecordReque
     throw new AppError('not_found', "The requested resource wasn't found.");
   requireExpected(request.expected, existing);
   decoded.refuseProblems();
-  if (!isChanged(existing, values)) return existing;
-  return saveChanges(scope, existing, { values, now, failed: FAILED });
+  const passwords = passwordChanges(collection, { ...request, isSuperuser });
+  if (!isChanged(existing, values) && passwords.length === 0) return existing;
+  return saveChanges(scope, existing, { values, passwords, now, failed: FAILED });
 }
 
 function isChanged(existing: StoredRecord, values: readonly StoredValue[]): boolean {

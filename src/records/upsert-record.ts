@@ -6,6 +6,7 @@ import { currentCollection } from './current-collection.ts';
 import type { RecordBody } from './decode-record.ts';
 import { requireExpected, type ExpectedRevision } from './expected-revision.ts';
 import { findRecord } from './find-record.ts';
+import { hashPasswords } from './hash-passwords.ts';
 import type { StoredRecord } from './record.ts';
 import type { RecordWrite } from './record-write.ts';
 import { updateInside } from './update-record.ts';
@@ -28,7 +29,9 @@ export async function prepareUpsert(
   facts: RequestFacts,
   { collection, body, expected }: UpsertRecordRequest,
 ): Promise<RecordWrite<Upserted>> {
-  const request = { collection: (await currentCollection(instance, collection)).id, body };
+  const current = await currentCollection(instance, collection);
+  const hashes = await hashPasswords(current, { body, isSuperuser: facts.caller.kind === 'superuser' });
+  const request = { collection: current.id, body, hashes };
   return async (tx) => {
     const scope = { instance, facts, tx };
     const id = ownMember(body, 'id');

@@ -39,6 +39,12 @@ export async function writeSecret(tx: Transaction, key: SecretKey, value: string
   );
 }
 
+export async function deleteSecret(tx: Transaction, key: SecretKey): Promise<void> {
+  await tx.run(
+    sql`DELETE FROM ${tx.names.table('$secret')} WHERE ${tx.names.scope} AND collection = ${key.collection} AND record = ${key.record} AND name = ${key.name}`,
+  );
+}
+
 /** Returns how many there were. */
 export function deleteSecrets(tx: Transaction, { collection, record }: SecretOwner): Promise<number> {
   const owned = sql`${tx.names.table('$secret')} WHERE ${tx.names.scope} AND collection = ${collection}`;

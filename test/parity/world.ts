@@ -45,6 +45,7 @@ export function columnKind(field: Field): Column['kind'] {
   if (field.type === 'json') return 'json';
   if (field.type === 'date' || field.type === 'autodate') return 'date';
   const column = fieldColumn(field);
+  if (column === undefined) throw new Error(`the field ${field.name} has no column`);
   return column === 'json' ? 'multiple' : column;
 }
 

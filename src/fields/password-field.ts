@@ -1,0 +1,87 @@
+import type { FieldError } from '../base/errors.ts';
+import { fieldError } from './field-error.ts';
+import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
+import { linearPattern, type LinearPattern } from './linear-pattern.ts';
+import { optionReader } from './option-reader.ts';
+import { parsePattern } from './parse-pattern.ts';
+import { PatternError } from './pattern-cursor.ts';
+import { toText } from './to-text.ts';
+
+export type PasswordOptions = Readonly<{
+  /** Code points; 0 for none. */
+  min: number;
+  /** Code points; 0 for as many as 512 bytes hold. */
+  max: number;
+  /** RE2 syntax, found anywhere unless anchored; empty for none. */
+  pattern: string;
+  /** Of bcrypt, as definitions of the reference have it. Kept and shown; our hashes have one cost. */
+  cost: number;
+  required: boolean;
+}>;
+
+/** http-api.md A12: whatever a definition says, a hash is not made of more. */
+const BYTES_MAX = 512;
+/** What bcrypt takes; 0 is its default. */
+const COST = { min: 4, max: 31 } as const;
+
+/** Options live as long as their collection's definition, and so do their compiled patterns. */
+const patternOf = new WeakMap<PasswordOptions, LinearPattern>();
+
+/** A text that is never stored, but its hash, apart from the record (A13): it has no column and no JSON. */
+export const passwordField: FieldType<PasswordOptions> = {
+  type: 'password',
+  decodeOptions,
+  column: () => undefined,
+  zero: () => '',
+  normalise: toText,
+  check,
+  toJson: () => 'null',
+};
+
+function decodeOptions(raw: RawOptions, problems: Problems): PasswordOptions {
+  const read = optionReader(raw, problems);
+  const options: PasswordOptions = {
+    min: read.count('min'),
+    max: read.count('max'),
+    pattern: read.text('pattern'),
+    cost: read.count('cost'),
+    required: read.flag('required'),
+  };
+  const { min, max, cost } = options;
+  if (max !== 0 && max < min)
+    problems.add('max', fieldError('validation_min_greater_equal_than_required', { threshold: min }));
+  for (const name of ['min', 'max'] as const)
+    if (options[name] > BYTES_MAX)
+      problems.add(name, fieldError('validation_max_less_equal_than_required', { threshold: BYTES_MAX }));
+  if (cost !== 0 && cost < COST.min)
+    problems.add('cost', fieldError('validation_min_greater_equal_than_required', { threshold: COST.min }));
+  if (cost > COST.max)
+    problems.add('cost', fieldError('validation_max_less_equal_than_required', { threshold: COST.max }));
+  try {
+    patternOf.set(options, linearPattern(parsePattern(options.pattern)));
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error;
+    problems.add('pattern', fieldError('validation_invalid_regex', { problem: error.message }));
+  }
+  return options;
+}
+
+function check(password: StoredValue, options: PasswordOptions): FieldError | undefined {
+  if (typeof password !== 'string') return fieldError('validation_unsupported_value_type');
+  if (password === '') return options.required ? fieldError('validation_required') : undefined;
+  const { min, max } = options;
+  // Before its characters are counted: it may be as long as a body.
+  if (Buffer.byteLength(password) > BYTES_MAX) return tooLong(`${BYTES_MAX} bytes`);
+  const length = Array.from(password).length;
+  if (length < min)
+    return { code: 'validation_min_text_constraint', message: `Must be at least ${min} character(s).` };
+  if (max !== 0 && length > max) return tooLong(`${max} character(s)`);
+  return patternOf.get(options)?.test(password) === false
+    ? fieldError('validation_invalid_format')
+    : undefined;
+}
+
+/** In the words of the contract, though as many as that are taken. Its messages for passwords have no params. */
+function tooLong(bound: string): FieldError {
+  return { code: 'validation_max_text_constraint', message: `Must be less than ${bound}.` };
+}

@@ -1,0 +1,29 @@
+import { AppError } from '../base/errors.ts';
+import type { Collection } from '../collections/collection.ts';
+import { secretName } from '../collections/secret-name.ts';
+import { deleteSecret, writeSecret } from '../secrets/secrets.ts';
+import type { Transaction } from '../storage/database.ts';
+import { givenPasswords, type PasswordRequest } from './given-passwords.ts';
+import type { PasswordHashes } from './hash-passwords.ts';
+
+/** What is to be done to one secret of a record, whose id it is given. */
+export type PasswordChange = (tx: Transaction, record: string) => Promise<unknown>;
+
+/**
+ * Asked in the transaction, after the body was checked. The definition may have changed since the hashes were made: where one
+ * is missing now, nothing is done, and the client may ask again (`conflict`).
+ */
+export function passwordChanges(
+  collection: Collection,
+  request: PasswordRequest & { readonly hashes: PasswordHashes },
+): readonly PasswordChange[] {
+  return givenPasswords(collection, request).map((field) => {
+    const hash = request.hashes.get(field.name);
+    if (hash === undefined) throw new AppError('conflict', 'The request conflicts with another change.');
+    const name = secretName(field);
+    return (tx, record) => {
+      const key = { collection: collection.id, record, name };
+      return hash === '' ? deleteSecret(tx, key) : writeSecret(tx, key, hash);
+    };
+  });
+}
