@@ -260,8 +260,13 @@ export class Dispatcher {
     if (state === undefined || pending === undefined || claimed.has(id)) return undefined;
     // Asked again: while it was read, the instance may have been given to another node.
     if (!this.#options.ownership.owns(instance.id)) return undefined;
-    // Its id may have been read before a failure was settled that has put it off.
-    if (pending.state.due > this.#options.clock.now()) return undefined;
+    // Its id may have been read before a failure was settled that has put it off, or the clock was set back.
+    const { due } = pending.state;
+    if (due > this.#options.clock.now()) {
+      // The read that gave its id took it for due now: nothing else would come back for it.
+      state.nextDue = Math.min(state.nextDue ?? due, due);
+      return undefined;
+    }
     claimed.add(id);
     state.lane = afterSend(state.lane);
     this.#flights.set(id, { instance, endpoint: state.endpoint, pending, isTest: false });
@@ -365,6 +370,8 @@ export class Dispatcher {
 
   #setTimer(delayMs: number): void {
     clearTimeout(this.#timer);
+    // Whoever still tells of something new must not bring back what a stop has cleared.
+    if (this.#isStopping) return;
     this.#timer = setTimeout(() => this.#schedulePump(), Math.min(Math.max(delayMs, 0), timerMsMax));
   }
 }
