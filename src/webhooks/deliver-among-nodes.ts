@@ -47,10 +47,12 @@ export function deliverAmongNodes(
       running.push(hear(dispatcher, ownership, { url, logger }), watchClock(clock, database, logger));
     },
     stop: async (graceMs) => {
+      // First and not awaited yet: claims stop before anything else may take its time.
+      const stopped = dispatcher.stop(graceMs);
       await poll.stop();
       for (const one of running) await one.stop();
       // At once and not at the end: attempts in flight may take as long as the grace, and all else need not wait for them.
-      await Promise.all([ownership.leave(), dispatcher.stop(graceMs)]);
+      await Promise.all([ownership.leave(), stopped]);
       await hints.stop();
       await giveUp(ownership, logger);
     },
