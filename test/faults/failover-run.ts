@@ -25,12 +25,12 @@ export async function failoverRun(seed: number): Promise<FailoverRunResult> {
     await run.startNode();
     await run.startNode();
     run.load();
-    await run.acknowledgedMore('before the primary dies', 100);
+    await run.acknowledgedMore('before the primary dies', 50);
     const diedMs = performance.now();
     await failOver(run, { pair, forwarder, database });
     await run.acknowledgedMore('after the failover', 1);
     const outageMs = performance.now() - diedMs;
-    await run.acknowledgedMore('after the failover', 100);
+    await run.acknowledgedMore('after the failover', 50);
     await run.endLoad();
     const drainMs = await run.drain();
     return { ...(await run.check()), outageMs, drainMs };

@@ -23,9 +23,9 @@ interface Node {
   readonly id: string;
 }
 
-const takeoverMsMax = 16_000;
-const healMsMax = 20_000;
-/** No measures of speed: only what never drains, and what is never written again, must fail. */
+/** No measures of speed: only what never comes must fail, on a slow and busy machine too. */
+const takeoverMsMax = 60_000;
+const healMsMax = 60_000;
 const drainMsMax = 60_000;
 const writesMsMax = 60_000;
 const perPage = 1_000;
@@ -82,7 +82,7 @@ export class NodesUnderLoad {
   }
 
   async killNode(): Promise<void> {
-    await this.acknowledgedMore('before a kill', 100);
+    await this.acknowledgedMore('before a kill', 50);
     const [victim] = this.#nodes.splice(this.#stage.random.integer(0, this.#nodes.length - 1), 1);
     if (victim === undefined) throw new Error('no node to kill');
     victim.process.kill('SIGKILL');
@@ -167,8 +167,9 @@ export class NodesUnderLoad {
 
   /** What is sent from now on belongs to the next life, in which what is pending now may come a second time. */
   async nextLife(url = this.#stage.url): Promise<void> {
-    // What a dead process had written to its sockets is in by then.
+    // What a dead process had written to its sockets is in by then: each turn of the loop reads what is there.
     await wait(100);
+    for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
     for (const { id, journal, lives } of this.#stage.tenants) {
       lives.push({ life: journal.life, pending: await readPending(url, id) });
       journal.life += 1;

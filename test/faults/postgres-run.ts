@@ -40,9 +40,9 @@ export async function postgresRun({ seed, rounds }: PostgresRunOptions): Promise
 }
 
 async function crashServer(run: NodesUnderLoad, server: TestPostgres): Promise<void> {
-  await run.acknowledgedMore('before a crash', 100);
+  await run.acknowledgedMore('before a crash', 50);
   await server.restart('immediate');
-  await run.acknowledgedMore('after a crash', 100);
+  await run.acknowledgedMore('after a crash', 50);
   await run.nextLife();
 }
 
@@ -57,7 +57,7 @@ async function cutConnections(run: NodesUnderLoad, { server, url, random }: Conn
     await new Promise((resolve) => setTimeout(resolve, random.integer(50, 300)));
     const cut = await server.killBackends(url);
     if (cut < 4) run.violations.push(`only ${cut} connections were there to be cut`);
-    await run.acknowledgedMore('after a cut', 50);
+    await run.acknowledgedMore('after a cut', 25);
   }
   await run.nextLife();
 }

@@ -65,7 +65,7 @@ export async function startTestPostgres(options: TestPostgresOptions = {}): Prom
 }
 
 /** Longer than any start here; a server that is not there by then has a reason, which its log tells. */
-const startMsMax = 30_000;
+const startMsMax = 60_000;
 
 let databasesMade = 0;
 
