@@ -25,14 +25,20 @@ export class DatabaseClock implements Clock {
     return this.#clock.monotonic();
   }
 
-  /** Off by half of the way there and back, at most. */
+  /**
+   * Takes the least change that agrees with the answer, which came at some moment of the way there and back: a clock that
+   * jumped by half of that way with each look would put what follows before what was.
+   */
   async look(database: Database): Promise<void> {
     if (this.#isGiven) return;
     const beforeMs = this.#clock.now();
     const [row] = await database.tuples(
       sql`SELECT extract(epoch FROM clock_timestamp())::double precision * 1000`,
     );
-    const middleMs = (beforeMs + this.#clock.now()) / 2;
-    this.#offsetMs = Number(row?.[0]) - middleMs;
+    const databaseMs = Number(row?.[0]);
+    // The machine's clock gives whole milliseconds, and is up to one further.
+    const least = databaseMs - (this.#clock.now() + 1);
+    const most = databaseMs - beforeMs;
+    this.#offsetMs = Math.min(Math.max(this.#offsetMs, least), most);
   }
 }
