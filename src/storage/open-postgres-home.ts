@@ -74,6 +74,8 @@ async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise
 /** An open instance, and what this process's memory of it rests on. */
 interface Opened {
   version: number;
+  /** Of definitions, by this process. */
+  changes: number;
   readonly readVersion: () => Promise<number>;
   readonly refresh: () => Promise<void>;
 }
@@ -92,17 +94,32 @@ async function openInstance({ pool, control, instanceId, memory, opened }: Openi
   const readVersion = async (): Promise<number> => Number((await control.tuples(version))[0]?.[0]);
   const state: Opened = {
     version: await readVersion(),
+    changes: 0,
     readVersion,
     refresh: oneAfterAnother(async () => {
-      // The version first: what changes after it was read is seen, at worst, twice.
-      const read = await readVersion();
-      await memory.refresh(database);
-      state.version = read;
+      let before: number;
+      do {
+        before = state.changes;
+        // The version first: what changes after it was read is seen, at worst, twice.
+        const read = await readVersion();
+        await memory.refresh(database);
+        state.version = read;
+        // A change of our own that was committed meanwhile may have been overwritten by what was read before it.
+      } while (state.changes !== before);
     }),
   };
   const definitions = { version, known: () => state.version, refresh: state.refresh };
-  const database = announcing(openPostgres({ pool, instanceId, schema, definitions }), instanceId, () => {
-    if (opened.get(instanceId) === state) opened.delete(instanceId);
+  const database = announcing(openPostgres({ pool, instanceId, schema, definitions }), {
+    instanceId,
+    onChange: () => {
+      state.changes += 1;
+      // Whoever saw the commit before its answer was here has read what the change now adds once more. One less than what was
+      // read is never what the database has, so that the memory is read again.
+      state.version -= 1;
+    },
+    onStop: () => {
+      if (opened.get(instanceId) === state) opened.delete(instanceId);
+    },
   });
   const makeSchema = sql`CREATE SCHEMA IF NOT EXISTS ${identifier(schema)}`;
   await control.write((tx) => tx.run(makeSchema), { isExclusive: true });
@@ -124,8 +141,15 @@ function oneAfterAnother(work: () => Promise<void>): () => Promise<void> {
   return () => (next ??= running.then(start, start));
 }
 
+interface Announcing {
+  readonly instanceId: string;
+  /** Called when a change was committed and is in the memory. */
+  readonly onChange: () => void;
+  readonly onStop: () => void;
+}
+
 /** Takes the next version with every change of definitions, so that all nodes look again. */
-function announcing(database: Database, instanceId: string, onStop: () => void): Database {
+function announcing(database: Database, { instanceId, onChange, onStop }: Announcing): Database {
   return {
     engine: database.engine,
     names: database.names,
@@ -140,6 +164,7 @@ function announcing(database: Database, instanceId: string, onStop: () => void):
       if (options.isExclusive !== true) return database.write(work, options);
       return database.write(async (tx) => {
         const result = await work(tx);
+        tx.afterCommit(onChange);
         await tx.run(sql`
           UPDATE chancery.instance SET version = nextval('chancery.version') WHERE id = ${instanceId}`);
         return result;

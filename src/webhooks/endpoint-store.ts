@@ -18,15 +18,15 @@ export class EndpointStore {
   }
 
   async all(reader: Reader): Promise<readonly Endpoint[]> {
-    return this.#all ?? this.reload(reader);
+    if (this.#all !== undefined) return this.#all;
+    const read = await this.#read(reader);
+    // Who was faster may have read later, and know of more.
+    return (this.#all ??= read);
   }
 
   /** Reads all endpoints again, for engines on which another process may have changed them. */
-  async reload(reader: Reader): Promise<readonly Endpoint[]> {
-    const rows = await reader.all(
-      sql`SELECT * FROM ${reader.names.table('$endpoint')} WHERE ${reader.names.scope} ORDER BY position`,
-    );
-    return (this.#all = rows.map((row) => this.#fromRow(row)));
+  async reload(reader: Reader): Promise<void> {
+    this.#all = await this.#read(reader);
   }
 
   async find(reader: Reader, id: string): Promise<Endpoint | undefined> {
@@ -41,7 +41,8 @@ export class EndpointStore {
         ${JSON.stringify(endpoint.collections)}, ${this.#sealHeaders(endpoint)}, ${endpoint.maxInFlight},
         ${endpoint.timeoutMs}, ${scheduleText(endpoint)}, ${endpoint.status}, ${endpoint.statusReason},
         ${this.#sealer.seal(endpoint.secret, secretPlace(endpoint.id))}, ${endpoint.created}, ${endpoint.updated})`);
-    this.#changeAfterCommit(tx, (all) => [...all, endpoint]);
+    // It may be there already: whoever reads may see the commit before its answer is here.
+    this.#changeAfterCommit(tx, (all) => [...all.filter(({ id }) => id !== endpoint.id), endpoint]);
   }
 
   async update(tx: Transaction, endpoint: Endpoint): Promise<void> {
@@ -69,6 +70,13 @@ export class EndpointStore {
     tx.afterCommit(() => {
       if (this.#all !== undefined) this.#all = change(this.#all);
     });
+  }
+
+  async #read(reader: Reader): Promise<readonly Endpoint[]> {
+    const rows = await reader.all(
+      sql`SELECT * FROM ${reader.names.table('$endpoint')} WHERE ${reader.names.scope} ORDER BY position`,
+    );
+    return rows.map((row) => this.#fromRow(row));
   }
 
   #sealHeaders(endpoint: Endpoint): string {

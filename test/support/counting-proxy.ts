@@ -9,6 +9,8 @@ export interface CountingProxy {
   readonly roundTrips: number;
   /** From now on swallows what passes in either direction, like a network that lost its way; nobody is told. */
   swallow(): void;
+  /** From now on holds back what the server says to a connection that has sent it `text`, until the function it gives is called. */
+  holdAnswersTo(text: string): () => void;
 }
 
 export async function startCountingProxy(t: TestContext, serverPort: number): Promise<CountingProxy> {
@@ -31,6 +33,7 @@ class Proxy implements CountingProxy {
   readonly #serverPort: number;
   readonly #sockets = new Set<Socket>();
   #isSwallowing = false;
+  #held: { readonly text: string; readonly released: Promise<void> } | undefined;
 
   constructor(serverPort: number) {
     this.#serverPort = serverPort;
@@ -40,6 +43,15 @@ class Proxy implements CountingProxy {
     this.#isSwallowing = true;
   }
 
+  holdAnswersTo(text: string): () => void {
+    const { promise: released, resolve } = Promise.withResolvers<void>();
+    this.#held = { text, released };
+    return () => {
+      this.#held = undefined;
+      resolve();
+    };
+  }
+
   cut(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
@@ -47,6 +59,7 @@ class Proxy implements CountingProxy {
   join(client: Socket): void {
     const server = connect(this.#serverPort, '127.0.0.1');
     let hasServerSpoken = true;
+    let released: Promise<void> | undefined;
     for (const socket of [client, server]) {
       this.#sockets.add(socket.setNoDelay(true));
       socket.on('error', () => undefined);
@@ -60,12 +73,14 @@ class Proxy implements CountingProxy {
       if (this.#isSwallowing) return;
       if (hasServerSpoken) this.roundTrips += 1;
       hasServerSpoken = false;
+      if (this.#held !== undefined && bytes.includes(this.#held.text)) released = this.#held.released;
       server.write(bytes);
     });
     server.on('data', (bytes) => {
       if (this.#isSwallowing) return;
       hasServerSpoken = true;
-      client.write(bytes);
+      if (released === undefined) client.write(bytes);
+      else void released.then(() => client.write(bytes));
     });
   }
 }

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { startApp } from '../../src/app.ts';
+import { createCollection } from '../../src/collections/change-collection.ts';
+import { readConfig } from '../../src/config.ts';
+import type { Instance } from '../../src/instances/instance.ts';
+import { createRecord } from '../../src/records/create-record.ts';
+import { factsOfCaller } from '../../src/rules/request-facts.ts';
+import { sql } from '../../src/sql/sql.ts';
+import type { Reader } from '../../src/storage/database.ts';
+import { openPostgresHome } from '../../src/storage/open-postgres-home.ts';
+import { loopbackRanges } from '../../src/webhooks/address-guard.ts';
+import { createEndpoint } from '../../src/webhooks/change-endpoint.ts';
+import { startCountingProxy, type CountingProxy } from '../support/counting-proxy.ts';
+import { eventually } from '../support/eventually.ts';
+import { ask, openTestPostgres } from '../support/postgres.ts';
+import { Receiver } from '../support/receiver.ts';
+
+// What a process remembers of definitions, while it reads and changes them over several connections of PostgreSQL.
+
+const key = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f';
+
+test('an endpoint that was read before its creation was answered is told of each event once', async (t) => {
+  const { instance, proxy, url, stop } = await startBehindProxy(t);
+  await using receiver = await Receiver.open();
+  const release = proxy.holdAnswersTo('COMMIT');
+  const policy = { allowHttp: true, allowed: loopbackRanges };
+  const creating = createEndpoint(instance, { url: receiver.url }, policy);
+  const endpoints = 'SELECT id FROM chancery.endpoint';
+  await eventually('it is committed', async () => (await ask(url, endpoints)).length === 1);
+  await instance.refresh();
+  release();
+  const { id } = await creating;
+  await createRecord(instance, factsOfCaller({ kind: 'guest' }), { collection: 'posts', body: {} });
+  const deliveries = await ask(url, 'SELECT endpoint FROM chancery.delivery');
+  assert.deepEqual(
+    deliveries.map(({ endpoint }) => endpoint),
+    [id],
+  );
+  await stop();
+});
+
+test('a change is not forgotten for what was read before it', async (t) => {
+  const url = await (await openTestPostgres()).createDatabase();
+  const home = await openPostgresHome({ url });
+  t.after(() => home.stop());
+  const insert = sql`INSERT INTO chancery.instance (id, slug, created) VALUES ('one', 'one', '')`;
+  await home.control.write((tx) => tx.run(insert));
+  let remembered = '';
+  let isHolding = true;
+  const held: (() => void)[] = [];
+  const refresh = async (reader: Reader): Promise<void> => {
+    const [row] = await reader.tuples(sql`SELECT slug FROM chancery.instance WHERE id = 'one'`);
+    if (isHolding) await new Promise<void>((resolve) => held.push(resolve));
+    remembered = String(row?.[0]);
+  };
+  const database = await home.openInstance('one', { refresh });
+  t.after(() => database.stop());
+  const isHeld = (): Promise<boolean> => eventually('the old one is read', () => held.length === 1);
+  const look = (): Promise<boolean> => home.refresh('one').then(() => false);
+  // Who asks while another reads gets a look of its own, which finds nothing out of date; unless it asked too late.
+  let last = Promise.resolve(false);
+  for (let isLast = false; !isLast;) {
+    await ask(url, `UPDATE chancery.instance SET version = nextval('chancery.version') WHERE id = 'one'`);
+    const first = look();
+    await isHeld();
+    last = look();
+    await ask(url, 'SELECT 1');
+    held.shift()?.();
+    await first;
+    isLast = await Promise.race([last, isHeld()]);
+  }
+  await database.write(
+    async (tx) => {
+      await tx.run(sql`UPDATE chancery.instance SET slug = 'two' WHERE id = 'one'`);
+      tx.afterCommit(() => (remembered = 'two'));
+    },
+    { isExclusive: true },
+  );
+  isHolding = false;
+  held.shift()?.();
+  await last;
+  assert.equal(remembered, 'two');
+});
+
+interface Stage {
+  readonly instance: Instance;
+  readonly proxy: CountingProxy;
+  readonly url: string;
+  /** While the proxy still stands. */
+  readonly stop: () => Promise<void>;
+}
+
+/** A server with a collection that anybody may write; what it says to PostgreSQL goes through the proxy. */
+async function startBehindProxy(t: TestContext): Promise<Stage> {
+  const url = await (await openTestPostgres()).createDatabase();
+  const proxied = new URL(url);
+  const proxy = await startCountingProxy(t, Number(proxied.port));
+  proxied.port = String(proxy.port);
+  const flags = { postgres: proxied.href, port: '0', dev: true, 'log-level': 'error' };
+  const app = await startApp(readConfig(flags, { CHANCERY_KEY: key }));
+  const entry = app.data.directory.findBySlug('default');
+  assert.ok(entry);
+  const loan = await app.data.instances.borrow(entry);
+  const { instance } = loan;
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => {
+    loan.release();
+    return (stopped ??= app.stop());
+  };
+  t.after(stop);
+  const change = { database: instance.database, collections: instance.collections, now: Date.now() };
+  await createCollection(change, { name: 'posts', createRule: '', fields: [] });
+  return { instance, proxy, url, stop };
+}
