@@ -221,6 +221,47 @@ test('what was read ahead and is not due any more, as the clock was set back, is
   await eventually('the second is sent', () => sender.given.length === 2);
 });
 
+test('an instance that cannot be read is left alone for a second, however often it is seen', async (t) => {
+  let sender = new HeldSender();
+  const wrapSender = (real: SenderPort): SenderPort => (sender = new HeldSender(real));
+  const databases: FaultyDatabase[] = [];
+  const wrapDatabase = (plain: Database): Database => {
+    const database = new FaultyDatabase(plain);
+    databases.push(database);
+    return database;
+  };
+  const service = await startWebhookService(t, { parts: { wrapDatabase, wrapSender } });
+  await service.addEndpoint();
+  await service.addPost();
+  await eventually('it is claimed by the service', () => sender.given.length === 1);
+  const [entry] = service.app.data.directory.all();
+  const [database] = databases;
+  assert.ok(entry && database);
+  let complaints = 0;
+  const logger = { debug: fail, info: fail, warn: fail, error: () => void (complaints += 1) };
+  const dispatcher = new Dispatcher({
+    ownership: soleOwnership,
+    onForeign: () => undefined,
+    instances: () => [entry],
+    borrow: () => service.app.data.instances.borrow(entry),
+    sender: new HeldSender(),
+    clock: systemClock,
+    logger,
+    version: '0',
+  });
+  database.canRead = false;
+  const startMs = performance.now();
+  dispatcher.start();
+  await eventually('the complaint', () => complaints > 0);
+  for (let times = 0; times < 50; times += 1) {
+    dispatcher.noteDue(entry.id, 0);
+    await nextTurn();
+  }
+  await dispatcher.stop(0);
+  const seconds = (performance.now() - startMs) / 1_000;
+  assert.ok(complaints <= 1 + seconds, `${complaints} complaints in ${seconds} s`);
+});
+
 test('when all slots are taken, the next free ones go to every endpoint in turn', async (t) => {
   let sender = new HeldSender();
   const wrapSender = (real: SenderPort): SenderPort => (sender = new HeldSender(real));

@@ -53,6 +53,8 @@ export class Dispatcher {
   readonly #work = new Map<string, Work>();
   readonly #woken = new Set<string>();
   readonly #nextDue = new Map<string, number>();
+  /** Of instances that could not be read. */
+  readonly #restUntilMs = new Map<string, number>();
   readonly #flights = new Map<string, Flight>();
   readonly #settling = new Set<Promise<void>>();
   readonly #tests = new Map<string, (result: AttemptResult) => void>();
@@ -82,6 +84,9 @@ export class Dispatcher {
   /** Somebody has seen that the instance has a pending delivery that is due then (milliseconds since 1970). */
   noteDue(instanceId: string, due: number): void {
     if (!this.#options.ownership.owns(instanceId)) return;
+    // Whoever looks again and again sees what could not be read each time.
+    if ((this.#restUntilMs.get(instanceId) ?? 0) > this.#options.clock.monotonic()) return;
+    this.#restUntilMs.delete(instanceId);
     if (due <= this.#options.clock.now()) return this.wake(instanceId);
     const known = this.#nextDue.get(instanceId);
     if (known !== undefined && known <= due) return;
@@ -175,6 +180,7 @@ export class Dispatcher {
       this.#options.logger.error(message, { instance, error, delayMs: backOffMs });
       lanes.rest();
       this.#nextDue.set(instance, this.#options.clock.now() + backOffMs);
+      this.#restUntilMs.set(instance, this.#options.clock.monotonic() + backOffMs);
       return undefined;
     }
   }
