@@ -1,14 +1,17 @@
 import { newTimeOrderedId } from '../base/ids.ts';
 import { fromTimestamp, toIsoTimestamp } from '../base/timestamp.ts';
-import { sql } from '../sql/sql.ts';
-import type { Transaction } from '../storage/database.ts';
+import { sql, type Sql } from '../sql/sql.ts';
+import type { Names, Transaction } from '../storage/database.ts';
 import type { Event, NewEvent } from './event.ts';
 
 /**
- * Runs inside the transaction of every event, after the event's row, whose position is then `names.lastPosition`. What it writes is committed with the record or not at
- * all; when it throws, neither record nor event is kept. It may await nothing but `tx`.
+ * Asked inside the transaction of every event for the rows that belong to it, which are inserted together with the event's own:
+ * all are committed or none. When it throws, neither record nor event is kept. It may await nothing but `tx`.
  */
-export type EventListener = (tx: Transaction, event: Event) => Promise<void>;
+export type EventListener = (tx: Transaction, event: Event) => Promise<EventRows>;
+
+/** Statements that insert, given the event's position. */
+export type EventRows = (position: Sql) => readonly Sql[];
 
 export interface EventLogOptions {
   /** Goes into every payload as `instance_id`. */
@@ -26,13 +29,14 @@ export class EventLog {
     this.#options = options;
   }
 
-  /** Writes the event, tells the listener, and returns it. The payload is put into bytes here, once and for all attempts. */
+  /** Writes the event with its listener's rows, and returns it. The payload is put into bytes here, once and for all attempts. */
   async append(tx: Transaction, event: NewEvent): Promise<Event> {
     const id = newTimeOrderedId(fromTimestamp(event.created));
     const body = Buffer.from(this.#payload(event), 'utf8');
     const { dataJson: _, ...known } = event;
     const appended: Event = { ...known, id, body };
-    await tx.inOrder([() => insertEvent(tx, appended), () => this.#options.listener(tx, appended)]);
+    const rows = await this.#options.listener(tx, appended);
+    await tx.insertWith(eventRow(tx.names, appended), rows);
     tx.afterCommit(this.#options.wakeUp);
     return appended;
   }
@@ -44,9 +48,9 @@ export class EventLog {
   }
 }
 
-function insertEvent(tx: Transaction, event: Event): Promise<number> {
+function eventRow(names: Names, event: Event): Sql {
   const { id, kind, collection, collectionName, record, revision, created, body } = event;
-  return tx.run(sql`
-    INSERT INTO ${tx.names.table('$event')} (${tx.names.scopeColumn}id, kind, collection, collection_name, record, revision, created, body)
-    VALUES (${tx.names.scopeValue}${id}, ${kind}, ${collection}, ${collectionName}, ${record}, ${revision}, ${created}, ${body})`);
+  return sql`
+    INSERT INTO ${names.table('$event')} (${names.scopeColumn}id, kind, collection, collection_name, record, revision, created, body)
+    VALUES (${names.scopeValue}${id}, ${kind}, ${collection}, ${collectionName}, ${record}, ${revision}, ${created}, ${body})`;
 }

@@ -35,7 +35,8 @@ export async function answerWrite(
         const { status, json, headers = {}, idsJson = () => '{}' } = await write(tx);
         return { status, json, headers, idsJson };
       }),
-    options,
+    // The key is a row that is changed.
+    { ...options, isAppending: false },
   );
   const { status, json } = answer;
   const headers = isReplayed ? { ...answer.headers, 'idempotent-replayed': 'true' } : answer.headers;

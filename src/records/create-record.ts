@@ -30,7 +30,7 @@ export async function createRecord(
   facts: RequestFacts,
   request: CreateRecordRequest,
 ): Promise<StoredRecord> {
-  return instance.database.write(await prepareCreate(instance, facts, request));
+  return instance.database.write(await prepareCreate(instance, facts, request), { isAppending: true });
 }
 
 /** Throws not_found (collection), forbidden (null rule); the write besides bad_request (values, by field). */

@@ -29,6 +29,8 @@ export interface WriteOptions {
   readonly isExclusive?: boolean;
   /** How long one of its statements may take, where statements wait for other works. */
   readonly statementMsMax?: number;
+  /** Inserts, and changes no row that is there: on an engine where every work has a transaction of its own it may share one. */
+  readonly isAppending?: boolean;
 }
 
 /**
@@ -86,6 +88,8 @@ export interface Transaction extends Reader {
   readonly isTransaction: true;
   /** Runs a statement; resolves to the number of changed rows. */
   run(statement: Sql): Promise<number>;
+  /** Inserts a row into a table that counts positions, then rows that hold its position: with one statement where the engine can. */
+  insertWith(first: Sql, following: (position: Sql) => readonly Sql[]): Promise<void>;
   /**
    * Takes steps in this order, without waiting between them for answers where the engine can send ahead: a round trip for all
    * of them instead of one for each. No step may need what an earlier one resolves to. Rejects with the first step's error.

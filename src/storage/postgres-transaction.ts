@@ -1,5 +1,5 @@
 import { AssertionFailed, assert } from '../base/assert.ts';
-import type { Sql } from '../sql/sql.ts';
+import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Row, Transaction, Tuple } from './database.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
 import { isCollision, isStaleStatement } from './postgres-errors.ts';
@@ -89,6 +89,10 @@ export class PostgresTransaction implements Transaction {
     return (await this.#ask(() => this.#connection.tuples(statement))).changed;
   }
 
+  async insertWith(first: Sql, following: (position: Sql) => readonly Sql[]): Promise<void> {
+    await this.run(inOneStatement(first, following(insertedPosition)));
+  }
+
   async inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
     const results = await Promise.allSettled(steps.map((step) => step()));
     for (const result of results) if (result.status === 'rejected') throw result.reason;
@@ -164,4 +168,16 @@ export class PostgresTransaction implements Transaction {
         this.#onForeignAwait?.(new AssertionFailed('a transaction awaited something else than its tx'));
     });
   }
+}
+
+const insertedPosition = sql`(SELECT position FROM inserted)`;
+
+/** Not by `lastval()`: works that share a transaction insert between each other's statements. */
+function inOneStatement(first: Sql, following: readonly Sql[]): Sql {
+  const last = following.at(-1);
+  if (last === undefined) return first;
+  const between = following
+    .slice(0, -1)
+    .map((statement, index) => sql`${identifier(`following${index}`)} AS (${statement})`);
+  return sql`WITH ${joinSql([sql`inserted AS (${first} RETURNING position)`, ...between], ', ')} ${last}`;
 }

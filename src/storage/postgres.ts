@@ -7,6 +7,7 @@ import type { Answer, PostgresConnection } from './postgres-connection.ts';
 import { isCollision, isOutdatedName, isStaleStatement, toCommitError } from './postgres-errors.ts';
 import { EngineFailure, OutdatedDefinitions } from './engine-errors.ts';
 import { WriteGate } from './postgres-gate.ts';
+import { SpoiledGroup, WriteGroups } from './postgres-groups.ts';
 import { advisoryKey, postgresNames } from './postgres-names.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 import { PostgresTransaction } from './postgres-transaction.ts';
@@ -74,6 +75,7 @@ class PostgresDatabase implements Database {
   readonly #options: PostgresOptions;
   readonly #pool: PostgresPool;
   readonly #gate: WriteGate;
+  readonly #groups: WriteGroups;
   readonly #lock: Sql;
   readonly #beginExclusive: string;
   readonly #reads = new Set<Promise<unknown>>();
@@ -87,6 +89,11 @@ class PostgresDatabase implements Database {
       sharedMax: Math.min(options.writersMax ?? WRITERS_MAX, options.pool.max),
       waitingMax: options.waitingMax ?? WAITING_MAX,
       waitMsMax: options.waitMsMax ?? WAIT_MS_MAX,
+    });
+    this.#groups = new WriteGroups({
+      alone: (work) => this.#write(work, {}),
+      together: (work) => this.#write(work, { isGroup: true }),
+      waitingMax: options.waitingMax ?? WAITING_MAX,
     });
     const key = advisoryKey(options.instanceId);
     this.#lock = sql`SELECT pg_advisory_xact_lock_shared(${key})`;
@@ -110,6 +117,11 @@ class PostgresDatabase implements Database {
     options: WriteOptions = {},
   ): Promise<Result> {
     if (this.#isStopped) throw stopping();
+    if (options.isAppending === true) return await this.#groups.add(work);
+    return await this.#write(work, options);
+  }
+
+  async #write<Result>(work: (tx: Transaction) => Promise<Result>, options: WorkOptions): Promise<Result> {
     const isExclusive = options.isExclusive ?? false;
     await this.#gate.enter(isExclusive);
     try {
@@ -124,6 +136,7 @@ class PostgresDatabase implements Database {
   /** The pool stays open: other instances use it. */
   async stop(): Promise<void> {
     this.#isStopped = true;
+    await this.#groups.drain();
     await this.#gate.drain();
     await Promise.allSettled(this.#reads);
   }
@@ -167,6 +180,8 @@ class PostgresDatabase implements Database {
       );
       if (outcome.kind === 'kept') return outcome;
       if (outcome.kind === 'failed') throw outcome.error;
+      if (options.isGroup === true && outcome.kind !== 'outdated')
+        throw new SpoiledGroup('The group has collided.');
       if (outcome.kind === 'needs_guards') {
         isGuarded = true;
         continue;
@@ -221,7 +236,12 @@ class PostgresDatabase implements Database {
   }
 }
 
-interface RunOptions extends WriteOptions {
+interface WorkOptions extends WriteOptions {
+  /** Stands for many works, each of which can also be run alone. */
+  readonly isGroup?: boolean;
+}
+
+interface RunOptions extends WorkOptions {
   readonly isExclusive: boolean;
   readonly isGuarded: boolean;
 }

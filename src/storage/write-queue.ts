@@ -265,6 +265,11 @@ class SqliteTransaction implements Transaction {
     return changed;
   }
 
+  async insertWith(first: Sql, following: (position: Sql) => readonly Sql[]): Promise<void> {
+    await this.run(first);
+    for (const statement of following(this.names.lastPosition)) await this.run(statement);
+  }
+
   async inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
     for (const step of steps) await step();
   }

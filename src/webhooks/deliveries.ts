@@ -27,17 +27,17 @@ export function deliveryId(eventId: string, endpointId: string): string {
   return `${eventId}-${endpointId}`;
 }
 
-/** Of the event that was written last in the transaction. */
-export async function insertDelivery(
-  tx: Transaction,
+/** Of the event at this position. */
+export function deliveryRow(
+  { names, position }: { readonly names: Names; readonly position: Sql },
   identity: DeliveryIdentity,
   state: DeliveryState,
-): Promise<void> {
+): Sql {
   const { id, endpoint, created } = identity;
-  await tx.run(sql`
-    INSERT INTO ${tx.names.table('$delivery')} (${tx.names.scopeColumn}id, event, endpoint, status, attempts, due, cause, created, updated)
-    VALUES (${tx.names.scopeValue}${id}, ${tx.names.lastPosition}, ${endpoint}, ${state.status}, ${state.attempts}, ${state.due}, ${state.cause},
-      ${created}, ${created})`);
+  return sql`
+    INSERT INTO ${names.table('$delivery')} (${names.scopeColumn}id, event, endpoint, status, attempts, due, cause, created, updated)
+    VALUES (${names.scopeValue}${id}, ${position}, ${endpoint}, ${state.status}, ${state.attempts}, ${state.due}, ${state.cause},
+      ${created}, ${created})`;
 }
 
 export interface DueDeliveries {

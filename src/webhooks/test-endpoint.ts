@@ -3,7 +3,7 @@ import { fromTimestamp, toTimestamp } from '../base/timestamp.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Loan } from '../instances/open-instances.ts';
 import { getEndpoint } from './change-endpoint.ts';
-import { deliveryId, insertDelivery, readPending } from './deliveries.ts';
+import { deliveryId, deliveryRow, readPending } from './deliveries.ts';
 import { readDelivery, type DeliveryView } from './delivery-log.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { endpointStoreOf } from './endpoint-store.ts';
@@ -55,7 +55,8 @@ function insertTest(
       created,
     };
     const due = fromTimestamp(created) + handoverMs;
-    await insertDelivery(tx, identity, { status: 'pending', attempts: 0, due, cause: '' });
+    const place = { names: tx.names, position: tx.names.lastPosition };
+    await tx.run(deliveryRow(place, identity, { status: 'pending', attempts: 0, due, cause: '' }));
     return { endpoint, id: identity.id };
   });
 }

@@ -107,7 +107,7 @@ class CrashingDatabase implements Database {
 }
 
 function crashingTransaction(tx: Transaction, trace: Trace, reach: Reach): Transaction {
-  return {
+  const crashing: Transaction = {
     isTransaction: true,
     names: tx.names,
     all: (statement) => tx.all(statement),
@@ -115,6 +115,9 @@ function crashingTransaction(tx: Transaction, trace: Trace, reach: Reach): Trans
     afterCommit: (callback) => tx.afterCommit(callback),
     tuples: (statement) => tx.tuples(statement),
     inOrder: (steps) => tx.inOrder(steps),
+    insertWith: async (first, following) => {
+      for (const statement of [first, ...following(tx.names.lastPosition)]) await crashing.run(statement);
+    },
     run: async (statement) => {
       const isRecord = /^(INSERT INTO|UPDATE|DELETE FROM) "posts"/.test(statement.text);
       if (isRecord) reach('before the record row');
@@ -132,6 +135,7 @@ function crashingTransaction(tx: Transaction, trace: Trace, reach: Reach): Trans
       return changes;
     },
   };
+  return crashing;
 }
 
 function crashingSender(sender: Sender, reach: Reach): Sender {

@@ -1,12 +1,15 @@
 import { createServer, connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
+import { StatementCounter } from './statement-counter.ts';
 
 /** Stands between a client and a server on loopback; closed when the test ends. */
 export interface CountingProxy {
   readonly port: number;
   /** Times the client spoke after the server had, over all connections: what it had to wait for. */
   readonly roundTrips: number;
+  /** Statements that the client has sent; several in one text count as one. */
+  readonly statements: number;
   /** From now on swallows what passes in either direction, like a network that lost its way; nobody is told. */
   swallow(): void;
   /** From now on holds back what the server says to a connection that has sent it `text`, until the function it gives is called. */
@@ -30,6 +33,7 @@ export async function startCountingProxy(t: TestContext, serverPort: number): Pr
 class Proxy implements CountingProxy {
   port = 0;
   roundTrips = 0;
+  statements = 0;
   readonly #serverPort: number;
   readonly #sockets = new Set<Socket>();
   #isSwallowing = false;
@@ -60,6 +64,7 @@ class Proxy implements CountingProxy {
     const server = connect(this.#serverPort, '127.0.0.1');
     let hasServerSpoken = true;
     let released: Promise<void> | undefined;
+    const counter = new StatementCounter(() => (this.statements += 1));
     for (const socket of [client, server]) {
       this.#sockets.add(socket.setNoDelay(true));
       socket.on('error', () => undefined);
@@ -69,8 +74,9 @@ class Proxy implements CountingProxy {
         server.destroy();
       });
     }
-    client.on('data', (bytes) => {
+    client.on('data', (bytes: Buffer) => {
       if (this.#isSwallowing) return;
+      counter.take(bytes);
       if (hasServerSpoken) this.roundTrips += 1;
       hasServerSpoken = false;
       if (this.#held !== undefined && bytes.includes(this.#held.text)) released = this.#held.released;

@@ -11,6 +11,8 @@ export class FaultyDatabase implements Database {
   heldCount = 0;
   /** The texts of all reads by rows of tuples. */
   readonly texts: string[] = [];
+  /** How each write was asked for. */
+  readonly options: WriteOptions[] = [];
   #held: { readonly part: string; readonly released: Promise<void> } | undefined;
   readonly #database: Database;
 
@@ -56,6 +58,7 @@ export class FaultyDatabase implements Database {
   }
 
   async write<Result>(work: (tx: Transaction) => Promise<Result>, options?: WriteOptions): Promise<Result> {
+    this.options.push(options ?? {});
     if (this.canWrite) return this.#database.write(work, options);
     this.refusedCount += 1;
     throw new Error('the disk is full');

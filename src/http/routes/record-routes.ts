@@ -43,8 +43,10 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
         const { collection } = request.params;
         const facts = factsOf(request, caller);
         const write = await prepareCreate(instance, facts, { collection, body: bodyOf(request) });
-        return answerWrite({ instance, caller }, { request, reply }, async (tx) =>
-          recordAnswer({ instance, facts, reader: tx }, await write(tx), 201),
+        return answerWrite(
+          { instance, caller },
+          { request, reply, options: { isAppending: true } },
+          async (tx) => recordAnswer({ instance, facts, reader: tx }, await write(tx), 201),
         );
       }),
     );

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Database } from '../../src/storage/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { FaultyDatabase } from '../support/faulty-database.ts';
+import { startWebhookService } from '../support/webhook-service.ts';
+
+const count = 40;
+
+test('of records that are made at the same time each has its own event, and a refused one has none', async (t) => {
+  const service = await startWebhookService(t);
+  const { id } = await service.call('GET', '/api/collections/posts');
+  const indexes = ['CREATE UNIQUE INDEX idx_title ON posts (title)'];
+  await service.call('PATCH', `/api/collections/${id}`, { body: { indexes } });
+  const endpoints = [await service.addEndpoint(), await service.addEndpoint()];
+  const titles = Array.from({ length: count }, (_, n) => n);
+  const good = titles.map((n) => ({ title: `good ${n}`, rank: n }));
+  // Every fifth has the title of another, and every seventh a rank out of its range.
+  const mixed = titles.map((n) => ({
+    title: `title ${n % 5 === 4 ? n - 1 : n}`,
+    rank: n % 7 === 6 ? 5_000 : n,
+  }));
+  const kept = new Map<string, string>();
+  const refused: string[] = [];
+  const make = async (body: { readonly title: string }): Promise<void> => {
+    const response = await fetch(`${service.url}/api/collections/posts/records`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: service.superuser.token },
+      body: JSON.stringify(body),
+    });
+    // What http-api.md says of a created record and of an error.
+    const answer = (await response.json()) as { readonly id: string; readonly data: object };
+    if (response.status === 201) kept.set(answer.id, body.title);
+    else refused.push(`${response.status} ${Object.keys(answer.data).join()}`);
+  };
+  await Promise.all(good.map(make));
+  assert.deepEqual([kept.size, refused], [count, []]);
+  await Promise.all(mixed.map(make));
+  assert.ok(refused.every((answer) => answer === '400 title' || answer === '400 rank'));
+  assert.equal(kept.size, new Set(kept.values()).size);
+  const expected = kept.size * endpoints.length;
+  const requests = await service.receiver.waitForRequests(expected);
+  await eventually(
+    'all settled',
+    async () => (await service.deliveries("status='delivered'")).length === expected,
+  );
+  assert.equal(requests.length, expected);
+  const told = requests.map(({ body, headers }) => {
+    // webhooks.md section 1: the record's fields are in `data`.
+    const { data } = JSON.parse(String(body)) as { readonly data: { readonly id: string; title: string } };
+    assert.equal(data.title, kept.get(data.id));
+    return `${data.id} to ${String(headers['x-service-delivery']).split('-')[1]}`;
+  });
+  const each = [...kept.keys()].flatMap((record) =>
+    endpoints.map(({ id: endpoint }) => `${record} to ${endpoint}`),
+  );
+  assert.deepEqual(told.toSorted(), each.toSorted());
+});
+
+test('a record is made in a shared transaction, and not under an Idempotency-Key, which is a row of its own', async (t) => {
+  const databases: FaultyDatabase[] = [];
+  const wrapDatabase = (plain: Database): Database => {
+    const database = new FaultyDatabase(plain);
+    databases.push(database);
+    return database;
+  };
+  const service = await startWebhookService(t, { parts: { wrapDatabase } });
+  const last = (): unknown => databases[0]?.options.at(-1)?.isAppending;
+  await service.addPost();
+  assert.equal(last(), true);
+  const answer = await fetch(`${service.url}/api/collections/posts/records`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'idempotency-key': 'the first',
+      authorization: service.superuser.token,
+    },
+    body: '{"title":"x"}',
+  });
+  assert.equal(answer.status, 201);
+  assert.notEqual(last(), true);
+});
