@@ -194,11 +194,11 @@ function checkSqlite(): void {
   );
 }
 
-async function openHome({ data, postgres, masterKey }: Config): Promise<DataHome> {
+async function openHome({ data, postgres, masterKey, queryTimeoutMs }: Config): Promise<DataHome> {
   if (postgres === undefined) {
     checkSqlite();
     await prepareOrExplain(data);
-    return openSqliteHome(data);
+    return openSqliteHome(data, { queryTimeoutMs });
   }
   if (masterKey.text === undefined && masterKey.file === undefined) {
     throw new StartError(
@@ -207,7 +207,7 @@ async function openHome({ data, postgres, masterKey }: Config): Promise<DataHome
   }
   // Only now: most servers never need the driver.
   const { openPostgresHome } = await import('./storage/open-postgres-home.ts');
-  return openPostgresHome({ url: postgres.url, isLossAllowed: postgres.allowUnsafe });
+  return openPostgresHome({ url: postgres.url, isLossAllowed: postgres.allowUnsafe, queryTimeoutMs });
 }
 
 async function prepareOrExplain(path: string): Promise<void> {

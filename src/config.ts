@@ -18,6 +18,7 @@ export interface Config {
   readonly masterKey: { readonly text: string | undefined; readonly file: string | undefined };
   readonly corsOrigins: readonly string[];
   readonly stopTimeoutMs: number;
+  readonly queryTimeoutMs: number;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
 
@@ -73,6 +74,12 @@ export const serverSettings: readonly Setting[] = [
     description: 'how long webhooks in flight may end on a stop',
     fallback: '20',
   },
+  {
+    name: 'query-timeout',
+    value: 'SECONDS',
+    description: 'how long a list or a rule may search',
+    fallback: '1',
+  },
   { name: 'log-level', value: 'LEVEL', description: 'debug, info, warn or error', fallback: 'info' },
 ];
 
@@ -106,6 +113,7 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     masterKey: { text: environment['CHANCERY_KEY'] || undefined, file: read('key-file') },
     corsOrigins: listOf(read('cors-origins')),
     stopTimeoutMs: readInteger('stop-timeout', read('stop-timeout'), 3_600) * 1_000,
+    queryTimeoutMs: readSeconds('query-timeout', read('query-timeout'), 60) * 1_000,
     logLevel: readLevel(read('log-level')),
   };
 }
@@ -117,6 +125,13 @@ export function variableOf(name: string): string {
 
 function fallbackOf(name: string): string | undefined {
   return [...dataSettings, ...serverSettings].find((setting) => setting.name === name)?.fallback;
+}
+
+/** Down to a millisecond. */
+function readSeconds(name: string, text: string | undefined, max: number): number {
+  const seconds = /^\d{1,6}(?:\.\d{1,3})?$/.test(text ?? '') ? Number(text) : 0;
+  if (seconds > 0 && seconds <= max) return seconds;
+  throw new ConfigError(`--${name} takes seconds, up to ${max}, not ${JSON.stringify(text)}.`);
 }
 
 function readSwitch(name: string, text: string | undefined): boolean {

@@ -10,7 +10,7 @@ import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Names } from '../storage/database.ts';
 import type { CollectionFinder } from './collection-store.ts';
 import type { Collection } from './collection.ts';
-import { findPath, type Join, type Path, type Step } from './path.ts';
+import { findPath, type Path, type Step } from './path.ts';
 import { resolveRequest } from './resolve-request.ts';
 
 /** What all conditions of one statement share. */
@@ -157,7 +157,9 @@ export class RecordScope {
     const isInside = from.isInside || step.hasMany || !this.#joinsOutside;
     const place = { alias: this.#nextAlias(), isInside };
     this.#places.set(key, place);
-    this.#joins[isInside ? 'inside' : 'outside'].push(leftJoin(step.join(from.alias, place.alias)));
+    this.#joins[isInside ? 'inside' : 'outside'].push(
+      this.#leftJoin(step, { from: from.alias, to: place.alias }),
+    );
     return place;
   }
 
@@ -196,11 +198,23 @@ export class RecordScope {
       const to = this.#nextAlias();
       const rule =
         asker === 'client' && step.collection !== undefined ? this.#listRule(step.collection, to) : undefined;
-      rows.push(leftJoin(step.join(from, to), rule !== undefined && 'text' in rule ? rule : undefined));
+      const condition = rule !== undefined && 'text' in rule ? rule : undefined;
+      rows.push(this.#leftJoin(step, { from, to, condition }));
       from = to;
     }
     const { isNeverNull: _, ...operand } = path.leaf(from);
     return { rows: joinSql(rows, ' '), operand };
+  }
+
+  /** A table that is read row by row may be as large as the one the list is of. */
+  #leftJoin(
+    step: Step,
+    { from, to, condition }: { readonly from: Sql; readonly to: Sql; readonly condition?: Sql | undefined },
+  ): Sql {
+    const { source, on } = step.join(from, to);
+    const isInTime = step.collection === undefined ? undefined : this.#context.names.isInTime(to);
+    const all = [on, isInTime, condition].filter((part) => part !== undefined);
+    return sql`LEFT JOIN ${source} ON ${joinSql(all, ' AND ')}`;
   }
 
   #nextAlias(): Sql {
@@ -213,12 +227,6 @@ export class RecordScope {
 /** The conditions that all have to hold: each of them is put where its joins are. */
 function conjunctsOf(tree: FilterTree): readonly FilterTree[] {
   return tree.kind === 'and' ? tree.items.flatMap(conjunctsOf) : [tree];
-}
-
-function leftJoin({ source, on }: Join, condition?: Sql): Sql {
-  return condition === undefined
-    ? sql`LEFT JOIN ${source} ON ${on}`
-    : sql`LEFT JOIN ${source} ON ${on} AND ${condition}`;
 }
 
 function isPath(found: ReturnType<Resolve> | Path): found is Path {

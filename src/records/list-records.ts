@@ -39,9 +39,14 @@ export function listRecords(
     if (rule !== undefined) scope.add(rule, 'rule');
     const asker = caller.kind === 'superuser' ? 'rule' : 'client';
     const { columns, from } = readStatements(collection, names);
-    const page = await runList(database, parseListQuery(request.query), {
+    const query = parseListQuery(request.query);
+    // A page in the order of the table is found without a search.
+    const isSearch = rule !== undefined || query.filter !== undefined || query.sort.length > 0;
+    const isInTime = isSearch ? names.isInTime(baseAlias) : undefined;
+    const page = await runList(database, query, {
       columns,
       from,
+      ...(isInTime && { where: isInTime }),
       tieBreaker: position,
       resolve: scope.resolver(asker),
       scope: {

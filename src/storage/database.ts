@@ -56,6 +56,11 @@ export interface Names {
   readonly lastPosition: Sql;
   /** Follows a column of text: true where it is one of these. Its text is the same however many there are, so it is prepared once. */
   anyOf(values: readonly string[]): Sql;
+  /**
+   * A condition that is true until the query timeout is over, and then ends the statement; to be asked of each row of this
+   * table. Undefined where the engine itself ends a statement that takes too long.
+   */
+  isInTime(alias: Sql): Sql | undefined;
   /** Ends a SELECT whose row the work is going to change. */
   readonly forUpdate: Sql;
   /** Ends a SELECT of rows that the work is going to take away, leaving out those that another work is changing. */

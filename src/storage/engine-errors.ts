@@ -29,6 +29,14 @@ export class EngineFailure extends AppError {
   }
 }
 
+/** A client's question would take longer than the query timeout to answer (http-api A15). */
+export class QueryTimeout extends AppError {
+  constructor(cause?: unknown) {
+    super('unavailable', 'The query took too long.', { cause, retryAfter: 1 });
+    this.name = 'QueryTimeout';
+  }
+}
+
 /** Primary result codes of SQLite (https://www.sqlite.org/rescode.html). */
 const PERM = 3;
 const BUSY = 5;

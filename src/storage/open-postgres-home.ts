@@ -21,7 +21,8 @@ export async function openPostgresHome(options: PostgresPoolOptions): Promise<Da
   try {
     const pool = await openPostgresPool(options);
     pools.push(pool);
-    const background = await openPostgresPool({ ...options, max: backgroundMax });
+    const { queryTimeoutMs: _, ...unhurried } = options;
+    const background = await openPostgresPool({ ...unhurried, max: backgroundMax });
     pools.push(background);
     return await homeOf(pool, background);
   } catch (error) {

@@ -8,13 +8,16 @@ import { instanceMigrations } from './migrations/instance-migrations.ts';
 import { openSqlite } from './sqlite.ts';
 
 /** A directory: `control.db`, and `instances/<id>/data.db` for each instance. */
-export async function openSqliteHome(directory: string): Promise<DataHome> {
+export async function openSqliteHome(
+  directory: string,
+  options: { readonly queryTimeoutMs: number },
+): Promise<DataHome> {
   const control = openSqlite({ path: join(directory, 'control.db') });
   await migrate(control, controlMigrations);
   return {
     control,
     background: control,
-    openInstance: (instanceId) => openInstanceFile(directory, instanceId),
+    openInstance: (instanceId) => openInstanceFile(join(directory, 'instances', instanceId), options),
     // The command line changes superusers and instances beside a server, and of these nothing is remembered.
     watch: () => undefined,
     isReachable: () => true,
@@ -31,10 +34,12 @@ export async function prepareDirectory(path: string): Promise<void> {
   await access(join(path, 'instances'), constants.W_OK);
 }
 
-async function openInstanceFile(directory: string, instanceId: string): Promise<Database> {
-  const folder = join(directory, 'instances', instanceId);
+async function openInstanceFile(
+  folder: string,
+  options: { readonly queryTimeoutMs: number },
+): Promise<Database> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const database = openSqlite({ path: join(folder, 'data.db') });
+  const database = openSqlite({ path: join(folder, 'data.db'), ...options });
   try {
     await migrate(database, instanceMigrations);
     return database;

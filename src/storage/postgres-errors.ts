@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg';
 import { AppError } from '../base/errors.ts';
-import { EngineFailure, UniqueViolation } from './engine-errors.ts';
+import { EngineFailure, QueryTimeout, UniqueViolation } from './engine-errors.ts';
 
 /**
  * What an error of PostgreSQL means to us, by its SQLSTATE (https://www.postgresql.org/docs/18/errcodes-appendix.html). An error
@@ -14,6 +14,7 @@ export function toPostgresError(error: unknown): Error {
   if (state === UNIQUE_VIOLATION) return toUniqueViolation(error);
   if (state === DISK_FULL)
     return new AppError('storage_full', 'The storage is full.', { cause: error, retryAfter: 30 });
+  if (state === QUERY_CANCELED) return new QueryTimeout(error);
   if (unavailableStates.has(state) || unavailableClasses.has(state.slice(0, 2))) return unavailable(error);
   if (refusedClasses.has(state.slice(0, 2))) {
     return new AppError('bad_request', 'A value cannot be stored or compared as it is.', { cause: error });

@@ -15,6 +15,7 @@ export function postgresNames(schema: string, instanceId: string): Names {
     scopeValue: sql`${instanceId}, `,
     lastPosition: sql`lastval()`,
     anyOf: (values) => sql` = ANY(${arrayText(values)}::text[])`,
+    isInTime: () => undefined,
     // Not FOR UPDATE: no row's key is ever changed, and rows that refer to this one may go on being written.
     forUpdate: sql` FOR NO KEY UPDATE`,
     skipLocked: sql` FOR UPDATE SKIP LOCKED`,

@@ -207,7 +207,9 @@ class PostgresDatabase implements Database {
       names: this.names,
       isGuarded: options.isGuarded,
       open: () =>
-        options.isExclusive ? opening.send(this.#beginExclusive) : opening.send(begin(options), this.#lock),
+        options.isExclusive
+          ? opening.send(this.#beginExclusive)
+          : opening.send(begin(options.statementMsMax ?? this.#pool.statementTimeoutMs), this.#lock),
     });
     const timer = connection.expireAfter(this.#deadlineMs(options.isExclusive));
     try {
@@ -246,8 +248,8 @@ interface RunOptions extends WorkOptions {
   readonly isGuarded: boolean;
 }
 
-function begin({ statementMsMax }: RunOptions): string {
-  if (statementMsMax === undefined) return 'BEGIN';
+/** What is no transaction has the session's own time-out, that of a client's question. */
+function begin(statementMsMax: number): string {
   assert(Number.isInteger(statementMsMax), 'whole milliseconds');
   return `BEGIN; SET LOCAL statement_timeout = ${statementMsMax}`;
 }

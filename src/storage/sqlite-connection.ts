@@ -1,11 +1,12 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Sql } from '../sql/sql.ts';
 import type { Row, Tuple } from './database.ts';
-import { toEngineError } from './engine-errors.ts';
+import { QueryTimeout, toEngineError } from './engine-errors.ts';
 
 /** Two generations of this many prepared statements stay; a statement unused for a whole generation is dropped. */
 const statementsMax = 256;
 
+const QUERY_TIMEOUT_MS = 1_000;
 const BUSY_TIMEOUT_MS = 5_000;
 /** Without a limit one large transaction would leave its log at that size for ever. */
 const JOURNAL_SIZE_LIMIT_BYTES = 64 * 1024 * 1024;
@@ -16,12 +17,15 @@ const CHECKPOINT_PAGES = 4_000;
 /** One connection to one file: pragmas, prepared statements, errors in our own words. */
 export class SqliteConnection {
   readonly #database: DatabaseSync;
+  readonly #deadline: Deadline;
   readonly #rowStatements = new StatementCache();
   readonly #tupleStatements = new StatementCache();
 
   constructor(path: string, options: ConnectionOptions) {
+    this.#deadline = new Deadline(options.queryTimeoutMs ?? QUERY_TIMEOUT_MS);
     try {
       this.#database = open(path, options);
+      this.#database.function('$in_time', { varargs: true, directOnly: true }, () => this.#deadline.check());
     } catch (error) {
       throw toEngineError(error);
     }
@@ -48,6 +52,7 @@ export class SqliteConnection {
   }
 
   tuples(statement: Sql): Tuple[] {
+    this.#deadline.reset();
     try {
       let prepared = this.#tupleStatements.find(statement.text);
       if (prepared === undefined) {
@@ -85,11 +90,41 @@ export class SqliteConnection {
   }
 }
 
+/** A look at the clock costs as much as the rows that are read between two. */
+const rowsBetweenLooks = 64;
+
+/** Ends a statement that goes on for longer than this: SQLite calls it for rows, and it throws. */
+class Deadline {
+  readonly #timeoutMs: number;
+  #rows = 0;
+  #startMs = 0;
+
+  constructor(timeoutMs: number) {
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** For the statement that begins now. */
+  reset(): void {
+    this.#rows = 0;
+  }
+
+  check(): number {
+    if (this.#rows % rowsBetweenLooks === 0) {
+      const nowMs = performance.now();
+      if (this.#rows === 0) this.#startMs = nowMs;
+      else if (nowMs - this.#startMs > this.#timeoutMs) throw new QueryTimeout();
+    }
+    this.#rows += 1;
+    return 1;
+  }
+}
+
 export type Synchronous = 'FULL' | 'NORMAL';
 
 interface ConnectionOptions {
   readonly isReadOnly: boolean;
   readonly synchronous: Synchronous;
+  readonly queryTimeoutMs?: number;
 }
 
 function open(path: string, { isReadOnly, synchronous }: ConnectionOptions): DatabaseSync {

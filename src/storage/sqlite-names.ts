@@ -20,6 +20,8 @@ export const sqliteNames: Names = {
   scopeValue: none,
   lastPosition: sql`last_insert_rowid()`,
   anyOf: (values) => sql` IN (SELECT value FROM json_each(${JSON.stringify(values)}))`,
+  // SQLite has nothing that would stop a statement; the argument keeps it from being asked only once.
+  isInTime: (alias) => sql`"$in_time"(${alias}."$position")`,
   forUpdate: none,
   skipLocked: none,
 };

@@ -8,6 +8,7 @@ export interface SqliteOptions {
   readonly path: string;
   /** `NORMAL` loses acknowledged writes on power loss; it exists only so that a test can show that FULL is what prevents it. */
   readonly synchronous?: Synchronous;
+  readonly queryTimeoutMs?: number;
 }
 
 /** Opens one file as a {@link Database}: a writer that groups its commits, and a reader that never sees an open group. */
@@ -61,9 +62,11 @@ class SqliteDatabase implements Database {
   }
 
   #open(isReadOnly: boolean): SqliteConnection {
+    const { queryTimeoutMs } = this.#options;
     return new SqliteConnection(this.#options.path, {
       isReadOnly,
       synchronous: this.#options.synchronous ?? 'FULL',
+      ...(queryTimeoutMs !== undefined && { queryTimeoutMs }),
     });
   }
 

@@ -54,6 +54,7 @@ test('a setting that is wrong is named in one line, from a flag or from the envi
     { args: [...serve, '--allow-net', '10.0.0.0/99'], says: /--allow-net/ },
     { args: [...serve, '--tls-cert', 'a.pem'], says: /--tls-cert and --tls-key/ },
     { args: [...serve, '--stop-timeout', '1.5'], says: /--stop-timeout/ },
+    { args: [...serve, '--query-timeout', '0'], says: /--query-timeout takes seconds, up to 60/ },
   ];
   const ended = await Promise.all(cases.map(({ args, environment }) => runMain(t, args, environment)));
   for (const [index, { says }] of cases.entries()) {

@@ -90,7 +90,12 @@ export const testEngine = process.env['CHANCERY_TEST_ENGINE'] === 'postgres' ? '
 /** A config over this directory, or over the database that stands for it. */
 export async function testConfig(data: string, flags: Flags = {}): Promise<Config> {
   const place = testEngine === 'postgres' ? await postgresPlace(data) : {};
-  return readConfig({ data, port: '0', dev: true, ...place, ...flags }, { CHANCERY_KEY: masterKey });
+  // A machine that is slow for a moment must not end a test's question.
+  const patient = { 'query-timeout': '30' };
+  return readConfig(
+    { data, port: '0', dev: true, ...patient, ...place, ...flags },
+    { CHANCERY_KEY: masterKey },
+  );
 }
 
 /** Any key will do, but the same one for the same data. */

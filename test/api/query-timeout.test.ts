@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from '../../src/sql/sql.ts';
+import { startService } from '../support/service.ts';
+
+/** Enough rows that no machine goes through their pairs in the time that is given. */
+const rowsMax = 20_000;
+
+test('A15 Q-31 a question that takes too long is ended and answered 503, and everybody else is served', async (t) => {
+  const service = await startService(t, { flags: { 'query-timeout': '0.2' } });
+  const rules = { listRule: '', viewRule: '', createRule: '' };
+  const body = { name: 'posts', ...rules, fields: [{ name: 'title', type: 'text' }] };
+  assert.equal(
+    (await service.request('/api/collections', { method: 'POST', token: true, body })).status,
+    200,
+  );
+  const { id } = (await service.request('/api/records/posts', { method: 'POST', body: { title: 'x' } })).json;
+  await service.withInstance('default', async ({ database }) => {
+    const table = database.names.collectionTable('posts');
+    const numbers = sql`WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${rowsMax})`;
+    await database.write((tx) =>
+      tx.run(sql`INSERT INTO ${table} (id, title, created, updated, "$revision")
+        ${numbers} SELECT 'row' || n, 'title ' || n, '', '', 1 FROM n`),
+    );
+  });
+  const list = (filter: string, token: true | null = true): ReturnType<typeof service.request> =>
+    service.request(`/api/records/posts?filter=${encodeURIComponent(filter)}`, token ? { token } : {});
+  // Each row asks all others, and no index can answer.
+  const pairs = "@collection.posts.title ?~ 'none' || @collection.posts:b.title ~ title";
+  const slow = await list(pairs);
+  assert.deepEqual(
+    [slow.status, slow.json, slow.headers.get('retry-after')],
+    [503, { data: {}, message: 'The query took too long.', status: 503 }, '1'],
+  );
+  assert.equal((await list("title = 'title 7'", null)).json.totalItems, 1);
+  assert.equal((await service.request(`/api/records/posts/${id}`)).status, 200);
+  assert.equal((await service.request('/api/records/posts', { method: 'POST', body: {} })).status, 201);
+});
