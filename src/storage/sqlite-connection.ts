@@ -1,4 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { systemClock } from '../base/clock.ts';
 import type { Sql } from '../sql/sql.ts';
 import type { Row, Tuple } from './database.ts';
 import { QueryTimeout, toEngineError } from './engine-errors.ts';
@@ -110,7 +111,7 @@ class Deadline {
 
   check(): number {
     if (this.#rows % rowsBetweenLooks === 0) {
-      const nowMs = performance.now();
+      const nowMs = systemClock.monotonic();
       if (this.#rows === 0) this.#startMs = nowMs;
       else if (nowMs - this.#startMs > this.#timeoutMs) throw new QueryTimeout();
     }
