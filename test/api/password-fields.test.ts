@@ -218,18 +218,62 @@ test('a definition that changes while the hash is made is a conflict, and then i
   assert.equal((await secretsOf(service)).size, 2);
 }); // prettier-ignore
 
+test('passwords of a batch are set with its records, made and changed ones, or not at all', async (t) => {
+  const service = await setUp(t);
+  const [one, two] = ['a'.repeat(15), 'b'.repeat(15)];
+  const requests = [
+    { method: 'POST', url: records, body: { id: one, pin: 'first' } },
+    { method: 'PUT', url: records, body: { id: two, pin: 'second' } },
+    { method: 'PUT', url: records, body: { id: one, pin: 'third' } },
+    { method: 'PATCH', url: `${records}/${two}`, body: { pin: 'fourth' } },
+  ];
+  const ask = (items: readonly object[]): Promise<TestAnswer> =>
+    service.request('/api/batch', { method: 'POST', body: { requests: items } });
+  const refused = await ask([...requests, { method: 'PATCH', url: `${records}/${one}`, body: { pin: 'abc' } }]);
+  assert.equal(refused.status, 400, refused.text);
+  assert.equal((await secretsOf(service)).size, 0);
+  const done = await ask(requests);
+  assert.equal(done.status, 200, done.text);
+  const secrets = await secretsOf(service);
+  assert.equal(await verifyPassword('third', secrets.get(`field:pin of ${one}`)), true);
+  assert.equal(await verifyPassword('fourth', secrets.get(`field:pin of ${two}`)), true);
+  const revisions = (await eventsOf(service, one)).map(({ revision }) => revision);
+  assert.deepEqual(revisions, [1, 2]);
+}); // prettier-ignore
+
 test('while no more hashes can wait a password is answered 503, and nothing is stored', async (t) => {
   const service = await setUp(t);
+  await whileHashing(async () => {
+    const refused = await add(service, { pin: 'first' });
+    assert.deepEqual([refused.status, refused.headers.has('retry-after')], [503, true]);
+  });
+  assert.equal((await secretsOf(service)).size, 0);
+  assert.equal((await add(service, { pin: 'first' })).status, 201);
+});
+
+test('no hash is made for who may not write, nor of what will be refused', async (t) => {
+  const service = await setUp(t);
+  await whileHashing(async () => {
+    assert.equal((await add(service, { pin: 'abc' })).status, 400);
+    assert.equal((await redefine(service, { createRule: null, updateRule: null })).status, 200);
+    assert.equal((await add(service, { pin: 'first' })).status, 403);
+    const body = { requests: [{ method: 'PUT', url: records, body: { pin: 'first' } }] };
+    const upsert = await service.request('/api/batch', { method: 'POST', body });
+    assert.match(upsert.text, /Only superusers can perform this action/);
+  });
+});
+
+/** Work during which no hash can be made: as many run and wait as may, each followed by its next before anything else comes in. */
+async function whileHashing(work: () => Promise<void>): Promise<void> {
   const shift = { isOver: false };
   const keepBusy = async (): Promise<void> => {
     while (!shift.isOver) await hashPassword('x');
   };
-  // As many as run and wait at most. Each is followed by its next before anything else can come in.
   const busy = Promise.all(Array.from({ length: 50 + availableParallelism() }, keepBusy));
-  const refused = await add(service, { pin: 'first' });
-  shift.isOver = true;
-  await busy;
-  assert.deepEqual([refused.status, refused.headers.has('retry-after')], [503, true]);
-  assert.equal((await secretsOf(service)).size, 0);
-  assert.equal((await add(service, { pin: 'first' })).status, 201);
-});
+  try {
+    await work();
+  } finally {
+    shift.isOver = true;
+    await busy;
+  }
+}
