@@ -186,7 +186,6 @@ test('Q-01 Q-03 Q-05 Q-08 Q-16 Q-21 a filter finds what it says, or is refused w
       'title.x=1',
       '$position=1',
       'title:lower:lower=1',
-      'tags:each=1',
       'title:nope=1',
       'geoDistance(1,2,3,4)=1',
       'nope(1)=1',
