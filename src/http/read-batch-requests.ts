@@ -5,7 +5,7 @@ import { batchLimits, type BatchEntry, type BatchItem } from '../records/batch.t
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { checkFields } from './answer.ts';
 import { expectedRevision } from './entity-tag.ts';
-import { httpLimits } from './http-limits.ts';
+import { toHeaderName } from './request-facts.ts';
 
 /** The requests of `POST /api/batch`. Throws bad_request when they cannot be told from each other; what one of them asks is its own affair. */
 export function readBatchRequests(body: JsonObject, facts: RequestFacts): readonly BatchEntry[] {
@@ -22,31 +22,42 @@ function readEntry(raw: unknown, ofBatch: RequestFacts): BatchEntry {
   if (!isJsonObject(raw)) throw unreadable();
   const method = ownMember(raw, 'method');
   const url = ownMember(raw, 'url');
-  const headers = ownMember(raw, 'headers') ?? {};
-  if (typeof method !== 'string' || typeof url !== 'string' || !isJsonObject(headers)) throw unreadable();
-  const ifMatch = readIfMatch(headers);
+  if (typeof method !== 'string' || typeof url !== 'string') throw unreadable();
+  const headers = readHeaders(ownMember(raw, 'headers') ?? {});
   const query = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1] ?? '');
   const body = ownMember(raw, 'body') ?? {};
   const isObject = isJsonObject(body);
-  const facts = { ...ofBatch, context: 'batch', method, query, body: isObject ? body : {} } as const;
+  const facts: RequestFacts = {
+    caller: ofBatch.caller,
+    context: 'batch',
+    method,
+    query,
+    headers: { get: (name) => headers.get(toHeaderName(name)) ?? ofBatch.headers.get(name) },
+    body: isObject ? body : {},
+  };
   try {
     checkFields(query);
     if (!isObject) throw refusal('Expected a JSON object as the body.');
-    return { item: toItem({ method, url, body, expected: expectedRevision(ifMatch) }), facts };
+    return {
+      item: toItem({ method, url, body, expected: expectedRevision(headers.get('if-match')) }),
+      facts,
+    };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return { item: { kind: 'refused', error }, facts };
   }
 }
 
-/** Of all headers only this one means something to a change; who asks is decided by the batch's own. */
-function readIfMatch(headers: JsonObject): string | undefined {
-  let ifMatch: string | undefined;
-  for (const [name, value] of Object.entries(headers)) {
+/** Those of a request stand before those of the batch, which alone says who asks. */
+function readHeaders(raw: unknown): ReadonlyMap<string, string> {
+  if (!isJsonObject(raw)) throw unreadable();
+  const headers = new Map<string, string>();
+  for (const [name, value] of Object.entries(raw)) {
     if (typeof value !== 'string') throw unreadable();
-    if (name.toLowerCase() === 'if-match') ifMatch = value;
+    headers.set(name.toLowerCase(), value);
   }
-  return ifMatch;
+  headers.delete('authorization');
+  return headers;
 }
 
 type Asked = Pick<BatchItem & { kind: 'update' }, 'body' | 'expected'> & {
@@ -75,10 +86,8 @@ function toItem({ method, url, body, expected }: Asked): BatchItem {
   );
 }
 
-/** As the router does it: decoded once, and what is too long is not there. */
+/** As the router does it: decoded once. */
 function decodeSegment(text: string): string {
-  if (text.length > httpLimits.paramLengthMax)
-    throw new AppError('not_found', "The requested resource wasn't found.");
   let decoded: string;
   try {
     decoded = decodeURIComponent(text);

@@ -17,12 +17,16 @@ export function factsOf(request: FastifyRequest<object>, caller: Caller): Reques
   };
 }
 
-/** `x_token` reads `X-Token`. */
 function headerReader({ headers }: FastifyRequest<object>): FactReader {
   return {
     get: (name) => {
-      const value = headers[name.toLowerCase().replaceAll('_', '-')];
+      const value = headers[toHeaderName(name)];
       return (Array.isArray(value) ? value[0] : value) ?? null;
     },
   };
+}
+
+/** By `x_token` a rule asks for `X-Token`, which Node calls `x-token`. */
+export function toHeaderName(factName: string): string {
+  return factName.toLowerCase().replaceAll('_', '-');
 }

@@ -1,71 +1,25 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import type { Clock } from '../../src/base/clock.ts';
-import { createCollection } from '../../src/collections/change-collection.ts';
-import type { Instance } from '../../src/instances/instance.ts';
 import { sql } from '../../src/sql/sql.ts';
-import { startService, type TestAnswer, type TestRequest, type TestService } from '../support/service.ts';
+import { failureOf, refusalOf, sendBatch, startBatchService } from '../support/send-batch.ts';
+import type { TestService } from '../support/service.ts';
 
 const at = '/api/collections/posts/records';
 const alias = '/api/records/posts';
 const open = { listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' };
 const id = (letter: string): string => letter.repeat(15);
 
-async function setUp(t: TestContext, clock?: Clock): Promise<TestService> {
-  const service = await startService(t, clock === undefined ? {} : { parts: { clock } });
-  await service.withInstance('default', makeCollections);
-  return service;
-}
-
-async function makeCollections({ database, collections, clock }: Instance): Promise<void> {
-  const fields = [
-    { name: 'title', type: 'text', max: 20 },
-    { name: 'secret', type: 'text', hidden: true },
-  ];
-  const change = { database, collections, now: clock.now() };
-  await createCollection(change, { name: 'posts', ...open, fields });
-  await createCollection(change, { name: 'locked', fields });
-}
-
-function batch(service: TestService, requests: unknown, more: TestRequest = {}): Promise<TestAnswer> {
-  return service.request('/api/batch', { method: 'POST', ...more, body: { requests } });
-}
-
-/** Which item failed, and what it would have been answered; undefined when none did. */
-interface Failure {
-  readonly index: string;
-  readonly response: TestAnswer['json'];
-}
-
-function failureOf(answer: TestAnswer): Failure | undefined {
-  assert.equal(answer.status, 400, answer.text);
-  assert.equal(answer.json.message, 'Batch transaction failed.');
-  const [index] = Object.keys(answer.json.data.requests ?? {});
-  if (index === undefined) return undefined;
-  const { code, message, response, ...rest } = answer.json.data.requests[index];
-  assert.deepEqual([code, message, rest], ['batch_request_failed', 'Batch request failed.', {}]);
-  return { index, response };
-}
-
-/** Of the only item. */
-async function refusalOf(
-  service: TestService,
-  item: unknown,
-  more?: TestRequest,
-): Promise<Failure['response']> {
-  const failure = failureOf(await batch(service, [item], more));
-  assert.equal(failure?.index, '0');
-  return failure?.response;
-}
-
+/** What happened, in order; of a record whose id is one letter, with that letter, of all others with `?`. */
 function eventsOf(service: TestService): Promise<readonly string[]> {
   return service.withInstance('default', async ({ database }) => {
     const rows = await database.tuples(
       sql`SELECT kind, record, revision FROM ${database.names.table('$event')} ORDER BY position`,
     );
-    return rows.map(
-      ([kind, record, revision]) => `${String(kind)} ${String(record).slice(0, 1)} ${Number(revision)}`,
-    );
+    return rows.map(([kind, record, revision]) => {
+      const [letter = ''] = String(record);
+      return `${String(kind)} ${record === id(letter) ? letter : '?'} ${Number(revision)}`;
+    });
   });
 }
 
@@ -76,7 +30,7 @@ async function titles(service: TestService): Promise<readonly string[]> {
 }
 
 test('A1 A2 B-05 a batch makes all its changes in their order, each seeing those before it, under both paths', async (t) => {
-  const service = await setUp(t);
+  const service = await startBatchService(t);
   const requests = [
     { method: 'POST', url: at, body: { id: id('a'), title: 'one' } },
     { method: 'PATCH', url: `${alias}/${id('a')}`, body: { title: 'two' } },
@@ -87,7 +41,7 @@ test('A1 A2 B-05 a batch makes all its changes in their order, each seeing those
     { method: 'DELETE', url: `${at}/${id('a')}` },
     { method: 'POST', url: `${alias}?fields=id,title`, headers: null, body: { id: id('a'), title: 'again' } },
   ];
-  const answer = await batch(service, requests);
+  const answer = await sendBatch(service, requests);
   assert.equal(answer.status, 200, answer.text);
   // The SDK and tools compare these bytes.
   assert.equal(answer.text, JSON.stringify(answer.json));
@@ -120,7 +74,7 @@ test('A1 A2 B-05 a batch makes all its changes in their order, each seeing those
 });
 
 test('each event of a batch has a position of its own, and its deliveries belong to it', async (t) => {
-  const service = await setUp(t);
+  const service = await startBatchService(t);
   for (const path of ['a', 'b']) {
     const body = { url: `http://127.0.0.1:9/${path}` };
     const endpoint = await service.request('/api/webhooks/endpoints', { method: 'POST', token: true, body });
@@ -134,7 +88,7 @@ test('each event of a batch has a position of its own, and its deliveries belong
     url: at,
     body: { title: `${index}` },
   }));
-  assert.equal((await batch(service, requests)).status, 200);
+  assert.equal((await sendBatch(service, requests)).status, 200);
   const rows = await service.withInstance('default', ({ database }) =>
     database.tuples(sql`
       SELECT d.id, e.id, e.body FROM ${database.names.table('$delivery')} d
@@ -150,7 +104,7 @@ test('each event of a batch has a position of its own, and its deliveries belong
 });
 
 test('section 15: the first item that fails is told with the answer it would have had, and nothing is kept', async (t) => {
-  const service = await setUp(t);
+  const service = await startBatchService(t);
   await service.request(at, { method: 'POST', body: { id: id('a'), title: 'kept' } });
   const good = { method: 'POST', url: at, body: { title: 'good' } };
   const long = 'x'.repeat(21);
@@ -174,7 +128,7 @@ test('section 15: the first item that fails is told with the answer it would hav
   ];
   for (const [item, status, message] of failing) {
     const where = JSON.stringify(item);
-    const { index, response } = failureOf(await batch(service, [good, good, item, { ...item }])) ?? {};
+    const { index, response } = failureOf(await sendBatch(service, [good, good, item, { ...item }])) ?? {};
     assert.deepEqual([index, response.status, response.message], ['2', status, message], where);
     assert.deepEqual(Object.keys(response), ['data', 'message', 'status']);
     const alone = await service.request(String(item['url']), {
@@ -187,125 +141,63 @@ test('section 15: the first item that fails is told with the answer it would hav
   assert.deepEqual(await eventsOf(service), ['record.create a 1']);
 });
 
-test('section 15: what is no batch is refused in the documented shape', async (t) => {
-  const service = await setUp(t);
-  const required = { requests: { code: 'validation_required', message: 'Cannot be blank.' } };
-  for (const body of [{}, { requests: [] }, { requests: null }]) {
-    const answer = await service.request('/api/batch', { method: 'POST', body });
-    assert.deepEqual(answer.json, { data: required, message: 'Invalid batch request data.', status: 400 });
-  }
-  const item = { method: 'POST', url: at };
-  for (const count of [51, 10_000]) {
-    const { json } = await batch(
-      service,
-      Array.from({ length: count }, () => item),
-    );
-    assert.equal(json.message, 'Invalid batch request data.');
-    assert.equal(json.data.requests.code, 'validation_length_too_long');
-    assert.equal(json.data.requests.message, 'The length must be no more than 50.');
-  }
-  const unreadable = [
-    'x',
-    { 0: item },
-    ['x'],
-    [null],
-    [[]],
-    [{}],
-    [{ method: 'POST' }],
-    [{ url: at }],
-    [{ method: 1, url: at }],
-    [{ method: 'POST', url: [at] }],
-    [{ ...item, headers: 'x' }],
-    [{ ...item, headers: { a: 1 } }],
-    [item, { ...item, headers: ['a'] }],
+test('section 15: a rule knows of each item what it says, that it is in a batch, and the headers of the batch beside its own', async (t) => {
+  const service = await startBatchService(t);
+  const createRule = [
+    '@request.context = "batch"',
+    '@request.method = "POST"',
+    '@request.query.a = "b"',
+    '@request.headers.x_own = "1"',
+    '@request.headers.x_outer = "2"',
+    '@request.headers.authorization = null',
+    '@request.body.title = "t" && title = "t"',
+  ].join(' && ');
+  await service.request('/api/collections/posts', { method: 'PATCH', token: true, body: { createRule } });
+  const own = { 'X-Own': '1', 'X-Both': 'inner', Authorization: 'x' };
+  const good = { method: 'POST', url: `${at}?a=b`, headers: own, body: { title: 't' } };
+  const headers = { 'x-outer': '2', 'x-own': 'outer' };
+  assert.equal((await sendBatch(service, [good], { headers })).status, 200);
+  const refused = [
+    { ...good, url: at },
+    { ...good, headers: {} },
+    { ...good, body: { title: 'u' } },
   ];
-  for (const requests of unreadable) {
-    const { json } = await batch(service, requests);
-    const expected = { data: {}, message: 'Failed to read the submitted batch data.', status: 400 };
-    assert.deepEqual(json, expected, JSON.stringify(requests));
-  }
-  assert.equal((await service.request('/api/batch', { method: 'POST', body: '[]' })).status, 400);
-  assert.equal(
-    (
-      await batch(
-        service,
-        Array.from({ length: 50 }, () => item),
-      )
-    ).status,
-    200,
-  );
-  for (const method of ['GET', 'PUT', 'PATCH', 'DELETE'])
-    assert.equal((await service.request('/api/batch', { method })).status, 405, method);
-  for (const path of [at, alias])
-    assert.equal((await service.request(path, { method: 'PUT', body: {} })).status, 405);
+  for (const item of refused)
+    assert.equal((await refusalOf(service, item, { headers })).message, 'Failed to create record.');
+  const alone = { method: 'POST', headers: { ...own, ...headers, 'x-own': '1' }, body: good.body };
+  assert.equal((await service.request(good.url, alone)).status, 400);
 });
 
-test('B-01 B-03 an item that is no change of a record is refused: other hosts, instances, routes, methods, tricks', async (t) => {
-  const service = await setUp(t);
-  const refused: readonly (readonly [string, string, number])[] = [
-    ['POST', '/api/batch', 400],
-    ['POST', `http://127.0.0.1${at}`, 400],
-    ['POST', `//127.0.0.1${at}`, 400],
-    ['POST', `/i/default${at}`, 400],
-    ['POST', '/api/collections', 400],
-    ['DELETE', '/api/collections/posts', 400],
-    ['POST', '/api/collections/_superusers/auth-with-password', 400],
-    ['POST', '/api/webhooks/endpoints', 400],
-    ['GET', at, 400],
-    ['HEAD', at, 400],
-    ['post', at, 400],
-    ['', at, 400],
-    ['POST', `${at}/`, 400],
-    ['POST', `${at}/${id('a')}`, 400],
-    ['PUT', `${at}/${id('a')}`, 400],
-    ['PATCH', at, 400],
-    ['DELETE', at, 400],
-    ['DELETE', `${at}/a/b`, 400],
-    ['POST', `${at}#x`, 400],
-    ['POST', ` ${at}`, 400],
-    ['POST', '', 400],
-    ['DELETE', `${at}/%00`, 400],
-    ['DELETE', `${at}/%zz`, 400],
-    ['DELETE', `${at}/%C0%AF`, 400],
-    ['POST', '/api/collections/posts%2frecords/records', 404],
-    ['DELETE', `${at}/..`, 404],
-    ['DELETE', `${at}/%2e%2e%2f${id('a')}`, 404],
-    ['DELETE', `${at}/${'a'.repeat(2_000)}`, 404],
-    ['POST', '/api/collections/../records', 404],
-    ['POST', '/api/collections/__proto__/records', 404],
-  ];
-  for (const [method, url, status] of refused) {
-    const response = await refusalOf(service, { method, url, body: {} }, { token: true });
-    assert.equal(response.status, status, `${method} ${url}`);
-  }
-  assert.deepEqual(await eventsOf(service), []);
-});
-
-test('B-08 who asks is decided by the batch, whatever its items say', async (t) => {
-  const service = await setUp(t);
-  const headers = { Authorization: service.superuser.token, 'Idempotency-Key': 'k' };
-  const item = { method: 'POST', url: '/api/records/locked', headers, body: { title: 'a' } };
-  assert.equal((await refusalOf(service, item)).status, 403);
-  const asSuperuser = await batch(service, [{ ...item, headers: { authorization: 'x' } }, item], {
-    token: true,
-  });
-  assert.deepEqual([asSuperuser.status, asSuperuser.json[0].body.secret], [200, '']);
-  const asGuest = await batch(service, [{ method: 'POST', url: at }]);
-  assert.equal('secret' in asGuest.json[0].body, false);
+test('what an item expands is read in the transaction of the batch', async (t) => {
+  const service = await startBatchService(t);
+  const fields = [{ name: 'post', type: 'relation', collectionId: 'posts' }];
+  const { json } = await service.request('/api/collections/posts', { token: true });
+  for (const field of fields) field.collectionId = json.id;
+  const body = { name: 'notes', ...open, fields };
+  await service.request('/api/collections', { method: 'POST', token: true, body });
+  const answer = await sendBatch(service, [
+    { method: 'POST', url: at, body: { id: id('a'), title: 'new' } },
+    {
+      method: 'POST',
+      url: '/api/records/notes?expand=post&fields=expand.post.title',
+      body: { post: id('a') },
+    },
+  ]);
+  assert.deepEqual(answer.json[1], { body: { expand: { post: { title: 'new' } } }, status: 201 });
 });
 
 test('A8 an item with If-Match is made only if its record has not moved on, not even in the same batch', async (t) => {
-  const service = await setUp(t);
+  const service = await startBatchService(t);
   const url = `${at}/${id('a')}`;
   const made = await service.request(at, { method: 'POST', body: { id: id('a'), title: 'one' } });
   const headers = { 'If-Match': made.headers.get('etag') };
   const change = { method: 'PATCH', url, headers, body: { title: 'two' } };
-  const { index, response } = failureOf(await batch(service, [change, change])) ?? {};
+  const { index, response } = failureOf(await sendBatch(service, [change, change])) ?? {};
   assert.deepEqual([index, response.status, response.message], ['1', 412, 'The record has changed.']);
   const next = { 'if-match': '"2-x"' };
   const put = { method: 'PUT', url: at, headers: next, body: { id: id('a'), title: 'three' } };
   const remove = { method: 'DELETE', url, headers: { 'if-match': '"3-x"' } };
-  assert.equal((await batch(service, [change, put, remove])).status, 200);
+  assert.equal((await sendBatch(service, [change, put, remove])).status, 200);
   for (const ifMatch of ['*', '"1-x"']) {
     const absent = await refusalOf(service, { ...put, headers: { 'if-match': ifMatch } });
     assert.equal(absent.status, 412, 'what is not there is not as it was expected');
@@ -314,24 +206,24 @@ test('A8 an item with If-Match is made only if its record has not moved on, not 
 });
 
 test('A7 A11 a batch under a key is made once', async (t) => {
-  const service = await setUp(t);
+  const service = await startBatchService(t);
   const headers = { 'idempotency-key': 'k' };
   const requests = [
     { method: 'POST', url: at, body: { title: 'a' } },
     { method: 'POST', url: alias },
   ];
-  const refused = await batch(service, [...requests, { method: 'DELETE', url: `${at}/x` }], { headers });
+  const refused = await sendBatch(service, [...requests, { method: 'DELETE', url: `${at}/x` }], { headers });
   assert.equal(refused.status, 400);
-  const first = await batch(service, requests, { headers });
-  const second = await batch(service, requests, { headers });
+  const first = await sendBatch(service, requests, { headers });
+  const second = await sendBatch(service, requests, { headers });
   assert.deepEqual([first.status, second.text], [200, first.text]);
   assert.equal(second.headers.get('idempotent-replayed'), 'true');
-  assert.equal((await batch(service, requests.slice(1), { headers })).status, 422);
+  assert.equal((await sendBatch(service, requests.slice(1), { headers })).status, 422);
   assert.equal((await eventsOf(service)).length, 2);
 });
 
 test('a batch shows of its items what `fields` asks for', async (t) => {
-  const service = await setUp(t);
+  const service = await startBatchService(t);
   const body = { requests: [{ method: 'POST', url: at, body: { title: 'a' } }] };
   const answer = await service.request('/api/batch?fields=body.title', { method: 'POST', body });
   assert.equal(answer.text, '[{"body":{"title":"a"}}]');
@@ -354,23 +246,23 @@ class SlowClock implements Clock {
 
 test('B-06 a batch that takes more than three seconds is taken back as a whole', async (t) => {
   const clock = new SlowClock();
-  const service = await setUp(t, clock);
+  const service = await startBatchService(t, clock);
   const requests = Array.from({ length: 20 }, () => ({ method: 'POST', url: at, body: {} }));
   // Asked before each item and at the end, which alone is more than three seconds; others may ask, too.
   clock.stepMs = 160;
-  const late = await batch(service, requests);
+  const late = await sendBatch(service, requests);
   assert.deepEqual(late.json, { data: {}, message: 'Batch transaction failed.', status: 400 });
   assert.equal(
-    failureOf(await batch(service, [...requests, { method: 'DELETE', url: `${at}/x` }])),
+    failureOf(await sendBatch(service, [...requests, { method: 'DELETE', url: `${at}/x` }])),
     undefined,
   );
   clock.stepMs = 0;
   assert.deepEqual(await eventsOf(service), []);
-  assert.equal((await batch(service, requests)).status, 200);
+  assert.equal((await sendBatch(service, requests)).status, 200);
 });
 
 test('batches that change the same records in opposite order are made one after the other, each whole or not at all', async (t) => {
-  const service = await setUp(t);
+  const service = await startBatchService(t);
   const ids = [id('a'), id('b')];
   for (const each of ids) await service.request(at, { method: 'POST', body: { id: each, title: 'x' } });
   const answers = await Promise.all(
@@ -381,7 +273,7 @@ test('batches that change the same records in opposite order are made one after 
         url: `${at}/${each}`,
         body: { title: `${round}` },
       });
-      return batch(service, order.map(change));
+      return sendBatch(service, order.map(change));
     }),
   );
   const done = answers.filter(({ status }) => status === 200).length;

@@ -138,6 +138,14 @@ test('A8 the 404 and the 403 come before 412 and 304', async (t) => {
   assert.equal((await ask(`${at}/${id}`, 'PATCH', 'if-match')).status, 404);
   assert.equal((await ask(`${at}/${id}`, 'DELETE', 'if-match')).status, 404);
   assert.equal((await ask(`${at}/${id}`, 'GET', 'if-none-match')).status, 404);
+  // What a rule hides is not there, whatever its revision.
+  await add(service, 'a');
+  const rules = { viewRule: 'title = "b"', updateRule: 'title = "b"', deleteRule: 'title = "b"' };
+  await service.request('/api/collections/posts', { method: 'PATCH', token: true, body: rules });
+  for (const method of ['PATCH', 'DELETE', 'GET']) {
+    const headers = { 'if-match': '"7-x"', 'if-none-match': '*' };
+    assert.equal((await service.request(`${at}/${id}`, { method, headers })).status, 404, method);
+  }
   const locked = `/api/collections/locked/records/${id}`;
   for (const method of ['PATCH', 'DELETE']) assert.equal((await ask(locked, method, 'if-match')).status, 403);
   assert.equal((await ask(locked, 'GET', 'if-none-match')).status, 403);

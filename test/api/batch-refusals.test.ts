@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from '../../src/sql/sql.ts';
+import { refusalOf, sendBatch, startBatchService } from '../support/send-batch.ts';
+import type { TestService } from '../support/service.ts';
+
+const at = '/api/collections/posts/records';
+const alias = '/api/records/posts';
+const id = (letter: string): string => letter.repeat(15);
+
+function countEvents(service: TestService): Promise<number> {
+  return service.withInstance('default', async ({ database }) => {
+    const rows = await database.tuples(sql`SELECT 1 FROM ${database.names.table('$event')}`);
+    return rows.length;
+  });
+}
+
+test('section 15: what is no batch is refused in the documented shape', async (t) => {
+  const service = await startBatchService(t);
+  const required = { requests: { code: 'validation_required', message: 'Cannot be blank.' } };
+  for (const body of [{}, { requests: [] }, { requests: null }]) {
+    const answer = await service.request('/api/batch', { method: 'POST', body });
+    assert.deepEqual(answer.json, { data: required, message: 'Invalid batch request data.', status: 400 });
+  }
+  const item = { method: 'POST', url: at };
+  for (const count of [51, 10_000]) {
+    const { json } = await sendBatch(
+      service,
+      Array.from({ length: count }, () => item),
+    );
+    assert.equal(json.message, 'Invalid batch request data.');
+    assert.equal(json.data.requests.code, 'validation_length_too_long');
+    assert.equal(json.data.requests.message, 'The length must be no more than 50.');
+  }
+  const unreadable = [
+    'x',
+    { 0: item },
+    ['x'],
+    [null],
+    [[]],
+    [{}],
+    [{ method: 'POST' }],
+    [{ url: at }],
+    [{ method: 1, url: at }],
+    [{ method: 'POST', url: [at] }],
+    [{ ...item, headers: 'x' }],
+    [{ ...item, headers: { a: 1 } }],
+    [item, { ...item, headers: ['a'] }],
+  ];
+  for (const requests of unreadable) {
+    const { json } = await sendBatch(service, requests);
+    const expected = { data: {}, message: 'Failed to read the submitted batch data.', status: 400 };
+    assert.deepEqual(json, expected, JSON.stringify(requests));
+  }
+  assert.equal((await service.request('/api/batch', { method: 'POST', body: '[]' })).status, 400);
+  assert.equal(
+    (
+      await sendBatch(
+        service,
+        Array.from({ length: 50 }, () => item),
+      )
+    ).status,
+    200,
+  );
+  for (const method of ['GET', 'PUT', 'PATCH', 'DELETE'])
+    assert.equal((await service.request('/api/batch', { method })).status, 405, method);
+  for (const path of [at, alias])
+    assert.equal((await service.request(path, { method: 'PUT', body: {} })).status, 405);
+});
+
+test('B-01 B-03 an item that is no change of a record is refused: other hosts, instances, routes, methods, tricks', async (t) => {
+  const service = await startBatchService(t);
+  const refused: readonly (readonly [string, string, number])[] = [
+    ['POST', '/api/batch', 400],
+    ['POST', `http://127.0.0.1${at}`, 400],
+    ['POST', `//127.0.0.1${at}`, 400],
+    ['POST', `/i/default${at}`, 400],
+    ['POST', '/api/collections', 400],
+    ['DELETE', '/api/collections/posts', 400],
+    ['POST', '/api/collections/_superusers/auth-with-password', 400],
+    ['POST', '/api/webhooks/endpoints', 400],
+    ['GET', at, 400],
+    ['HEAD', at, 400],
+    ['post', at, 400],
+    ['', at, 400],
+    ['POST', `${at}/`, 400],
+    ['POST', `${at}/${id('a')}`, 400],
+    ['PUT', `${at}/${id('a')}`, 400],
+    ['PATCH', at, 400],
+    ['DELETE', at, 400],
+    ['DELETE', `${at}/a/b`, 400],
+    ['POST', `${at}#x`, 400],
+    ['POST', ` ${at}`, 400],
+    ['POST', '', 400],
+    ['DELETE', `${at}/%00`, 400],
+    ['DELETE', `${at}/%zz`, 400],
+    ['DELETE', `${at}/%C0%AF`, 400],
+    ['POST', '/api/collections/posts%2frecords/records', 404],
+    ['DELETE', `${at}/..`, 404],
+    ['DELETE', `${at}/%2e%2e%2f${id('a')}`, 404],
+    ['DELETE', `${at}/${'a'.repeat(2_000)}`, 404],
+    ['POST', '/api/collections/../records', 404],
+    ['POST', '/api/collections/__proto__/records', 404],
+  ];
+  for (const [method, url, status] of refused) {
+    const response = await refusalOf(service, { method, url, body: {} }, { token: true });
+    assert.equal(response.status, status, `${method} ${url}`);
+  }
+  assert.equal(await countEvents(service), 0);
+});
+
+test('B-08 who asks is decided by the batch, whatever its items say', async (t) => {
+  const service = await startBatchService(t);
+  const headers = { Authorization: service.superuser.token, 'Idempotency-Key': 'k' };
+  const item = { method: 'POST', url: '/api/records/locked', headers, body: { title: 'a' } };
+  assert.equal((await refusalOf(service, item)).status, 403);
+  const asSuperuser = await sendBatch(service, [{ ...item, headers: { authorization: 'x' } }, item], {
+    token: true,
+  });
+  assert.deepEqual([asSuperuser.status, asSuperuser.json[0].body.secret], [200, '']);
+  const asGuest = await sendBatch(service, [{ method: 'POST', url: at }]);
+  assert.equal('secret' in asGuest.json[0].body, false);
+});

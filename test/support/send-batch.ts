@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import type { Clock } from '../../src/base/clock.ts';
+import { createCollection } from '../../src/collections/change-collection.ts';
+import type { Instance } from '../../src/instances/instance.ts';
+import { startService, type TestAnswer, type TestRequest, type TestService } from './service.ts';
+
+const open = { listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' };
+
+/** A service with `posts` that everybody may change, and `locked` for superusers. */
+export async function startBatchService(t: TestContext, clock?: Clock): Promise<TestService> {
+  const service = await startService(t, clock === undefined ? {} : { parts: { clock } });
+  await service.withInstance('default', makeCollections);
+  return service;
+}
+
+async function makeCollections({ database, collections, clock }: Instance): Promise<void> {
+  const fields = [
+    { name: 'title', type: 'text', max: 20 },
+    { name: 'secret', type: 'text', hidden: true },
+  ];
+  const change = { database, collections, now: clock.now() };
+  await createCollection(change, { name: 'posts', ...open, fields });
+  await createCollection(change, { name: 'locked', fields });
+}
+
+export function sendBatch(
+  service: TestService,
+  requests: unknown,
+  more: TestRequest = {},
+): Promise<TestAnswer> {
+  return service.request('/api/batch', { method: 'POST', ...more, body: { requests } });
+}
+
+/** Which item failed, and what it would have been answered; undefined when none did. */
+export interface Failure {
+  readonly index: string;
+  readonly response: TestAnswer['json'];
+}
+
+export function failureOf(answer: TestAnswer): Failure | undefined {
+  assert.equal(answer.status, 400, answer.text);
+  assert.equal(answer.json.message, 'Batch transaction failed.');
+  const [index] = Object.keys(answer.json.data.requests ?? {});
+  if (index === undefined) return undefined;
+  const { code, message, response, ...rest } = answer.json.data.requests[index];
+  assert.deepEqual([code, message, rest], ['batch_request_failed', 'Batch request failed.', {}]);
+  return { index, response };
+}
+
+/** Of the only item. */
+export async function refusalOf(
+  service: TestService,
+  item: unknown,
+  more?: TestRequest,
+): Promise<Failure['response']> {
+  const failure = failureOf(await sendBatch(service, [item], more));
+  assert.equal(failure?.index, '0');
+  return failure?.response;
+}
