@@ -2,7 +2,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { idempotentRequest, type IdempotentRequest } from '../idempotency/idempotent-request.ts';
 import { runOnce } from '../idempotency/run-once.ts';
 import type { RecordWrite } from '../records/record-write.ts';
-import type { Caller } from '../rules/caller.ts';
 import type { WriteOptions } from '../storage/database.ts';
 import type { RequestContext } from './on-instance.ts';
 import { writeAnswer, type Answer } from './write-answer.ts';
@@ -28,7 +27,7 @@ export async function answerWrite(
 ): Promise<FastifyReply> {
   const key = request.headers['idempotency-key'];
   if (key === undefined) return writeAnswer(request, reply, await instance.database.write(write, options));
-  const idempotent = toIdempotent(String(key), request, caller);
+  const idempotent = toIdempotent(String(key), request, { instance, caller });
   const { answer, isReplayed } = await instance.database.write(
     (tx) =>
       runOnce(tx, { request: idempotent, now: instance.clock.now() }, async () => {
@@ -43,9 +42,14 @@ export async function answerWrite(
   return writeAnswer(request, reply, { status, headers, ...(json === undefined ? {} : { json }) });
 }
 
-function toIdempotent(key: string, request: FastifyRequest, caller: Caller): IdempotentRequest {
+function toIdempotent(
+  key: string,
+  request: FastifyRequest,
+  { instance, caller }: RequestContext,
+): IdempotentRequest {
+  const { sealer } = instance;
   const { method, body, headers } = request;
   const [path = '', ...query] = (request.raw.url ?? '').split('?');
   const ifMatch = headers['if-match'];
-  return idempotentRequest(key, { caller, method, path, query: query.join('?'), ifMatch, body });
+  return idempotentRequest(key, { sealer, caller, method, path, query: query.join('?'), ifMatch, body });
 }

@@ -1,9 +1,9 @@
 import { unreachable } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
 import type { Caller } from '../rules/caller.ts';
-import { digest } from '../secrets/digest.ts';
+import type { Sealer } from '../secrets/seal.ts';
 
-/** A request under an `Idempotency-Key`, as two digests. */
+/** A request under an `Idempotency-Key`, as two digests, both under a key of the instance: a body may hold a password. */
 export interface IdempotentRequest {
   /** Of caller, method, path and key: the same for all that ask for the same thing. */
   readonly id: string;
@@ -12,6 +12,7 @@ export interface IdempotentRequest {
 }
 
 export interface RequestParts {
+  readonly sealer: Sealer;
   readonly caller: Caller;
   readonly method: string;
   readonly path: string;
@@ -28,10 +29,10 @@ export function idempotentRequest(key: string, parts: RequestParts): IdempotentR
   if (!KEY.test(key)) {
     throw new AppError('bad_request', 'Expected an Idempotency-Key of 1 to 255 printable ASCII characters.');
   }
-  const { caller, method, path, query, ifMatch, body } = parts;
+  const { sealer, caller, method, path, query, ifMatch, body } = parts;
   return {
-    id: digest(JSON.stringify([callerText(caller), method, path, key])),
-    content: digest(JSON.stringify([query, ifMatch ?? null, body ?? null])),
+    id: sealer.fingerprint(JSON.stringify([callerText(caller), method, path, key])),
+    content: sealer.fingerprint(JSON.stringify([query, ifMatch ?? null, body ?? null])),
   };
 }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { AssertionFailed } from '../base/assert.ts';
 import { parseMasterKey } from './master-key.ts';
@@ -96,3 +97,14 @@ test('keeps two places apart that would share one text', () => {
 function isSecretError(message: RegExp): (error: unknown) => boolean {
   return (error) => error instanceof SecretError && message.test(error.message);
 }
+
+test('a fingerprint is the same for the same text of the same instance, and known to nobody without the key', () => {
+  assert.equal(sealerFor(masterKey, 'a').fingerprint('secret'), sealer.fingerprint('secret'));
+  const others = [
+    sealerFor(masterKey, 'b').fingerprint('secret'),
+    sealerFor(otherKey, 'a').fingerprint('secret'),
+    sealer.fingerprint('Secret'),
+    createHash('sha256').update('secret').digest('base64url'),
+  ];
+  for (const other of others) assert.notEqual(other, sealer.fingerprint('secret'));
+});
