@@ -8,6 +8,7 @@ import { sql, type Sql } from '../sql/sql.ts';
 import type { Names } from '../storage/database.ts';
 import type { CollectionFinder } from './collection-store.ts';
 import type { Collection } from './collection.ts';
+import { indexedPrefix } from './text-prefix.ts';
 
 /**
  * A name of a filter as a way through the tables: `author.company.name` is two steps and a leaf. Nothing is joined yet: the
@@ -199,7 +200,9 @@ function leafOf(
     const operand = { sql: column(alias), kind, ...(guard && { guard }) };
     if (path.length > 0) return { ...operand, kind: 'json', path: jsonPath(path) };
     // Only json knows null; every other zero value is stored.
-    return field.type === 'json' ? operand : { ...operand, isNeverNull: true };
+    if (field.type === 'json') return operand;
+    const prefix = indexedPrefix(collection, field, { column: operand.sql, engine: names.engine });
+    return { ...operand, isNeverNull: true, ...prefix };
   };
   if (modifier === undefined) return { steps: [], leaf: plain };
   if (modifier === 'lower') {

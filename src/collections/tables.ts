@@ -1,9 +1,9 @@
 import { fieldColumn, hasColumn, type Field } from '../fields/field.ts';
-import { joinSql, literal, sql, type Sql } from '../sql/sql.ts';
+import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Transaction } from '../storage/database.ts';
 import type { Collection } from './collection.ts';
 import { columnDefinition, hiddenColumns } from './column-definition.ts';
-import type { IndexDefinition } from './index-definition.ts';
+import { createdIndexSql, indexSql } from './index-sql.ts';
 
 /**
  * Makes the tables be what the definitions say. Each change keeps the data of every field that is still there: a field is
@@ -96,47 +96,10 @@ function reshaped(column: Sql, field: Field, { engine }: Names): Sql {
 }
 
 async function createIndexes(tx: Transaction, collection: Collection): Promise<void> {
-  if (collection.fields.some((field) => field.name === 'created' && hasColumn(field))) {
-    const table = tx.names.collectionTable(collection.name);
-    const name = tx.names.column(createdIndexName(collection));
-    await tx.run(sql`CREATE INDEX ${name} ON ${table} (created, "$position")`);
-  }
-  for (const index of collection.indexes) await createIndex(tx, collection, index);
+  if (collection.fields.some((field) => field.name === 'created' && hasColumn(field)))
+    await tx.run(createdIndexSql(collection, tx.names.column(createdIndexName(collection)), tx.names));
+  for (const index of collection.indexes) await tx.run(indexSql(collection, index, tx.names));
 }
-
-async function createIndex(tx: Transaction, collection: Collection, index: IndexDefinition): Promise<void> {
-  const { names } = tx;
-  const columns = index.columns.map((column) => {
-    const field = collection.fields.find((candidate) => candidate.name === column.name);
-    const isText = field !== undefined && ['text', 'json'].includes(fieldColumn(field) ?? '');
-    const key = column.isNocase && isText ? nocaseKey(names, column.name) : names.column(column.name);
-    return column.isDescending ? sql`${key} DESC` : key;
-  });
-  const on = sql`${names.column(index.name)} ON ${names.collectionTable(collection.name)} (${joinSql(columns, ', ')})`;
-  const where = index.where.map((condition) => {
-    const value = literal(condition.value);
-    return sql`${names.column(condition.column)} ${operators[condition.operator]} ${value}`;
-  });
-  const condition = where.length === 0 ? sql`` : sql` WHERE ${joinSql(where, ' AND ')}`;
-  await tx.run(
-    index.isUnique ? sql`CREATE UNIQUE INDEX ${on}${condition}` : sql`CREATE INDEX ${on}${condition}`,
-  );
-}
-
-/** The case of ASCII letters does not count: so does `lower` of a text that compares bytewise. */
-function nocaseKey(names: Names, column: string): Sql {
-  if (names.engine === 'sqlite') return sql`${names.column(column)} COLLATE NOCASE`;
-  return sql`lower(${names.column(column)})`;
-}
-
-const operators = {
-  '=': sql`=`,
-  '!=': sql`<>`,
-  '<': sql`<`,
-  '<=': sql`<=`,
-  '>': sql`>`,
-  '>=': sql`>=`,
-} as const;
 
 function createdIndexName(collection: Collection): string {
   return `$created_${collection.id}`;

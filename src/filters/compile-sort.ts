@@ -70,9 +70,16 @@ function toOperand({ name, position, isDescending }: SortKey, resolve: Resolve):
   return { kind: operand.kind, sql: sql`(SELECT ${value} FROM ${many.rows})` };
 }
 
-/** Where the value may not be seen it must not be guessed from the order either. */
+/**
+ * Where the value may not be seen it must not be guessed from the order either. Beginnings that are all of their texts stand for them:
+ * the order is then that of an index, and a cursor follows the same one.
+ */
 function guarded(operand: Operand): Operand {
-  const { guard, isNeverNull: _, ...unguarded } = operand;
+  const { guard, isNeverNull: _, prefix, ...unguarded } = operand;
+  if (guard === undefined && prefix?.isWhole === true) {
+    const { prefix: __, ...whole } = operand;
+    return { ...whole, sql: prefix.sql };
+  }
   return guard === undefined
     ? operand
     : { ...unguarded, sql: sql`(CASE WHEN ${guard} THEN ${operand.sql} END)` };

@@ -13,6 +13,8 @@ export interface Operand {
   readonly path?: readonly (string | number)[];
   /** A NOT NULL column of the table the list is of, not of a joined one: PostgreSQL's indexes serve its order only then. */
   readonly isNeverNull?: true;
+  /** Of a text that an index is over, where indexes hold no more than its beginning. */
+  readonly prefix?: Prefix;
   /** What else must hold for every comparison with it: an e-mail address only where its owner shows it. */
   readonly guard?: Sql;
   /** Where a row has any number of these values: `sql` is then one of them, and here are all of them, apart from it. */
@@ -27,6 +29,15 @@ export interface Many {
   readonly rows: Sql;
   /** The value in those rows. */
   readonly operand: Operand;
+}
+
+/** The beginning of a text: two texts stand as their beginnings do, or these are equal. */
+export interface Prefix {
+  readonly sql: Sql;
+  /** Code points. A text with fewer is its own beginning. */
+  readonly length: number;
+  /** Whether no text is longer, so that an order by beginnings is the order. */
+  readonly isWhole: boolean;
 }
 
 export type OperandKind = 'text' | 'number' | 'bool' | 'json' | 'date';

@@ -14,7 +14,11 @@ const date: Operand = { sql: sql`"due"`, kind: 'date' };
 const number: Operand = { sql: sql`"price"`, kind: 'number' };
 const bool: Operand = { sql: sql`"sold"`, kind: 'bool' };
 const json: Operand = { sql: sql`"data"`, kind: 'json', path: ['list', 0] };
-const operands = [text, date, number, bool, json];
+const long: Operand = {
+  ...text,
+  prefix: { sql: sql`left("title", 4)`, length: 4, isWhole: false },
+};
+const operands = [text, date, number, bool, json, long];
 const comparators: readonly Comparator[] = ['=', 'IS', 'IS NOT', '<', '<=', '>', '>='];
 
 function statements(): readonly Sql[] {
@@ -57,6 +61,12 @@ const plain: readonly (readonly [left: Term, comparator: Comparator, right: Term
   [bool, '=', 1, '"sold" = ?::smallint'],
   [bool, '=', 0.5, '"sold" = ?::double precision'],
   [text, '<', date, '"title" < "due"'],
+  [long, '=', 'abc', 'left("title", 4) = ?::text'],
+  ['abc', '<=', long, 'left("title", 4) >= ?::text'],
+  [long, '=', 'abcd', '(left("title", 4) = left(?::text, 4) AND "title" = ?::text)'],
+  [long, '<', 'abcd', '(left("title", 4) <= left(?::text, 4) AND "title" < ?::text)'],
+  [long, 'IS NOT', 'abcd', '"title" IS DISTINCT FROM ?::text'],
+  [long, 'IS NOT', null, 'left("title", 4) IS NOT NULL'],
   [number, '<', bool, '"price" < "sold"'],
 ];
 
@@ -71,6 +81,7 @@ test('a column that is never null is ordered as indexes are, others with null fi
     postgresDialect.orderBy(operand, isDescending).text;
   const never: Operand = { ...text, isNeverNull: true };
   assert.deepEqual([order(never, false), order(never, true)], ['"title"', '"title" DESC']);
+  assert.deepEqual(order(long, true), 'left("title", 4) DESC NULLS LAST, "title" DESC NULLS LAST');
   assert.deepEqual(
     [order(text, false), order(text, true)],
     ['"title" NULLS FIRST', '"title" DESC NULLS LAST'],

@@ -1,8 +1,8 @@
 import { assert } from '../base/assert.ts';
-import { sql, type Sql } from '../sql/sql.ts';
+import { literal, sql, type Sql } from '../sql/sql.ts';
 import type { Comparator, Dialect, LikeMatch } from './dialect.ts';
 import { filterLimits } from './filter-limits.ts';
-import { isOperand, type Constant, type Operand, type Term } from './operand.ts';
+import { isOperand, type Constant, type Operand, type Prefix, type Term } from './operand.ts';
 import {
   isText,
   noNumber,
@@ -73,10 +73,43 @@ function compare(left: Term, comparator: Comparator, right: Term): Sql {
 
 function compareConstant(operand: Operand, comparator: Comparator, constant: Constant): Sql {
   if (operand.kind === 'json') return compareJson(operand, comparator, constant);
+  if (operand.prefix !== undefined && typeof constant === 'string')
+    return comparePrefix(operand, comparator, { constant, prefix: operand.prefix });
   if (constant !== null) return sql`${operand.sql} ${operators[comparator]} ${typed(constant, operand)}`;
   // An index serves this, and not IS NOT DISTINCT FROM NULL.
-  return comparator === 'IS NOT' ? sql`${operand.sql} IS NOT NULL` : sql`${operand.sql} IS NULL`;
+  const indexed = operand.prefix?.sql ?? operand.sql;
+  return comparator === 'IS NOT' ? sql`${indexed} IS NOT NULL` : sql`${indexed} IS NULL`;
 }
+
+/**
+ * Beside a text that is shorter than the beginnings, these compare as the whole texts do: whether a text goes on behind its beginning
+ * is decided before. For a longer one the beginnings say where in the index to look, and the whole text what is found.
+ */
+function comparePrefix(
+  operand: Operand,
+  comparator: Comparator,
+  { constant, prefix }: { readonly constant: string; readonly prefix: Prefix },
+): Sql {
+  // Code units are never fewer than code points.
+  if (constant.length < prefix.length)
+    return sql`${prefix.sql} ${operators[comparator]} ${typed(constant, operand)}`;
+  const compared = sql`${operand.sql} ${operators[comparator]} ${typed(constant, operand)}`;
+  const bound = prefixComparators[comparator];
+  if (bound === undefined) return compared;
+  const start = sql`left(${constant}::text, ${literal(prefix.length)})`;
+  return sql`(${prefix.sql} ${operators[bound]} ${start} AND ${compared})`;
+}
+
+/** What holds of the beginnings wherever it holds of the texts. */
+const prefixComparators: Readonly<Record<Comparator, Comparator | undefined>> = {
+  '=': '=',
+  IS: 'IS',
+  'IS NOT': undefined,
+  '<': '<=',
+  '<=': '<=',
+  '>': '>=',
+  '>=': '>=',
+};
 
 function typed(constant: Exclude<Constant, null>, { kind }: Operand): Sql {
   if (typeof constant === 'string') return sql`${constant}::text`;
@@ -194,6 +227,7 @@ function orderBy(operand: Operand, isDescending: boolean): Sql {
   if (number !== undefined && text !== undefined)
     return sql`${withSources(text, value)}${direction}, ${withSources(number, value)}${direction}`;
   // The word for where NULL stands would keep an index of the usual order from serving a column that never is.
-  if (operand.isNeverNull === true) return isDescending ? sql`${operand.sql} DESC` : operand.sql;
-  return sql`${operand.sql}${direction}`;
+  const end = operand.isNeverNull === true ? (isDescending ? sql` DESC` : sql``) : direction;
+  const whole = sql`${operand.sql}${end}`;
+  return operand.prefix === undefined ? whole : sql`${operand.prefix.sql}${end}, ${whole}`;
 }

@@ -80,12 +80,12 @@ export async function listIds(engine: ParityEngine, { world, question, now }: As
   };
 }
 
-function sourceOf({ dialect }: ParityEngine, { columns }: World, now: number): ListSource {
+function sourceOf({ dialect, engine }: ParityEngine, { columns }: World, now: number): ListSource {
   return {
     columns: sql`id`,
     from: sql`things`,
     tieBreaker: { sql: sql`"$position"`, kind: 'number', isNeverNull: true },
-    resolve: resolverOf(columns),
+    resolve: resolverOf(columns, engine),
     dialect,
     now,
   };

@@ -86,7 +86,7 @@ test('plain comparisons and plain orders are served by plain indexes', async () 
   const tuples = (statement: Sql): Promise<Tuple[]> => postgres.reader.tuples(statement);
   const column = (kind: Column['kind']): Column => ({ kind, isNullable: false });
   const columns = {
-    category: column('text'),
+    category: { ...column('text'), isShort: true },
     created: column('date'),
     price: column('number'),
     sold: column('bool'),

@@ -1,8 +1,9 @@
 import { decodeField, fieldColumn, type Field } from '../../src/fields/field.ts';
 import type { StoredValue } from '../../src/fields/field-type.ts';
 import { jsonPath } from '../../src/filters/json-path.ts';
-import type { Operand, OperandKind, Resolve } from '../../src/filters/operand.ts';
-import { identifier } from '../../src/sql/sql.ts';
+import type { Operand, OperandKind, Prefix, Resolve } from '../../src/filters/operand.ts';
+import { identifier, sql } from '../../src/sql/sql.ts';
+import type { Engine } from '../../src/storage/database.ts';
 
 /**
  * The map of this folder: does the same question get the same answer from both engines?
@@ -23,6 +24,8 @@ export interface Column {
   readonly kind: OperandKind | 'multiple';
   /** As the columns of a joined table are, and all columns of json. */
   readonly isNullable: boolean;
+  /** A text whose index would hold all of it; others are asked for as an index over their beginnings needs it. */
+  readonly isShort?: boolean;
 }
 
 /** The members of a list's query. */
@@ -50,7 +53,7 @@ export function columnKind(field: Field): Column['kind'] {
 }
 
 /** What names mean in the filters of a world: as for records, the id among them. */
-export function resolverOf(columns: World['columns']): Resolve {
+export function resolverOf(columns: World['columns'], engine: Engine): Resolve {
   return (name) => {
     const [head = '', ...path] = name.split('.');
     if (name === 'id') return { sql: identifier('id'), kind: 'text', isNeverNull: true };
@@ -61,8 +64,16 @@ export function resolverOf(columns: World['columns']): Resolve {
       sql: identifier(head),
       kind,
       ...(column.isNullable ? {} : { isNeverNull: true }),
+      ...(engine === 'postgres' && column.kind === 'text' && column.isShort !== true
+        ? { prefix: shortPrefix(head) }
+        : {}),
     };
     if (path.length === 0) return operand;
     return column.kind === 'json' ? { ...operand, path: jsonPath(path) } : undefined;
   };
+}
+
+/** As long ones have it whose fields are indexed; here so short that most texts go on behind it. */
+function shortPrefix(column: string): Prefix {
+  return { sql: sql`left(${identifier(column)}, 2)`, length: 2, isWhole: false };
 }
