@@ -8,6 +8,7 @@ import { checkRules } from './check-rules.ts';
 import { decodeCollection } from './decode-collection.ts';
 import { collectionLimits } from './collection-limits.ts';
 import { ProblemList } from './problem-list.ts';
+import { referringTo } from './referring-to.ts';
 
 /** Runs inside the transaction that deletes a collection, for those who refer to it. May await nothing but `tx`. */
 export type CollectionDeletedListener = (tx: Transaction, collection: Collection) => Promise<void>;
@@ -66,12 +67,20 @@ export interface CollectionDeletion extends CollectionChange {
   readonly onDeleted: CollectionDeletedListener;
 }
 
-/** Deletes a collection with all its records. Their events and pending deliveries stay. */
+/** Deletes a collection, to which no other refers, with all its records. Their events and pending deliveries stay. */
 export function deleteCollection(change: CollectionDeletion, nameOrId: string): Promise<void> {
   const failed = 'Failed to delete collection.';
   return changeTables(change, failed, async (tx) => {
     const collection = getCollection(change.collections, nameOrId);
     if (collection.system) throw new AppError('bad_request', failed);
+    const referring = referringTo(collection, change.collections.all());
+    if (referring.length > 0) {
+      const names = referring.map(({ name }) => name).join(', ');
+      throw new AppError(
+        'bad_request',
+        `Failed to delete collection probably due to existing reference in ${names}.`,
+      );
+    }
     await change.onDeleted(tx, collection);
     await change.collections.delete(tx, collection);
   });

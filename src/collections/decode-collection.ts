@@ -28,6 +28,7 @@ export function decodeCollection(
   const { existing } = context;
   const name = decodeName(raw, context, problems);
   const type = decodeType(raw, existing, problems);
+  checkSystemFlag(raw, existing, problems);
   const id = decodeId(raw, { ...context, fallback: `pbc_${crc32(type + name)}` }, problems);
   const fields = decodeFields(raw['fields'], { ...context, id }, problems);
   const draft: Collection = {
@@ -141,6 +142,20 @@ function decodeType(
     problems.add('type', { code: 'validation_in_invalid', message: 'Must be a valid value.' });
   }
   return 'base';
+}
+
+/** Only the service itself makes system collections; one that is being made is none, whatever it says. */
+function checkSystemFlag(
+  raw: Readonly<Record<string, unknown>>,
+  existing: Collection | undefined,
+  problems: ProblemList,
+): void {
+  const system = raw['system'];
+  if (existing === undefined || system === undefined || system === null || system === existing.system) return;
+  problems.add('system', {
+    code: 'validation_collection_system_flag_change',
+    message: 'System collection state cannot be changed.',
+  });
 }
 
 function decodeId(

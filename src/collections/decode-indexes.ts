@@ -1,7 +1,7 @@
 import type { FieldError } from '../base/errors.ts';
 import { fieldColumn, hasColumn } from '../fields/field.ts';
 import type { Collection } from './collection.ts';
-import { parseIndex, renameIndexColumns, type IndexDefinition } from './index-definition.ts';
+import { indexToText, parseIndex, renameIndexColumns, type IndexDefinition } from './index-definition.ts';
 import { collectionLimits } from './collection-limits.ts';
 import { ProblemList } from './problem-list.ts';
 
@@ -103,6 +103,13 @@ function indexProblem(
       message: 'The index name is already used in another collection.',
     };
   }
+  const twin = before.find((other) => definitionOf(other) === definitionOf(index));
+  if (twin !== undefined) {
+    return {
+      code: 'validation_duplicated_index_definition',
+      message: `The index ${JSON.stringify(twin.name)} has the same definition.`,
+    };
+  }
   if (index.name.toLowerCase().startsWith('sqlite_')) return invalidIndex;
   const names = [
     ...index.columns.map((column) => column.name),
@@ -118,6 +125,11 @@ function indexProblem(
     };
   }
   return conditionProblem(index, draft);
+}
+
+/** All of it but the name. */
+function definitionOf(index: IndexDefinition): string {
+  return indexToText({ ...index, name: '' }, '');
 }
 
 /** A text is compared with a text and a number with a number: what else it could mean, the engines do not agree on. */

@@ -249,6 +249,19 @@ test('an index is taken apart and put together again, or refused; no text of a c
     body: { indexes: [base, base.replace('INDEX i', 'INDEX I')] },
   });
   assert.equal(twice.json.data.indexes['1'].code, 'validation_duplicated_index_name');
+  const alike = await service.request(`${path}/c`, {
+    method: 'PATCH',
+    token: true,
+    body: {
+      indexes: [
+        base,
+        'create index j on "x" ([n] collate binary ASC);',
+        base.replace('INDEX i', 'INDEX k').replace('(n)', '(n DESC)'),
+      ],
+    },
+  });
+  assert.deepEqual(Object.keys(alike.json.data.indexes), ['1']);
+  assert.equal(alike.json.data.indexes['1'].code, 'validation_duplicated_index_definition');
   const long = `CREATE INDEX ${'i'.repeat(1_900)} ON c (n)`;
   const renamed = await service.request(`${path}/c`, {
     method: 'PATCH',

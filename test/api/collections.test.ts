@@ -164,9 +164,22 @@ test('a collection id is a word that no other id and no name is, in any case', a
   const kept = await service.request(`${path}/first`, {
     method: 'PATCH',
     token: true,
-    body: { id: 'other', created: '', system: true },
+    body: { id: 'other', created: '', system: false },
   });
   assert.deepEqual([kept.json.id, kept.json.system], ['MyId', false]);
+  assert.equal((await create(service, { name: 'third', system: true })).json.system, false);
+  for (const [name, system] of [
+    ['first', true],
+    ['first', 'no'],
+    ['_superusers', false],
+  ] as const) {
+    const refused = await service.request(`${path}/${name}`, {
+      method: 'PATCH',
+      token: true,
+      body: { system },
+    });
+    assert.equal(refused.json.data.system.code, 'validation_collection_system_flag_change');
+  }
   await assertReopens(t, service);
 });
 
