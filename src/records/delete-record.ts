@@ -57,7 +57,8 @@ async function deleteInside(scope: WriteScope, request: DeleteRecordRequest): Pr
   await removeRecord(scope, existing);
 }
 
-async function removeRecord({ instance, tx }: WriteScope, existing: StoredRecord): Promise<void> {
+/** Deletes a record that was read to be changed, and writes its event. */
+export async function removeRecord({ instance, tx }: WriteScope, existing: StoredRecord): Promise<void> {
   const { collection } = existing;
   const last = { ...existing, revision: existing.revision + 1 };
   const event = recordEvent('record.delete', last, notBefore(existing, instance.clock.now()));

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { createRecord } from '../../src/records/create-record.ts';
+import { factsOfCaller } from '../../src/rules/request-facts.ts';
+import { sql } from '../../src/sql/sql.ts';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';
 
 const path = '/api/collections';
@@ -59,4 +62,93 @@ test('S-10 a collection to which others refer is not deleted, whoever refers onl
   assert.match((await stage.remove('target')).json.message, /reference in two\.$/);
   assert.equal((await stage.remove('two')).status, 204);
   assert.equal((await stage.remove('target')).status, 204);
+});
+
+test('a truncated collection is empty and otherwise as it was; each record goes with its event, in order', async (t) => {
+  const stage = await setUp(t);
+  const { service } = stage;
+  const { json: made } = await stage.create({
+    name: 'posts',
+    fields: [{ name: 'n', type: 'number' }],
+    indexes: ['CREATE UNIQUE INDEX one ON posts (n)'],
+  });
+  // More than one transaction's worth.
+  const count = 450;
+  await service.withInstance('default', async (instance) => {
+    const root = factsOfCaller({ kind: 'superuser', id: '' });
+    const bodies = Array.from({ length: count }, (_, n) => ({ n }));
+    for (const body of bodies.slice(0, 2)) await createRecord(instance, root, { collection: 'posts', body });
+    await Promise.all(
+      bodies.slice(2).map((body) => createRecord(instance, root, { collection: 'posts', body })),
+    );
+  });
+  const before: readonly { readonly id: string }[] = (await stage.records('posts', 'perPage=1000')).json
+    .items;
+  assert.equal(before.length, count);
+  const answer = await stage.remove('POSTS/truncate');
+  assert.deepEqual([answer.status, answer.text], [204, '']);
+  assert.equal((await stage.records('posts')).json.totalItems, 0);
+  assert.deepEqual((await service.request(`${path}/posts`, { token: true })).json, made);
+  const deleted = await service.withInstance('default', ({ database }) =>
+    database.all(
+      sql`SELECT record, revision, body FROM ${database.names.table('$event')} WHERE kind = 'record.delete' ORDER BY position`,
+    ),
+  );
+  assert.deepEqual(
+    deleted.map(({ record }) => record),
+    before.map(({ id }) => id),
+  );
+  assert.ok(deleted.every(({ revision }) => Number(revision) === 2));
+  // A BLOB on both engines.
+  const last: unknown = JSON.parse(Buffer.from(deleted[0]?.['body'] as Uint8Array).toString());
+  assert.ok(typeof last === 'object' && last !== null && 'data' in last);
+  const { collectionId: _, collectionName: __, ...members } = Object(before[0]);
+  assert.deepEqual(last.data, members);
+  assert.equal((await stage.remove('posts/truncate')).status, 204);
+  assert.equal((await stage.add('posts', { n: 1 })).status, 201);
+});
+
+test('a collection is not truncated while records of others refer to it; references among its own are no matter', async (t) => {
+  const stage = await setUp(t);
+  const { json: target } = await stage.create({ name: 'target' });
+  const relation = (name: string, maxSelect: number): object => ({
+    name,
+    type: 'relation',
+    collectionId: target.id,
+    maxSelect,
+  });
+  await stage.change('target', { fields: [relation('parent', 1)] });
+  for (const [name, maxSelect] of [
+    ['one', 1],
+    ['many', 2],
+    ['none', 1],
+  ] as const)
+    await stage.create({ name, fields: [relation('to', maxSelect)] });
+  const { json: first } = await stage.add('target', {});
+  assert.equal((await stage.add('target', { parent: first.id })).status, 201);
+  const { json: single } = await stage.add('one', { to: first.id });
+  const { json: multiple } = await stage.add('many', { to: [first.id] });
+  for (const name of ['one', 'many', 'none']) assert.equal((await stage.add(name, {})).status, 201);
+  const refused = await stage.remove('target/truncate');
+  assert.deepEqual(
+    [refused.status, refused.json.message],
+    [400, 'Failed to truncate collection probably due to existing reference in one, many.'],
+  );
+  assert.equal((await stage.records('target')).json.totalItems, 2);
+  await stage.remove(`one/records/${single.id}`);
+  await stage.remove(`many/records/${multiple.id}`);
+  assert.equal((await stage.remove('target/truncate')).status, 204);
+  assert.equal((await stage.records('target')).json.totalItems, 0);
+});
+
+test('truncating is for superusers, and not for the collection of superusers', async (t) => {
+  const stage = await setUp(t);
+  await stage.create({ name: 'posts', deleteRule: '' });
+  const guest = await stage.service.request(`${path}/posts/truncate`, { method: 'DELETE' });
+  assert.equal(guest.status, 401);
+  assert.equal((await stage.remove('nope/truncate')).status, 404);
+  assert.equal((await stage.remove('_superusers/truncate')).status, 400);
+  assert.equal((await stage.records('_superusers')).json.totalItems, 1);
+  const other = await stage.service.request(`${path}/posts/truncate`, { method: 'POST', token: true });
+  assert.deepEqual([other.status, other.headers.get('allow')], [405, 'DELETE, OPTIONS']);
 });

@@ -12,6 +12,7 @@ import type { Instance } from '../../instances/instance.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
 import { parseListQuery } from '../../lists/list-query.ts';
 import { forgetCollection } from '../../webhooks/change-endpoint.ts';
+import { truncateCollection } from '../../records/truncate-collection.ts';
 import { answer, answerNothing, listJson } from '../answer.ts';
 import { bodyOf } from '../json-body.ts';
 import { queryOf } from '../query-string.ts';
@@ -23,6 +24,7 @@ interface CollectionPath {
 
 /** Definitions of collections, for superusers. */
 export function collectionRoutes(app: FastifyInstance, instances: OpenInstances): void {
+  contentRoutes(app, instances);
   app.get(
     '/api/collections',
     onInstanceAsSuperuser(instances, async ({ instance }, request, reply) => {
@@ -71,6 +73,17 @@ export function collectionRoutes(app: FastifyInstance, instances: OpenInstances)
         ) => forgetCollection(tx, instance, collection),
       };
       await deleteCollection(deletion, request.params.collection);
+      return answerNothing(request, reply);
+    }),
+  );
+}
+
+/** What is done with the records of a collection as a whole. */
+function contentRoutes(app: FastifyInstance, instances: OpenInstances): void {
+  app.delete<CollectionPath>(
+    '/api/collections/:collection/truncate',
+    onInstanceAsSuperuser<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
+      await truncateCollection(instance, caller, request.params.collection);
       return answerNothing(request, reply);
     }),
   );

@@ -1,0 +1,78 @@
+import { AppError } from '../base/errors.ts';
+import type { Collection } from '../collections/collection.ts';
+import { referringTo } from '../collections/referring-to.ts';
+import { fieldColumn } from '../fields/field.ts';
+import type { Instance } from '../instances/instance.ts';
+import type { RequestFacts } from '../rules/request-facts.ts';
+import { joinSql, sql } from '../sql/sql.ts';
+import type { Reader } from '../storage/database.ts';
+import { removeRecord } from './delete-record.ts';
+import { recordStatements } from './record-statements.ts';
+import { fromTuple } from './record.ts';
+import { refuseAuthCollection } from './refuse-auth-collection.ts';
+import { withCurrentCollection } from './with-current-collection.ts';
+
+const FAILED = 'Failed to truncate collection';
+
+/** Other writers wait for a transaction of this many no longer than for a few of their own. */
+const RECORDS_PER_TRANSACTION = 200;
+
+/**
+ * Deletes all records of a collection, oldest first, each with its event. In several transactions, so that neither other writers
+ * nor memory have to bear all of them at once: what was deleted before a failure stays deleted, and asked again it goes on.
+ * Records that are made meanwhile stay. Throws not_found (collection), bad_request (records of others refer to these).
+ */
+export async function truncateCollection(
+  instance: Instance,
+  facts: RequestFacts,
+  nameOrId: string,
+): Promise<void> {
+  const { database } = instance;
+  const { id, end } = await withCurrentCollection(instance, nameOrId, async (collection) => ({
+    id: collection.id,
+    end: await lastPosition(database, collection),
+  }));
+  for (let isDone = false; !isDone;) {
+    isDone = await database.write(async (tx) => {
+      const collection = instance.collections.get(id);
+      refuseAuthCollection(collection);
+      await refuseReferred(tx, collection, instance.collections.all());
+      const { table, columns } = recordStatements(collection, tx.names);
+      const tuples = await tx.tuples(
+        sql`SELECT ${columns} FROM ${table} WHERE "$position" <= ${end} ORDER BY "$position" LIMIT ${RECORDS_PER_TRANSACTION}${tx.names.forUpdate}`,
+      );
+      const records = tuples.map((tuple) => fromTuple(collection, tuple));
+      await tx.inOrder(records.map((record) => () => removeRecord({ instance, facts, tx }, record)));
+      return records.length < RECORDS_PER_TRANSACTION;
+    });
+  }
+}
+
+async function lastPosition(reader: Reader, collection: Collection): Promise<number> {
+  const { table } = recordStatements(collection, reader.names);
+  const [row] = await reader.tuples(sql`SELECT max("$position") FROM ${table}`);
+  return Number(row?.[0] ?? 0);
+}
+
+/** No record of another collection is left with the id of one that is gone: what to do with each of them, its owner knows. */
+async function refuseReferred(
+  reader: Reader,
+  collection: Collection,
+  candidates: readonly Collection[],
+): Promise<void> {
+  const referring: string[] = [];
+  for (const other of referringTo(collection, candidates)) {
+    const conditions = other.fields
+      .filter(({ type, options }) => type === 'relation' && options['collectionId'] === collection.id)
+      .map((field) => {
+        const column = reader.names.column(field.name);
+        return fieldColumn(field) === 'json' ? sql`${column} <> '[]'` : sql`${column} <> ''`;
+      });
+    const { table } = recordStatements(other, reader.names);
+    const found = await reader.get(sql`SELECT 1 FROM ${table} WHERE ${joinSql(conditions, ' OR ')} LIMIT 1`);
+    if (found !== undefined) referring.push(other.name);
+  }
+  if (referring.length === 0) return;
+  const names = referring.join(', ');
+  throw new AppError('bad_request', `${FAILED} probably due to existing reference in ${names}.`);
+}
