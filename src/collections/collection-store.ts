@@ -5,7 +5,7 @@ import type { Reader, Row, Transaction } from '../storage/database.ts';
 import { lockedRules, type AuthOptions, type Collection, type Rules } from './collection.ts';
 import { parseIndex, indexToText, type IndexDefinition } from './index-definition.ts';
 import { secretName } from './secret-name.ts';
-import { alterTable, createTable, dropTable } from './tables.ts';
+import { alterTables, createTable, dropTable, type TableChange } from './tables.ts';
 
 /** Collections by name in any case, or by id. */
 export type CollectionFinder = Pick<CollectionStore, 'find'>;
@@ -50,38 +50,34 @@ export class CollectionStore {
     return [...this.#byId.values()];
   }
 
-  async create(tx: Transaction, collection: Collection): Promise<void> {
-    const { id, name, type, created, updated } = collection;
-    await tx.run(sql`
-      INSERT INTO ${tx.names.table('$collection')} (${tx.names.scopeColumn}id, name, type, system, definition, created, updated)
-      VALUES (${tx.names.scopeValue}${id}, ${name}, ${type}, ${collection.system ? 1 : 0}, ${definitionText(collection)}, ${created}, ${updated})`);
-    await createTable(tx, collection);
-    tx.afterCommit(() => this.#put(collection));
+  create(tx: Transaction, collection: Collection): Promise<void> {
+    return this.apply(tx, { created: [collection] });
   }
 
-  async update(tx: Transaction, before: Collection, after: Collection): Promise<void> {
-    await tx.run(sql`
-      UPDATE ${tx.names.table('$collection')} SET name = ${after.name}, definition = ${definitionText(after)}, updated = ${after.updated}
-      WHERE ${tx.names.scope} AND id = ${after.id}`);
-    await alterTable(tx, before, after);
-    for (const field of before.fields)
-      if (!hasColumn(field) && !after.fields.some(({ id }) => id === field.id))
-        await deleteValues(tx, after, field);
+  update(tx: Transaction, before: Collection, after: Collection): Promise<void> {
+    return this.apply(tx, { changed: [{ before, after }] });
+  }
+
+  delete(tx: Transaction, collection: Collection): Promise<void> {
+    return this.apply(tx, { removed: [collection] });
+  }
+
+  /** Several changes that make sense together only: names may go from one collection to another. */
+  async apply(tx: Transaction, changes: CollectionChanges): Promise<void> {
+    const { removed = [], changed = [], created = [] } = changes;
+    for (const collection of removed) await remove(tx, collection);
+    await updateDefinitions(tx, changed);
+    await alterTables(tx, changed);
+    for (const change of changed) await deleteLostValues(tx, change);
+    for (const collection of created) await insert(tx, collection);
     tx.afterCommit(() => {
-      this.#remove(before);
-      this.#put(after);
+      for (const { id } of removed) this.#byId.delete(id);
+      for (const { name } of [...removed, ...changed.map(({ before }) => before)]) {
+        this.#byName.delete(name);
+        this.#byName.delete(name.toLowerCase());
+      }
+      for (const collection of [...changed.map(({ after }) => after), ...created]) this.#put(collection);
     });
-  }
-
-  async delete(tx: Transaction, collection: Collection): Promise<void> {
-    await tx.run(
-      sql`DELETE FROM ${tx.names.table('$collection')} WHERE ${tx.names.scope} AND id = ${collection.id}`,
-    );
-    await tx.run(
-      sql`DELETE FROM ${tx.names.table('$secret')} WHERE ${tx.names.scope} AND collection = ${collection.id}`,
-    );
-    await dropTable(tx, collection);
-    tx.afterCommit(() => this.#remove(collection));
   }
 
   #put(collection: Collection): void {
@@ -89,12 +85,47 @@ export class CollectionStore {
     this.#byName.set(collection.name, collection);
     this.#byName.set(collection.name.toLowerCase(), collection);
   }
+}
 
-  #remove(collection: Collection): void {
-    this.#byId.delete(collection.id);
-    this.#byName.delete(collection.name);
-    this.#byName.delete(collection.name.toLowerCase());
-  }
+export interface CollectionChanges {
+  readonly removed?: readonly Collection[];
+  readonly changed?: readonly TableChange[];
+  readonly created?: readonly Collection[];
+}
+
+async function remove(tx: Transaction, { id, name }: Collection): Promise<void> {
+  const { names } = tx;
+  await tx.run(sql`DELETE FROM ${names.table('$collection')} WHERE ${names.scope} AND id = ${id}`);
+  await tx.run(sql`DELETE FROM ${names.table('$secret')} WHERE ${names.scope} AND collection = ${id}`);
+  await dropTable(tx, name);
+}
+
+async function updateDefinitions(tx: Transaction, changes: readonly TableChange[]): Promise<void> {
+  const table = tx.names.table('$collection');
+  // A name is unique at every moment, so those that pass from one to another are let go of first.
+  const renamed = changes.filter(({ before, after }) => before.name !== after.name);
+  for (const { after } of renamed.length > 1 ? renamed : [])
+    await tx.run(
+      sql`UPDATE ${table} SET name = ${`$renaming_${after.id}`} WHERE ${tx.names.scope} AND id = ${after.id}`,
+    );
+  for (const { after } of changes)
+    await tx.run(sql`
+      UPDATE ${table} SET name = ${after.name}, definition = ${definitionText(after)}, updated = ${after.updated}
+      WHERE ${tx.names.scope} AND id = ${after.id}`);
+}
+
+async function insert(tx: Transaction, collection: Collection): Promise<void> {
+  const { id, name, type, created, updated } = collection;
+  await tx.run(sql`
+    INSERT INTO ${tx.names.table('$collection')} (${tx.names.scopeColumn}id, name, type, system, definition, created, updated)
+    VALUES (${tx.names.scopeValue}${id}, ${name}, ${type}, ${collection.system ? 1 : 0}, ${definitionText(collection)}, ${created}, ${updated})`);
+  await createTable(tx, collection);
+}
+
+async function deleteLostValues(tx: Transaction, { before, after }: TableChange): Promise<void> {
+  for (const field of before.fields)
+    if (!hasColumn(field) && !after.fields.some(({ id }) => id === field.id))
+      await deleteValues(tx, after, field);
 }
 
 /** Of a field that has them apart from its collection's table. */

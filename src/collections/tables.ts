@@ -17,26 +17,54 @@ export async function createTable(tx: Transaction, collection: Collection): Prom
   await tx.run(
     sql`CREATE TABLE ${names.collectionTable(collection.name)} (${joinSql(columns, ', ')})${strict}`,
   );
-  await createIndexes(tx, collection);
+  for (const { statement } of indexesOf(collection, names)) await tx.run(statement);
 }
 
-export async function dropTable(tx: Transaction, collection: Collection): Promise<void> {
-  await tx.run(sql`DROP TABLE ${tx.names.collectionTable(collection.name)}`);
+export async function dropTable(tx: Transaction, name: string): Promise<void> {
+  await tx.run(sql`DROP TABLE ${tx.names.collectionTable(name)}`);
 }
 
-/** Indexes go first and come back last, because a column that one of them uses can be neither dropped nor reshaped. */
-export async function alterTable(tx: Transaction, before: Collection, after: Collection): Promise<void> {
+export interface TableChange {
+  readonly before: Collection;
+  readonly after: Collection;
+}
+
+/**
+ * Several at once, as names may go from one to the other. Indexes that change, or whose columns do, go first and come back last: a
+ * column that one of them uses can be neither dropped nor reshaped. The others stay, or a changed rule would build them again.
+ */
+export async function alterTables(tx: Transaction, changes: readonly TableChange[]): Promise<void> {
   const { names } = tx;
-  for (const { name } of before.indexes) await tx.run(sql`DROP INDEX ${names.collectionTable(name)}`);
-  await tx.run(sql`DROP INDEX IF EXISTS ${names.collectionTable(createdIndexName(before))}`);
-  if (before.name !== after.name) {
-    // Through a third name: SQLite takes names that differ in case only for the same.
-    const passing = `$renaming_${after.id}`;
-    await renameTable(tx, before.name, passing);
-    await renameTable(tx, passing, after.name);
-  }
-  await alterColumns(tx, before, after);
-  await createIndexes(tx, after);
+  const indexes = changes.map((change) => changedIndexes(change, names));
+  for (const { gone } of indexes)
+    for (const name of gone) await tx.run(sql`DROP INDEX ${names.collectionTable(name)}`);
+  const renamed = changes.filter(({ before, after }) => before.name !== after.name);
+  // Through a third name: it may still be another's, and SQLite takes names that differ in case only for the same.
+  for (const { before, after } of renamed) await renameTable(tx, before.name, `$renaming_${after.id}`);
+  for (const { after } of renamed) await renameTable(tx, `$renaming_${after.id}`, after.name);
+  for (const { before, after } of changes) await alterColumns(tx, before, after);
+  for (const { made } of indexes) for (const statement of made) await tx.run(statement);
+}
+
+interface ChangedIndexes {
+  /** Names. */
+  readonly gone: readonly string[];
+  /** Statements. */
+  readonly made: readonly Sql[];
+}
+
+function changedIndexes({ before, after }: TableChange, names: Names): ChangedIndexes {
+  // As if the table had had its new name before.
+  const old = indexesOf({ ...before, name: after.name }, names);
+  const now = indexesOf(after, names);
+  const isLasting = (one: TableIndex, other: TableIndex): boolean =>
+    one.name === other.name &&
+    one.statement.text === other.statement.text &&
+    one.columns.every((column) => columnOf(before, column) === columnOf(after, column));
+  return {
+    gone: old.filter((one) => !now.some((other) => isLasting(one, other))).map(({ name }) => name),
+    made: now.filter((one) => !old.some((other) => isLasting(other, one))).map(({ statement }) => statement),
+  };
 }
 
 async function renameTable(tx: Transaction, from: string, to: string): Promise<void> {
@@ -95,10 +123,28 @@ function reshaped(column: Sql, field: Field, { engine }: Names): Sql {
   return sql`coalesce(${last}, '')`;
 }
 
-async function createIndexes(tx: Transaction, collection: Collection): Promise<void> {
-  if (collection.fields.some((field) => field.name === 'created' && hasColumn(field)))
-    await tx.run(createdIndexSql(collection, tx.names.column(createdIndexName(collection)), tx.names));
-  for (const index of collection.indexes) await tx.run(indexSql(collection, index, tx.names));
+/** Changes with whatever makes another column of the one that has this name. */
+function columnOf({ fields }: Collection, name: string): string | undefined {
+  const field = fields.find((candidate) => candidate.name === name);
+  return field === undefined ? undefined : `${fieldColumn(field)} ${field.id}`;
+}
+
+interface TableIndex {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly statement: Sql;
+}
+
+function indexesOf(collection: Collection, names: Names): readonly TableIndex[] {
+  const indexes = collection.indexes.map((index) => ({
+    name: index.name,
+    columns: [...index.columns.map(({ name }) => name), ...index.where.map(({ column }) => column)],
+    statement: indexSql(collection, index, names),
+  }));
+  if (!collection.fields.some((field) => field.name === 'created' && hasColumn(field))) return indexes;
+  const name = createdIndexName(collection);
+  const statement = createdIndexSql(collection, names.column(name), names);
+  return [...indexes, { name, columns: ['created'], statement }];
 }
 
 function createdIndexName(collection: Collection): string {
