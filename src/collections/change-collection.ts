@@ -93,7 +93,8 @@ export function getCollection(collections: CollectionStore, nameOrId: string): C
   return found;
 }
 
-async function changeTables<Result>(
+/** Runs a change of tables alone in its commit; tells of records that a unique index does not admit. */
+export async function changeTables<Result>(
   change: CollectionChange,
   failed: string,
   work: (tx: Transaction) => Promise<Result>,

@@ -29,7 +29,7 @@ export function decodeCollection(
   const name = decodeName(raw, context, problems);
   const type = decodeType(raw, existing, problems);
   checkSystemFlag(raw, existing, problems);
-  const id = decodeId(raw, { ...context, fallback: `pbc_${crc32(type + name)}` }, problems);
+  const id = decodeId(raw, { ...context, fallback: defaultCollectionId(type, name) }, problems);
   const fields = decodeFields(raw['fields'], { ...context, id }, problems);
   const draft: Collection = {
     id,
@@ -44,6 +44,11 @@ export function decodeCollection(
     updated: context.now,
   };
   return { ...draft, indexes: decodeIndexes(raw['indexes'], { ...context, draft }, problems) };
+}
+
+/** The id of a collection whose definition gives none: as the reference makes it, so that the same definition means the same one. */
+export function defaultCollectionId(type: Collection['type'], name: string): string {
+  return `pbc_${crc32(type + name)}`;
 }
 
 function decodeName(

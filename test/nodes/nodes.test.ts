@@ -50,6 +50,20 @@ test('a collection that one node has answered for takes writes through another a
   await group.get(b, `POST ${records}`, { title: 'x' });
 });
 
+test('definitions that one node has answered for are shown, changed and deleted by another at once', async (t) => {
+  const group = await NodeGroup.open(t);
+  const [a, b] = [await group.start(), await group.start()];
+  await group.signIn(a);
+  assert.equal((await group.ask(b, `GET ${records}`)).status, 404);
+  await group.get(a, 'POST /api/collections', posts);
+  assert.equal((await group.get(b, 'GET /api/collections')).items.length, 2);
+  await group.get(a, 'PATCH /api/collections/posts', { name: 'articles' });
+  assert.equal((await group.get(b, 'GET /api/collections/articles')).name, 'articles');
+  await group.get(b, 'PATCH /api/collections/articles', { name: 'notes' });
+  await group.get(a, 'DELETE /api/collections/notes');
+  assert.equal((await group.ask(b, 'GET /api/collections/notes')).status, 404);
+});
+
 test('a rule that one node has locked refuses writes through another at once', async (t) => {
   const group = await NodeGroup.open(t);
   const [a, b] = [await group.start(), await group.start()];

@@ -1,13 +1,16 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, RouteGenericInterface } from 'fastify';
 import {
   createCollection,
   deleteCollection,
   getCollection,
   updateCollection,
   type CollectionChange,
+  type CollectionDeletion,
 } from '../../collections/change-collection.ts';
 import { collectionToJson } from '../../collections/collection.ts';
+import { importCollections } from '../../collections/import-collections.ts';
 import { listCollections } from '../../collections/list-collections.ts';
+import { scaffoldCollection } from '../../collections/scaffold-collection.ts';
 import type { Instance } from '../../instances/instance.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
 import { parseListQuery } from '../../lists/list-query.ts';
@@ -17,6 +20,7 @@ import { answer, answerNothing, listJson } from '../answer.ts';
 import { bodyOf } from '../json-body.ts';
 import { queryOf } from '../query-string.ts';
 import { onInstanceAsSuperuser } from '../on-instance.ts';
+import { factsOf } from '../request-facts.ts';
 
 interface CollectionPath {
   Params: { collection: string };
@@ -24,10 +28,10 @@ interface CollectionPath {
 
 /** Definitions of collections, for superusers. */
 export function collectionRoutes(app: FastifyInstance, instances: OpenInstances): void {
-  contentRoutes(app, instances);
+  wholesaleRoutes(app, instances);
   app.get(
     '/api/collections',
-    onInstanceAsSuperuser(instances, async ({ instance }, request, reply) => {
+    onCurrentInstance(instances, async ({ instance }, request, reply) => {
       const query = parseListQuery(queryOf(request));
       const page = await listCollections(changeOf(instance), query);
       return answer(request, reply, { json: listJson(page, page.items.map(collectionToJson)), isList: true });
@@ -36,7 +40,7 @@ export function collectionRoutes(app: FastifyInstance, instances: OpenInstances)
 
   app.post(
     '/api/collections',
-    onInstanceAsSuperuser(instances, async ({ instance }, request, reply) => {
+    onCurrentInstance(instances, async ({ instance }, request, reply) => {
       const collection = await createCollection(changeOf(instance), bodyOf(request));
       return answer(request, reply, { json: collectionToJson(collection) });
     }),
@@ -44,7 +48,7 @@ export function collectionRoutes(app: FastifyInstance, instances: OpenInstances)
 
   app.get<CollectionPath>(
     '/api/collections/:collection',
-    onInstanceAsSuperuser<CollectionPath>(instances, async ({ instance }, request, reply) => {
+    onCurrentInstance<CollectionPath>(instances, async ({ instance }, request, reply) => {
       const collection = getCollection(instance.collections, request.params.collection);
       return answer(request, reply, { json: collectionToJson(collection) });
     }),
@@ -52,7 +56,7 @@ export function collectionRoutes(app: FastifyInstance, instances: OpenInstances)
 
   app.patch<CollectionPath>(
     '/api/collections/:collection',
-    onInstanceAsSuperuser<CollectionPath>(instances, async ({ instance }, request, reply) => {
+    onCurrentInstance<CollectionPath>(instances, async ({ instance }, request, reply) => {
       const collection = await updateCollection(
         changeOf(instance),
         request.params.collection,
@@ -64,31 +68,58 @@ export function collectionRoutes(app: FastifyInstance, instances: OpenInstances)
 
   app.delete<CollectionPath>(
     '/api/collections/:collection',
-    onInstanceAsSuperuser<CollectionPath>(instances, async ({ instance }, request, reply) => {
-      const deletion = {
-        ...changeOf(instance),
-        onDeleted: (
-          tx: Parameters<typeof forgetCollection>[0],
-          collection: Parameters<typeof forgetCollection>[2],
-        ) => forgetCollection(tx, instance, collection),
-      };
-      await deleteCollection(deletion, request.params.collection);
+    onCurrentInstance<CollectionPath>(instances, async ({ instance }, request, reply) => {
+      await deleteCollection(deletionOf(instance), request.params.collection);
       return answerNothing(request, reply);
     }),
   );
 }
 
-/** What is done with the records of a collection as a whole. */
-function contentRoutes(app: FastifyInstance, instances: OpenInstances): void {
-  app.delete<CollectionPath>(
-    '/api/collections/:collection/truncate',
-    onInstanceAsSuperuser<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
-      await truncateCollection(instance, caller, request.params.collection);
+/** What concerns more than one definition, and the records of a collection as a whole. */
+function wholesaleRoutes(app: FastifyInstance, instances: OpenInstances): void {
+  app.get(
+    '/api/collections/meta/scaffolds',
+    onCurrentInstance(instances, async (_context, request, reply) => {
+      const base = collectionToJson(scaffoldCollection());
+      return answer(request, reply, { json: `{"base":${base}}` });
+    }),
+  );
+
+  app.put(
+    '/api/collections/import',
+    onCurrentInstance(instances, async ({ instance }, request, reply) => {
+      await importCollections(deletionOf(instance), bodyOf(request));
       return answerNothing(request, reply);
     }),
   );
+
+  app.delete<CollectionPath>(
+    '/api/collections/:collection/truncate',
+    onCurrentInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
+      await truncateCollection(instance, factsOf(request, caller), request.params.collection);
+      return answerNothing(request, reply);
+    }),
+  );
+}
+
+/** With the definitions as they are now, whichever node changed them last. */
+function onCurrentInstance<Route extends RouteGenericInterface>(
+  instances: OpenInstances,
+  serve: Parameters<typeof onInstanceAsSuperuser<Route>>[1],
+): ReturnType<typeof onInstanceAsSuperuser<Route>> {
+  return onInstanceAsSuperuser<Route>(instances, async (context, request, reply) => {
+    await context.instance.refresh();
+    return serve(context, request, reply);
+  });
 }
 
 function changeOf(instance: Instance): CollectionChange {
   return { database: instance.database, collections: instance.collections, now: instance.clock.now() };
+}
+
+function deletionOf(instance: Instance): CollectionDeletion {
+  return {
+    ...changeOf(instance),
+    onDeleted: (tx, collection) => forgetCollection(tx, instance, collection),
+  };
 }

@@ -1,0 +1,190 @@
+import { AppError, type FieldError } from '../base/errors.ts';
+import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
+import { decodeField, type Field } from '../fields/field.ts';
+import type { Names } from '../storage/database.ts';
+import { changeTables, type CollectionDeletion } from './change-collection.ts';
+import { checkRules } from './check-rules.ts';
+import type { CollectionChanges, CollectionFinder } from './collection-store.ts';
+import { collectionLimits } from './collection-limits.ts';
+import { collectionToJson, type Collection } from './collection.ts';
+import { decodeCollection, defaultCollectionId } from './decode-collection.ts';
+import { ProblemList } from './problem-list.ts';
+import { referringTo } from './referring-to.ts';
+import { scaffoldCollection } from './scaffold-collection.ts';
+
+const FAILED = 'Failed to import collections.';
+
+type Definition = Readonly<Record<string, unknown>>;
+
+export interface CollectionImport {
+  readonly collections: readonly Definition[];
+  /** Whether collections, and fields of those that are given, which are not mentioned are deleted. System ones never are. */
+  readonly deleteMissing: boolean;
+}
+
+/**
+ * Makes the collections be as they are given: all of it or, when anything is refused, nothing. One that exists is found by its id,
+ * or by its name where no id is given; definitions may refer to each other and exchange names. One that is already as given is
+ * left as it is. Throws bad_request.
+ */
+export function importCollections(change: CollectionDeletion, body: Definition): Promise<void> {
+  const wanted = decodeImport(body);
+  return changeTables(change, FAILED, async (tx) => {
+    const plan = planImport(change.collections.all(), wanted, {
+      now: toTimestamp(change.now),
+      names: tx.names,
+    });
+    for (const collection of plan.removed) await change.onDeleted(tx, collection);
+    await change.collections.apply(tx, plan);
+  });
+}
+
+function decodeImport(body: Definition): CollectionImport {
+  const { collections, deleteMissing } = body;
+  const problems = new ProblemList();
+  if (collections === undefined || collections === null || (isList(collections) && collections.length === 0))
+    problems.add('collections', { code: 'validation_required', message: 'Cannot be blank.' });
+  else if (!isList(collections) || !collections.every(isDefinition))
+    problems.add('collections', invalid('Must be an array of collections.'));
+  else if (collections.length > collectionLimits.collectionsMax) problems.add('collections', tooMany);
+  if (deleteMissing !== undefined && deleteMissing !== null && typeof deleteMissing !== 'boolean')
+    problems.add('deleteMissing', invalid('Must be true or false.'));
+  problems.throwIfAny('An error occurred while validating the submitted data.');
+  // Asked above, which the compiler does not follow through the list of problems.
+  return { collections: collections as readonly Definition[], deleteMissing: deleteMissing === true };
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+function isDefinition(value: unknown): value is Definition {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function invalid(message: string): FieldError {
+  return { code: 'validation_invalid_value', message };
+}
+
+const tooMany: FieldError = {
+  code: 'validation_length_too_long',
+  message: `There can be at most ${collectionLimits.collectionsMax} collections.`,
+  params: { max: collectionLimits.collectionsMax },
+};
+
+/** A definition on its way to a collection. */
+interface Item {
+  readonly raw: Definition;
+  readonly existing: Collection | undefined;
+  /** What the others know of it until it is decoded: which id and name it is going to have. */
+  readonly sketch: Collection;
+}
+
+function planImport(
+  present: readonly Collection[],
+  { collections, deleteMissing }: CollectionImport,
+  { now, names }: { readonly now: Timestamp; readonly names: Names },
+): Required<CollectionChanges> {
+  const items = collections.map((raw) => toItem(raw, present, deleteMissing));
+  const unmentioned = present.filter((one) => !items.some(({ existing }) => existing === one));
+  const removed = unmentioned.filter(({ system }) => deleteMissing && !system);
+  const kept = unmentioned.filter((one) => !removed.includes(one));
+  if (items.length + kept.length > collectionLimits.collectionsMax)
+    throw new AppError('bad_request', FAILED, { details: { collections: tooMany } });
+  const decoded = items.map(({ sketch }) => sketch);
+  for (const [at, { raw, existing }] of items.entries()) {
+    const others = [...kept, ...decoded.filter((_, other) => other !== at)];
+    const context = existing === undefined ? { others, now } : { others, now, existing };
+    const problems = new ProblemList();
+    const isTwice = items.findIndex((item) => item.existing === existing) !== at;
+    if (existing !== undefined && isTwice) problems.add('id', twice);
+    decoded[at] = decodeCollection(raw, context, problems);
+    if (!problems.isEmpty) throw refusal(problems, { at, raw });
+  }
+  refuseReferred(removed, kept);
+  const finder = finderOf([...kept, ...decoded]);
+  for (const [at, collection] of decoded.entries()) {
+    const problems = new ProblemList();
+    checkRules(collection, { collections: finder, names }, problems);
+    if (!problems.isEmpty) throw refusal(problems, { at, raw: items[at]?.raw ?? {} });
+  }
+  return {
+    removed,
+    changed: items.flatMap(({ existing }, at) => {
+      const after = decoded[at];
+      return existing === undefined || after === undefined || isSame(existing, after)
+        ? []
+        : [{ before: existing, after }];
+    }),
+    created: decoded.filter((_, at) => items[at]?.existing === undefined),
+  };
+}
+
+/** As they are going to be: rules may lead from one to the other. */
+function finderOf(collections: readonly Collection[]): CollectionFinder {
+  const byId = new Map(collections.map((collection) => [collection.id, collection]));
+  const byName = new Map(collections.map((collection) => [collection.name.toLowerCase(), collection]));
+  return { find: (nameOrId) => byName.get(nameOrId.toLowerCase()) ?? byId.get(nameOrId) };
+}
+
+const twice: FieldError = {
+  code: 'validation_invalid_or_existing_id',
+  message: 'The collection is given more than once.',
+};
+
+function toItem(raw: Definition, present: readonly Collection[], deleteMissing: boolean): Item {
+  const existing = findExisting(raw, present);
+  const merged = existing === undefined || deleteMissing ? raw : withMissingFields(raw, existing.fields);
+  const name = typeof raw['name'] === 'string' ? raw['name'] : (existing?.name ?? '');
+  const type = existing?.type ?? 'base';
+  const id = existing?.id ?? (isGiven(raw['id']) ? String(raw['id']) : defaultCollectionId(type, name));
+  // Its indexes are compared with those of the others when it is decoded itself.
+  return { raw: merged, existing, sketch: { ...scaffoldCollection(), id, name, type } };
+}
+
+function findExisting(raw: Definition, present: readonly Collection[]): Collection | undefined {
+  const { id, name } = raw;
+  if (isGiven(id)) return present.find((one) => one.id === id);
+  if (typeof name !== 'string') return undefined;
+  return present.find((one) => one.name.toLowerCase() === name.toLowerCase());
+}
+
+function isGiven(id: unknown): boolean {
+  return id !== undefined && id !== null && id !== '';
+}
+
+/** The fields that exist and are not given come after those that are; the standard ones find their places by themselves. */
+function withMissingFields(raw: Definition, fields: readonly Field[]): Definition {
+  const given = raw['fields'];
+  if (!isList(given)) return raw;
+  const ids = new Set(given.map((item) => decodeField(item, { add: () => undefined })?.id));
+  const missing = fields
+    .filter(({ id, name, system }) => !ids.has(id) && !system && !['created', 'updated'].includes(name))
+    .map(({ options, ...common }) => ({ ...options, ...common }));
+  return { ...raw, fields: [...given, ...missing] };
+}
+
+/** The problems of one definition, as if it had been sent alone, and which one it was. */
+function refusal(problems: ProblemList, item: { readonly at: number; readonly raw: Definition }): AppError {
+  const name = typeof item.raw['name'] === 'string' ? item.raw['name'] : '';
+  const message = `The collection at index ${item.at}, ${JSON.stringify(name)}, is refused.`;
+  const failure: FieldError = { code: 'validation_collections_import_failure', message };
+  return new AppError('bad_request', FAILED, {
+    details: { collections: failure, ...problems.toErrors() },
+  });
+}
+
+/** Those that are given lead nowhere else: that was asked when they were decoded. */
+function refuseReferred(removed: readonly Collection[], kept: readonly Collection[]): void {
+  for (const collection of removed) {
+    const [other] = referringTo(collection, kept);
+    if (other === undefined) continue;
+    const message = `The collection ${JSON.stringify(collection.name)} cannot be deleted: ${other.name} refers to it.`;
+    const failure: FieldError = { code: 'validation_collections_import_failure', message };
+    throw new AppError('bad_request', FAILED, { details: { collections: failure } });
+  }
+}
+
+function isSame(before: Collection, after: Collection): boolean {
+  return collectionToJson(before) === collectionToJson({ ...after, updated: before.updated });
+}
