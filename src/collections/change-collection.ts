@@ -2,6 +2,7 @@ import { AppError } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { Database, Transaction } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
+import { sqlState } from '../storage/postgres-errors.ts';
 import type { CollectionStore } from './collection-store.ts';
 import type { Collection } from './collection.ts';
 import { checkRules } from './check-rules.ts';
@@ -102,6 +103,10 @@ export async function changeTables<Result>(
   try {
     return await change.database.write(work, { isExclusive: true });
   } catch (error) {
+    if (sqlState(error) === OUT_OF_LOCKS) {
+      const advice = 'The database has no room for so many changes at once: make them in several steps.';
+      throw new AppError('bad_request', `${failed} ${advice}`, { cause: error });
+    }
     if (!(error instanceof UniqueViolation)) throw error;
     const message = 'A unique index cannot be made: records that exist already have equal values.';
     throw new AppError('bad_request', failed, {
@@ -110,3 +115,9 @@ export async function changeTables<Result>(
     });
   }
 }
+
+/**
+ * PostgreSQL keeps a lock for every table and index that a transaction makes or drops, about a dozen for a collection, in a space of
+ * `max_locks_per_transaction` times its connections. To try again would not help.
+ */
+const OUT_OF_LOCKS = '53200';
