@@ -52,6 +52,26 @@ describe('collections', () => {
     assert.deepEqual(await pb.collections.getOne('beta', { fields: 'name' }), { name: 'beta' });
   });
 
+  test('one made from a scaffold is imported under another name, emptied, and deleted when it is missing', async (t) => {
+    const { pb } = await setUp(t);
+    const { base } = await pb.collections.getScaffolds();
+    const created = await pb.collections.create({ ...base, name: 'posts' });
+    await pb.collection('posts').create({});
+    assert.equal(await pb.collections.import([{ ...created, name: 'articles' }]), true);
+    assert.equal((await pb.collection('articles').getList()).totalItems, 1);
+    assert.equal(await pb.collections.truncate('articles'), true);
+    assert.equal((await pb.collection('articles').getList()).totalItems, 0);
+    const refused = await refusalOf(pb.collections.import([{ ...created, id: 'other', name: '' }]));
+    assert.deepEqual([refused.status, refused.message], [400, 'Failed to import collections.']);
+    const other = { ...created, id: 'other', name: 'notes' };
+    assert.equal(await pb.collections.import([other], true), true);
+    const all = await pb.collections.getFullList();
+    assert.deepEqual(
+      all.map(({ name }) => name),
+      ['_superusers', 'notes'],
+    );
+  });
+
   test('a renamed one keeps its records, its id and its indexes, and its old name is free', async (t) => {
     const { pb } = await setUp(t);
     const created = await createPosts(pb, ['CREATE INDEX idx_a ON posts (title)']);
