@@ -63,7 +63,7 @@ function giveUp(name: string): number {
 /** Tests of the API say nothing of an engine, so they are run once on each: all that start a service, themselves or by what they import. */
 function isForEachEngine(file: string): boolean {
   const imported = readFileSync(join(root, file), 'utf8').matchAll(
-    /from '(?:\.\.\/)+(?:test\/)?(support\/[\w-]+\.ts)'/g,
+    /from '(?:\.\.?\/)+(?:test\/)?(support\/[\w-]+\.ts)'/g,
   );
   return [...imported].some(
     ([, path = '']) =>

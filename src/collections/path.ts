@@ -94,6 +94,17 @@ export function findPath(
   }
 }
 
+/** Columns by table: the same object each time, so that templates find their text again. */
+const columnsOf = new WeakMap<Sql, WeakMap<Sql, Sql>>();
+
+function qualified(alias: Sql, column: Sql): Sql {
+  let columns = columnsOf.get(alias);
+  if (columns === undefined) columnsOf.set(alias, (columns = new WeakMap<Sql, Sql>()));
+  let found = columns.get(column);
+  if (found === undefined) columns.set(column, (found = sql`${alias}.${column}`));
+  return found;
+}
+
 interface Hop {
   readonly steps: readonly Step[];
   readonly target: Collection | undefined;
@@ -106,7 +117,7 @@ function relationSteps({ collections, names, dialect }: PathContext, field: Fiel
   const list = isMultiple(field) ? [eachStep(names, dialect, field)] : [];
   const table = names.collectionTable(target.name);
   const id = (from: Sql): Sql =>
-    isMultiple(field) ? dialect.valueOfEach(from).sql : sql`${from}.${names.column(field.name)}`;
+    isMultiple(field) ? dialect.valueOfEach(from).sql : qualified(from, names.column(field.name));
   const row: Step = {
     key: `${field.name}.`,
     hasMany: false,
@@ -123,7 +134,7 @@ function eachStep(names: Names, dialect: Dialect, field: Field): Step {
     hasMany: true,
     collection: undefined,
     join: (from, to) => ({
-      source: dialect.each(sql`${from}.${names.column(field.name)}`, to),
+      source: dialect.each(qualified(from, names.column(field.name)), to),
       on: sql`TRUE`,
     }),
   };
@@ -135,7 +146,7 @@ function backRelationSteps(context: PathContext, collection: Collection, segment
   if (found === undefined) return undefined;
   const { target, field } = found;
   const { names, dialect } = context;
-  const column = (to: Sql): Sql => sql`${to}.${names.column(field.name)}`;
+  const column = (to: Sql): Sql => qualified(to, names.column(field.name));
   const inner = sql`"$value"`;
   const holds = (from: Sql, to: Sql): Sql =>
     isMultiple(field)
@@ -194,7 +205,7 @@ function leafOf(
   const isJson = field.type === 'json' || field.type === 'geoPoint';
   const kind = operandKind(field);
   if (kind === undefined || (path.length > 0 && !isJson)) return undefined;
-  const column = (alias: Sql): Sql => sql`${alias}.${names.column(field.name)}`;
+  const column = (alias: Sql): Sql => qualified(alias, names.column(field.name));
   const plain = (alias: Sql): Operand => {
     const guard = guardOf(context, collection, field)?.(alias);
     const operand = { sql: column(alias), kind, ...(guard && { guard }) };

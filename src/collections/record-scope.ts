@@ -37,11 +37,23 @@ export interface Base {
 /** How the table of the records is called where no other name is asked for. */
 export const baseAlias: Sql = identifier('$0');
 
+interface JoinOptions {
+  readonly from: Sql;
+  readonly to: Sql;
+  readonly isInside: boolean;
+  readonly condition?: Sql | undefined;
+}
+
 /** What goes into the statement itself, and what into the EXISTS. */
 interface Parts {
   readonly outside: Sql[];
   readonly inside: Sql[];
 }
+
+const none = sql``;
+
+/** By number: the same object each time, so that templates find their text again. */
+const aliases: Sql[] = [];
 
 interface Place {
   readonly alias: Sql;
@@ -99,7 +111,7 @@ export class RecordScope {
 
   /** What stands behind the base table in FROM: empty, or with a blank before it. */
   get joins(): Sql {
-    return this.#joins.outside.length === 0 ? sql`` : sql` ${joinSql(this.#joins.outside, ' ')}`;
+    return this.#joins.outside.length === 0 ? none : sql` ${joinSql(this.#joins.outside, ' ')}`;
   }
 
   /** All conditions together, or undefined where there are none. */
@@ -158,7 +170,7 @@ export class RecordScope {
     const place = { alias: this.#nextAlias(), isInside };
     this.#places.set(key, place);
     this.#joins[isInside ? 'inside' : 'outside'].push(
-      this.#leftJoin(step, { from: from.alias, to: place.alias }),
+      this.#leftJoin(step, { from: from.alias, to: place.alias, isInside }),
     );
     return place;
   }
@@ -199,28 +211,26 @@ export class RecordScope {
       const rule =
         asker === 'client' && step.collection !== undefined ? this.#listRule(step.collection, to) : undefined;
       const condition = rule !== undefined && 'text' in rule ? rule : undefined;
-      rows.push(this.#leftJoin(step, { from, to, condition }));
+      rows.push(this.#leftJoin(step, { from, to, condition, isInside: true }));
       from = to;
     }
     const { isNeverNull: _, ...operand } = path.leaf(from);
     return { rows: joinSql(rows, ' '), operand };
   }
 
-  /** A table that is read row by row may be as large as the one the list is of. */
-  #leftJoin(
-    step: Step,
-    { from, to, condition }: { readonly from: Sql; readonly to: Sql; readonly condition?: Sql | undefined },
-  ): Sql {
+  /** A table that may be read row by row may be as large as the one the list is of. */
+  #leftJoin(step: Step, { from, to, isInside, condition }: JoinOptions): Sql {
     const { source, on } = step.join(from, to);
-    const isInTime = step.collection === undefined ? undefined : this.#context.names.isInTime(to);
+    const isSearched = isInside && step.collection !== undefined;
+    const isInTime = isSearched ? this.#context.names.isInTime(to, 'for every row') : undefined;
     const all = [on, isInTime, condition].filter((part) => part !== undefined);
     return sql`LEFT JOIN ${source} ON ${joinSql(all, ' AND ')}`;
   }
 
   #nextAlias(): Sql {
-    const alias = identifier(`$${this.#counter.next}`);
+    const number = this.#counter.next;
     this.#counter.next += 1;
-    return alias;
+    return (aliases[number] ??= identifier(`$${number}`));
   }
 }
 

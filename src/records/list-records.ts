@@ -42,7 +42,7 @@ export function listRecords(
     const query = parseListQuery(request.query);
     // A page in the order of the table is found without a search.
     const isSearch = rule !== undefined || query.filter !== undefined || query.sort.length > 0;
-    const isInTime = isSearch ? names.isInTime(baseAlias) : undefined;
+    const isInTime = isSearch ? names.isInTime(baseAlias, 'for some') : undefined;
     const page = await runList(database, query, {
       columns,
       from,

@@ -57,10 +57,11 @@ export interface Names {
   /** Follows a column of text: true where it is one of these. Its text is the same however many there are, so it is prepared once. */
   anyOf(values: readonly string[]): Sql;
   /**
-   * A condition that is true until the query timeout is over, and then ends the statement; to be asked of each row of this
-   * table. Undefined where the engine itself ends a statement that takes too long.
+   * A condition on this table's rows that is true until the query timeout is over, and then ends the statement. It looks at the
+   * clock for every row, which costs as much as reading one, or for some of many. Undefined where the engine itself ends a
+   * statement that takes too long.
    */
-  isInTime(alias: Sql): Sql | undefined;
+  isInTime(alias: Sql, looks: 'for every row' | 'for some'): Sql | undefined;
   /** Ends a SELECT whose row the work is going to change. */
   readonly forUpdate: Sql;
   /** Ends a SELECT of rows that the work is going to take away, leaving out those that another work is changing. */

@@ -91,14 +91,10 @@ export class SqliteConnection {
   }
 }
 
-/** A look at the clock costs as much as the rows that are read between two. */
-const rowsBetweenLooks = 64;
-
 /** Ends a statement that goes on for longer than this: SQLite calls it for rows, and it throws. */
 class Deadline {
   readonly #timeoutMs: number;
-  #rows = 0;
-  #startMs = 0;
+  #startMs: number | undefined;
 
   constructor(timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
@@ -106,16 +102,13 @@ class Deadline {
 
   /** For the statement that begins now. */
   reset(): void {
-    this.#rows = 0;
+    this.#startMs = undefined;
   }
 
   check(): number {
-    if (this.#rows % rowsBetweenLooks === 0) {
-      const nowMs = systemClock.monotonic();
-      if (this.#rows === 0) this.#startMs = nowMs;
-      else if (nowMs - this.#startMs > this.#timeoutMs) throw new QueryTimeout();
-    }
-    this.#rows += 1;
+    const nowMs = systemClock.monotonic();
+    this.#startMs ??= nowMs;
+    if (nowMs - this.#startMs > this.#timeoutMs) throw new QueryTimeout();
     return 1;
   }
 }

@@ -21,7 +21,10 @@ export const sqliteNames: Names = {
   lastPosition: sql`last_insert_rowid()`,
   anyOf: (values) => sql` IN (SELECT value FROM json_each(${JSON.stringify(values)}))`,
   // SQLite has nothing that would stop a statement; the argument keeps it from being asked only once.
-  isInTime: (alias) => sql`"$in_time"(${alias}."$position")`,
+  isInTime: (alias, looks) => {
+    const look = sql`"$in_time"(${alias}."$position")`;
+    return looks === 'for every row' ? look : sql`(${alias}."$position" & 63 OR ${look})`;
+  },
   forUpdate: none,
   skipLocked: none,
 };
