@@ -15,8 +15,12 @@ interface Message {
 test('every request of docs/records.md is answered as the page says', async (t) => {
   const service = await startService(t);
   const rules = { listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' };
-  const body = { name: 'posts', ...rules, fields: [{ name: 'title', type: 'text' }] };
-  await service.request('/api/collections', { method: 'POST', token: true, body });
+  const author = { name: 'author', type: 'relation', collectionId: 'authors' };
+  for (const body of [
+    { id: 'authors', name: 'authors', ...rules },
+    { name: 'posts', ...rules, fields: [{ name: 'title', type: 'text' }, author] },
+  ])
+    await service.request('/api/collections', { method: 'POST', token: true, body });
   const messages = [...page.matchAll(/^```http\n(.*?)^```$/gms)].map(([, text]) => readMessage(text ?? ''));
   assert.ok(messages.length > 0 && messages.length % 2 === 0, 'requests and answers in turn');
   /** What stood for each text with an ellipsis when it was last seen. */

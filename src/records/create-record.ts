@@ -15,6 +15,7 @@ import { toStoredRecord, valueOf, type StoredRecord } from './record.ts';
 import { recordEvent } from './record-event.ts';
 import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';
 import { refuseAuthCollection } from './refuse-auth-collection.ts';
+import { requireRelated } from './require-related.ts';
 import { withUniqueErrors } from './unique-errors.ts';
 
 const FAILED = 'Failed to create record.';
@@ -64,6 +65,7 @@ export async function createInside(
   if (!(await wouldBeAllowed(tx, { collection, values }, { rule, context })))
     throw new AppError('bad_request', FAILED);
   decoded.refuseProblems();
+  await requireRelated(scope, { collection, values, failed: FAILED });
   const record = toStoredRecord(collection, 1, values);
   const event = recordEvent('record.create', record, now);
   const passwords = passwordChanges(collection, { ...request, isSuperuser });

@@ -1,5 +1,5 @@
 import type { Collection } from '../collections/collection.ts';
-import { withValues, type Sql } from '../sql/sql.ts';
+import { sql, withValues, type Sql } from '../sql/sql.ts';
 import type { Reader, Transaction } from '../storage/database.ts';
 import { recordStatements } from './record-statements.ts';
 import { fromTuple, type StoredRecord } from './record.ts';
@@ -22,6 +22,16 @@ export function findRecordToChange(
 ): Promise<StoredRecord | undefined> {
   const { selectToChange } = recordStatements(collection, tx.names);
   return first(tx, collection, withValues(selectToChange, [id]));
+}
+
+/** As {@link findRecordToChange}; nobody begins to refer to the record until the transaction is over. */
+export function findRecordToDelete(
+  tx: Transaction,
+  collection: Collection,
+  id: string,
+): Promise<StoredRecord | undefined> {
+  const { selectById } = recordStatements(collection, tx.names);
+  return first(tx, collection, withValues(sql`${selectById}${tx.names.forDelete}`, [id]));
 }
 
 async function first(

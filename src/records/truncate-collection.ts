@@ -6,7 +6,7 @@ import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { joinSql, sql } from '../sql/sql.ts';
 import type { Reader } from '../storage/database.ts';
-import { removeRecord } from './delete-record.ts';
+import { eraseRecord } from './erase-record.ts';
 import { recordStatements } from './record-statements.ts';
 import { fromTuple } from './record.ts';
 import { refuseAuthCollection } from './refuse-auth-collection.ts';
@@ -36,13 +36,14 @@ export async function truncateCollection(
     isDone = await database.write(async (tx) => {
       const collection = instance.collections.get(id);
       refuseAuthCollection(collection);
-      await refuseReferred(tx, collection, instance.collections.all());
       const { table, columns } = recordStatements(collection, tx.names);
       const tuples = await tx.tuples(
-        sql`SELECT ${columns} FROM ${table} WHERE "$position" <= ${end} ORDER BY "$position" LIMIT ${RECORDS_PER_TRANSACTION}${tx.names.forUpdate}`,
+        sql`SELECT ${columns} FROM ${table} WHERE "$position" <= ${end} ORDER BY "$position" LIMIT ${RECORDS_PER_TRANSACTION}${tx.names.forDelete}`,
       );
+      // Asked when nobody can begin to refer to them any more.
+      await refuseReferred(tx, collection, instance.collections.all());
       const records = tuples.map((tuple) => fromTuple(collection, tuple));
-      await tx.inOrder(records.map((record) => () => removeRecord({ instance, facts, tx }, record)));
+      await tx.inOrder(records.map((record) => () => eraseRecord({ instance, facts, tx }, record)));
       return records.length < RECORDS_PER_TRANSACTION;
     });
   }

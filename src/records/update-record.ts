@@ -14,6 +14,7 @@ import { passwordChanges } from './password-changes.ts';
 import type { StoredRecord } from './record.ts';
 import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';
 import { refuseAuthCollection } from './refuse-auth-collection.ts';
+import { requireRelated } from './require-related.ts';
 import { saveChanges } from './save-changes.ts';
 
 const FAILED = 'Failed to update record.';
@@ -74,6 +75,7 @@ export async function updateInside(
   decoded.refuseProblems();
   const passwords = passwordChanges(collection, { ...request, isSuperuser });
   if (!isChanged(existing, values) && passwords.length === 0) return existing;
+  await requireRelated(scope, { collection, values, existing, failed: FAILED });
   return saveChanges(scope, existing, { values, passwords, now, failed: FAILED });
 }
 

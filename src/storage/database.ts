@@ -64,6 +64,10 @@ export interface Names {
   isInTime(alias: Sql, looks: 'for every row' | 'for some'): Sql | undefined;
   /** Ends a SELECT whose row the work is going to change. */
   readonly forUpdate: Sql;
+  /** Ends a SELECT whose row the work is going to delete: nobody may begin to refer to it meanwhile. */
+  readonly forDelete: Sql;
+  /** Ends a SELECT of rows that the work is going to refer to: they stay until it is over. */
+  readonly forReference: Sql;
   /** Ends a SELECT of rows that the work is going to take away, leaving out those that another work is changing. */
   readonly skipLocked: Sql;
 }

@@ -18,6 +18,9 @@ export function postgresNames(schema: string, instanceId: string): Names {
     isInTime: () => undefined,
     // Not FOR UPDATE: no row's key is ever changed, and rows that refer to this one may go on being written.
     forUpdate: sql` FOR NO KEY UPDATE`,
+    forDelete: sql` FOR UPDATE`,
+    // The lock of foreign keys: it stands in the way of deletes alone.
+    forReference: sql` FOR KEY SHARE`,
     skipLocked: sql` FOR UPDATE SKIP LOCKED`,
   };
 }

@@ -26,6 +26,8 @@ export const sqliteNames: Names = {
     return looks === 'for every row' ? look : sql`(${alias}."$position" & 63 OR ${look})`;
   },
   forUpdate: none,
+  forDelete: none,
+  forReference: none,
   skipLocked: none,
 };
 

@@ -1,0 +1,23 @@
+import { emitsEvents } from '../collections/collection.ts';
+import { deleteSecrets } from '../secrets/secrets.ts';
+import { withValues } from '../sql/sql.ts';
+import { notBefore } from './not-before.ts';
+import { recordEvent } from './record-event.ts';
+import { recordShape } from './record-shape.ts';
+import { recordStatements } from './record-statements.ts';
+import type { WriteScope } from './record-write.ts';
+import { valueOf, type StoredRecord } from './record.ts';
+
+/** Deletes a record, which was read to be deleted, and writes its event; of what refers to it the caller has taken care. */
+export async function eraseRecord({ instance, tx }: WriteScope, existing: StoredRecord): Promise<void> {
+  const { collection } = existing;
+  const last = { ...existing, revision: existing.revision + 1 };
+  const event = recordEvent('record.delete', last, notBefore(existing, instance.clock.now()));
+  const id = String(valueOf(existing, 'id'));
+  const hasSecrets = recordShape(collection).passwords.length > 0;
+  await tx.inOrder([
+    () => tx.run(withValues(recordStatements(collection, tx.names).deleteById, [id])),
+    async () => hasSecrets && deleteSecrets(tx, { collection: collection.id, record: id }),
+    async () => emitsEvents(collection) && instance.events.append(tx, event),
+  ]);
+}

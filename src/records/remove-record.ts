@@ -1,0 +1,141 @@
+import { AppError } from '../base/errors.ts';
+import type { Collection } from '../collections/collection.ts';
+import type { StoredValue } from '../fields/field-type.ts';
+import { fieldType } from '../fields/field-types.ts';
+import { joinSql, sql } from '../sql/sql.ts';
+import { eraseRecord } from './erase-record.ts';
+import { findRecordToDelete } from './find-record.ts';
+import { notBefore } from './not-before.ts';
+import { recordStatements } from './record-statements.ts';
+import type { WriteScope } from './record-write.ts';
+import { valueOf, type StoredRecord } from './record.ts';
+import { refuseAuthCollection } from './refuse-auth-collection.ts';
+import { relatedIds, relationsOf, type RelationPlace } from './related-ids.ts';
+import { saveChanges } from './save-changes.ts';
+
+const FAILED =
+  'Failed to delete record. Make sure that the record is not part of a required relation reference.';
+
+/** How many records that refer to others one delete may change or take away: on SQLite everybody waits meanwhile. */
+export const touchedMax = 1_000;
+
+/** One delete with all that it entails. */
+interface Removal extends WriteScope {
+  /** Those whose delete has begun: they refer to each other in circles, or to themselves, and go together. */
+  readonly leaving: Set<string>;
+  touched: number;
+}
+
+/**
+ * Deletes a record, which was read to be deleted, with its event, and before it what refers to it: its id is taken out of each
+ * record that has it, without validation, and a record that is left without any goes too if its relation says so.
+ * Throws bad_request, and nothing is deleted, when one is left without any that has to have one, or when there are too many.
+ */
+export function removeRecord(scope: WriteScope, record: StoredRecord): Promise<void> {
+  return remove({ ...scope, leaving: new Set(), touched: 0 }, record);
+}
+
+async function remove(removal: Removal, record: StoredRecord): Promise<void> {
+  removal.leaving.add(keyOf(record));
+  for (const collection of removal.instance.collections.all()) {
+    const places = relationsOf(collection).filter(
+      ({ options }) => options.collectionId === record.collection.id,
+    );
+    if (places.length > 0) await release(removal, record, { collection, places });
+  }
+  await eraseRecord(removal, record);
+}
+
+interface Referring {
+  readonly collection: Collection;
+  readonly places: readonly RelationPlace[];
+}
+
+/** Ids first, records one by one: each may be large, and what is done about one may change or delete the next. */
+async function release(removal: Removal, record: StoredRecord, referring: Referring): Promise<void> {
+  const { collection, places } = referring;
+  for (const id of await referringIds(removal, idOf(record), referring)) {
+    const other = await findRecordToDelete(removal.tx, collection, id);
+    if (other === undefined) continue;
+    const change = withoutReference(other, places, idOf(record));
+    if (change === undefined) continue;
+    removal.touched += 1;
+    if (change === 'delete') {
+      refuseAuthCollection(collection);
+      await remove(removal, other);
+    } else await saveReduced(removal, other, change);
+  }
+}
+
+/** Of records that may refer to it, as a multiple value is looked for in its text, and are not leaving themselves. */
+async function referringIds(
+  { tx, leaving, touched }: Removal,
+  id: string,
+  { collection, places }: Referring,
+): Promise<readonly string[]> {
+  const { table } = recordStatements(collection, tx.names);
+  const conditions = places.map(({ field, options }) => {
+    const column = tx.names.column(field.name);
+    if (options.maxSelect <= 1) return sql`${column} = ${id}`;
+    return sql`replace(${column}, ${JSON.stringify(id)}, '') <> ${column}`;
+  });
+  const rows = await tx.tuples(sql`
+    SELECT id FROM ${table} WHERE ${joinSql(conditions, ' OR ')}
+    ORDER BY "$position" LIMIT ${touchedMax + leaving.size + 1}`);
+  const ids = rows.map(([found]) => String(found)).filter((each) => !leaving.has(`${collection.id}/${each}`));
+  if (touched + ids.length > touchedMax) throw tooMany();
+  return ids;
+}
+
+/** Values without the id; `delete` when the record is to go with it; undefined when it does not refer to it after all. */
+function withoutReference(
+  other: StoredRecord,
+  places: readonly RelationPlace[],
+  id: string,
+): ReadonlyMap<number, StoredValue> | 'delete' | undefined {
+  const reduced = new Map<number, StoredValue>();
+  for (const place of places) {
+    const { field, index, options } = place;
+    const ids = relatedIds(place, other.values[index] ?? null);
+    const left = ids.filter((each) => each !== id);
+    if (left.length === ids.length) continue;
+    if (left.length === 0 && options.cascadeDelete) return 'delete';
+    if (left.length === 0 && options.required) throw new AppError('bad_request', FAILED);
+    reduced.set(index, fieldType(field).normalise(left, options));
+  }
+  return reduced.size === 0 ? undefined : reduced;
+}
+
+async function saveReduced(
+  removal: Removal,
+  other: StoredRecord,
+  reduced: ReadonlyMap<number, StoredValue>,
+): Promise<void> {
+  const now = notBefore(other, removal.instance.clock.now());
+  const values = other.collection.fields.map((field, index) => {
+    const before = other.values[index] ?? null;
+    return reduced.get(index) ?? fieldType(field).stamp?.('update', now, field.options) ?? before;
+  });
+  try {
+    await saveChanges(removal, other, { values, now, failed: FAILED });
+  } catch (error) {
+    // Which fields of which collection a unique index is over is nothing that a delete elsewhere has to tell.
+    if (!(error instanceof AppError) || error.code !== 'bad_request') throw error;
+    throw new AppError('bad_request', FAILED, { cause: error.cause });
+  }
+}
+
+function tooMany(): AppError {
+  return new AppError(
+    'bad_request',
+    `Failed to delete record. More than ${touchedMax} records refer to it, directly or through others: change or delete some of them first.`,
+  );
+}
+
+function idOf(record: StoredRecord): string {
+  return String(valueOf(record, 'id'));
+}
+
+function keyOf(record: StoredRecord): string {
+  return `${record.collection.id}/${idOf(record)}`;
+}

@@ -1,0 +1,52 @@
+import { AppError, type FieldError } from '../base/errors.ts';
+import type { Collection } from '../collections/collection.ts';
+import { fieldError } from '../fields/field-error.ts';
+import type { StoredValue } from '../fields/field-type.ts';
+import { dialectOf } from '../filters/dialect-of.ts';
+import { sql } from '../sql/sql.ts';
+import { recordStatements } from './record-statements.ts';
+import type { WriteScope } from './record-write.ts';
+import type { StoredRecord } from './record.ts';
+import { relatedIds, relationsOf, type RelationPlace } from './related-ids.ts';
+
+export interface RelatedValues {
+  readonly collection: Collection;
+  readonly values: readonly StoredValue[];
+  /** What a relation had already was there when it was written, and deletes keep it so. */
+  readonly existing?: StoredRecord;
+  readonly failed: string;
+}
+
+/** Throws bad_request, by field, when a record that is referred to does not exist. Those that do stay until the end of the work. */
+export async function requireRelated(scope: WriteScope, related: RelatedValues): Promise<void> {
+  const { collection, values, existing, failed } = related;
+  const changed = relationsOf(collection).filter(
+    ({ index }) => existing === undefined || existing.values[index] !== values[index],
+  );
+  if (changed.length === 0) return;
+  const problems = new Map<string, FieldError>();
+  await scope.tx.inOrder(
+    changed.map((place) => async () => {
+      const ids = relatedIds(place, values[place.index] ?? null);
+      if (ids.length > 0 && !(await exist(scope, place, ids)))
+        problems.set(place.field.name, fieldError('validation_missing_rel_records'));
+    }),
+  );
+  if (problems.size > 0) throw new AppError('bad_request', failed, { details: Object.fromEntries(problems) });
+}
+
+async function exist(
+  { instance, tx }: WriteScope,
+  { options }: RelationPlace,
+  ids: readonly string[],
+): Promise<boolean> {
+  const target = instance.collections.find(options.collectionId);
+  if (target === undefined) return false;
+  const { table } = recordStatements(target, tx.names);
+  const dialect = dialectOf(tx.names.engine);
+  const asked = sql`"$asked"`;
+  // One statement for any number of ids.
+  const list = sql`SELECT ${dialect.valueOfEach(asked).sql} FROM ${dialect.each(sql`${JSON.stringify(ids)}`, asked)}`;
+  const found = await tx.tuples(sql`SELECT id FROM ${table} WHERE id IN (${list})${tx.names.forReference}`);
+  return found.length === new Set(ids).size;
+}
