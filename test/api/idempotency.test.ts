@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { test, type TestContext } from 'node:test';
 import { createCollection } from '../../src/collections/change-collection.ts';
 import { idempotencyLimits } from '../../src/idempotency/run-once.ts';
@@ -216,6 +217,20 @@ test('A7 an answer is kept for 24 hours, after which its key is free and later w
   for (const key of ['x', 'y']) await service.request(at, under(key, { body: {} }));
   assert.equal(await countOf(service, '$idempotency'), 3);
   assert.equal(isReplayed(await service.request(at, under('k', { body: { title: 'b' } }))), true);
+});
+
+test('A7 what is kept of a request is of no use for trying out the password in it', async (t) => {
+  const service = await setUp(t);
+  const body = { title: 'a secret' };
+  await service.request(at, under('k', { body }));
+  const kept = await service.withInstance('default', ({ database }) =>
+    database.tuples(sql`SELECT id, content FROM ${database.names.table('$idempotency')}`),
+  );
+  // As it would be made by anyone who has the data and not the master key.
+  const content = hash('sha256', JSON.stringify(['', null, body]), 'base64url');
+  const id = hash('sha256', JSON.stringify(['guest', 'POST', at, 'k']), 'base64url');
+  assert.equal(kept.length, 1);
+  assert.equal(kept.flat().includes(content) || kept.flat().includes(id), false);
 });
 
 test('A7 an answer outlives the server that gave it', async (t) => {
