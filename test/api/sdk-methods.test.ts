@@ -53,11 +53,7 @@ const services: Readonly<Record<string, Coverage>> = {
       send: { kind: 'client', why: 'underneath all others; sdk-methods and start-stop tests call it' },
       initSendOptions: internal,
       getHeader: internal,
-      createBatch: notServed('batch', (pb) => {
-        const batch = pb.createBatch();
-        batch.collection('posts').create({ title: 'a' });
-        return batch.send();
-      }),
+      createBatch: { kind: 'client', why: 'collects requests; batch-forms tests call it and send them' },
     },
   },
   collection: {
