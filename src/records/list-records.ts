@@ -59,7 +59,9 @@ export function listRecords(
         },
       },
       dialect: dialectOf(names.engine),
-      cursors: cursorsOf(instance, facts, { collection, query: request.query }),
+      ...(query.cursor !== undefined && {
+        cursors: cursorsOf(instance, facts, { collection, query: request.query }),
+      }),
       now,
     });
     return { ...page, items: page.items.map((tuple) => fromTuple(collection, tuple)) };
