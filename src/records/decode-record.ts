@@ -29,7 +29,7 @@ export interface DecodedRecord {
   readonly refuseProblems: () => void;
 }
 
-/** Throws `bad_request` for members that cannot be understood at all. */
+/** Throws nothing: whether there is such a record is the first thing that its rule has to allow to be told. */
 export function decodeRecord(
   collection: Collection,
   body: RecordBody,
@@ -37,10 +37,11 @@ export function decodeRecord(
 ): DecodedRecord {
   const find = (name: string): Field | undefined =>
     collection.fields.find((field) => field.name === name && isKnown(field, options));
-  const modifications = readModifications(body, { find, failed: options.failed });
   const values: StoredValue[] = [];
   // Not an object to assign to: a field may be called `__proto__`.
   const problems = new Map<string, FieldError>();
+  const refuse = (key: string, problem: FieldError): void => void problems.set(key, problem);
+  const modifications = readModifications(body, { find, refuse });
   const context: DecodeContext = { body, modifications, options };
   for (const [index, field] of collection.fields.entries()) {
     const before = options.existing?.values[index];

@@ -1,4 +1,4 @@
-import { AppError } from '../base/errors.ts';
+import type { FieldError } from '../base/errors.ts';
 import type { Field } from '../fields/field.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { Change, Modifier } from '../fields/field-type.ts';
@@ -6,8 +6,8 @@ import type { Change, Modifier } from '../fields/field-type.ts';
 export interface ReadModificationsOptions {
   /** The field of this name, or undefined where there is none for who asks. */
   readonly find: (name: string) => Field | undefined;
-  /** The message of the error when a key is refused. */
-  readonly failed: string;
+  /** Told of each key that cannot be followed. */
+  readonly refuse: (key: string, problem: FieldError) => void;
 }
 
 /** What is to be done to the values of fields, by name: `views+`, `+tags`, `name:autogenerate`. */
@@ -32,7 +32,10 @@ export function readModifications(
     const { name, modifier } = parseKey(key);
     const field = options.find(name);
     if (modifier === undefined || field === undefined) continue;
-    if (fieldType(field).modifiers?.includes(modifier) !== true) throw refusal(key, field, options.failed);
+    if (fieldType(field).modifiers?.includes(modifier) !== true) {
+      options.refuse(key, unknownModifier(field));
+      continue;
+    }
     found ??= new Map();
     const ofField = found.get(name) ?? [];
     ofField.push({ modifier, value: body[key] });
@@ -60,11 +63,8 @@ function parseKey(key: string): { readonly name: string; readonly modifier: Modi
   }
 }
 
-function refusal(key: string, { name, type }: Field, failed: string): AppError {
+function unknownModifier({ name, type }: Field): FieldError {
   const known = (fieldType({ type }).modifiers ?? []).map((modifier) => modifier.replace('f', name));
   const instead = known.length === 0 ? `send the whole value as ${name}` : `it has ${known.join(', ')}`;
-  const message = `A ${type} field has no such modifier: ${instead}.`;
-  return new AppError('bad_request', failed, {
-    details: { [key]: { code: 'validation_invalid_value', message } },
-  });
+  return { code: 'validation_invalid_value', message: `A ${type} field has no such modifier: ${instead}.` };
 }

@@ -89,6 +89,11 @@ test('I-08 an update is asked with the stored values as fields and the new ones 
   ];
   for (const [rule, body, isAllowed] of cases)
     assert.equal(await allowed(rule, body), isAllowed, `${rule} ${JSON.stringify(body)}`);
+  // Neither a value nor a modifier that is wrong tells that there is such a record.
+  const hidden = await ask('PATCH', '/posts', { updateRule: "title = 'nothing'" });
+  assert.equal(hidden.status, 200);
+  for (const body of [{ kind: 'nothing' }, { 'title+': 1 }, { author: 'nobody' }])
+    assert.equal((await change(body)).status, 404, JSON.stringify(body));
   const before = (await eventsOf(service, post)).length;
   await allowed("title = 'nothing'", { title: 'stolen' });
   assert.equal((await eventsOf(service, post)).length, before, 'a refused change changes and tells nothing');
