@@ -24,6 +24,6 @@ export async function verifyAuthToken(instance: Instance, header: string): Promi
   if (typeof id !== 'string' || typeof collectionId !== 'string') return undefined;
   const collection = instance.collections.find(superusersName);
   if (collection === undefined || collection.id !== collectionId) return undefined;
-  const key = await findTokenKey(instance, collection, id);
+  const key = await findTokenKey(instance, collection, { record: id, kind: 'authToken' });
   return key === undefined ? undefined : verifyToken(token, key, Math.floor(instance.clock.now() / 1000));
 }

@@ -1,40 +1,55 @@
 import { assert } from '../base/assert.ts';
+import type { TokenKind } from '../collections/auth-options.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
-import { readSecret } from '../secrets/secrets.ts';
+import { tokenSecretPlace } from '../instances/token-secrets.ts';
+import { sql } from '../sql/sql.ts';
+import type { Reader } from '../storage/database.ts';
 
-/** Opened secrets by instance: sealed texts are costly to open, and every request with a token needs one. */
+export interface TokenUse {
+  /** The id of the record whose token it is. */
+  readonly record: string;
+  readonly kind: TokenKind;
+  /** Where to read: in a transaction, nothing else may be awaited. */
+  readonly reader?: Reader;
+}
+
+/** Opened secrets by their sealed texts: these are costly to open, and every request with a token needs one. */
 const opened = new WeakMap<Instance, Map<string, string>>();
+/** Far more than an instance has auth collections; emptied rather than kept in order. */
+const openedMax = 5_000;
 
 /**
- * The key that signs and verifies a record's tokens: its own token key and its collection's secret, one after the other.
- * Undefined when the record is gone. The record's part is read each time, so that a changed password ends every session at once.
+ * The key that signs and verifies a record's tokens of one kind: its own token key and its collection's secret, one after the
+ * other. Undefined when the record is gone. Both are read each time: a changed password ends the record's sessions at once,
+ * a secret that was made again those of the whole collection, on every node.
  */
 export async function findTokenKey(
   instance: Instance,
   collection: Collection,
-  recordId: string,
+  { record, kind, reader = instance.database }: TokenUse,
 ): Promise<string | undefined> {
-  const own = await readSecret(instance.database, {
-    collection: collection.id,
-    record: recordId,
-    name: 'tokenKey',
-  });
-  return own === undefined ? undefined : own + (await collectionSecret(instance, collection));
+  const { names } = reader;
+  const rows = await reader.tuples(sql`
+    SELECT name, value FROM ${names.table('$secret')} WHERE ${names.scope} AND collection = ${collection.id}
+    AND record IN ('', ${record}) AND name IN ('tokenKey', ${kind})`);
+  const values = new Map(rows.map(([name, value]) => [String(name), String(value)]));
+  const own = values.get('tokenKey');
+  if (own === undefined) return undefined;
+  const sealed = values.get(kind);
+  assert(sealed !== undefined, `the auth collection ${collection.name} has a secret for its ${kind}`);
+  return own + openSecret(instance, collection, { kind, sealed });
 }
 
-async function collectionSecret(instance: Instance, collection: Collection): Promise<string> {
-  let secrets = opened.get(instance);
-  if (secrets === undefined) opened.set(instance, (secrets = new Map<string, string>()));
-  const known = secrets.get(collection.id);
-  if (known !== undefined) return known;
-  const sealed = await readSecret(instance.database, {
-    collection: collection.id,
-    record: '',
-    name: 'authToken',
-  });
-  assert(sealed !== undefined, `the auth collection ${collection.name} has a token secret`);
-  const secret = instance.sealer.open(sealed, { purpose: 'token-secret', id: collection.id });
-  secrets.set(collection.id, secret);
-  return secret;
+function openSecret(
+  instance: Instance,
+  collection: Collection,
+  { kind, sealed }: { readonly kind: TokenKind; readonly sealed: string },
+): string {
+  let known = opened.get(instance);
+  if (known === undefined || known.size >= openedMax)
+    opened.set(instance, (known = new Map<string, string>()));
+  const found = known.get(sealed) ?? instance.sealer.open(sealed, tokenSecretPlace(collection.id, kind));
+  known.set(sealed, found);
+  return found;
 }

@@ -31,7 +31,7 @@ export async function signIn(
   const collection = getAuthCollection(instance, collectionName);
   const { identity, password, identityFields } = decodeCredentials(
     body,
-    collection.auth?.identityFields ?? [],
+    collection.auth?.passwordAuth.identityFields ?? [],
   );
   const record = await findByIdentity(instance, collection, { identity, identityFields });
   const key = {
@@ -123,10 +123,10 @@ async function findByIdentity(
 }
 
 async function issueToken(instance: Instance, collection: Collection, record: StoredRecord): Promise<string> {
-  const key = await findTokenKey(instance, collection, idOf(record));
+  const key = await findTokenKey(instance, collection, { record: idOf(record), kind: 'authToken' });
   if (key === undefined) throw new AppError('bad_request', 'Failed to authenticate.');
   const nowSeconds = Math.floor(instance.clock.now() / 1000);
-  const exp = nowSeconds + (collection.auth?.tokenSeconds ?? 0);
+  const exp = nowSeconds + (collection.auth?.authToken.duration ?? 0);
   const claims = { id: idOf(record), collectionId: collection.id, type: 'auth', refreshable: true, exp };
   return signToken(claims, key);
 }

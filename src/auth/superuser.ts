@@ -27,7 +27,7 @@ export async function upsertSuperuser(
   return instance.database.write(async (tx) => {
     const collection = instance.collections.get(superusersName);
     const existing = await findId(tx, collection, email);
-    const id = existing ?? (await insertSuperuser(tx, { instance, collection, email }));
+    const id = existing ?? (await insertSuperuser(tx, { instance, collection, email, password }));
     await writeSecret(tx, { collection: collection.id, record: id, name: 'password' }, hash);
     await writeSecret(tx, { collection: collection.id, record: id, name: 'tokenKey' }, newTokenKey());
     return existing === undefined ? 'created' : 'updated';
@@ -64,13 +64,18 @@ async function findId(tx: Transaction, collection: Collection, email: string): P
 
 async function insertSuperuser(
   tx: Transaction,
-  options: { readonly instance: Instance; readonly collection: Collection; readonly email: string },
+  options: {
+    readonly instance: Instance;
+    readonly collection: Collection;
+    readonly email: string;
+    readonly password: string;
+  },
 ): Promise<string> {
-  const { instance, collection, email } = options;
+  const { instance, collection, email, password } = options;
   const now = toTimestamp(instance.clock.now());
   const { values, refuseProblems } = decodeRecord(
     collection,
-    { email, verified: true },
+    { email, password, verified: true },
     { isSuperuser: true, now, failed: 'The superuser cannot be saved.' },
   );
   refuseProblems();

@@ -1,11 +1,14 @@
+import { assert } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { Database, Transaction } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
 import { sqlState } from '../storage/postgres-errors.ts';
+import { tokenKinds, type TokenKind } from './auth-options.ts';
 import type { CollectionStore } from './collection-store.ts';
 import type { Collection } from './collection.ts';
 import { checkRules } from './check-rules.ts';
+import { givenTokenSecrets } from './decode-auth-options.ts';
 import { decodeCollection } from './decode-collection.ts';
 import { collectionLimits } from './collection-limits.ts';
 import { ProblemList } from './problem-list.ts';
@@ -21,10 +24,22 @@ export interface CollectionChange {
   readonly now: number;
 }
 
+/** Puts secrets for tokens in force, inside the transaction that saves an auth collection; one that is empty is to be made up. */
+export type TokenSecretsListener = (
+  tx: Transaction,
+  collection: Collection,
+  secrets: ReadonlyMap<TokenKind, string>,
+) => Promise<void>;
+
+export interface CollectionSaving extends CollectionChange {
+  /** Without it there can be no auth collections. */
+  readonly onTokenSecrets?: TokenSecretsListener;
+}
+
 type Definition = Readonly<Record<string, unknown>>;
 
 /** Makes a collection and its table; throws `bad_request` with every problem of the definition. */
-export function createCollection(change: CollectionChange, definition: Definition): Promise<Collection> {
+export function createCollection(change: CollectionSaving, definition: Definition): Promise<Collection> {
   const failed = 'Failed to create collection.';
   return changeTables(change, failed, async (tx) => {
     const problems = new ProblemList();
@@ -36,17 +51,19 @@ export function createCollection(change: CollectionChange, definition: Definitio
       );
     }
     const collection = decodeCollection(definition, { others, now: toTimestamp(change.now) }, problems);
+    const secrets = givenTokenSecrets(definition, problems);
     problems.throwIfAny(failed);
     checkRules(collection, { collections: change.collections, names: tx.names }, problems);
     problems.throwIfAny(failed);
     await change.collections.create(tx, collection);
+    await saveSecrets(tx, change, { collection, secrets, isNew: true });
     return collection;
   });
 }
 
 /** Changes a definition and its table; what the definition leaves out stays. Data of fields that stay is kept. */
 export function updateCollection(
-  change: CollectionChange,
+  change: CollectionSaving,
   nameOrId: string,
   definition: Definition,
 ): Promise<Collection> {
@@ -56,15 +73,36 @@ export function updateCollection(
     const problems = new ProblemList();
     const context = { existing, others: change.collections.all(), now: toTimestamp(change.now) };
     const collection = decodeCollection(definition, context, problems);
+    const secrets = givenTokenSecrets(definition, problems);
     problems.throwIfAny(failed);
     checkRules(collection, { collections: change.collections, names: tx.names }, problems);
     problems.throwIfAny(failed);
     await change.collections.update(tx, existing, collection);
+    await saveSecrets(tx, change, { collection, secrets, isNew: false });
     return collection;
   });
 }
 
-export interface CollectionDeletion extends CollectionChange {
+export interface SavedSecrets {
+  readonly collection: Collection;
+  readonly secrets: ReadonlyMap<TokenKind, string>;
+  /** Whatever is not given is then made up. */
+  readonly isNew: boolean;
+}
+
+/** Of a saved collection; does nothing for one that has no accounts. */
+export async function saveSecrets(
+  tx: Transaction,
+  { onTokenSecrets }: CollectionSaving,
+  { collection, secrets, isNew }: SavedSecrets,
+): Promise<void> {
+  if (collection.type !== 'auth') return;
+  assert(onTokenSecrets !== undefined, 'who makes auth collections keeps their secrets');
+  const fresh = isNew ? tokenKinds.map((kind) => [kind, ''] as const) : [];
+  await onTokenSecrets(tx, collection, new Map([...fresh, ...secrets]));
+}
+
+export interface CollectionDeletion extends CollectionSaving {
   readonly onDeleted: CollectionDeletedListener;
 }
 

@@ -1,4 +1,4 @@
-import { AppError } from '../base/errors.ts';
+import { AppError, type FieldError } from '../base/errors.ts';
 import { guest } from '../rules/caller.ts';
 import { parseRule } from '../rules/parse-rule.ts';
 import { factsOfCaller } from '../rules/request-facts.ts';
@@ -15,17 +15,27 @@ export function checkRules(
   problems: ProblemList,
 ): void {
   const context = { collections: withCollection(collections, collection), names, facts: anyone, now: 0 };
-  for (const name of ruleNames) {
-    const rule = collection.rules[name];
-    if (rule === null || rule === '') continue;
+  const problemOf = (rule: string | null): FieldError | undefined => {
+    if (rule === null || rule === '') return undefined;
     try {
       new RecordScope(context, { collection, alias: baseAlias }).add(parseRule(rule), 'rule');
+      return undefined;
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      const message = `Invalid rule. Raw error: ${error.message}`;
-      problems.add(name, { code: 'validation_invalid_rule', message });
+      return { code: 'validation_invalid_rule', message: `Invalid rule. Raw error: ${error.message}` };
     }
+  };
+  const { rules, auth } = collection;
+  for (const [name, rule] of [
+    ...ruleNames.map((name) => [name, rules[name]] as const),
+    ['authRule', auth?.authRule ?? null] as const,
+    ['manageRule', auth?.manageRule ?? null] as const,
+  ]) {
+    const problem = problemOf(rule);
+    if (problem !== undefined) problems.add(name, problem);
   }
+  const problem = problemOf(auth?.mfa.rule ?? null);
+  if (problem !== undefined) problems.add('mfa', { rule: problem });
 }
 
 const anyone = factsOfCaller(guest);

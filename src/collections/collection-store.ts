@@ -2,7 +2,8 @@ import { AppError } from '../base/errors.ts';
 import { decodeField, hasColumn, type Field } from '../fields/field.ts';
 import { sql } from '../sql/sql.ts';
 import type { Reader, Row, Transaction } from '../storage/database.ts';
-import { lockedRules, type AuthOptions, type Collection, type Rules } from './collection.ts';
+import { storedAccount, type StoredAuth } from './stored-account.ts';
+import { lockedRules, type Collection, type Rules } from './collection.ts';
 import { parseIndex, indexToText, type IndexDefinition } from './index-definition.ts';
 import { secretName } from './secret-name.ts';
 import { alterTables, createTable, dropTable, type TableChange } from './tables.ts';
@@ -140,7 +141,7 @@ interface Definition {
   readonly rules: Rules;
   readonly fields: readonly unknown[];
   readonly indexes: readonly string[];
-  readonly auth: AuthOptions | null;
+  readonly auth: StoredAuth | null;
 }
 
 function definitionText(collection: Collection): string {
@@ -154,7 +155,7 @@ function definitionText(collection: Collection): string {
 function fromRow(row: Row): Collection {
   // Written by definitionText above, and by nobody else.
   const definition = JSON.parse(String(row['definition'])) as Definition;
-  return {
+  const collection: Collection = {
     id: String(row['id']),
     name: String(row['name']),
     type: row['type'] === 'auth' ? 'auth' : 'base',
@@ -162,10 +163,11 @@ function fromRow(row: Row): Collection {
     rules: { ...lockedRules, ...definition.rules },
     fields: definition.fields.map(storedField),
     indexes: definition.indexes.map(storedIndex),
-    auth: definition.auth ?? undefined,
+    auth: undefined,
     created: String(row['created']),
     updated: String(row['updated']),
   };
+  return definition.auth === null ? collection : storedAccount(collection, definition.auth);
 }
 
 function storedField(raw: unknown): Field {

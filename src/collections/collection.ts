@@ -1,5 +1,6 @@
 import type { Timestamp } from '../base/timestamp.ts';
 import { fieldToJson, type Field } from '../fields/field.ts';
+import type { AuthOptions } from './auth-options.ts';
 import { indexToText, type IndexDefinition } from './index-definition.ts';
 
 /**
@@ -21,6 +22,7 @@ export interface Collection {
   /** In the order in which they are shown: `id` first. */
   readonly fields: readonly Field[];
   readonly indexes: readonly IndexDefinition[];
+  /** Of an auth collection. */
   readonly auth: AuthOptions | undefined;
   readonly created: Timestamp;
   readonly updated: Timestamp;
@@ -47,12 +49,6 @@ export const lockedRules: Rules = {
   deleteRule: null,
 };
 
-export interface AuthOptions {
-  readonly identityFields: readonly string[];
-  /** How long a sign-in lasts. */
-  readonly tokenSeconds: number;
-}
-
 /** Whether changes of its records are told to anyone: what begins with `_` is the service's own affair. */
 export function emitsEvents(collection: Collection): boolean {
   return !collection.name.startsWith('_');
@@ -67,18 +63,8 @@ export function collectionToJson(collection: Collection): string {
     created: collection.created,
     updated: collection.updated,
     system: collection.system,
-    ...authMembers(collection.auth),
+    ...collection.auth,
   });
   const head = `"id":${JSON.stringify(collection.id)},${rules},"name":${JSON.stringify(collection.name)}`;
   return `{${head},"type":"${collection.type}","fields":[${fields}],"indexes":${indexes},${tail.slice(1)}`;
-}
-
-function authMembers(auth: AuthOptions | undefined): object {
-  if (auth === undefined) return {};
-  return {
-    authRule: '',
-    manageRule: null,
-    passwordAuth: { enabled: true, identityFields: auth.identityFields },
-    authToken: { duration: auth.tokenSeconds },
-  };
 }

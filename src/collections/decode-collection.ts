@@ -1,12 +1,12 @@
 import { crc32 } from 'node:zlib';
 import type { FieldError } from '../base/errors.ts';
 import type { Timestamp } from '../base/timestamp.ts';
-import { createdField, decodeField, idField, updatedField, type Field } from '../fields/field.ts';
-import { checkRelation } from './check-relation.ts';
 import { lockedRules, ruleNames, type Collection, type Rules } from './collection.ts';
-import { decodeIndexes } from './decode-indexes.ts';
 import { collectionLimits } from './collection-limits.ts';
-import { ProblemList } from './problem-list.ts';
+import { decodeAuthOptions } from './decode-auth-options.ts';
+import { decodeFields } from './decode-fields.ts';
+import { decodeIndexes } from './decode-indexes.ts';
+import type { ProblemList } from './problem-list.ts';
 
 export interface DecodeContext {
   /** The collection that is being changed; absent when one is made. */
@@ -30,8 +30,8 @@ export function decodeCollection(
   const type = decodeType(raw, existing, problems);
   checkSystemFlag(raw, existing, problems);
   const id = decodeId(raw, { ...context, fallback: defaultCollectionId(type, name) }, problems);
-  const fields = decodeFields(raw['fields'], { ...context, id }, problems);
-  const draft: Collection = {
+  const fields = decodeFields(raw['fields'], { ...context, id, type }, problems);
+  const plain: Collection = {
     id,
     name,
     type,
@@ -39,11 +39,13 @@ export function decodeCollection(
     rules: decodeRules(raw, existing, problems),
     fields,
     indexes: [],
-    auth: existing?.auth,
+    auth: undefined,
     created: existing?.created ?? context.now,
     updated: context.now,
   };
-  return { ...draft, indexes: decodeIndexes(raw['indexes'], { ...context, draft }, problems) };
+  const draft = { ...plain, indexes: decodeIndexes(raw['indexes'], { ...context, draft: plain }, problems) };
+  if (type !== 'auth') return draft;
+  return { ...draft, auth: decodeAuthOptions(raw, { ...context, draft }, problems) };
 }
 
 /** The id of a collection whose definition gives none: as the reference makes it, so that the same definition means the same one. */
@@ -138,14 +140,10 @@ function decodeType(
     }
     return existing.type;
   }
-  if (type === 'auth' || type === 'view') {
-    problems.add('type', {
-      code: 'validation_in_invalid',
-      message: `Collections of type ${type} are not supported yet.`,
-    });
-  } else if (type !== 'base') {
-    problems.add('type', { code: 'validation_in_invalid', message: 'Must be a valid value.' });
-  }
+  if (type === 'base' || type === 'auth') return type;
+  const message =
+    type === 'view' ? 'Collections of type view are not supported yet.' : 'Must be a valid value.';
+  problems.add('type', { code: 'validation_in_invalid', message });
   return 'base';
 }
 
@@ -208,110 +206,4 @@ function decodeRules(
     } else rules[name] = rule;
   }
   return rules;
-}
-
-/** What the fields of a definition are checked against; the id is that of their collection. */
-type FieldsContext = DecodeContext & { readonly id: string };
-
-function decodeFields(raw: unknown, context: FieldsContext, problems: ProblemList): readonly Field[] {
-  const { existing } = context;
-  if (raw === undefined || raw === null) return withStandardFields(existing?.fields ?? [], existing);
-  if (!Array.isArray(raw) || raw.length > collectionLimits.fieldsMax) {
-    problems.add('fields', tooManyFields);
-    return [];
-  }
-  const errors = new ProblemList();
-  const fields: Field[] = [];
-  for (const [index, item] of raw.entries()) {
-    const itemErrors = new ProblemList();
-    const field = decodeField(item, itemErrors);
-    if (field !== undefined) {
-      checkField(field, { ...context, fields }, itemErrors);
-      fields.push({
-        ...field,
-        system: existing?.fields.find((was) => was.id === field.id)?.system ?? field.name === 'id',
-      });
-    }
-    errors.addAll(String(index), itemErrors);
-  }
-  problems.addAll('fields', errors);
-  const all = withStandardFields(fields, existing);
-  // The ones we added count: a definition that was shown can be sent back.
-  if (all.length > collectionLimits.fieldsMax) problems.add('fields', tooManyFields);
-  return all;
-}
-
-const tooManyFields: FieldError = {
-  code: 'validation_length_too_long',
-  message: `Must be an array of at most ${collectionLimits.fieldsMax} fields.`,
-  params: { max: collectionLimits.fieldsMax },
-};
-
-function checkField(
-  field: Field,
-  context: FieldsContext & { readonly fields: readonly Field[] },
-  problems: ProblemList,
-): void {
-  if (context.fields.some((other) => other.id === field.id)) {
-    problems.add('id', {
-      code: 'validation_duplicated_field_id',
-      message: `Duplicated or invalid field id ${field.id}.`,
-    });
-  }
-  if (context.fields.some((other) => other.name.toLowerCase() === field.name.toLowerCase())) {
-    problems.add('name', {
-      code: 'validation_duplicated_field_name',
-      message: `Duplicated or invalid field name ${field.name}.`,
-    });
-  }
-  checkStandardName(field, problems);
-  const was = context.existing?.fields.find((other) => other.id === field.id);
-  if (was !== undefined && was.type !== field.type) {
-    problems.add('type', { code: 'validation_field_type_change', message: 'Field type cannot be changed.' });
-  }
-  if (field.type === 'relation') checkRelation(field, context, problems);
-  const namesake = context.existing?.fields.find(
-    (other) => other.system && other.name.toLowerCase() === field.name.toLowerCase(),
-  );
-  if (
-    (was?.system === true && was.name !== field.name) ||
-    (namesake !== undefined && namesake.id !== field.id)
-  ) {
-    problems.add('name', {
-      code: 'validation_system_field_change',
-      message: 'System fields cannot be renamed or replaced.',
-    });
-  }
-}
-
-/** `id` is the primary key and nothing else is; the others are added when they are missing, which another case would hide. */
-function checkStandardName(field: Field, problems: ProblemList): void {
-  const name = field.name.toLowerCase();
-  if (!['id', 'created', 'updated'].includes(name)) return;
-  if (field.name !== name || (name === 'id' && field.type !== 'text')) {
-    problems.add('name', {
-      code: 'validation_reserved_field_name',
-      message: `The name is reserved for the standard field ${JSON.stringify(name)}.`,
-    });
-  } else if (name === 'id' && field.options['primaryKey'] !== true) {
-    problems.add('primaryKey', {
-      code: 'validation_missing_primary_key',
-      message: 'The field "id" must be the primary key.',
-    });
-  }
-}
-
-/** `id` first; `created` and `updated` always there; system fields never lost: a definition need not mention any of them. */
-function withStandardFields(fields: readonly Field[], existing: Collection | undefined): readonly Field[] {
-  const result = [...fields];
-  const isMissing = (wanted: Field): boolean =>
-    !result.some((field) => field.id === wanted.id || field.name.toLowerCase() === wanted.name.toLowerCase());
-  const id = existing?.fields.find((field) => field.name === 'id') ?? idField();
-  if (isMissing(id)) result.unshift(id);
-  const kept = existing?.fields.filter((field) => field.system) ?? [];
-  const dates = ['created', 'updated'].map((name) => existing?.fields.find((field) => field.name === name));
-  for (const field of [...kept, dates[0] ?? createdField(), dates[1] ?? updatedField()]) {
-    if (isMissing(field)) result.push(field);
-  }
-  return result;
 }

@@ -1,6 +1,8 @@
 import type { FieldError } from '../base/errors.ts';
 import { fieldColumn, hasColumn } from '../fields/field.ts';
+import { withAccountIndexes } from './account-indexes.ts';
 import type { Collection } from './collection.ts';
+import { isIdentityIndex } from './is-identity-index.ts';
 import { indexToText, parseIndex, renameIndexColumns, type IndexDefinition } from './index-definition.ts';
 import { collectionLimits } from './collection-limits.ts';
 import { ProblemList } from './problem-list.ts';
@@ -21,7 +23,7 @@ export function decodeIndexes(
   context: IndexContext,
   problems: ProblemList,
 ): readonly IndexDefinition[] {
-  if (raw === undefined || raw === null) return keptIndexes(context);
+  if (raw === undefined || raw === null) return withRequired(keptIndexes(context), context, problems);
   if (!Array.isArray(raw) || raw.length > collectionLimits.indexesMax) {
     problems.add('indexes', {
       code: 'validation_length_too_long',
@@ -40,32 +42,27 @@ export function decodeIndexes(
     else if (index !== undefined) indexes.push(index);
   }
   problems.addAll('indexes', errors);
-  if (errors.isEmpty) requireIdentityIndexes(indexes, context, problems);
-  return indexes;
+  return errors.isEmpty ? withRequired(indexes, context, problems) : indexes;
 }
 
-/** Without them, two records could sign in by one identity. */
-function requireIdentityIndexes(
+/**
+ * Of an auth collection: without the one on `email` two accounts could sign in by one address. A new collection gets what is
+ * missing; from one that exists it cannot be taken, but the one that is only shown.
+ */
+function withRequired(
   indexes: readonly IndexDefinition[],
-  { draft }: IndexContext,
+  { draft, existing }: IndexContext,
   problems: ProblemList,
-): void {
-  for (const fieldName of draft.auth?.identityFields ?? []) {
-    if (indexes.some((index) => isIdentityIndex(index, fieldName))) continue;
+): readonly IndexDefinition[] {
+  if (draft.type !== 'auth') return indexes;
+  if (existing !== undefined && !indexes.some((index) => isIdentityIndex(index, 'email'))) {
     problems.add('indexes', {
       code: 'validation_missing_required_unique_index',
-      message: `Missing required unique index for field "${fieldName}".`,
-      params: { fieldName },
+      message: 'Missing required unique index for field "email".',
+      params: { fieldName: 'email' },
     });
   }
-}
-
-/** Unique among all values but the empty one. */
-function isIdentityIndex({ isUnique, columns, where }: IndexDefinition, fieldName: string): boolean {
-  if (!isUnique || columns.length !== 1 || columns[0]?.name !== fieldName) return false;
-  return where.every(
-    ({ column, operator, value }) => column === fieldName && operator === '!=' && value === '',
-  );
+  return withAccountIndexes(draft.id, indexes);
 }
 
 const invalidIndex: FieldError = {
@@ -115,8 +112,10 @@ function indexProblem(
     ...index.columns.map((column) => column.name),
     ...index.where.map((condition) => condition.column),
   ];
+  // What is shown of the secrets, and can be sent back; there is nothing else to say of them.
+  const isShown = draft.type === 'auth' && isIdentityIndex(index, 'tokenKey') && index.where.length === 0;
   const unknown = names.find(
-    (name) => !draft.fields.some((field) => field.name === name && hasColumn(field)),
+    (name) => !isShown && !draft.fields.some((field) => field.name === name && hasColumn(field)),
   );
   if (unknown !== undefined) {
     return {
@@ -124,7 +123,7 @@ function indexProblem(
       message: `There is no field ${JSON.stringify(unknown)}.`,
     };
   }
-  return conditionProblem(index, draft);
+  return isShown ? undefined : conditionProblem(index, draft);
 }
 
 /** All of it but the name. */

@@ -2,11 +2,17 @@ import { AppError, type FieldError } from '../base/errors.ts';
 import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
 import { decodeField, type Field } from '../fields/field.ts';
 import type { Names } from '../storage/database.ts';
-import { changeTables, type CollectionDeletion } from './change-collection.ts';
+import {
+  changeTables,
+  saveSecrets,
+  type CollectionDeletion,
+  type SavedSecrets,
+} from './change-collection.ts';
 import { checkRules } from './check-rules.ts';
 import type { CollectionChanges, CollectionFinder } from './collection-store.ts';
 import { collectionLimits } from './collection-limits.ts';
 import { collectionToJson, type Collection } from './collection.ts';
+import { givenTokenSecrets } from './decode-auth-options.ts';
 import { decodeCollection, defaultCollectionId } from './decode-collection.ts';
 import { ProblemList } from './problem-list.ts';
 import { referringTo } from './referring-to.ts';
@@ -36,6 +42,7 @@ export function importCollections(change: CollectionDeletion, body: Definition):
     });
     for (const collection of plan.removed) await change.onDeleted(tx, collection);
     await change.collections.apply(tx, plan);
+    for (const saved of plan.secrets) await saveSecrets(tx, change, saved);
   });
 }
 
@@ -84,7 +91,7 @@ function planImport(
   present: readonly Collection[],
   { collections, deleteMissing }: CollectionImport,
   { now, names }: { readonly now: Timestamp; readonly names: Names },
-): Required<CollectionChanges> {
+): Required<CollectionChanges> & { readonly secrets: readonly SavedSecrets[] } {
   const items = collections.map((raw) => toItem(raw, present, deleteMissing));
   const unmentioned = present.filter((one) => !items.some(({ existing }) => existing === one));
   const removed = unmentioned.filter(({ system }) => deleteMissing && !system);
@@ -92,13 +99,20 @@ function planImport(
   if (items.length + kept.length > collectionLimits.collectionsMax)
     throw new AppError('bad_request', FAILED, { details: { collections: tooMany } });
   const decoded = items.map(({ sketch }) => sketch);
+  const secrets: SavedSecrets[] = [];
   for (const [at, { raw, existing }] of items.entries()) {
     const others = [...kept, ...decoded.filter((_, other) => other !== at)];
     const context = existing === undefined ? { others, now } : { others, now, existing };
     const problems = new ProblemList();
     const isTwice = items.findIndex((item) => item.existing === existing) !== at;
     if (existing !== undefined && isTwice) problems.add('id', twice);
-    decoded[at] = decodeCollection(raw, context, problems);
+    const collection = decodeCollection(raw, context, problems);
+    decoded[at] = collection;
+    secrets.push({
+      collection,
+      secrets: givenTokenSecrets(raw, problems),
+      isNew: existing === undefined,
+    });
     if (!problems.isEmpty) throw refusal(problems, { at, raw });
   }
   refuseReferred(removed, kept);
@@ -110,6 +124,7 @@ function planImport(
   }
   return {
     removed,
+    secrets,
     changed: items.flatMap(({ existing }, at) => {
       const after = decoded[at];
       return existing === undefined || after === undefined || isSame(existing, after)
@@ -136,10 +151,10 @@ function toItem(raw: Definition, present: readonly Collection[], deleteMissing: 
   const existing = findExisting(raw, present);
   const merged = existing === undefined || deleteMissing ? raw : withMissingFields(raw, existing.fields);
   const name = typeof raw['name'] === 'string' ? raw['name'] : (existing?.name ?? '');
-  const type = existing?.type ?? 'base';
+  const type = existing?.type ?? (raw['type'] === 'auth' ? 'auth' : 'base');
   const id = existing?.id ?? (isGiven(raw['id']) ? String(raw['id']) : defaultCollectionId(type, name));
   // Its indexes are compared with those of the others when it is decoded itself.
-  return { raw: merged, existing, sketch: { ...scaffoldCollection(), id, name, type } };
+  return { raw: merged, existing, sketch: { ...scaffoldCollection(type), id, name, type } };
 }
 
 function findExisting(raw: Definition, present: readonly Collection[]): Collection | undefined {

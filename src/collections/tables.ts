@@ -136,7 +136,10 @@ interface TableIndex {
 }
 
 function indexesOf(collection: Collection, names: Names): readonly TableIndex[] {
-  const indexes = collection.indexes.map((index) => ({
+  // All but those that are only shown: on what has no column.
+  const columns = new Set(collection.fields.filter(hasColumn).map(({ name }) => name));
+  const real = collection.indexes.filter((index) => index.columns.every(({ name }) => columns.has(name)));
+  const indexes = real.map((index) => ({
     name: index.name,
     columns: [...index.columns.map(({ name }) => name), ...index.where.map(({ column }) => column)],
     statement: indexSql(collection, index, names),

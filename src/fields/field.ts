@@ -46,7 +46,12 @@ export function decodeField(raw: unknown, problems: Problems): Field | undefined
 
 /** How the values of a field are stored, compared and sorted; undefined where its collection's table has none of them. */
 export function fieldColumn(field: Field): ColumnKind | undefined {
-  return fieldType(field).column(field.options);
+  return isTokenKey(field) ? undefined : fieldType(field).column(field.options);
+}
+
+/** An account's part of the key that signs its tokens: a text to the definition, but kept among the secrets as a password is. */
+function isTokenKey({ name, system }: Field): boolean {
+  return system && name === 'tokenKey';
 }
 
 export function hasColumn(field: Field): boolean {
@@ -66,7 +71,7 @@ export function fieldToJson(field: Field): string {
 
 /** The `id` that every collection starts with. */
 export function idField(): Field {
-  return decodeOwn({
+  return ownField({
     name: 'id',
     type: 'text',
     system: true,
@@ -80,14 +85,15 @@ export function idField(): Field {
 }
 
 export function createdField(): Field {
-  return decodeOwn({ name: 'created', type: 'autodate', onCreate: true });
+  return ownField({ name: 'created', type: 'autodate', onCreate: true });
 }
 
 export function updatedField(): Field {
-  return decodeOwn({ name: 'updated', type: 'autodate', onCreate: true, onUpdate: true });
+  return ownField({ name: 'updated', type: 'autodate', onCreate: true, onUpdate: true });
 }
 
-function decodeOwn(raw: RawOptions): Field {
+/** A field that the service itself defines. */
+export function ownField(raw: RawOptions): Field {
   const field = decodeField(raw, {
     add: (name, error) => assert(false, `our own field is refused: ${name} ${JSON.stringify(error)}`),
   });

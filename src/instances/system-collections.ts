@@ -1,14 +1,14 @@
-import { crc32 } from 'node:zlib';
-import type { Timestamp } from '../base/timestamp.ts';
-import { lockedRules, type Collection } from '../collections/collection.ts';
+import { defaultAuthOptions, tokenKinds, type TokenKind } from '../collections/auth-options.ts';
+import type { Collection } from '../collections/collection.ts';
 import { CollectionStore } from '../collections/collection-store.ts';
-import { createdField, decodeField, idField, updatedField, type Field } from '../fields/field.ts';
-import { assert } from '../base/assert.ts';
+import type { Timestamp } from '../base/timestamp.ts';
 import type { Sealer } from '../secrets/seal.ts';
-import { writeSecret } from '../secrets/secrets.ts';
-import { newTokenSecret } from '../secrets/token.ts';
 import { sql } from '../sql/sql.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database, Reader, Transaction } from '../storage/database.ts';
+import { accountCollections } from './account-collections.ts';
+import { systemCollection } from './system-collection.ts';
+import { writeTokenSecrets } from './token-secrets.ts';
+import { usersCollection } from './users-collection.ts';
 
 /** The collection of those who may do everything in an instance. Its id is what clients know it by. */
 export const superusersName = '_superusers';
@@ -21,61 +21,70 @@ export interface SystemCollectionsOptions {
   readonly now: Timestamp;
 }
 
-/** Makes the collections that every instance has, if this one has them not. */
+/**
+ * Makes the collections that every instance has, if this one has them not: superusers and what helps accounts. A new one gets
+ * `users` as well, which is its owner's from then on.
+ */
 export async function ensureSystemCollections(options: SystemCollectionsOptions): Promise<void> {
-  const { database, sealer } = options;
-  const present = sql`SELECT 1 FROM ${database.names.table('$collection')} WHERE ${database.names.scope} AND id = ${superusersId}`;
-  if ((await database.get(present)) !== undefined) return;
-  await database.write(
-    async (tx) => {
-      // Asked again: another process may be opening the same new instance.
-      if ((await tx.get(present)) !== undefined) return;
-      await new CollectionStore().create(tx, superusers(options.now));
-      const key = { collection: superusersId, record: '', name: 'authToken' };
-      const place = { purpose: 'token-secret', id: superusersId };
-      await writeSecret(tx, key, sealer.seal(newTokenSecret(), place));
-    },
-    { isExclusive: true },
+  const { database } = options;
+  if ((await findMissing(database, options)).length === 0 && (await hasAllSecrets(database))) return;
+  // Asked again inside: another process may be opening the same new instance.
+  await database.write((tx) => createMissing(tx, options), { isExclusive: true });
+}
+
+async function createMissing(tx: Transaction, options: SystemCollectionsOptions): Promise<void> {
+  const store = new CollectionStore();
+  const missing = await findMissing(tx, options);
+  const isNew = missing.some(({ id }) => id === superusersId);
+  for (const collection of isNew ? [...missing, usersCollection(options.now)] : missing) {
+    await store.create(tx, collection);
+    if (collection.type === 'auth') await writeMissingSecrets(tx, collection.id, options);
+  }
+  await writeMissingSecrets(tx, superusersId, options);
+}
+
+/** What is there by another name or id belongs to somebody, and stays what it is. */
+async function findMissing(
+  reader: Reader,
+  { now }: SystemCollectionsOptions,
+): Promise<readonly Collection[]> {
+  const { names } = reader;
+  const wanted = [superusers(now), ...accountCollections(now)];
+  const rows = await reader.tuples(sql`
+    SELECT id, name FROM ${names.table('$collection')}
+    WHERE ${names.scope} AND (id${names.anyOf(wanted.map(({ id }) => id))} OR name${names.anyOf(wanted.map(({ name }) => name))})`);
+  const taken = new Set(rows.flat());
+  return wanted.filter(({ id, name }) => !taken.has(id) && !taken.has(name));
+}
+
+/** Superusers from before accounts have a secret for their sessions only. */
+async function hasAllSecrets(reader: Reader): Promise<boolean> {
+  return (await missingSecrets(reader, superusersId)).length === 0;
+}
+
+async function writeMissingSecrets(
+  tx: Transaction,
+  collection: string,
+  { sealer }: SystemCollectionsOptions,
+): Promise<void> {
+  const missing = await missingSecrets(tx, collection);
+  await writeTokenSecrets(tx, sealer, { collection, secrets: new Map(missing.map((kind) => [kind, ''])) });
+}
+
+async function missingSecrets(reader: Reader, collection: string): Promise<readonly TokenKind[]> {
+  const { names } = reader;
+  const rows = await reader.tuples(
+    sql`SELECT name FROM ${names.table('$secret')} WHERE ${names.scope} AND collection = ${collection} AND record = ''`,
   );
+  const present = new Set(rows.flat());
+  return tokenKinds.filter((kind) => !present.has(kind));
 }
 
 function superusers(now: Timestamp): Collection {
-  return {
+  return systemCollection({
     id: superusersId,
     name: superusersName,
-    type: 'auth',
-    system: true,
-    rules: lockedRules,
-    fields: [
-      idField(),
-      systemField({ type: 'email', name: 'email', required: true }),
-      systemField({ type: 'bool', name: 'emailVisibility' }),
-      systemField({ type: 'bool', name: 'verified' }),
-      { ...createdField(), system: true },
-      { ...updatedField(), system: true },
-    ],
-    indexes: [
-      {
-        name: `idx_email_${superusersId}`,
-        isUnique: true,
-        columns: [{ name: 'email', isNocase: false, isDescending: false }],
-        where: [{ column: 'email', operator: '!=', value: '' }],
-      },
-    ],
-    auth: { identityFields: ['email'], tokenSeconds: SUPERUSER_TOKEN_SECONDS },
-    created: now,
-    updated: now,
-  };
-}
-
-function systemField(definition: {
-  readonly type: string;
-  readonly name: string;
-  readonly required?: boolean;
-}): Field {
-  const raw = { ...definition, id: `${definition.type}${crc32(definition.name)}`, system: true };
-  const problems: string[] = [];
-  const field = decodeField(raw, { add: (name) => problems.push(name) });
-  assert(field !== undefined && problems.length === 0, `the field ${definition.name} is well defined`);
-  return field;
+    now,
+    auth: { ...defaultAuthOptions, authToken: { duration: SUPERUSER_TOKEN_SECONDS } },
+  });
 }

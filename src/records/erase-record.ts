@@ -14,7 +14,7 @@ export async function eraseRecord({ instance, tx }: WriteScope, existing: Stored
   const last = { ...existing, revision: existing.revision + 1 };
   const event = recordEvent('record.delete', last, notBefore(existing, instance.clock.now()));
   const id = String(valueOf(existing, 'id'));
-  const hasSecrets = recordShape(collection).passwords.length > 0;
+  const { hasSecrets } = recordShape(collection);
   await tx.inOrder([
     () => tx.run(withValues(recordStatements(collection, tx.names).deleteById, [id])),
     async () => hasSecrets && deleteSecrets(tx, { collection: collection.id, record: id }),

@@ -9,6 +9,8 @@ export interface RecordShape {
   readonly hasHidden: boolean;
   /** Their values are no part of a record: only their hashes are kept, apart from it. */
   readonly passwords: readonly Field[];
+  /** Whether anything of a record is kept apart from it. */
+  readonly hasSecrets: boolean;
   /** The beginning of every record's JSON, up to and with the comma before its fields. */
   readonly head: string;
 }
@@ -42,7 +44,8 @@ function makeShape(collection: Collection): RecordShape {
   return {
     fields,
     hasHidden: fields.some((field) => field.isHidden),
-    passwords: collection.fields.filter((field) => !hasColumn(field)),
+    passwords: collection.fields.filter(({ type }) => type === 'password'),
+    hasSecrets: fields.some(({ isSecret }) => isSecret),
     head: `${ids.slice(0, -1)},`,
   };
 }

@@ -45,7 +45,7 @@ async function signerOf(service: TestService): Promise<Signer> {
   const { json } = await renew(service, service.superuser.token);
   const { id } = json.record;
   const key = await service.withInstance('default', async (instance) =>
-    findTokenKey(instance, instance.collections.get('_superusers'), id),
+    findTokenKey(instance, instance.collections.get('_superusers'), { record: id, kind: 'authToken' }),
   );
   assert.ok(key);
   return {

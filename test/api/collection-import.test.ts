@@ -9,6 +9,7 @@ interface Shown {
   readonly id: string;
   readonly name: string;
   readonly updated: string;
+  readonly system: boolean;
   readonly fields: readonly { readonly name: string }[];
 }
 
@@ -58,7 +59,10 @@ test('the scaffold of a collection makes one, once it has a name', async (t) => 
   const ask = (token?: true): Promise<TestAnswer> =>
     stage.service.request(`${path}/meta/scaffolds`, token === undefined ? {} : { token });
   assert.equal((await ask()).status, 401);
-  const { base } = (await ask(true)).json;
+  const { base, auth } = (await ask(true)).json;
+  const members = await stage.create({ ...auth, name: 'members' });
+  assert.deepEqual(members.fields, auth.fields);
+  assert.deepEqual(Object.keys(auth), Object.keys(members));
   assert.deepEqual([base.id, base.name, base.created, base.updated, base.system], ['', '', '', '', false]);
   const made = await stage.create({ ...base, name: 'posts' });
   const plain = await stage.create({ name: 'plain' });
@@ -105,18 +109,19 @@ test('an import makes, changes and deletes, and keeps the data of what stays', a
     { name: 'BY_NAME', listRule: '' },
     { name: 'made', id: 'own_id', fields: [{ name: 'to', type: 'relation', collectionId: id }] },
   ];
-  const names = async (): Promise<readonly string[]> => (await stage.all()).map(({ name }) => name);
+  const names = async (): Promise<readonly string[]> =>
+    (await stage.all()).filter(({ system }) => !system).map(({ name }) => name);
   const fields = async (name: string): Promise<readonly string[]> =>
     (await stage.view(name)).fields.map((field) => field.name);
   assert.equal((await stage.import({ collections })).status, 204);
-  assert.deepEqual(await names(), ['_superusers', 'renamed', 'BY_NAME', 'missing', 'made']);
+  assert.deepEqual(await names(), ['users', 'renamed', 'BY_NAME', 'missing', 'made']);
   // What is not mentioned stays.
   assert.deepEqual(await fields('renamed'), ['id', 'a', 'c', 'b', 'created', 'updated']);
   assert.deepEqual(await fields('BY_NAME'), ['id', 'a', 'created', 'updated']);
   assert.deepEqual(await stage.values('renamed', 'b'), ['b']);
   assert.equal((await stage.view('made')).id, 'own_id');
   assert.equal((await stage.import({ collections, deleteMissing: true })).status, 204);
-  assert.deepEqual(await names(), ['_superusers', 'renamed', 'BY_NAME', 'made']);
+  assert.deepEqual(await names(), ['renamed', 'BY_NAME', 'made']);
   assert.deepEqual(await fields('renamed'), ['id', 'a', 'c', 'created', 'updated']);
   assert.deepEqual(await stage.values('renamed', 'a'), ['kept']);
   assert.deepEqual(await stage.values('by_name', 'a'), ['by_name']);
@@ -310,7 +315,7 @@ test('an import is for superusers, and system collections outlive the deletion o
   assert.equal((await stage.import(body)).status, 204);
   assert.deepEqual(
     (await stage.all()).map(({ name }) => name),
-    ['_superusers', 'new'],
+    ['_superusers', '_externalAuths', '_mfas', '_otps', '_authOrigins', 'new'],
   );
   assert.equal((await stage.add('posts', {})).status, 404);
   // As when it is deleted by itself: nobody is told what they never asked for.

@@ -6,6 +6,7 @@ import {
   updateCollection,
   type CollectionChange,
   type CollectionDeletion,
+  type CollectionSaving,
 } from '../../collections/change-collection.ts';
 import { collectionToJson } from '../../collections/collection.ts';
 import { importCollections } from '../../collections/import-collections.ts';
@@ -13,6 +14,7 @@ import { listCollections } from '../../collections/list-collections.ts';
 import { scaffoldCollection } from '../../collections/scaffold-collection.ts';
 import type { Instance } from '../../instances/instance.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
+import { writeTokenSecrets } from '../../instances/token-secrets.ts';
 import { parseListQuery } from '../../lists/list-query.ts';
 import { forgetCollection } from '../../webhooks/change-endpoint.ts';
 import { truncateCollection } from '../../records/truncate-collection.ts';
@@ -41,7 +43,7 @@ export function collectionRoutes(app: FastifyInstance, instances: OpenInstances)
   app.post(
     '/api/collections',
     onCurrentInstance(instances, async ({ instance }, request, reply) => {
-      const collection = await createCollection(changeOf(instance), bodyOf(request));
+      const collection = await createCollection(savingOf(instance), bodyOf(request));
       return answer(request, reply, { json: collectionToJson(collection) });
     }),
   );
@@ -58,7 +60,7 @@ export function collectionRoutes(app: FastifyInstance, instances: OpenInstances)
     '/api/collections/:collection',
     onCurrentInstance<CollectionPath>(instances, async ({ instance }, request, reply) => {
       const collection = await updateCollection(
-        changeOf(instance),
+        savingOf(instance),
         request.params.collection,
         bodyOf(request),
       );
@@ -80,8 +82,10 @@ function wholesaleRoutes(app: FastifyInstance, instances: OpenInstances): void {
   app.get(
     '/api/collections/meta/scaffolds',
     onCurrentInstance(instances, async (_context, request, reply) => {
-      const base = collectionToJson(scaffoldCollection());
-      return answer(request, reply, { json: `{"base":${base}}` });
+      const [auth, base] = (['auth', 'base'] as const).map((type) =>
+        collectionToJson(scaffoldCollection(type)),
+      );
+      return answer(request, reply, { json: `{"auth":${auth},"base":${base}}` });
     }),
   );
 
@@ -117,9 +121,17 @@ function changeOf(instance: Instance): CollectionChange {
   return { database: instance.database, collections: instance.collections, now: instance.clock.now() };
 }
 
-function deletionOf(instance: Instance): CollectionDeletion {
+function savingOf(instance: Instance): CollectionSaving {
   return {
     ...changeOf(instance),
+    onTokenSecrets: (tx, { id }, secrets) =>
+      writeTokenSecrets(tx, instance.sealer, { collection: id, secrets }),
+  };
+}
+
+function deletionOf(instance: Instance): CollectionDeletion {
+  return {
+    ...savingOf(instance),
     onDeleted: (tx, collection) => forgetCollection(tx, instance, collection),
   };
 }

@@ -1,0 +1,190 @@
+import type { FieldError } from '../base/errors.ts';
+import { fieldError } from '../fields/field-error.ts';
+import { fieldColumn } from '../fields/field.ts';
+import {
+  defaultAuthOptions,
+  mappedFields,
+  tokenKinds,
+  type AuthOptions,
+  type EmailTemplate,
+  type TokenKind,
+} from './auth-options.ts';
+import type { Collection } from './collection.ts';
+import { isIdentityIndex } from './is-identity-index.ts';
+import { memberReader, type MemberReader } from './member-reader.ts';
+import type { ProblemList } from './problem-list.ts';
+
+/** Seconds. The longest is what the reference allows: three years. */
+const tokenSeconds = { min: 10, max: 94_670_856 };
+/** Of what is used up within one visit. */
+const sessionSeconds = { min: 10, max: 86_400 };
+const otpLength = { min: 4, max: 32 };
+const templateLengthMax = { subject: 255, body: 100_000 };
+
+export interface AuthContext {
+  readonly existing?: Collection;
+  /** The collection with its new fields and indexes. */
+  readonly draft: Omit<Collection, 'auth'>;
+}
+
+/** What a definition says of an auth collection; members that it leaves out stay as they are, inside of members too. */
+export function decodeAuthOptions(
+  raw: Readonly<Record<string, unknown>>,
+  context: AuthContext,
+  problems: ProblemList,
+): AuthOptions {
+  const was = context.existing?.auth ?? defaultAuthOptions;
+  const read = memberReader(raw, problems);
+  const passwordAuth = decodePasswordAuth(read, was, context.draft);
+  const options: AuthOptions = {
+    authRule: read.rule('authRule', was.authRule),
+    manageRule: read.rule('manageRule', was.manageRule),
+    authAlert: read.members('authAlert', (alert) => ({
+      enabled: alert.flag('enabled', was.authAlert.enabled),
+      emailTemplate: decodeTemplate(alert, 'emailTemplate', was.authAlert.emailTemplate),
+    })),
+    oauth2: decodeOauth2(read, was),
+    passwordAuth,
+    mfa: read.members('mfa', (mfa) => ({
+      enabled: refuseEnabled(mfa, 'Multi-factor authentication'),
+      duration: mfa.count('duration', was.mfa.duration, sessionSeconds),
+      rule: mfa.rule('rule', was.mfa.rule) ?? '',
+    })),
+    otp: read.members('otp', (otp) => ({
+      enabled: refuseEnabled(otp, 'Signing in by a one-time password'),
+      duration: otp.count('duration', was.otp.duration, sessionSeconds),
+      length: otp.count('length', was.otp.length, otpLength),
+      emailTemplate: decodeTemplate(otp, 'emailTemplate', was.otp.emailTemplate),
+    })),
+    ...decodeTokens(read, was),
+    verificationTemplate: decodeTemplate(read, 'verificationTemplate', was.verificationTemplate),
+    resetPasswordTemplate: decodeTemplate(read, 'resetPasswordTemplate', was.resetPasswordTemplate),
+    confirmEmailChangeTemplate: decodeTemplate(
+      read,
+      'confirmEmailChangeTemplate',
+      was.confirmEmailChangeTemplate,
+    ),
+  };
+  if (options.manageRule === '')
+    problems.add('manageRule', { code: 'validation_nil_or_not_empty_required', message: 'Cannot be blank.' });
+  if (context.existing?.system === true) refuseSystemChange(options, was, problems);
+  return options;
+}
+
+/** Which secrets of its tokens a definition asks to be made again: with this text, or empty for one of our own. */
+export function givenTokenSecrets(
+  raw: Readonly<Record<string, unknown>>,
+  problems: ProblemList,
+): ReadonlyMap<TokenKind, string> {
+  const given = new Map<TokenKind, string>();
+  const read = memberReader(raw, problems);
+  for (const kind of tokenKinds)
+    read.members(kind, (token) => {
+      const secret = token.text('secret', undefined);
+      if (secret === undefined) return;
+      if (secret !== '' && (secret.length < 30 || secret.length > 255))
+        token.refuse('secret', fieldError('validation_length_out_of_range', { min: 30, max: 255 }));
+      given.set(kind, secret);
+    });
+  return given;
+}
+
+function decodePasswordAuth(
+  read: MemberReader,
+  was: AuthOptions,
+  draft: AuthContext['draft'],
+): AuthOptions['passwordAuth'] {
+  return read.members('passwordAuth', (passwordAuth) => {
+    const enabled = passwordAuth.flag('enabled', was.passwordAuth.enabled);
+    const identityFields = passwordAuth.texts('identityFields', was.passwordAuth.identityFields);
+    const problem =
+      enabled && identityFields.length === 0
+        ? fieldError('validation_required')
+        : identityFields.map((name) => identityProblem(name, draft)).find((found) => found !== undefined);
+    if (problem !== undefined) passwordAuth.refuse('identityFields', problem);
+    return { enabled, identityFields: [...new Set(identityFields)] };
+  });
+}
+
+/** An identity is a text that no two accounts have. */
+function identityProblem(name: string, draft: AuthContext['draft']): FieldError | undefined {
+  const field = draft.fields.find((candidate) => candidate.name === name);
+  if (field === undefined || fieldColumn(field) !== 'text') {
+    return {
+      code: 'validation_missing_field',
+      message: `Invalid or missing field ${JSON.stringify(name)}.`,
+      params: { fieldName: name },
+    };
+  }
+  if (draft.indexes.some((index) => isIdentityIndex(index, name))) return undefined;
+  return {
+    code: 'validation_missing_unique_constraint',
+    message: `The field ${JSON.stringify(name)} doesn't have a UNIQUE constraint.`,
+    params: { fieldName: name },
+  };
+}
+
+function decodeOauth2(read: MemberReader, was: AuthOptions): AuthOptions['oauth2'] {
+  return read.members('oauth2', (oauth2) => {
+    refuseEnabled(oauth2, 'Signing in by OAuth2');
+    if (oauth2.list('providers').length > 0) oauth2.refuse('providers', notSupported('Signing in by OAuth2'));
+    const mapped = oauth2.members('mappedFields', (names) =>
+      mappedFields.map((name) => [name, names.text(name, was.oauth2.mappedFields[name])] as const),
+    );
+    return {
+      providers: [],
+      // One entry for each of the names.
+      mappedFields: Object.fromEntries(mapped) as AuthOptions['oauth2']['mappedFields'],
+      enabled: false,
+    };
+  });
+}
+
+/** Accepted and without effect it would be believed to protect somebody. */
+function refuseEnabled(read: MemberReader, what: string): false {
+  if (read.flag('enabled', false)) read.refuse('enabled', notSupported(what));
+  return false;
+}
+
+function notSupported(what: string): FieldError {
+  return { code: 'validation_in_invalid', message: `${what} is not supported yet.` };
+}
+
+function decodeTokens(read: MemberReader, was: AuthOptions): Pick<AuthOptions, TokenKind> {
+  const tokens = tokenKinds.map(
+    (kind) =>
+      [
+        kind,
+        read.members(kind, (token) => ({
+          duration: token.count('duration', was[kind].duration, tokenSeconds),
+        })),
+      ] as const,
+  );
+  // One entry for each kind.
+  return Object.fromEntries(tokens) as Pick<AuthOptions, TokenKind>;
+}
+
+function decodeTemplate(read: MemberReader, name: string, was: EmailTemplate): EmailTemplate {
+  return read.members(name, (template) => {
+    const text = (member: keyof EmailTemplate): string => {
+      const found = template.text(member, was[member]);
+      if (found === '') template.refuse(member, fieldError('validation_required'));
+      if (found.length > templateLengthMax[member])
+        template.refuse(
+          member,
+          fieldError('validation_length_too_long', { min: 0, max: templateLengthMax[member] }),
+        );
+      return found;
+    };
+    return { subject: text('subject'), body: text('body') };
+  });
+}
+
+function refuseSystemChange(options: AuthOptions, was: AuthOptions, problems: ProblemList): void {
+  for (const name of ['authRule', 'manageRule'] as const)
+    if (options[name] !== was[name])
+      problems.add(name, {
+        code: 'validation_collection_system_rule_change',
+        message: 'System collection API rule cannot be changed.',
+      });
+}

@@ -1,0 +1,120 @@
+import type { FieldError } from '../base/errors.ts';
+import { createdField, decodeField, idField, updatedField, type Field } from '../fields/field.ts';
+import { accountDefinition, accountField, checkAccountField, withAccountFields } from './account-field.ts';
+import { checkRelation } from './check-relation.ts';
+import { collectionLimits } from './collection-limits.ts';
+import type { Collection } from './collection.ts';
+import { ProblemList } from './problem-list.ts';
+
+/** What the fields of a definition are checked against. */
+export interface FieldsContext {
+  /** Of the collection that they belong to. */
+  readonly id: string;
+  readonly type: Collection['type'];
+  readonly existing?: Collection;
+  readonly others: readonly Collection[];
+}
+
+/** The fields of a definition, with those that every collection of its type has. */
+export function decodeFields(raw: unknown, context: FieldsContext, problems: ProblemList): readonly Field[] {
+  const { existing } = context;
+  if (raw === undefined || raw === null) return withStandardFields(existing?.fields ?? [], context);
+  if (!Array.isArray(raw) || raw.length > collectionLimits.fieldsMax) {
+    problems.add('fields', tooManyFields);
+    return [];
+  }
+  const errors = new ProblemList();
+  const fields: Field[] = [];
+  for (const [index, item] of raw.entries()) {
+    const itemErrors = new ProblemList();
+    const field = decodeField(context.type === 'auth' ? accountDefinition(item) : item, itemErrors);
+    if (field !== undefined) {
+      checkField(field, { ...context, fields }, itemErrors);
+      if (context.type === 'auth') checkAccountField(field, item, itemErrors);
+      const system = existing?.fields.find((was) => was.id === field.id)?.system ?? field.name === 'id';
+      const own = context.type === 'auth' ? accountField(field) : undefined;
+      fields.push(own ?? { ...field, system });
+    }
+    errors.addAll(String(index), itemErrors);
+  }
+  problems.addAll('fields', errors);
+  const all = withStandardFields(fields, context);
+  // The ones we added count: a definition that was shown can be sent back.
+  if (all.length > collectionLimits.fieldsMax) problems.add('fields', tooManyFields);
+  return all;
+}
+
+const tooManyFields: FieldError = {
+  code: 'validation_length_too_long',
+  message: `Must be an array of at most ${collectionLimits.fieldsMax} fields.`,
+  params: { max: collectionLimits.fieldsMax },
+};
+
+function checkField(
+  field: Field,
+  context: FieldsContext & { readonly fields: readonly Field[] },
+  problems: ProblemList,
+): void {
+  if (context.fields.some((other) => other.id === field.id)) {
+    problems.add('id', {
+      code: 'validation_duplicated_field_id',
+      message: `Duplicated or invalid field id ${field.id}.`,
+    });
+  }
+  if (context.fields.some((other) => other.name.toLowerCase() === field.name.toLowerCase())) {
+    problems.add('name', {
+      code: 'validation_duplicated_field_name',
+      message: `Duplicated or invalid field name ${field.name}.`,
+    });
+  }
+  checkStandardName(field, problems);
+  const was = context.existing?.fields.find((other) => other.id === field.id);
+  if (was !== undefined && was.type !== field.type) {
+    problems.add('type', { code: 'validation_field_type_change', message: 'Field type cannot be changed.' });
+  }
+  if (field.type === 'relation') checkRelation(field, context, problems);
+  const namesake = context.existing?.fields.find(
+    (other) => other.system && other.name.toLowerCase() === field.name.toLowerCase(),
+  );
+  if (
+    (was?.system === true && was.name !== field.name) ||
+    (namesake !== undefined && namesake.id !== field.id)
+  ) {
+    problems.add('name', {
+      code: 'validation_system_field_change',
+      message: 'System fields cannot be renamed or replaced.',
+    });
+  }
+}
+
+/** `id` is the primary key and nothing else is; the others are added when they are missing, which another case would hide. */
+function checkStandardName(field: Field, problems: ProblemList): void {
+  const name = field.name.toLowerCase();
+  if (!['id', 'created', 'updated'].includes(name)) return;
+  if (field.name !== name || (name === 'id' && field.type !== 'text')) {
+    problems.add('name', {
+      code: 'validation_reserved_field_name',
+      message: `The name is reserved for the standard field ${JSON.stringify(name)}.`,
+    });
+  } else if (name === 'id' && field.options['primaryKey'] !== true) {
+    problems.add('primaryKey', {
+      code: 'validation_missing_primary_key',
+      message: 'The field "id" must be the primary key.',
+    });
+  }
+}
+
+/** `id` first; `created` and `updated` always there; system fields never lost: a definition need not mention any of them. */
+function withStandardFields(fields: readonly Field[], { existing, type }: FieldsContext): readonly Field[] {
+  const result = [...fields];
+  const isMissing = (wanted: Field): boolean =>
+    !result.some((field) => field.id === wanted.id || field.name.toLowerCase() === wanted.name.toLowerCase());
+  const id = existing?.fields.find((field) => field.name === 'id') ?? idField();
+  if (isMissing(id)) result.unshift(id);
+  const kept = existing?.fields.filter((field) => field.system) ?? [];
+  const dates = ['created', 'updated'].map((name) => existing?.fields.find((field) => field.name === name));
+  for (const field of [...kept, dates[0] ?? createdField(), dates[1] ?? updatedField()]) {
+    if (isMissing(field)) result.push(field);
+  }
+  return type === 'auth' ? withAccountFields(result) : result;
+}

@@ -1,0 +1,92 @@
+import type { FieldError } from '../base/errors.ts';
+import { fieldError } from '../fields/field-error.ts';
+import { ProblemList } from './problem-list.ts';
+
+/** Reads members of a definition: what is absent or null is as it was, what is of another kind is a problem and as it was, too. */
+export interface MemberReader {
+  readonly flag: (name: string, was: boolean) => boolean;
+  text(name: string, was: string): string;
+  text(name: string, was: undefined): string | undefined;
+  readonly texts: (name: string, was: readonly string[]) => readonly string[];
+  readonly list: (name: string) => readonly unknown[];
+  readonly count: (
+    name: string,
+    was: number,
+    range: { readonly min: number; readonly max: number },
+  ) => number;
+  /** null means something here. */
+  readonly rule: (name: string, was: string | null) => string | null;
+  /** The members of a member; their problems are told under its name. */
+  readonly members: <Result>(name: string, decode: (read: MemberReader) => Result) => Result;
+  readonly refuse: (name: string, problem: FieldError) => void;
+}
+
+export function memberReader(raw: Readonly<Record<string, unknown>>, problems: ProblemList): MemberReader {
+  const member = (name: string): unknown => (Object.hasOwn(raw, name) ? (raw[name] ?? undefined) : undefined);
+  const refuse = (name: string, problem: FieldError): void => problems.add(name, problem);
+  const expect = <Value>(name: string, what: string, isIt: (value: unknown) => value is Value) => {
+    const value = member(name);
+    if (value === undefined || isIt(value)) return value;
+    refuse(name, { code: 'validation_invalid_value', message: `Must be ${what}.` });
+    return undefined;
+  };
+  function text(name: string, was: string): string;
+  function text(name: string, was: undefined): string | undefined;
+  function text(name: string, was: string | undefined): string | undefined {
+    return expect(name, 'a text', isText) ?? was;
+  }
+  return {
+    flag: (name, was) => expect(name, 'true or false', isFlag) ?? was,
+    text,
+    texts: (name, was) => expect(name, 'a list of texts', isTexts) ?? was,
+    list: (name) => expect(name, 'a list', isList) ?? [],
+    count: (name, was, { min, max }) => {
+      const value = expect(name, 'a whole number', isWhole);
+      if (value === undefined) return was;
+      if (value < min)
+        refuse(name, fieldError('validation_min_greater_equal_than_required', { threshold: min }));
+      if (value > max)
+        refuse(name, fieldError('validation_max_less_equal_than_required', { threshold: max }));
+      return value;
+    },
+    rule: (name, was) => {
+      const rule = Object.hasOwn(raw, name) ? raw[name] : undefined;
+      if (rule === undefined) return was;
+      if (rule === null || typeof rule === 'string') return rule;
+      const message = 'Invalid rule. Expected null, an empty string or a filter.';
+      refuse(name, { code: 'validation_invalid_rule', message });
+      return was;
+    },
+    members: (name, decode) => {
+      const inner = new ProblemList();
+      const result = decode(memberReader(expect(name, 'an object', isMembers) ?? {}, inner));
+      problems.addAll(name, inner);
+      return result;
+    },
+    refuse,
+  };
+}
+
+function isFlag(value: unknown): value is boolean {
+  return typeof value === 'boolean';
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(isText);
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+function isWhole(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value);
+}
+
+function isMembers(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

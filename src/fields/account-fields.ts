@@ -1,0 +1,21 @@
+import { ownField, type Field } from './field.ts';
+
+/** What every record of an auth collection has, as definitions show it when they do not say otherwise (http-api section 9). */
+export function accountFields(): readonly Field[] {
+  return [
+    ownField({ name: 'password', type: 'password', system: true, hidden: true, required: true, min: 8 }),
+    ownField({
+      name: 'tokenKey',
+      type: 'text',
+      system: true,
+      hidden: true,
+      required: true,
+      min: 30,
+      max: 60,
+      autogeneratePattern: '[a-zA-Z0-9]{50}',
+    }),
+    ownField({ name: 'email', type: 'email', system: true, required: true }),
+    ownField({ name: 'emailVisibility', type: 'bool', system: true }),
+    ownField({ name: 'verified', type: 'bool', system: true }),
+  ];
+}

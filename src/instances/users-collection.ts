@@ -1,0 +1,37 @@
+import type { Timestamp } from '../base/timestamp.ts';
+import { defaultAuthOptions } from '../collections/auth-options.ts';
+import type { Collection } from '../collections/collection.ts';
+import { systemCollection } from './system-collection.ts';
+
+const ownerRule = 'id = @request.auth.id';
+const avatarTypes = ['image/jpeg', 'image/png', 'image/svg+xml', 'image/gif', 'image/webp'];
+
+/** What a new instance has for its users, to be changed or deleted as its owner likes: everyone may sign up, and sees themselves. */
+export function usersCollection(now: Timestamp): Collection {
+  const made = systemCollection({
+    id: '_pb_users_auth_',
+    name: 'users',
+    now,
+    rules: {
+      listRule: ownerRule,
+      viewRule: ownerRule,
+      createRule: '',
+      updateRule: ownerRule,
+      deleteRule: ownerRule,
+    },
+    fields: [
+      { type: 'text', name: 'name', max: 255 },
+      { type: 'file', name: 'avatar', maxSelect: 1, mimeTypes: avatarTypes },
+    ],
+    auth: {
+      ...defaultAuthOptions,
+      oauth2: {
+        ...defaultAuthOptions.oauth2,
+        mappedFields: { id: '', name: 'name', username: '', avatarURL: 'avatar' },
+      },
+    },
+  });
+  const itsOwn = new Set(['name', 'avatar', 'created', 'updated']);
+  const fields = made.fields.map((field) => (itsOwn.has(field.name) ? { ...field, system: false } : field));
+  return { ...made, system: false, fields };
+}
