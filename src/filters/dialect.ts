@@ -1,5 +1,7 @@
 import type { Sql } from '../sql/sql.ts';
 import type { Operand, Term } from './operand.ts';
+import type { TimeFormat } from './time-format.ts';
+import type { TimeModifier } from './time-modifier.ts';
 
 /**
  * What the engines write differently. compile-comparison.ts decides what a comparison means and hands over only what is left:
@@ -28,6 +30,34 @@ export interface Dialect {
   readonly valueOfEach: (alias: Sql) => Operand;
   /** How many texts such a column has; 0 of NULL. */
   readonly length: (list: Sql) => Operand;
+  /** Kilometres by the spherical law of cosines; NULL where a coordinate is, or is no number or infinite. */
+  readonly geoDistance: (places: Places) => Operand;
+  /** A moment as a text; the empty one where there is no moment. */
+  readonly strftime: (call: TimeCall) => Operand;
+}
+
+/** In degrees. No operand of them is text. */
+export interface Places {
+  readonly lonA: Coordinate;
+  readonly latA: Coordinate;
+  readonly lonB: Coordinate;
+  readonly latB: Coordinate;
+  readonly radiusKm: number;
+}
+
+export type Coordinate = Operand | number | null;
+
+/**
+ * Times are, as for SQLite, a julian day or a text: `2026-11-20`, `2026-11-20 09:35`, `2026-11-20T09:35:20.114+01:00`, `09:35`, or a
+ * julian day in digits. They are milliseconds from the beginning: a day that its month does not have is one of the next
+ * before anything else is done with it.
+ */
+export interface TimeCall {
+  readonly format: TimeFormat;
+  readonly time: Operand | number | string | null;
+  readonly modifiers: readonly TimeModifier[];
+  /** What the text `now` in a row means: not what the clock of the engine shows. */
+  readonly now: string;
 }
 
 export interface LikeMatch {

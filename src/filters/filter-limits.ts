@@ -7,6 +7,14 @@ export const filterLimits = {
   depthMax: 32,
   /** Functions inside the arguments of functions, the outermost counted. */
   callDepthMax: 3,
+  /** Format, time and modifiers of strftime together (http-api 8.2). */
+  timeArgumentsMax: 10,
+  /** Characters of a format: each of them may become a part of the statement. */
+  timeFormatLengthMax: 100,
+  /** Characters of a time in a text, blanks included; one that is written in full has less than 40. */
+  timeLengthMax: 64,
+  /** Digits in a row in such a text: more than a number keeps would be rounded by each engine in its own way. */
+  timeDigitsMax: 15,
   /** Bytes of what `~` looks for: matching takes the length of the value times the number of wildcards, on every row. */
   patternBytesMax: 256,
   /** Values of a list in the request that are compared one by one. */

@@ -26,7 +26,8 @@ import type { CallNode, Comparison, FilterTree, OperandNode, Operator } from './
  * compile.ts      puts the conditions of a tree together; knows no collection, it asks a Resolve (operand.ts) for names
  * compile-comparison.ts   what one comparison means: null, empty, numbers and texts; the same for every engine
  * resolve-term.ts what an operand of the tree is: a constant, or an Operand of the resolver
- * dialect.ts      what the engines write differently; sqlite-dialect.ts
+ * resolve-call.ts what a function gives, and everything that can be wrong with its arguments
+ * dialect.ts      what the engines write differently; sqlite-dialect.ts, postgres-dialect.ts and what begins like them
  * compile-sort.ts parse-sort.ts   the order of a list, with the same names
  *
  * Everything wrong with a text is an AppError `bad_request` made by filter-error.ts, with its position.

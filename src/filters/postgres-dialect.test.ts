@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql, type Sql } from '../sql/sql.ts';
+import { compileFilter } from './compile.ts';
 import { compileSort, sortTerms } from './compile-sort.ts';
 import type { Comparator } from './dialect.ts';
-import type { Term } from './operand.ts';
-import type { Operand } from './operand.ts';
+import type { Operand, Resolve, Term } from './operand.ts';
+import { parseFilter } from './parse.ts';
 import { parseSort } from './parse-sort.ts';
 import { postgresDialect } from './postgres-dialect.ts';
 
@@ -36,14 +37,29 @@ function statements(): readonly Sql[] {
       postgresDialect.like({ subject, pattern, isNegated: false }),
     ),
   );
-  return [...compared, ...liked, ...operands.map((operand) => postgresDialect.orderBy(operand, true))];
+  const ordered = operands.map((operand) => postgresDialect.orderBy(operand, true));
+  return [...compared, ...liked, ...ordered, ...calls()];
+}
+
+function calls(): readonly Sql[] {
+  const names: Resolve = (name) => [...operands].find((operand) => operand.sql.text === `"${name}"`);
+  const moments = ['title', 'due', 'price', 'sold', 'data', '4242', "'needle?'", 'null'].map(
+    (time) =>
+      `strftime('%d%e%f%F%g%G%H%I%j%k%l%m%M%p%P%R%s%S%T%u%U%V%w%W%Y needle?', ${time}, '+1 day', '-4242 months', 'weekday 3', 'start of year')`,
+  );
+  return [...moments, "strftime('%s', price, 'unixepoch')", 'geoDistance(price, sold, data, 4242)'].map(
+    (call) => {
+      const tree = parseFilter(`${call} = 'needle?'`);
+      return compileFilter(tree, { resolve: names, dialect: postgresDialect, now: 0 });
+    },
+  );
 }
 
 test('every question mark is a placeholder, every placeholder has its type, and no value is text of a statement', () => {
   for (const statement of statements()) {
     assert.equal(statement.text.split('?').length - 1, statement.values.length, statement.text);
     assert.equal(
-      statement.text.match(/\?::(?:text|integer|smallint|double precision)/g)?.length ?? 0,
+      statement.text.match(/\?::(?:text|integer|smallint|bigint|double precision)/g)?.length ?? 0,
       statement.values.length,
     );
     assert.doesNotMatch(statement.text, /needle|4242|list|\\/);

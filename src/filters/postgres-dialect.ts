@@ -3,6 +3,8 @@ import { literal, sql, type Sql } from '../sql/sql.ts';
 import type { Comparator, Dialect, LikeMatch } from './dialect.ts';
 import { filterLimits } from './filter-limits.ts';
 import { isOperand, type Constant, type Operand, type Prefix, type Term } from './operand.ts';
+import { postgresDistance } from './postgres-distance.ts';
+import { postgresTime } from './postgres-time.ts';
 import {
   isText,
   noNumber,
@@ -38,6 +40,8 @@ export const postgresDialect: Dialect = {
     sql: sql`COALESCE(json_array_length((${list})::json), 0)::double precision`,
     kind: 'number',
   }),
+  geoDistance: postgresDistance,
+  strftime: postgresTime,
 };
 
 const operators: Readonly<Record<Comparator, Sql>> = {

@@ -33,6 +33,14 @@ export function valueOf(operand: Operand, side: Side = 'left'): Value {
   };
 }
 
+/** A number, or NULL; what stands in json is not made one. */
+export function numberOf(operand: Operand): Value & { readonly number: Sql } {
+  if (operand.kind !== 'json') return { number: operand.sql };
+  const { type, written } = columnsOf.left;
+  const number = sql`CASE ${type} WHEN 'number' THEN ${written}::double precision END`;
+  return { number, source: jsonSource(operand, 'left') };
+}
+
 /** The whole value as a text, which is what it is beside a text and for LIKE. */
 export function textOf(operand: Operand, side: Side = 'left'): Value & { readonly text: Sql } {
   if (isText(operand)) return { text: operand.sql };

@@ -1,10 +1,10 @@
 import { unreachable } from '../base/assert.ts';
-import type { AppError } from '../base/errors.ts';
 import type { Dialect } from './dialect.ts';
 import { filterError, quote } from './filter-error.ts';
 import { macroValue } from './macro-value.ts';
 import { isOperand, type Constants, type Misuse, type Resolve, type Term } from './operand.ts';
-import type { CallNode, IdentifierNode, OperandNode } from './tree.ts';
+import { resolveCall } from './resolve-call.ts';
+import type { IdentifierNode, OperandNode } from './tree.ts';
 
 export interface FilterContext {
   readonly resolve: Resolve;
@@ -22,7 +22,11 @@ export function resolveTerm(node: OperandNode, context: FilterContext): Term | C
     case 'identifier':
       return resolveIdentifier(node, context);
     case 'call':
-      throw unsupportedCall(node);
+      return resolveCall(node, {
+        dialect: context.dialect,
+        now: context.now,
+        resolve: (argument) => resolveTerm(argument, context),
+      });
     default:
       return unreachable(node);
   }
@@ -48,13 +52,4 @@ export function isMisuse(found: ReturnType<Resolve>): found is Misuse {
 /** A hidden field is told from no field by nothing. */
 export function explainUnknown(name: string): string {
   return name.startsWith('@') ? `Unknown macro ${quote(name)}` : `Unknown field ${quote(name)}`;
-}
-
-const functions = new Set(['geoDistance', 'strftime']);
-
-function unsupportedCall({ name, position }: CallNode): AppError {
-  const problem = functions.has(name)
-    ? `The function ${quote(name)} is not supported yet; found`
-    : `Unknown function ${quote(name)}`;
-  return filterError(problem, position);
 }

@@ -187,7 +187,7 @@ test('Q-01 Q-03 Q-05 Q-08 Q-16 Q-21 a filter finds what it says, or is refused w
       '$position=1',
       'title:lower:lower=1',
       'title:nope=1',
-      'geoDistance(1,2,3,4)=1',
+      'geoDistance(1,2,3)=1',
       'nope(1)=1',
       '@nope=1',
       `title~'${'a'.repeat(257)}'`,

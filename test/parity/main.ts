@@ -6,6 +6,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { compareCalls, type CallTally } from './compare-calls.ts';
 import { compareWorld, type Tally } from './compare-world.ts';
 import { openEnginePair, type EnginePair } from './engine-pair.ts';
 import { corpusFile, readCorpus, runParity, type Failure } from './run-parity.ts';
@@ -16,7 +17,8 @@ const { values } = parseArgs({
 const cases = Number(values.cases);
 const seed = Number(values.seed ?? Date.now() % 2 ** 31);
 const engines = await openEnginePair();
-process.exitCode = (await runCorpus(engines)) && (await runSeed(engines)) ? 0 : 1;
+const isAlike = (await runCorpus(engines)) && (await runSeed(engines)) && (await runCalls(engines));
+process.exitCode = isAlike ? 0 : 1;
 await Promise.all(engines.map((engine) => engine.stop()));
 
 async function runCorpus(pair: EnginePair): Promise<boolean> {
@@ -42,6 +44,14 @@ async function runSeed(pair: EnginePair): Promise<boolean> {
   if (failure === undefined) return true;
   keep(failure);
   return false;
+}
+
+async function runCalls(pair: EnginePair): Promise<boolean> {
+  const tally: CallTally = { values: 0, telling: 0 };
+  const difference = await compareCalls(pair, { cases, seed }, tally);
+  console.log(`seed ${seed}: ${tally.values} values of functions (${tally.telling} not empty)`);
+  if (difference !== undefined) console.log(difference);
+  return difference === undefined;
 }
 
 function keep({ seed: its, world, difference }: Failure): void {

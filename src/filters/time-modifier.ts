@@ -1,0 +1,46 @@
+/** A step of strftime from one moment to another; `text` is how SQLite is told. */
+export type TimeModifier = (
+  | { readonly kind: 'shift'; readonly ms: number }
+  | { readonly kind: 'months'; readonly months: number }
+  | { readonly kind: 'startOf'; readonly unit: 'day' | 'month' | 'year' }
+  /** On to the next such day, if it is not one; 0 is Sunday. */
+  | { readonly kind: 'weekday'; readonly day: number }
+  /** The time is not a julian day but seconds since 1970. It means nothing but as the first step. */
+  | { readonly kind: 'unixepoch' }
+) & { readonly text: string };
+
+/** Undefined for what is none, or leads beyond all dates. */
+export function parseTimeModifier(written: string): TimeModifier | undefined {
+  const text = written.toLowerCase();
+  if (text === 'unixepoch') return { kind: 'unixepoch', text };
+  const unit = /^start of (day|month|year)$/.exec(text)?.[1];
+  if (unit === 'day' || unit === 'month' || unit === 'year') return { kind: 'startOf', unit, text };
+  const day = /^weekday ([0-6])$/.exec(text)?.[1];
+  if (day !== undefined) return { kind: 'weekday', day: Number(day), text };
+  return parseShift(text);
+}
+
+/** The most that leads from the first day SQLite knows to the last one, and milliseconds or months. */
+const units = new Map([
+  ['second', { max: 464_269_060_800, ms: 1_000 }],
+  ['minute', { max: 7_737_817_680, ms: 60_000 }],
+  ['hour', { max: 128_963_628, ms: 3_600_000 }],
+  ['day', { max: 5_373_484, ms: 86_400_000 }],
+  ['month', { max: 176_545, months: 1 }],
+  ['year', { max: 14_712, months: 12 }],
+] as const);
+
+function parseShift(text: string): TimeModifier | undefined {
+  const [, sign = '', digits = '', name] =
+    /^([+-]?)(\d{1,12}(?:\.\d{1,3})?) ([a-z]{3,6}?)s?$/.exec(text) ?? [];
+  const unit = [...units].find(([candidate]) => candidate === name)?.[1];
+  const size = Number(digits);
+  if (unit === undefined || size > unit.max) return undefined;
+  const count = sign === '-' ? -size : size;
+  if ('ms' in unit) {
+    // Rounded as SQLite does, which is away from zero.
+    const ms = Math.trunc(count * unit.ms + (count < 0 ? -0.5 : 0.5));
+    return { kind: 'shift', ms, text };
+  }
+  return Number.isInteger(count) ? { kind: 'months', months: count * unit.months, text } : undefined;
+}
