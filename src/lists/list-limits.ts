@@ -5,4 +5,6 @@ export const listLimits = {
   pageMax: 2_147_483_647,
   /** As long as all headers of a request may be: only the paths inside a batch could be longer. */
   fieldsLengthMax: 16_384,
+  /** How much of a text is looked at for an excerpt of it, in UTF-16 units: a page has a thousand of them. */
+  excerptSourceLengthMax: 1_048_576,
 } as const;

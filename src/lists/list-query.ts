@@ -2,6 +2,7 @@ import { AppError } from '../base/errors.ts';
 import { parseFilter } from '../filters/parse.ts';
 import { parseSort, type SortKey } from '../filters/parse-sort.ts';
 import type { FilterTree } from '../filters/tree.ts';
+import { booleanOf } from './boolean-of.ts';
 import { listLimits } from './list-limits.ts';
 import { parseFields, type Projection } from './projection.ts';
 
@@ -71,16 +72,10 @@ function integerOf(query: QueryReader, name: string): number | undefined {
   return value;
 }
 
-/** The words of Go's strconv.ParseBool, which the clients of this API rely on. */
-const booleans: ReadonlyMap<string, boolean> = new Map([
-  ...['1', 't', 'T', 'TRUE', 'true', 'True'].map((word) => [word, true] as const),
-  ...['0', 'f', 'F', 'FALSE', 'false', 'False'].map((word) => [word, false] as const),
-]);
-
 function isTrue(query: QueryReader, name: string): boolean {
   const text = valueOf(query, name);
   if (text === undefined) return false;
-  const value = booleans.get(text);
+  const value = booleanOf(text);
   if (value === undefined) throw refusal(name, `Expected ${name} to be true or false.`);
   return value;
 }

@@ -65,9 +65,69 @@ test('names of every object are members like others', () => {
   assert.deepEqual(pickFields({ c: 4 }, parseFields('toString,hasOwnProperty')!), {});
 });
 
-test('excerpts and unknown modifiers are refused', () => {
-  assert.throws(() => parseFields('id,title:excerpt(10,true)'), /":excerpt" is not supported yet/);
-  assert.throws(() => parseFields('title:upper'), /Expected no modifier but ":excerpt"/);
+const story = {
+  id: 'r1',
+  body: '<p>Once <b>upon</b></p>a time',
+  tags: ['<b>x</b>'],
+  n: 5,
+  by: [{ bio: '<i>Ann</i> Lee' }],
+};
+
+const excerpts: readonly (readonly [fields: string, picked: unknown])[] = [
+  ['body:excerpt(9)', { body: 'Once upon' }],
+  ['body:excerpt(7,true)', { body: 'Once up...' }],
+  [' id , body : excerpt( 4 , 0 ) ,n', { id: 'r1', body: 'Once', n: 5 }],
+  ['*,body:excerpt(100,T)', { ...story, body: 'Once upon a time' }],
+  ['by.bio:excerpt(3)', { by: [{ bio: 'Ann' }] }],
+  // What is no text stays as it is.
+  ['tags:excerpt(1),n:excerpt(1),by:excerpt(1)', { tags: story.tags, n: 5, by: story.by }],
+  ['nothing:excerpt(5),nothing.at.all:excerpt(5)', {}],
+  ['body,body:excerpt(5)', { body: story.body }],
+  ['body:excerpt(5),body', { body: story.body }],
+  ['by:excerpt(5),by.bio', { by: story.by }],
+];
+
+for (const [fields, picked] of excerpts) {
+  test(`fields=${fields} keeps the beginning of texts`, () => {
+    assert.deepEqual(pickFields(story, parseFields(fields)!), picked);
+  });
+}
+
+test('an excerpt that is not written as one, and every other modifier, is refused', () => {
+  for (const fields of [
+    'title:upper',
+    'title:',
+    'title:excerpt(5):excerpt(5)',
+    'title:excerpt(5) x',
+    'title:excerpt(5',
+    'title:excerpt((5))',
+    'title:Excerpt(5)',
+  ])
+    assert.throws(
+      () => parseFields(`id,${fields}`),
+      /^AppError: Expected no modifier but ":excerpt\(max, withEllipsis\)" in fields/,
+      fields,
+    );
+  for (const fields of [
+    'excerpt',
+    'excerpt()',
+    'excerpt(0)',
+    'excerpt(-5)',
+    'excerpt(1.5)',
+    'excerpt(x)',
+    'excerpt(1234567890)',
+    'excerpt(5,)',
+    'excerpt(5,yes)',
+    'excerpt(5,true,1)',
+    'excerpt(,true)',
+  ])
+    assert.throws(
+      () => parseFields(`title:${fields}`),
+      /^AppError: Expected a number of characters, and true or false, in "title:/,
+      fields,
+    );
+  for (const fields of [':excerpt(5)', '*:excerpt(5)', 'a.*:excerpt(5)'])
+    assert.throws(() => parseFields(fields), /Expected the name of a member/, fields);
   assert.throws(() => parseFields('a'.repeat(16_385)), AppError);
 });
 

@@ -1,40 +1,70 @@
 import { AppError } from '../base/errors.ts';
+import { quote } from '../filters/filter-error.ts';
+import { booleanOf } from './boolean-of.ts';
+import { excerpt, type Excerpt } from './excerpt.ts';
 import { listLimits } from './list-limits.ts';
 
 /** What `fields` asks of an object: the members it names, and with `*` all others as well. */
 export interface Projection {
   readonly keepsRest: boolean;
-  /** `true` keeps the member as it is. */
-  readonly members: ReadonlyMap<string, Projection | true>;
+  /** `true` keeps the member as it is; of a text an excerpt keeps the beginning, of all else everything. */
+  readonly members: ReadonlyMap<string, Projection | Excerpt | true>;
 }
 
 interface MutableProjection {
   keepsRest: boolean;
-  readonly members: Map<string, MutableProjection | true>;
+  readonly members: Map<string, MutableProjection | Excerpt | true>;
 }
 
-/** `id,title,expand.author.name,*`: undefined when nothing is named, which keeps everything. Throws AppError `bad_request`. */
+/** `id,title:excerpt(100),expand.author.name,*`: undefined when nothing is named, which keeps everything. Throws AppError `bad_request`. */
 export function parseFields(text: string): Projection | undefined {
   if (text.length > listLimits.fieldsLengthMax)
     throw refusal(`Expected at most ${listLimits.fieldsLengthMax} characters in fields.`);
   const root: MutableProjection = { keepsRest: false, members: new Map() };
-  for (const item of text.split(',')) {
-    const path = item.trim();
-    if (path.includes(':')) throw refusal(explainModifier(path));
-    if (path !== '') addPath(root, path.split('.'));
+  for (const item of itemsOf(text)) {
+    const { path, part } = toPath(item);
+    if (path !== '') addPath(root, path.split('.'), part);
   }
   return root.keepsRest || root.members.size > 0 ? root : undefined;
 }
 
-function explainModifier(path: string): string {
-  const modifier = path.slice(path.indexOf(':') + 1).split('(', 1)[0] ?? '';
-  return modifier === 'excerpt'
-    ? 'The modifier ":excerpt" is not supported yet.'
-    : 'Expected no modifier but ":excerpt" in fields.';
+/** What stands between commas, but for those in parentheses. */
+function* itemsOf(text: string): Generator<string> {
+  let start = 0;
+  let isInside = false;
+  for (let at = 0; at <= text.length; at += 1) {
+    const character = text[at];
+    if (character === '(') isInside = true;
+    else if (character === ')') isInside = false;
+    else if (character === undefined || (character === ',' && !isInside)) {
+      yield text.slice(start, at).trim();
+      start = at + 1;
+    }
+  }
+}
+
+/** `content:excerpt(100,true)`. */
+function toPath(item: string): { readonly path: string; readonly part: Excerpt | true } {
+  const colon = item.indexOf(':');
+  if (colon === -1) return { path: item, part: true };
+  const path = item.slice(0, colon).trim();
+  const [, name = '', list] = /^\s*(\w*)\s*(?:\(([^()]*)\))?$/.exec(item.slice(colon + 1)) ?? [];
+  if (name !== 'excerpt')
+    throw refusal(
+      `Expected no modifier but ":excerpt(max, withEllipsis)" in fields and found ${quote(item)}.`,
+    );
+  if (path === '' || path.endsWith('*'))
+    throw refusal(`Expected the name of a member before ":excerpt" and found ${quote(item)}.`);
+  const [max = '', ellipsis, ...more] = (list ?? '').split(',').map((argument) => argument.trim());
+  const lengthMax = /^\d{1,9}$/.test(max) ? Number(max) : 0;
+  const hasEllipsis = ellipsis === undefined ? false : booleanOf(ellipsis);
+  if (lengthMax === 0 || hasEllipsis === undefined || more.length > 0)
+    throw refusal(`Expected a number of characters, and true or false, in ${quote(item)}.`);
+  return { path, part: { lengthMax, hasEllipsis } };
 }
 
 /** A member that is asked for as a whole stays whole, whatever else is asked of it. */
-function addPath(root: MutableProjection, steps: readonly string[]): void {
+function addPath(root: MutableProjection, steps: readonly string[], part: Excerpt | true): void {
   let at = root;
   for (const [index, step] of steps.entries()) {
     const isLast = index === steps.length - 1;
@@ -45,17 +75,21 @@ function addPath(root: MutableProjection, steps: readonly string[]): void {
     const member = at.members.get(step);
     if (member === true) return;
     if (isLast) {
-      at.members.set(step, true);
+      at.members.set(step, part);
       return;
     }
-    const next = member ?? { keepsRest: false, members: new Map<string, MutableProjection | true>() };
+    if (member !== undefined && 'lengthMax' in member) return;
+    const next = member ?? {
+      keepsRest: false,
+      members: new Map<string, MutableProjection | Excerpt | true>(),
+    };
     at.members.set(step, next);
     at = next;
   }
 }
 
-/** What is kept of a member: `true` all, undefined nothing, or what a longer path asks of it. */
-export function memberOf(projection: Projection, name: string): Projection | true | undefined {
+/** What is kept of a member: `true` all, undefined nothing, or what a longer path or an excerpt asks of it. */
+export function memberOf(projection: Projection, name: string): Projection | Excerpt | true | undefined {
   return projection.members.get(name) ?? (projection.keepsRest ? true : undefined);
 }
 
@@ -70,10 +104,15 @@ export function pickFields(value: unknown, projection: Projection): unknown {
   for (const [name, member] of Object.entries(value)) {
     const part = memberOf(projection, name);
     if (part === undefined) continue;
-    kept.push([name, part === true ? member : pickFields(member, part)]);
+    kept.push([name, part === true ? member : pickPart(member, part)]);
   }
   // Not by assignment: that would take a member `__proto__` of a json field for the prototype.
   return Object.fromEntries(kept);
+}
+
+function pickPart(member: unknown, part: Projection | Excerpt): unknown {
+  if (!('lengthMax' in part)) return pickFields(member, part);
+  return typeof member === 'string' ? excerpt(member, part) : member;
 }
 
 function refusal(message: string): AppError {

@@ -124,7 +124,11 @@ test('section 15: the first item that fails is told with the answer it would hav
       'Only superusers can perform this action.',
     ],
     [{ method: 'POST', url: at, body: [] }, 400, 'Expected a JSON object as the body.'],
-    [{ method: 'POST', url: `${at}?fields=a:b` }, 400, 'Expected no modifier but ":excerpt" in fields.'],
+    [
+      { method: 'POST', url: `${at}?fields=a:b` },
+      400,
+      'Expected no modifier but ":excerpt(max, withEllipsis)" in fields and found "a:b".',
+    ],
   ];
   for (const [item, status, message] of failing) {
     const where = JSON.stringify(item);

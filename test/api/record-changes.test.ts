@@ -214,7 +214,7 @@ test('W-43 Q-23 Q-25 a hidden field is read and written by superusers only, and 
 test('G3 a `fields` that cannot be followed is refused before anything is changed', async (t) => {
   const service = await setUp(t);
   const { json } = await add(service, { text: 'a' });
-  for (const fields of ['text:excerpt(10)', 'text:nope']) {
+  for (const fields of ['text:excerpt(0)', 'text:excerpt(5,perhaps)', 'text:nope']) {
     const query = `?fields=${fields}`;
     const answers = [
       await add(service, { id: 'd'.repeat(15) }, at + query),

@@ -258,3 +258,18 @@ test('Q-25 fields keeps what it names, in the order of the record', async (t) =>
   for (const fields of ['*', ',', 'title,*', '*,title'])
     assert.equal((await service.request(`${at}?perPage=1&fields=${fields}`)).text, whole.text, fields);
 });
+
+test('fields gives the beginning of a text without its HTML, in lists and in answers to writes', async (t) => {
+  const service = await setUp(t);
+  const title = '<p>Once <b>upon</b></p>a &amp; time';
+  const fields = encodeURIComponent('title:excerpt(11,true),n');
+  const made = await service.request(`${at}?fields=${fields}`, { method: 'POST', body: { title, n: 9 } });
+  assert.deepEqual([made.status, made.json], [201, { title: 'Once upon a...', n: 9 }]);
+  const listed = await service.request(`${at}?filter=n=9&fields=${fields}`);
+  assert.deepEqual(listed.json.items, [{ title: 'Once upon a...', n: 9 }]);
+  const whole = await service.request(`${at}?filter=n=9&fields=*,title:excerpt(100),extra:excerpt(5)`);
+  assert.equal(whole.json.items[0].title, 'Once upon a & time');
+  const wrong = await service.request(`${at}?fields=title:excerpt(many)`);
+  assert.equal(wrong.status, 400);
+  assert.deepEqual(Object.keys(wrong.json.data), ['fields']);
+});
