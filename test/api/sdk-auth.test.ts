@@ -98,6 +98,12 @@ describe('signing in with the SDK', () => {
     }
   });
 
+  test('whoever has come by no other provider has no external accounts', async (t) => {
+    const pb = await superuserSdk(await startService(t));
+    const id = pb.authStore.record?.id ?? '';
+    assert.deepEqual(await pb.collection('_superusers').listExternalAuths(id), []);
+  });
+
   test('the token is taken with and without the word Bearer, as other SDKs send it', async (t) => {
     const service = await startService(t);
     const { token } = (await superuserSdk(service)).authStore;

@@ -86,7 +86,7 @@ const services: Readonly<Record<string, Coverage>> = {
       authWithOAuth2Code: notServed(outOfScope, (pb) =>
         superusers(pb).authWithOAuth2Code('google', 'code', 'verifier', 'http://127.0.0.1/'),
       ),
-      listExternalAuths: notServed(outOfScope, (pb) => superusers(pb).listExternalAuths('abcdefghij01234')),
+      listExternalAuths: { kind: 'client', why: 'sdk-auth.test.ts calls it' },
       unlinkExternalAuth: notServed(outOfScope, (pb) =>
         superusers(pb).unlinkExternalAuth('abcdefghij01234', 'google'),
       ),
