@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { parseCidr } from './webhooks/cidr.ts';
+import { parseCidr } from './base/cidr.ts';
 import { loopbackRanges, type NetworkPolicy } from './webhooks/address-guard.ts';
 
 /** What the operator decides, read once and checked. Everything below app.ts gets plain values from here. */

@@ -3,9 +3,9 @@
  * be a door into the operator's own network (server-side request forgery). The ranges are those of the IANA registries
  * of special-purpose addresses; what is not known to be public is refused.
  */
-import { addressBytes } from './address-bytes.ts';
-import { isInCidr, parseCidr } from './cidr.ts';
-import type { Cidr } from './cidr.ts';
+import { addressBytes } from '../base/address-bytes.ts';
+import { isInCidr, parseCidr } from '../base/cidr.ts';
+import type { Cidr } from '../base/cidr.ts';
 
 /** What the operator permits beyond the public internet. Plain data: it is posted to the sending worker. */
 export interface NetworkPolicy {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loopbackRanges } from './address-guard.ts';
 import type { NetworkPolicy } from './address-guard.ts';
-import { parseCidr } from './cidr.ts';
+import { parseCidr } from '../base/cidr.ts';
 import { checkEndpointUrl, refusedTarget } from './endpoint-url.ts';
 
 const strict: NetworkPolicy = { allowHttp: false, allowed: [] };

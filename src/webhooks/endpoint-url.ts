@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { isAddressAllowed, isAddressNamed, loopbackRanges } from './address-guard.ts';
 import type { NetworkPolicy } from './address-guard.ts';
-import { isInCidr } from './cidr.ts';
+import { isInCidr } from '../base/cidr.ts';
 
 const URL_LENGTH_MAX = 2_048;
 

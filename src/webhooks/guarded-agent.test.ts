@@ -12,7 +12,7 @@ import type { NetworkPolicy } from './address-guard.ts';
 import type { AttemptRequest, AttemptResult } from './attempt-result.ts';
 import { sendAttempt } from './attempt.ts';
 import { AttemptsInFlight } from './attempts-in-flight.ts';
-import { parseCidr } from './cidr.ts';
+import { parseCidr } from '../base/cidr.ts';
 import { refusedTarget } from './endpoint-url.ts';
 import { GuardedAgent } from './guarded-agent.ts';
 import type { GuardedAgentOptions } from './guarded-agent.ts';

@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import type { RemoteInfo, Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { addressBytes } from '../../src/webhooks/address-bytes.ts';
+import { addressBytes } from '../../src/base/address-bytes.ts';
 
 export type StubDnsAnswer =
   /** Addresses of either family; each question gets those of its own. An empty list: the name exists, without any. */

@@ -30,7 +30,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'node:http': network,
   'node:http2': network,
   'node:https': network,
-  'node:net': network,
+  'node:net': [...network, 'src/base/address-bytes.ts'],
   'node:tls': network,
   'node:dns': ['src/webhooks/'],
   'node:process': [],

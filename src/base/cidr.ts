@@ -1,4 +1,4 @@
-import { AppError } from '../base/errors.ts';
+import { AppError } from './errors.ts';
 import { addressBytes } from './address-bytes.ts';
 
 /** A range of addresses. Plain members only, so that it can be posted to a worker. */
