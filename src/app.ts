@@ -15,6 +15,7 @@ import { OpenInstances } from './instances/open-instances.ts';
 import { ensureSystemCollections } from './instances/system-collections.ts';
 import { keyCheckValue, loadMasterKey, requireKeyCheckValue, type MasterKey } from './secrets/master-key.ts';
 import { sealerFor } from './secrets/seal.ts';
+import { SettingsStore } from './settings/settings-store.ts';
 import { sql } from './sql/sql.ts';
 import { lockDataDirectory, type DataLock } from './storage/data-lock.ts';
 import type { Database } from './storage/database.ts';
@@ -264,10 +265,12 @@ async function openInstance(entry: InstanceEntry, options: InstanceParts): Promi
   const { home, parts, masterKey, clock, dueClock, wakeUp } = options;
   const sealer = sealerFor(masterKey, entry.id);
   const collections = new CollectionStore();
+  const settings = new SettingsStore(sealer);
   const opened: { endpoints?: EndpointStore } = {};
   const plain = await home.openInstance(entry.id, {
     refresh: async (reader) => {
       await collections.reload(reader);
+      await settings.reload(reader);
       await opened.endpoints?.reload(reader);
     },
   });
@@ -275,6 +278,7 @@ async function openInstance(entry: InstanceEntry, options: InstanceParts): Promi
   try {
     await ensureSystemCollections({ database, sealer, now: toTimestamp(clock.now()) });
     await collections.reload(database);
+    await settings.reload(database);
     const endpoints = endpointStoreOf({ database, sealer });
     opened.endpoints = endpoints;
     const events = new EventLog({
@@ -283,7 +287,8 @@ async function openInstance(entry: InstanceEntry, options: InstanceParts): Promi
       wakeUp: () => wakeUp.notify(entry.id),
     });
     const refresh = (): Promise<void> => home.refresh(entry.id);
-    return { id: entry.id, slug: entry.slug, database, collections, refresh, events, sealer, clock };
+    const { id, slug } = entry;
+    return { id, slug, database, collections, settings, refresh, events, sealer, clock };
   } catch (error) {
     await database.stop();
     throw error;

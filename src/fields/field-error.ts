@@ -40,6 +40,14 @@ const MESSAGES = {
   validation_found_via: 'The value cannot contain `_via_`.',
   validation_empty: 'Must be blank.',
   validation_is_domain: 'Must be a valid domain.',
+  validation_is_host: 'Must be a valid IP address or DNS name.',
+  validation_is_url: 'Must be a valid URL.',
+  validation_is_hex_color: 'Must be a valid hexadecimal color code.',
+  // Written so by the reference, and clients compare it.
+  validation_invlaid_ip_or_subnet: 'Must be a valid IP address or subnet.',
+  validation_invalid_cron: 'Must be a valid cron expression.',
+  validation_conflicting_rate_limit_rule:
+    'Another rule has this label and an audience that includes this one.',
   validation_invalid_regex: 'Invalid regular expression: {problem}.',
   validation_invalid_autogenerate_pattern: 'Invalid autogenerate pattern: {problem}.',
   validation_invalid_autogenerate_pattern_value:

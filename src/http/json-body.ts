@@ -2,8 +2,16 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../base/errors.ts';
 import { decodeUtf8, isJsonObject, parseJson, type JsonObject } from '../base/json.ts';
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** How much was read of the body, once it is parsed. */
+    bodyBytes: number;
+  }
+}
+
 /** Bodies are JSON, decoded strictly and never coerced. Everything else is refused before it is read. */
 export function acceptJsonBodies(app: FastifyInstance): void {
+  app.decorateRequest('bodyBytes', 0);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(/^application\/json\b/i, { parseAs: 'buffer' }, (request, body, done) => {
     try {
@@ -11,6 +19,7 @@ export function acceptJsonBodies(app: FastifyInstance): void {
       checkCharset(request.headers['content-type'] ?? '');
       // `parseAs: 'buffer'` makes it one. Clients name a type for a DELETE without a body, too.
       const bytes = body as Buffer;
+      request.bodyBytes = bytes.length;
       done(null, bytes.length === 0 ? undefined : parseJson(decodeUtf8(bytes)));
     } catch (error) {
       done(error instanceof Error ? error : new Error(String(error)));

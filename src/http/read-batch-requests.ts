@@ -1,18 +1,21 @@
 import { AppError, type FieldError } from '../base/errors.ts';
 import { isJsonObject, ownMember, type JsonObject } from '../base/json.ts';
 import { fieldError } from '../fields/field-error.ts';
-import { batchLimits, type BatchEntry, type BatchItem } from '../records/batch.ts';
+import type { BatchEntry, BatchItem } from '../records/batch.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { checkFields } from './answer.ts';
 import { expectedRevision } from './entity-tag.ts';
 import { toHeaderName } from './request-facts.ts';
 
 /** The requests of `POST /api/batch`. Throws bad_request when they cannot be told from each other; what one of them asks is its own affair. */
-export function readBatchRequests(body: JsonObject, facts: RequestFacts): readonly BatchEntry[] {
+export function readBatchRequests(
+  body: JsonObject,
+  facts: RequestFacts,
+  requestsMax: number,
+): readonly BatchEntry[] {
   const requests = ownMember(body, 'requests') ?? [];
   if (!Array.isArray(requests)) throw unreadable();
   if (requests.length === 0) throw invalid(fieldError('validation_required'));
-  const { requestsMax } = batchLimits;
   if (requests.length > requestsMax)
     throw invalid(fieldError('validation_length_too_long', { min: 0, max: requestsMax }));
   return requests.map((raw) => readEntry(raw, facts));

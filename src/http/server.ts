@@ -32,6 +32,7 @@ import { deliveryRoutes } from './routes/delivery-routes.ts';
 import { endpointRoutes } from './routes/endpoint-routes.ts';
 import { healthRoutes, type Readiness } from './routes/health-routes.ts';
 import { recordRoutes } from './routes/record-routes.ts';
+import { settingsRoutes } from './routes/settings-routes.ts';
 import { httpLimits } from './http-limits.ts';
 import { commonHeaders } from './write-answer.ts';
 import { openTls, type TlsFiles } from './tls.ts';
@@ -75,6 +76,7 @@ function routes(options: ServerOptions): (app: FastifyInstance, _: unknown, done
   return (app, _, done) => {
     recordRoutes(app, options.instances);
     collectionRoutes(app, options.instances);
+    settingsRoutes(app, options.instances);
     authRoutes(app, options.instances);
     healthRoutes(app, options);
     endpointRoutes(app, {

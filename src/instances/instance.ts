@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { CollectionStore } from '../collections/collection-store.ts';
 import type { EventLog } from '../events/event-log.ts';
 import type { Sealer } from '../secrets/seal.ts';
+import type { SettingsStore } from '../settings/settings-store.ts';
 import type { Database } from '../storage/database.ts';
 
 /**
@@ -16,7 +17,8 @@ export interface Instance {
   readonly slug: string;
   readonly database: Database;
   readonly collections: CollectionStore;
-  /** Reads collections and endpoints again, where another process may have changed them. */
+  readonly settings: SettingsStore;
+  /** Reads collections, settings and endpoints again, where another process may have changed them. */
   readonly refresh: () => Promise<void>;
   readonly events: EventLog;
   readonly sealer: Sealer;

@@ -9,12 +9,6 @@ import type { RecordWrite } from './record-write.ts';
 import { prepareUpdate, type UpdateRecordRequest } from './update-record.ts';
 import { prepareUpsert, type UpsertRecordRequest } from './upsert-record.ts';
 
-export const batchLimits = {
-  requestsMax: 50,
-  /** From the first change to the commit: others of the instance wait meanwhile. */
-  durationMsMax: 3_000,
-} as const;
-
 export type BatchItem =
   | ({ readonly kind: 'create' } & CreateRecordRequest)
   | ({ readonly kind: 'update' } & UpdateRecordRequest)
@@ -56,7 +50,7 @@ export async function prepareBatch(
   let deadline: number | undefined;
   return async (tx) => {
     // Counted from the first try: one that is run again has no more time.
-    deadline ??= instance.clock.monotonic() + batchLimits.durationMsMax;
+    deadline ??= instance.clock.monotonic() + instance.settings.current.batch.timeout * 1_000;
     const results: BatchResult[] = [];
     for (const [index, write] of writes.entries()) {
       requireInTime(instance, deadline);

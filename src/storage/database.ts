@@ -81,6 +81,7 @@ export type InternalTable =
   | '$attempt'
   | '$idempotency'
   | '$instance'
+  | '$instance_setting'
   | '$setting';
 
 export interface Reader {

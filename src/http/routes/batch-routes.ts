@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { AppError } from '../../base/errors.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
-import { batchLimits, prepareBatch } from '../../records/batch.ts';
+import { prepareBatch } from '../../records/batch.ts';
+import type { Settings } from '../../settings/settings.ts';
 import { answerWrite } from '../answer-write.ts';
 import { batchAnswer, toBatchError } from '../batch-answer.ts';
 import { readBatchRequests } from '../read-batch-requests.ts';
@@ -14,17 +16,22 @@ export function batchRoutes(app: FastifyInstance, instances: OpenInstances): voi
   app.addContentTypeParser(
     /^multipart\/form-data\b/i,
     { parseAs: 'buffer' },
-    (request: FastifyRequest, bytes: Buffer) => parseFormBody(bytes, request.headers['content-type'] ?? ''),
+    (request: FastifyRequest, bytes: Buffer) => {
+      request.bodyBytes = bytes.length;
+      return parseFormBody(bytes, request.headers['content-type'] ?? '');
+    },
   );
 
   app.post(
     '/api/batch',
     onInstance(instances, async ({ instance, caller }, request, reply) => {
+      const { batch } = instance.settings.current;
+      requireAllowed(request, batch);
       const facts = factsOf(request, caller);
-      const entries = readBatchRequests(bodyOf(request), facts);
+      const entries = readBatchRequests(bodyOf(request), facts, batch.maxRequests);
       const write = await prepareBatch(instance, entries);
       // What waits for another's lock longer than this would be too late anyway.
-      const options = { statementMsMax: batchLimits.durationMsMax };
+      const options = { statementMsMax: batch.timeout * 1_000 };
       return answerWrite({ instance, caller }, { request, reply, options }, async (tx) => {
         const results = await write(tx).catch((error: unknown) => {
           throw toBatchError(error);
@@ -33,4 +40,11 @@ export function batchRoutes(app: FastifyInstance, instances: OpenInstances): voi
       });
     }),
   );
+}
+
+/** What any body may have is the operator's affair, and was looked at as it was read. */
+function requireAllowed(request: FastifyRequest, { enabled, maxBodySize }: Settings['batch']): void {
+  if (!enabled) throw new AppError('forbidden', 'Batch requests are not allowed.');
+  if (maxBodySize > 0 && request.bodyBytes > maxBodySize)
+    throw new AppError('payload_too_large', 'Request entity too large.');
 }

@@ -97,6 +97,12 @@ const idempotency = sql`CREATE TABLE "$idempotency" (
 ) STRICT`;
 const idempotencyExpires = sql`CREATE INDEX "$idempotency_expires" ON "$idempotency" (expires)`;
 
+// What superusers decide about their instance. `$setting` of control.db is of the whole service.
+const instanceSetting = sql`CREATE TABLE "$instance_setting" (
+  name TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID`;
+
 /**
  * The internal tables of one instance. Their names begin with `$`, which no collection's name can. Times that are shown are
  * timestamps as text; times that are compared while delivering are milliseconds since 1970.
@@ -107,4 +113,5 @@ export const instanceMigrations: readonly Migration[] = [
     statements: () => [collection, secret, event, endpoint, delivery, deliveryPending, attempt],
   },
   { name: 'idempotency keys', statements: () => [idempotency, idempotencyExpires], admits: 1 },
+  { name: 'settings', statements: () => [instanceSetting], admits: 1 },
 ];

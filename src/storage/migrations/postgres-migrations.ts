@@ -150,6 +150,13 @@ const idempotency = sql`CREATE TABLE chancery.idempotency (
 )`;
 const idempotencyExpires = sql`CREATE INDEX idempotency_expires ON chancery.idempotency (instance_id, expires)`;
 
+const instanceSetting = sql`CREATE TABLE chancery.instance_setting (
+  instance_id text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  value text COLLATE "C" NOT NULL,
+  PRIMARY KEY (instance_id, name)
+)`;
+
 const tables: readonly Sql[] = [
   schema,
   instance,
@@ -176,4 +183,5 @@ export const postgresMigrations: readonly Migration[] = [
     statements: () => tables,
   },
   { name: 'idempotency keys', statements: () => [idempotency, idempotencyExpires], admits: 1 },
+  { name: 'settings', statements: () => [instanceSetting], admits: 1 },
 ];

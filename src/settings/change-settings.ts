@@ -1,0 +1,32 @@
+import type { JsonObject } from '../base/json.ts';
+import { ProblemList } from '../collections/problem-list.ts';
+import type { Database } from '../storage/database.ts';
+import { checkSettings } from './check-settings.ts';
+import { mergeSettings } from './merge-settings.ts';
+import type { Settings } from './settings.ts';
+import type { SettingsStore } from './settings-store.ts';
+
+export interface SettingsChange {
+  readonly database: Database;
+  readonly settings: SettingsStore;
+}
+
+/**
+ * Puts what was given over the settings that are stored then, whichever node stored them. Throws bad_request with what is
+ * wrong by its place; nothing is changed then.
+ */
+export function changeSettings({ database, settings }: SettingsChange, given: JsonObject): Promise<Settings> {
+  return database.write(
+    async (tx) => {
+      const problems = new ProblemList();
+      const changed = mergeSettings(await settings.read(tx), given, problems);
+      // What has the wrong type was left out; whether the rest makes sense cannot be said before.
+      if (problems.isEmpty) checkSettings(changed, problems);
+      problems.throwIfAny('An error occurred while saving the new settings.');
+      await settings.save(tx, changed);
+      return changed;
+    },
+    // Other nodes look for what was changed alone in its commit.
+    { isExclusive: true },
+  );
+}

@@ -1,0 +1,176 @@
+import { addressBytes } from '../base/address-bytes.ts';
+import { AppError } from '../base/errors.ts';
+import { parseCidr } from '../base/cidr.ts';
+import { ProblemList } from '../collections/problem-list.ts';
+import { emailField } from '../fields/email-field.ts';
+import { fieldError, type FieldErrorCode } from '../fields/field-error.ts';
+import { urlField } from '../fields/url-field.ts';
+import { isCron } from './is-cron.ts';
+import type { RateLimitRule, S3Settings, Settings } from './settings.ts';
+import { settingsLimits } from './settings-limits.ts';
+
+/** Tells in `problems` what of the settings cannot be followed; each kind of them under its own name. */
+export function checkSettings(settings: Settings, problems: ProblemList): void {
+  const { superuserIPs, smtp, backups, s3, meta, rateLimits, trustedProxy, batch, logs } = settings;
+  const inside = (name: string, check: (problems: ProblemList) => void): void => {
+    const members = new ProblemList();
+    check(members);
+    problems.addAll(name, members);
+  };
+  inside('superuserIPs', (list) => checkRanges(superuserIPs, list));
+  inside('smtp', (members) => checkSmtp(smtp, members));
+  inside('backups', (members) => checkBackups(backups, members));
+  inside('s3', (members) => checkS3(s3, members));
+  inside('meta', (members) => checkMeta(meta, members));
+  inside('rateLimits', (members) => checkRateLimits(rateLimits, members));
+  inside('trustedProxy', (members) => checkTrustedProxy(trustedProxy, members));
+  inside('batch', (members) => checkBatch(batch, members));
+  inside('logs', (members) => {
+    requireRange(members, 'maxDays', { value: logs.maxDays, min: 0, max: 3_650 });
+  });
+}
+
+const HOST = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]*[a-z0-9])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9])?)*\.?$/i;
+const anyDomain = { exceptDomains: [], onlyDomains: [], required: true };
+
+function checkSmtp(smtp: Settings['smtp'], problems: ProblemList): void {
+  if (smtp.enabled) requireText(problems, { host: smtp.host });
+  requireRange(problems, 'port', { value: smtp.port, min: smtp.enabled ? 1 : 0, max: 65_535 });
+  if (smtp.host !== '' && !isHost(smtp.host)) problems.add('host', fieldError('validation_is_host'));
+  if (!['', 'PLAIN', 'LOGIN'].includes(smtp.authMethod))
+    problems.add('authMethod', fieldError('validation_in_invalid'));
+  if (smtp.localName !== '' && !isHost(smtp.localName))
+    problems.add('localName', fieldError('validation_is_host'));
+}
+
+function isHost(text: string): boolean {
+  return HOST.test(text) || addressBytes(text) !== null;
+}
+
+function checkBackups({ cron, cronMaxKeep, s3 }: Settings['backups'], problems: ProblemList): void {
+  if (cron !== '' && !isCron(cron)) problems.add('cron', fieldError('validation_invalid_cron'));
+  requireRange(problems, 'cronMaxKeep', { value: cronMaxKeep, min: cron === '' ? 0 : 1, max: 1_000 });
+  const members = new ProblemList();
+  checkS3(s3, members);
+  problems.addAll('s3', members);
+}
+
+function checkS3(
+  { enabled, bucket, region, endpoint, accessKey, secret }: S3Settings,
+  problems: ProblemList,
+): void {
+  if (enabled) requireText(problems, { bucket, region, endpoint, accessKey, secret });
+  if (endpoint !== '' && urlField.check(withScheme(endpoint), anyDomain) !== undefined)
+    problems.add('endpoint', fieldError('validation_is_url'));
+}
+
+function withScheme(endpoint: string): string {
+  return endpoint.includes('://') ? endpoint : `https://${endpoint}`;
+}
+
+const nameLengthMax = 255;
+
+function checkMeta(meta: Settings['meta'], problems: ProblemList): void {
+  const { appName, senderName, appURL, senderAddress, accentColor } = meta;
+  requireText(problems, { appName, appURL, senderName, senderAddress });
+  for (const [name, text] of Object.entries({ appName, senderName }))
+    if (text.length > nameLengthMax)
+      problems.add(name, fieldError('validation_length_out_of_range', { min: 1, max: nameLengthMax }));
+  if (urlField.check(appURL, anyDomain) !== undefined)
+    problems.add('appURL', fieldError('validation_is_url'));
+  if (emailField.check(senderAddress, anyDomain) !== undefined)
+    problems.add('senderAddress', fieldError('validation_is_email'));
+  if (accentColor !== '' && !/^#(?:[0-9a-f]{3}){1,2}$/i.test(accentColor))
+    problems.add('accentColor', fieldError('validation_is_hex_color'));
+}
+
+function checkRateLimits(
+  { rules, excludedIPs, enabled }: Settings['rateLimits'],
+  problems: ProblemList,
+): void {
+  const ofRules = new ProblemList();
+  for (const [index, rule] of rules.entries()) {
+    const members = new ProblemList();
+    checkRule(rule, members);
+    if (rules.slice(0, index).some((other) => isConflicting(rule, other)))
+      members.add('label', fieldError('validation_conflicting_rate_limit_rule'));
+    ofRules.addAll(String(index), members);
+  }
+  problems.addAll('rules', ofRules);
+  if (enabled && rules.length === 0) problems.add('rules', fieldError('validation_required'));
+  const ofExcluded = new ProblemList();
+  checkRanges(excludedIPs, ofExcluded);
+  problems.addAll('excludedIPs', ofExcluded);
+}
+
+const LABEL = /^(?:\w+ \/[\w/-]*|\/[\w/-]*|\w+:\w+|\*:\w+|\w+)$/;
+
+function checkRule({ label, audience, duration, maxRequests }: RateLimitRule, problems: ProblemList): void {
+  requireText(problems, { label });
+  if (!LABEL.test(label)) problems.add('label', fieldError('validation_match_invalid'));
+  if (!['', '@guest', '@auth'].includes(audience))
+    problems.add('audience', fieldError('validation_in_invalid'));
+  requireRange(problems, 'duration', { value: duration, min: 1, max: settingsLimits.rateLimitSecondsMax });
+  requireRange(problems, 'maxRequests', { value: maxRequests, min: 1, max: Number.MAX_SAFE_INTEGER });
+}
+
+/** Of one label a rule for everybody leaves nothing to others. */
+function isConflicting(one: RateLimitRule, other: RateLimitRule): boolean {
+  return (
+    one.label === other.label &&
+    (one.audience === other.audience || one.audience === '' || other.audience === '')
+  );
+}
+
+/** RFC 9110 section 5.6.2. */
+const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/i;
+
+function checkTrustedProxy({ headers }: Settings['trustedProxy'], problems: ProblemList): void {
+  const list = new ProblemList();
+  for (const [index, header] of headers.entries())
+    if (!TOKEN.test(header)) list.add(String(index), fieldError('validation_match_invalid'));
+  problems.addAll('headers', list);
+}
+
+function checkBatch(batch: Settings['batch'], problems: ProblemList): void {
+  const min = batch.enabled ? 1 : 0;
+  requireRange(problems, 'maxRequests', {
+    value: batch.maxRequests,
+    min,
+    max: settingsLimits.batchRequestsMax,
+  });
+  requireRange(problems, 'timeout', { value: batch.timeout, min, max: settingsLimits.batchSecondsMax });
+  requireRange(problems, 'maxBodySize', { value: batch.maxBodySize, min: 0, max: Number.MAX_SAFE_INTEGER });
+}
+
+function checkRanges(texts: readonly string[], problems: ProblemList): void {
+  for (const [index, text] of texts.entries())
+    if (!isRange(text)) problems.add(String(index), fieldError('validation_invlaid_ip_or_subnet'));
+}
+
+function isRange(text: string): boolean {
+  try {
+    parseCidr(text);
+    return true;
+  } catch (error) {
+    if (error instanceof AppError) return false;
+    throw error;
+  }
+}
+
+function requireText(problems: ProblemList, texts: Readonly<Record<string, string>>): void {
+  for (const [name, text] of Object.entries(texts))
+    if (text === '') problems.add(name, fieldError('validation_required'));
+}
+
+function requireRange(
+  problems: ProblemList,
+  name: string,
+  { value, min, max }: { readonly value: number; readonly min: number; readonly max: number },
+): void {
+  const refuse = (code: FieldErrorCode, threshold?: number): void =>
+    problems.add(name, threshold === undefined ? fieldError(code) : fieldError(code, { threshold }));
+  if (value === 0 && min > 0) refuse('validation_required');
+  else if (value < min) refuse('validation_min_greater_equal_than_required', min);
+  else if (value > max) refuse('validation_max_less_equal_than_required', max);
+}
