@@ -29,6 +29,7 @@ import { authRoutes } from './routes/auth-routes.ts';
 import { batchRoutes } from './routes/batch-routes.ts';
 import { collectionRoutes } from './routes/collection-routes.ts';
 import { deliveryRoutes } from './routes/delivery-routes.ts';
+import { descriptionRoutes } from './routes/description-routes.ts';
 import { endpointRoutes } from './routes/endpoint-routes.ts';
 import { healthRoutes, type Readiness } from './routes/health-routes.ts';
 import { recordRoutes } from './routes/record-routes.ts';
@@ -79,6 +80,7 @@ function routes(options: ServerOptions): (app: FastifyInstance, _: unknown, done
     settingsRoutes(app, options.instances);
     authRoutes(app, options.instances);
     healthRoutes(app, options);
+    descriptionRoutes(app, options);
     endpointRoutes(app, {
       ...options,
       borrow: (instance) => {

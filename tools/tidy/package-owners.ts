@@ -34,6 +34,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'node:tls': network,
   'node:dns': ['src/webhooks/'],
   'node:process': [],
+  '@seriousme/': [],
   standardwebhooks: [],
   pocketbase: [],
   'fast-check': [],

@@ -1,0 +1,56 @@
+import { batchLimits } from '../../records/batch.ts';
+import type { Paths, Schema } from './document.ts';
+import { objectSchema } from './object-schema.ts';
+import { jsonAnswer, operation } from './operation.ts';
+import { schemaReference } from './reference.ts';
+
+/** Several changes of records at once. */
+export const batchPaths: Paths = {
+  '/api/batch': {
+    post: operation({
+      id: 'batch',
+      tag: 'records',
+      summary: 'Several changes of records, all or none',
+      description:
+        'In one transaction and in their order. `PUT` updates the record of the `id` in its body, or creates it. The body may also be ' +
+        'a form (`multipart/form-data`) with the JSON below in its part `@jsonPayload`.',
+      parameters: ['Fields', 'IdempotencyKey'],
+      body: schemaReference('BatchRequest'),
+      answers: {
+        200: jsonAnswer('What each of them is answered, in their order.', schemaReference('BatchAnswer'), {
+          'Idempotent-Replayed': 'Replayed',
+        }),
+      },
+      refusals: [403, 409, 422, 507],
+    }),
+  },
+};
+
+export const batchSchemas: Readonly<Record<string, Schema>> = {
+  BatchRequest: objectSchema({
+    requests: {
+      type: 'array',
+      minItems: 1,
+      maxItems: batchLimits.requestsMax,
+      items: objectSchema(
+        {
+          method: { enum: ['POST', 'PUT', 'PATCH', 'DELETE'] },
+          url: {
+            type: 'string',
+            description: '`/api/collections/{collection}/records[/{id}]` or the short form, with a query.',
+          },
+          headers: { type: 'object', additionalProperties: { type: 'string' } },
+          body: schemaReference('RecordBody'),
+        },
+        ['headers', 'body'],
+      ),
+    },
+  }),
+  BatchAnswer: {
+    type: 'array',
+    items: objectSchema({
+      body: { oneOf: [schemaReference('Record'), { type: 'null' }] },
+      status: { enum: [200, 201, 204] },
+    }),
+  },
+};

@@ -1,0 +1,58 @@
+import { recordEventKinds } from '../../events/event.ts';
+import type { Schema } from './document.ts';
+import { listSchema } from './list-schema.ts';
+import { objectSchema } from './object-schema.ts';
+import { schemaReference } from './reference.ts';
+
+const text: Schema = { type: 'string' };
+const texts: Schema = { type: 'array', items: text };
+
+/** What its owner decides about an endpoint. */
+const settings: Readonly<Record<string, Schema>> = {
+  url: { type: 'string', minLength: 1, description: 'Public HTTPS, unless the operator allows more.' },
+  description: { type: 'string', maxLength: 1_000 },
+  events: { type: 'array', minItems: 1, items: { enum: recordEventKinds } },
+  collections: {
+    ...texts,
+    maxItems: 200,
+    description: 'Ids, or names when they are given; empty means all.',
+  },
+  headers: {
+    type: 'object',
+    maxProperties: 50,
+    additionalProperties: text,
+    description: 'Sent with every request. Values of secret-looking names are shown as `********`.',
+  },
+  maxInFlight: { type: 'integer', minimum: 1, maximum: 64, description: 'Requests open at once.' },
+  timeoutMs: { type: 'integer', minimum: 1_000, maximum: 30_000 },
+  schedule: {
+    type: ['array', 'null'],
+    maxItems: 50,
+    items: { type: 'integer', minimum: 1, maximum: 604_800 },
+    description: 'Seconds between attempts; null for the standard schedule, 15 attempts in about 76 hours.',
+  },
+};
+
+const shown: Readonly<Record<string, Schema>> = {
+  id: text,
+  ...settings,
+  status: { enum: ['active', 'paused'] },
+  statusReason: { type: 'string', description: 'Why the service paused it; empty when its owner did.' },
+  created: text,
+  updated: text,
+};
+
+const secret: Schema = { type: 'string', description: 'What signs: `whsec_…`.' };
+
+/** Where webhooks go. */
+export const endpointSchemas: Readonly<Record<string, Schema>> = {
+  Endpoint: objectSchema(shown),
+  EndpointWithSecret: objectSchema({ ...shown, secret }),
+  EndpointSecret: objectSchema({ secret }),
+  EndpointList: listSchema(schemaReference('Endpoint')),
+  EndpointCreate: objectSchema(
+    { ...settings, secret: { ...secret, description: 'Made by the service when it is left out.' } },
+    [...Object.keys(settings).filter((name) => name !== 'url'), 'secret'],
+  ),
+  EndpointUpdate: objectSchema(settings, Object.keys(settings)),
+};

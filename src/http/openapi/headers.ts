@@ -1,0 +1,26 @@
+import type { Schema } from './document.ts';
+
+/** The headers of answers that mean something to clients. */
+export const headers: Readonly<Record<string, Schema>> = {
+  RequestId: {
+    description: 'Names the request in the log of the service.',
+    schema: { type: 'string' },
+  },
+  RetryAfter: {
+    description: 'Seconds after which the same request may succeed.',
+    schema: { type: 'integer', minimum: 1 },
+  },
+  EntityTag: {
+    description:
+      '`"<revision>-<digest>"`, of the record as it is answered here. For `If-Match` and `If-None-Match`.',
+    schema: { type: 'string' },
+  },
+  DocumentTag: {
+    description: 'Of this document. For `If-None-Match`.',
+    schema: { type: 'string' },
+  },
+  Replayed: {
+    description: '`true` on an answer that was kept under an `Idempotency-Key`; otherwise absent.',
+    schema: { const: 'true' },
+  },
+};

@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import type { App } from '../../src/app.ts';
+
+/** Every route of a running server as `GET /api/collections/{collection}`, from the router itself, without those for HEAD. */
+export function routerTable(app: App): readonly string[] {
+  const starts: string[] = [];
+  const routes: string[] = [];
+  for (const line of app.server.printRoutes({ commonPrefix: false }).trimEnd().split('\n')) {
+    const [, indent, part = '', methods = ''] =
+      /^((?:│ {3}| {4})*)[├└]── (\S*)(?: \((.+)\))?$/.exec(line) ?? [];
+    assert.ok(indent !== undefined, `a line of the router's print: ${line}`);
+    const depth = indent.length / 4;
+    const path = (depth === 0 ? '' : (starts[depth - 1] ?? '')) + part;
+    starts[depth] = path;
+    for (const method of methods === '' ? [] : methods.split(', '))
+      if (method !== 'HEAD') routes.push(`${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
+  }
+  return routes.toSorted();
+}

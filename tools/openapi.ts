@@ -1,0 +1,8 @@
+/** Writes openapi.json, the description of the service: `npm run openapi`. A test fails when it is stale. */
+import { writeFileSync } from 'node:fs';
+
+import { version } from '../src/app.ts';
+import { serviceDocument } from '../src/http/openapi/service-document.ts';
+
+const text = `${JSON.stringify(serviceDocument(version), null, 2)}\n`;
+writeFileSync(new URL('../openapi.json', import.meta.url), text);
