@@ -1,4 +1,4 @@
-import { batchLimits } from '../../records/batch.ts';
+import { settingsLimits } from '../../settings/settings-limits.ts';
 import type { Paths, Schema } from './document.ts';
 import { objectSchema } from './object-schema.ts';
 import { jsonAnswer, operation } from './operation.ts';
@@ -31,7 +31,7 @@ export const batchSchemas: Readonly<Record<string, Schema>> = {
     requests: {
       type: 'array',
       minItems: 1,
-      maxItems: batchLimits.requestsMax,
+      maxItems: settingsLimits.batchRequestsMax,
       items: objectSchema(
         {
           method: { enum: ['POST', 'PUT', 'PATCH', 'DELETE'] },

@@ -15,6 +15,7 @@ import { parameters } from './parameters.ts';
 import { recordPaths } from './record-paths.ts';
 import { recordSchemas } from './record-schemas.ts';
 import { refusalResponses } from './refusals.ts';
+import { settingsPaths, settingsSchemas } from './settings-paths.ts';
 
 const description = `A record service: collections of records with rules, and signed webhooks of every change.
 
@@ -41,6 +42,7 @@ export function serviceDocument(version: string): OpenApiDocument {
       { name: 'collections', description: 'What records consist of, and who may do what. For superusers.' },
       { name: 'auth', description: 'Tokens for passwords.' },
       { name: 'webhooks', description: 'Where changes are told, and what became of it. For superusers.' },
+      { name: 'settings', description: 'What superusers decide about their instance.' },
       { name: 'health', description: 'For people and for probes.' },
       { name: 'description', description: 'This document.' },
     ],
@@ -51,6 +53,7 @@ export function serviceDocument(version: string): OpenApiDocument {
       ...authPaths,
       ...endpointPaths,
       ...deliveryPaths,
+      ...settingsPaths,
       ...healthPaths,
       ...descriptionPaths,
     },
@@ -75,6 +78,7 @@ export function serviceDocument(version: string): OpenApiDocument {
         ...authSchemas,
         ...endpointSchemas,
         ...deliverySchemas,
+        ...settingsSchemas,
         ...healthSchemas,
       },
     },
