@@ -137,6 +137,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     dispatcher: delivering.dispatcher,
     policy: config.policy,
     origins: config.corsOrigins,
+    trustedProxies: config.trustedProxies,
     logger,
     version,
     tls: config.tls,

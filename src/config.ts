@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { parseCidr } from './base/cidr.ts';
+import { parseCidr, type Cidr } from './base/cidr.ts';
 import { loopbackRanges, type NetworkPolicy } from './webhooks/address-guard.ts';
 
 /** What the operator decides, read once and checked. Everything below app.ts gets plain values from here. */
@@ -14,6 +14,7 @@ export interface Config {
   /** A PostgreSQL database in place of the data directory. */
   readonly postgres: { readonly url: string; readonly allowUnsafe: boolean } | undefined;
   readonly strictHosts: boolean;
+  readonly trustedProxies: readonly Cidr[];
   readonly tls: { readonly certificate: string; readonly key: string } | undefined;
   readonly masterKey: { readonly text: string | undefined; readonly file: string | undefined };
   readonly corsOrigins: readonly string[];
@@ -55,6 +56,11 @@ export const serverSettings: readonly Setting[] = [
   { name: 'port', value: 'PORT', description: 'port to listen on, 0 for a free one', fallback: '8090' },
   { name: 'dev', description: 'for development: webhooks may go to this machine and over plain HTTP' },
   { name: 'allow-net', value: 'CIDR,…', description: 'private networks that webhooks may go to' },
+  {
+    name: 'trusted-proxies',
+    value: 'CIDR,…',
+    description: 'proxies whose X-Forwarded-For says where a client is',
+  },
   { name: 'strict-hosts', description: 'answer only on hosts that are bound to an instance' },
   {
     name: 'tls-cert',
@@ -108,6 +114,7 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     dev,
     policy: readPolicy(dev, read('allow-net')),
     postgres: readPostgres(read),
+    trustedProxies: readRanges('trusted-proxies', read('trusted-proxies')),
     strictHosts: readSwitch('strict-hosts', read('strict-hosts')),
     tls: readTls(read('tls-cert'), read('tls-key')),
     masterKey: { text: environment['CHANCERY_KEY'] || undefined, file: read('key-file') },
@@ -147,11 +154,15 @@ function readInteger(name: string, text: string | undefined, max: number): numbe
 }
 
 function readPolicy(dev: boolean, networks: string | undefined): NetworkPolicy {
+  const allowed = readRanges('allow-net', networks);
+  return { allowHttp: dev, allowed: dev ? [...loopbackRanges, ...allowed] : allowed };
+}
+
+function readRanges(name: string, text: string | undefined): readonly Cidr[] {
   try {
-    const allowed = listOf(networks).map(parseCidr);
-    return { allowHttp: dev, allowed: dev ? [...loopbackRanges, ...allowed] : allowed };
+    return listOf(text).map(parseCidr);
   } catch (error) {
-    throw new ConfigError(`--allow-net: ${error instanceof Error ? error.message : String(error)}`, {
+    throw new ConfigError(`--${name}: ${error instanceof Error ? error.message : String(error)}`, {
       cause: error,
     });
   }

@@ -40,12 +40,13 @@ export function onInstance<Route extends RouteGenericInterface>(
   return async (request, reply) => {
     const entry = request.instanceEntry;
     if (entry === null) throw new AppError('not_found', "The requested resource wasn't found.");
-    checkFields(queryOf(request));
     const loan = instances.borrowOpen(entry.id) ?? (await instances.borrow(entry));
     try {
       const { instance } = loan;
       const { authorization } = request.headers;
       const caller = authorization === undefined ? guest : await authenticate(instance, authorization);
+      request.server.admission.admit(instance, caller, request);
+      checkFields(queryOf(request));
       return await serve({ instance, caller }, request, reply);
     } finally {
       loan.release();

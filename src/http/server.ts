@@ -15,6 +15,7 @@ import type { InstanceDirectory } from '../instances/instance-directory.ts';
 import type { OpenInstances } from '../instances/open-instances.ts';
 import type { NetworkPolicy } from '../webhooks/address-guard.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
+import { Admission, type AdmissionOptions } from './admission.ts';
 import { answerClientError } from './answer-client-error.ts';
 import { answerExpectation } from './answer-expectation.ts';
 import { closeGently } from './close-gently.ts';
@@ -41,7 +42,7 @@ import { openTls, type TlsFiles } from './tls.ts';
 /** What app.ts holds of it: a Fastify instance, known as such only in here. */
 export type HttpServer = FastifyInstance;
 
-export interface ServerOptions extends AddressOptions {
+export interface ServerOptions extends AddressOptions, AdmissionOptions {
   readonly directory: InstanceDirectory;
   readonly instances: OpenInstances;
   readonly dispatcher: Dispatcher;
@@ -60,6 +61,7 @@ export interface ServerOptions extends AddressOptions {
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const app = createApp(options);
   acceptJsonBodies(app);
+  app.decorate('admission', new Admission(options));
   app.decorateRequest('instanceEntry', null);
   app.decorateRequest('corsHeaders', null);
   const paths = knownPaths(app);

@@ -2,6 +2,7 @@ import type { JsonObject } from '../base/json.ts';
 import { ProblemList } from '../collections/problem-list.ts';
 import type { Database } from '../storage/database.ts';
 import { checkSettings } from './check-settings.ts';
+import { isInRanges } from './is-in-ranges.ts';
 import { mergeSettings } from './merge-settings.ts';
 import type { Settings } from './settings.ts';
 import type { SettingsStore } from './settings-store.ts';
@@ -13,15 +14,25 @@ export interface SettingsChange {
 
 /**
  * Puts what was given over the settings that are stored then, whichever node stored them. Throws bad_request with what is
- * wrong by its place; nothing is changed then.
+ * wrong by its place; nothing is changed then. `from` is where the caller is: no superuser shuts himself out.
  */
-export function changeSettings({ database, settings }: SettingsChange, given: JsonObject): Promise<Settings> {
+export function changeSettings(
+  { database, settings }: SettingsChange,
+  given: JsonObject,
+  from: Uint8Array,
+): Promise<Settings> {
   return database.write(
     async (tx) => {
       const problems = new ProblemList();
       const changed = mergeSettings(await settings.read(tx), given, problems);
       // What has the wrong type was left out; whether the rest makes sense cannot be said before.
       if (problems.isEmpty) checkSettings(changed, problems);
+      const { superuserIPs } = changed;
+      if (problems.isEmpty && superuserIPs.length > 0 && !isInRanges(from, superuserIPs))
+        problems.add('superuserIPs', {
+          code: 'validation_in_invalid',
+          message: 'Must include your own address.',
+        });
       problems.throwIfAny('An error occurred while saving the new settings.');
       await settings.save(tx, changed);
       return changed;

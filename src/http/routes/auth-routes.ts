@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { superusersName } from '../../instances/system-collections.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
 import { refreshSignIn, signIn, type SignedIn } from '../../auth/sign-in.ts';
 import { recordToJson } from '../../records/record.ts';
@@ -15,6 +16,8 @@ export function authRoutes(app: FastifyInstance, instances: OpenInstances): void
   app.post<CollectionPath>(
     '/api/collections/:collection/auth-with-password',
     onInstance<CollectionPath>(instances, async ({ instance }, request, reply) => {
+      if (instance.collections.find(request.params.collection)?.name === superusersName)
+        request.server.admission.requireSuperuserPlace(instance, request);
       const signedIn = await signIn(instance, request.params.collection, bodyOf(request));
       return answerSignedIn(request, reply, signedIn);
     }),

@@ -1,4 +1,5 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { ipAddressText } from '../../base/ip-address.ts';
 import { fromTimestamp } from '../../base/timestamp.ts';
 import type { Instance } from '../../instances/instance.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
@@ -21,7 +22,10 @@ export function healthRoutes(app: FastifyInstance, options: HealthOptions): void
   app.get(
     '/api/health',
     onInstance(instances, async ({ instance, caller }, request, reply) => {
-      const data = caller.kind === 'superuser' ? await detail(instance, options.version) : {};
+      const data =
+        caller.kind === 'superuser'
+          ? { ...(await detail(instance, options.version)), ...origin(instance, request) }
+          : {};
       const json = JSON.stringify({ code: 200, message: 'API is healthy.', data });
       return answer(request, reply, { json });
     }),
@@ -49,6 +53,17 @@ const readinessMessages: Readonly<Record<Readiness, string>> = {
   stopping: 'The service is stopping.',
   degraded: 'The database is away.',
 };
+
+/** What an operator needs to see whether the proxies are trusted that should be. */
+function origin(instance: Instance, request: FastifyRequest): object {
+  const possibleProxyHeader = proxyHeaders.find((name) => request.headers[name.toLowerCase()] !== undefined);
+  return {
+    realIP: ipAddressText(request.server.admission.addressOf(instance, request)),
+    possibleProxyHeader: possibleProxyHeader ?? '',
+  };
+}
+
+const proxyHeaders = ['X-Forwarded-For', 'X-Real-IP', 'CF-Connecting-IP', 'Fly-Client-IP', 'True-Client-IP'];
 
 async function detail(instance: Instance, version: string): Promise<object> {
   const oldest = await readOldestPending(instance.database);

@@ -20,7 +20,8 @@ export function settingsRoutes(app: FastifyInstance, instances: OpenInstances): 
   app.patch(
     '/api/settings',
     onInstanceAsSuperuser(instances, async ({ instance }, request, reply) => {
-      const changed = await changeSettings(instance, bodyOf(request));
+      const from = request.server.admission.addressOf(instance, request);
+      const changed = await changeSettings(instance, bodyOf(request), from);
       return answer(request, reply, { json: settingsToJson(changed) });
     }),
   );

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { ConfigError, readConfig } from '../../src/config.ts';
+import { startService, type TestAnswer, type TestService } from '../support/service.ts';
+
+const notTrusted = '127.0.0.1';
+
+function change(service: TestService, body: unknown): Promise<TestAnswer> {
+  return service.request('/api/settings', { method: 'PATCH', token: true, body });
+}
+
+/** Where the service thinks that this request comes from. */
+async function originOf(service: TestService, headers: Readonly<Record<string, string>>): Promise<string> {
+  const { json } = await service.request('/api/health', { token: true, headers });
+  return json.data.realIP;
+}
+
+function startBehindProxies(t: TestContext): Promise<TestService> {
+  return startService(t, { flags: { 'trusted-proxies': '127.0.0.0/8, 10.0.0.0/8,2001:db8:1::/48' } });
+}
+
+test('A-16 what a stranger writes into a header changes nothing, whatever the settings say', async (t) => {
+  const service = await startService(t, { flags: { 'trusted-proxies': '10.0.0.0/8' } });
+  const spoofed = { 'x-forwarded-for': '192.0.2.1', 'x-real-ip': '192.0.2.1', forwarded: 'for=192.0.2.1' };
+  assert.equal(await originOf(service, spoofed), notTrusted);
+  await change(service, { trustedProxy: { headers: ['X-Real-IP', 'X-Forwarded-For'] } });
+  assert.equal(await originOf(service, spoofed), notTrusted);
+  await change(service, { trustedProxy: { useLeftmostIP: true } });
+  assert.equal(await originOf(service, spoofed), notTrusted);
+  const { json } = await service.request('/api/health', { token: true, headers: spoofed });
+  assert.equal(json.data.possibleProxyHeader, 'X-Forwarded-For');
+});
+
+test('behind a trusted proxy a client is the right-most address that is no proxy, IPv6 expanded', async (t) => {
+  const service = await startBehindProxies(t);
+  const cases: readonly (readonly [string, string])[] = [
+    ['192.0.2.1', '192.0.2.1'],
+    ['203.0.113.9, 192.0.2.1', '192.0.2.1'],
+    ['203.0.113.9, 192.0.2.1, 10.1.2.3', '192.0.2.1'],
+    ['203.0.113.9,192.0.2.1,10.1.2.3 , 2001:db8:1::5', '192.0.2.1'],
+    ['203.0.113.9, nonsense, 192.0.2.1, unknown', '192.0.2.1'],
+    ['10.0.0.1, 10.0.0.2', '10.0.0.1'],
+    ['2001:DB8::a', '2001:0db8:0000:0000:0000:0000:0000:000a'],
+    ['[2001:db8::a]:5000', '2001:0db8:0000:0000:0000:0000:0000:000a'],
+    ['192.0.2.1:5000', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['192.0.2.1%0', notTrusted],
+    ['nonsense', notTrusted],
+    ['', notTrusted],
+    [','.repeat(5_000), notTrusted],
+  ];
+  for (const [header, expected] of cases)
+    assert.equal(await originOf(service, { 'x-forwarded-for': header }), expected, header.slice(0, 50));
+  assert.equal(await originOf(service, { 'x-real-ip': '192.0.2.1' }), notTrusted);
+});
+
+test('the settings say which header proxies write: the first that is there, from the left if they say so', async (t) => {
+  const service = await startBehindProxies(t);
+  await change(service, { trustedProxy: { headers: ['X-Real-IP', 'X-Other'] } });
+  assert.equal(await originOf(service, { 'x-forwarded-for': '192.0.2.1' }), notTrusted);
+  assert.equal(await originOf(service, { 'x-other': '192.0.2.1' }), '192.0.2.1');
+  assert.equal(await originOf(service, { 'x-other': '192.0.2.1', 'x-real-ip': '192.0.2.2' }), '192.0.2.2');
+  await change(service, { trustedProxy: { useLeftmostIP: true } });
+  assert.equal(await originOf(service, { 'x-other': 'x, 192.0.2.1, 192.0.2.2' }), '192.0.2.1');
+});
+
+test('superusers come from where the settings say, to every route and to sign in; nobody shuts himself out', async (t) => {
+  const service = await startBehindProxies(t);
+  const foreign = { 'x-forwarded-for': '192.0.2.1' };
+  const own = { 'x-forwarded-for': '192.0.2.200' };
+  const superuserIPs = ['192.0.2.192/26'];
+  const shutOut = await change(service, { superuserIPs });
+  assert.deepEqual(shutOut.json.data.superuserIPs.code, 'validation_in_invalid');
+  const options = { method: 'PATCH', token: true, headers: own, body: { superuserIPs } } as const;
+  assert.equal((await service.request('/api/settings', options)).status, 200);
+  const { email: identity, password } = service.superuser;
+  const signIn = (name: string, headers: Readonly<Record<string, string>>): Promise<TestAnswer> =>
+    service.request(`/api/collections/${name}/auth-with-password`, {
+      method: 'POST',
+      headers,
+      body: { identity, password },
+    });
+  for (const path of ['/api/collections', '/api/settings', '/api/health', '/api/records/_superusers']) {
+    const refused = await service.request(path, { token: true, headers: foreign });
+    assert.deepEqual(
+      [refused.status, refused.json.message],
+      [403, 'You are not allowed to perform this request.'],
+    );
+    assert.equal((await service.request(path, { token: true, headers: own })).status, 200);
+  }
+  for (const name of ['_superusers', '_SUPERUSERS', 'pbc_3142635823']) {
+    assert.equal((await signIn(name, foreign)).status, 403, name);
+    assert.equal((await signIn(name, own)).status, 200, name);
+  }
+  assert.equal((await service.request('/api/health', { headers: foreign })).status, 200);
+});
+
+test('ranges that cannot be read are told to the operator', () => {
+  for (const text of ['x', '10.0.0.1/8', '10.0.0.0/33'])
+    assert.throws(() => readConfig({ 'trusted-proxies': text }, {}), ConfigError);
+  assert.deepEqual(readConfig({}, {}).trustedProxies, []);
+});
