@@ -142,16 +142,8 @@ const services: Readonly<Record<string, Coverage>> = {
   },
   settings: {
     of: (pb) => pb.settings,
-    file: '',
-    others: {
-      getAll: notServed('settings', (pb) => pb.settings.getAll()),
-      update: notServed('settings', (pb) => pb.settings.update({})),
-      testS3: notServed('settings', (pb) => pb.settings.testS3()),
-      testEmail: notServed('settings', (pb) => pb.settings.testEmail('_superusers', 'a@example.com', 'otp')),
-      generateAppleClientSecret: notServed(outOfScope, (pb) =>
-        pb.settings.generateAppleClientSecret('a', 'b', 'c', 'd', 60),
-      ),
-    },
+    file: 'settings.test.ts',
+    others: {},
   },
   backups: {
     of: (pb) => pb.backups,
