@@ -17,17 +17,19 @@ for (const [index, id] of 'abcdefghi'.split('').entries()) {
 }
 
 const statements: string[] = [];
+const tuples = async (statement: Sql): Promise<Tuple[]> => {
+  statements.push(statement.text);
+  const prepared = database.prepare(statement.text);
+  prepared.setReturnArrays(true);
+  // With arrays asked for, rows are arrays; the types of node:sqlite do not follow.
+  return prepared.all(...statement.values) as unknown as Tuple[];
+};
 const reader: Reader = {
   names: sqliteNames,
   all: async (statement) => database.prepare(statement.text).all(...statement.values),
   get: async (statement) => database.prepare(statement.text).get(...statement.values),
-  tuples: async (statement: Sql) => {
-    statements.push(statement.text);
-    const prepared = database.prepare(statement.text);
-    prepared.setReturnArrays(true);
-    // With arrays asked for, rows are arrays; the types of node:sqlite do not follow.
-    return prepared.all(...statement.values) as unknown as Tuple[];
-  },
+  tuples,
+  search: tuples,
 };
 
 const source: ListSource = {

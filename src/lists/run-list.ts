@@ -56,32 +56,42 @@ export async function runList(reader: Reader, query: ListQuery, source: ListSour
   const where = conditionsOf(query, source);
   const order = compileSort(terms, source.dialect);
   const from = source.scope === undefined ? source.from : sql`${source.from}${source.scope.joins}`;
-  const select: Select = { from, where, order };
+  const select: Select = { from, where, order, ask: searching(reader, where, query) };
   if (query.cursor !== undefined)
-    return runFromCursor(reader, { query, cursor: query.cursor }, { source, terms, select });
+    return runFromCursor({ query, cursor: query.cursor }, { source, terms, select });
   const { page, perPage, skipTotal } = query;
   const offset = (page - 1) * perPage;
   // One row more than the page has tells whether it is the last one.
   const limit = skipTotal ? perPage : perPage + 1;
-  const rows = await reader.tuples(
+  const rows = await select.ask(
     sql`SELECT ${source.columns} FROM ${from}${whereAll(where)} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}`,
   );
   const items = rows.length > perPage ? rows.slice(0, perPage) : rows;
   if (skipTotal) return { items, page, perPage, totalItems: -1, totalPages: -1 };
   const isLastPage = rows.length <= perPage && (rows.length > 0 || page === 1);
-  const totalItems = isLastPage ? offset + rows.length : await countRows(reader, select);
+  const totalItems = isLastPage ? offset + rows.length : await countRows(select);
   return { items, page, perPage, totalItems, totalPages: Math.ceil(totalItems / perPage) };
+}
+
+/** A page in the order of the table is found without a search. */
+function searching(
+  reader: Reader,
+  where: readonly Sql[],
+  { sort }: ListQuery,
+): (statement: Sql) => Promise<Tuple[]> {
+  const isSearch = where.length > 0 || sort.length > 0;
+  return (statement) => (isSearch ? reader.search(statement) : reader.tuples(statement));
 }
 
 interface Select {
   readonly from: Sql;
   readonly where: readonly Sql[];
   readonly order: Sql;
+  readonly ask: (statement: Sql) => Promise<Tuple[]>;
 }
 
 /** A deep page costs what the first one does: it begins where an index finds the cursor, and nothing is counted. */
 async function runFromCursor(
-  reader: Reader,
   { query, cursor }: { readonly query: ListQuery; readonly cursor: string },
   {
     source,
@@ -95,7 +105,7 @@ async function runFromCursor(
   const after = afterCursor(cursor, terms, { sealer, dialect });
   const where = after === undefined ? select.where : [...select.where, after];
   const { page, perPage } = query;
-  const rows = await reader.tuples(
+  const rows = await select.ask(
     sql`SELECT ${columns} FROM ${select.from}${whereAll(where)} ORDER BY ${select.order} LIMIT ${perPage + 1}`,
   );
   const last = rows[perPage - 1];
@@ -118,7 +128,7 @@ function whereAll(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? sql`` : sql` WHERE ${joinSql(conditions, ' AND ')}`;
 }
 
-async function countRows(reader: Reader, { from, where }: Select): Promise<number> {
-  const [row] = await reader.tuples(sql`SELECT count(*) FROM ${from}${whereAll(where)}`);
+async function countRows({ from, where, ask }: Select): Promise<number> {
+  const [row] = await ask(sql`SELECT count(*) FROM ${from}${whereAll(where)}`);
   return Number(row?.[0] ?? 0);
 }

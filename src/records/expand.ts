@@ -152,7 +152,7 @@ async function selectRelated(
       ? sql`${from} ON TRUE JOIN ${dialect.each(column, held)} ON ${dialect.valueOfEach(held).sql} = ${id}`
       : sql`${from} ON ${column} = ${id}`;
   const where = scope.condition === undefined ? sql`` : sql` WHERE ${scope.condition}`;
-  const rows: readonly Tuple[] = await reader.tuples(
+  const rows: readonly Tuple[] = await reader.search(
     sql`SELECT ${id}, ${columns} FROM ${dialect.each(sql`${JSON.stringify(ids)}`, asked)} JOIN ${link}${where} ORDER BY ${baseAlias}."$position" LIMIT ${expandedMax}`,
   );
   return rows.map(([key, ...tuple]) => ({ key: String(key), record: fromTuple(target, tuple) }));

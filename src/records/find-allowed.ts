@@ -17,7 +17,7 @@ export async function findAllowed(
   const scope = new RecordScope(asked.context, { collection, alias: baseAlias });
   scope.add(asked.rule, 'rule');
   const { columns, from } = readStatements(collection, reader.names);
-  const [tuple] = await reader.tuples(
+  const [tuple] = await reader.search(
     sql`SELECT ${columns} FROM ${from} WHERE ${baseAlias}.id = ${id} AND ${scope.condition ?? sql`TRUE`}`,
   );
   return tuple === undefined ? undefined : fromTuple(collection, tuple);

@@ -21,6 +21,7 @@ function behind(database: Database, thereMs: number, backMs: number): Database {
     all: (statement) => database.all(statement),
     get: (statement) => database.get(statement),
     tuples,
+    search: tuples,
     write: (work, options) => database.write(work, options),
     stop: () => database.stop(),
   };

@@ -92,6 +92,12 @@ export interface Reader {
   get(statement: Sql): Promise<Row | undefined>;
   /** All rows as arrays in the order of the selected columns: for the paths where every microsecond is a client waiting. */
   tuples(statement: Sql): Promise<Tuple[]>;
+  /**
+   * As `tuples`, of a question that a client has put together and that may have to look at every row: ends with a QueryTimeout
+   * when the query timeout is over. On SQLite its conditions see to that (`names.isInTime`); on PostgreSQL a question inside a
+   * transaction has the time that all its statements have.
+   */
+  search(statement: Sql): Promise<Tuple[]>;
 }
 
 /** The brand keeps TypeScript from accepting a Database where a Transaction is asked for: appending an event needs one. */

@@ -21,8 +21,7 @@ export async function openPostgresHome(options: PostgresPoolOptions): Promise<Da
   try {
     const pool = await openPostgresPool(options);
     pools.push(pool);
-    const { queryTimeoutMs: _, ...unhurried } = options;
-    const background = await openPostgresPool({ ...unhurried, max: backgroundMax });
+    const background = await openPostgresPool({ ...options, max: backgroundMax });
     pools.push(background);
     return await homeOf(pool, background);
   } catch (error) {
@@ -157,6 +156,7 @@ function announcing(database: Database, { instanceId, onChange, onStop }: Announ
     all: (statement) => database.all(statement),
     get: (statement) => database.get(statement),
     tuples: (statement) => database.tuples(statement),
+    search: (statement) => database.search(statement),
     stop: () => {
       onStop();
       return database.stop();

@@ -149,6 +149,10 @@ class SharedTransaction implements Transaction {
     return this.#noting(statement).get(statement);
   }
 
+  search(statement: Sql): Promise<Tuple[]> {
+    return this.tuples(statement);
+  }
+
   tuples(statement: Sql): Promise<Tuple[]> {
     return this.#noting(statement).tuples(statement);
   }

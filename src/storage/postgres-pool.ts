@@ -14,7 +14,7 @@ export interface PostgresPoolOptions {
   /** Longest wait for a connection, and for a new one to come about. */
   readonly connectTimeoutMs?: number;
   readonly statementTimeoutMs?: number;
-  /** Of statements outside of transactions; absent, that of all others. */
+  /** Of searches; absent, that of all statements. */
   readonly queryTimeoutMs?: number;
   readonly transactionTimeoutMs?: number;
   /** Prepared statements per connection; 0 where a pooler between us and the server cannot bear them. */
@@ -27,6 +27,7 @@ export interface PostgresPoolOptions {
 export interface PostgresPool {
   readonly max: number;
   readonly statementTimeoutMs: number;
+  readonly queryTimeoutMs: number;
   readonly transactionTimeoutMs: number;
   /** Throws `unavailable` when none is free in time. */
   lend<Result>(use: (connection: PostgresConnection) => Promise<Result>): Promise<Result>;
@@ -59,6 +60,7 @@ const serverVersionMin = 150_000;
 class SessionPool implements PostgresPool {
   readonly max: number;
   readonly statementTimeoutMs: number;
+  readonly queryTimeoutMs: number;
   readonly transactionTimeoutMs: number;
   readonly #pool: Pool;
   readonly #options: PostgresPoolOptions;
@@ -70,6 +72,7 @@ class SessionPool implements PostgresPool {
     this.#options = options;
     this.max = options.max ?? 20;
     this.statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
+    this.queryTimeoutMs = options.queryTimeoutMs ?? this.statementTimeoutMs;
     this.transactionTimeoutMs = options.transactionTimeoutMs ?? TRANSACTION_TIMEOUT_MS;
     this.#waitingMax = options.waitingMax ?? 10_000;
     this.#pool = new Pool({
@@ -124,9 +127,7 @@ class SessionPool implements PostgresPool {
     const connection = new PostgresConnection(client, this.#options.statementsMax ?? 128);
     const timer = connection.expireAfter(this.#options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS);
     try {
-      const { rows } = await connection.command(
-        greeting(this.#options.queryTimeoutMs ?? this.statementTimeoutMs, this.transactionTimeoutMs),
-      );
+      const { rows } = await connection.command(greeting(this.statementTimeoutMs, this.transactionTimeoutMs));
       // `command` gives arrays; the columns are those of `greeting`.
       const [version, fsync, synchronousCommit, readOnly] = rows[0] as unknown as readonly string[];
       if (Number(version) < serverVersionMin) {
@@ -152,13 +153,16 @@ class SessionPool implements PostgresPool {
  * Nothing of ours may depend on how the server, the database or the role is set up. Without a `search_path` a name that is not
  * qualified is an error and never another instance's table.
  */
-function greeting(queryTimeoutMs: number, transactionTimeoutMs: number): string {
-  assert(Number.isInteger(queryTimeoutMs) && Number.isInteger(transactionTimeoutMs), 'whole milliseconds');
+function greeting(statementTimeoutMs: number, transactionTimeoutMs: number): string {
+  assert(
+    Number.isInteger(statementTimeoutMs) && Number.isInteger(transactionTimeoutMs),
+    'whole milliseconds',
+  );
   const settings = {
     search_path: '',
     // A warning at a COMMIT is looked for, whatever the role wants to be told.
     client_min_messages: 'warning',
-    statement_timeout: queryTimeoutMs,
+    statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: transactionTimeoutMs,
     default_transaction_isolation: 'read committed',
     standard_conforming_strings: 'on',

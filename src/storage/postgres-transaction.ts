@@ -77,6 +77,10 @@ export class PostgresTransaction implements Transaction {
     return [...(await this.#ask(() => this.#connection.rows(statement))).rows];
   }
 
+  search(statement: Sql): Promise<Tuple[]> {
+    return this.tuples(statement);
+  }
+
   async get(statement: Sql): Promise<Row | undefined> {
     return (await this.#ask(() => this.#connection.rows(statement))).rows[0];
   }

@@ -112,6 +112,13 @@ class PostgresDatabase implements Database {
     return [...(await this.#read((connection) => connection.tuples(statement))).rows];
   }
 
+  async search(statement: Sql): Promise<Tuple[]> {
+    const { queryTimeoutMs, statementTimeoutMs } = this.#pool;
+    if (queryTimeoutMs >= statementTimeoutMs) return this.tuples(statement);
+    const { rows } = await this.#read((connection) => searchWithin(connection, statement, this.#pool));
+    return [...rows];
+  }
+
   async write<Result>(
     work: (tx: Transaction) => Promise<Result>,
     options: WriteOptions = {},
@@ -207,9 +214,7 @@ class PostgresDatabase implements Database {
       names: this.names,
       isGuarded: options.isGuarded,
       open: () =>
-        options.isExclusive
-          ? opening.send(this.#beginExclusive)
-          : opening.send(begin(options.statementMsMax ?? this.#pool.statementTimeoutMs), this.#lock),
+        options.isExclusive ? opening.send(this.#beginExclusive) : opening.send(begin(options), this.#lock),
     });
     const timer = connection.expireAfter(this.#deadlineMs(options.isExclusive));
     try {
@@ -238,6 +243,23 @@ class PostgresDatabase implements Database {
   }
 }
 
+/** In one packet; the last is run whatever becomes of the statement before it. */
+async function searchWithin(
+  connection: PostgresConnection,
+  statement: Sql,
+  { queryTimeoutMs, statementTimeoutMs }: PostgresPool,
+): Promise<Answer<Tuple>> {
+  assert(Number.isInteger(queryTimeoutMs) && Number.isInteger(statementTimeoutMs), 'whole milliseconds');
+  const steps = [
+    connection.command(`SET statement_timeout = ${queryTimeoutMs}`),
+    connection.tuples(statement),
+    connection.command(`SET statement_timeout = ${statementTimeoutMs}`),
+  ] as const;
+  await Promise.allSettled(steps);
+  const [, answer] = await Promise.all(steps);
+  return answer;
+}
+
 interface WorkOptions extends WriteOptions {
   /** Stands for many works, each of which can also be run alone. */
   readonly isGroup?: boolean;
@@ -248,8 +270,8 @@ interface RunOptions extends WorkOptions {
   readonly isGuarded: boolean;
 }
 
-/** What is no transaction has the session's own time-out, that of a client's question. */
-function begin(statementMsMax: number): string {
+function begin({ statementMsMax }: RunOptions): string {
+  if (statementMsMax === undefined) return 'BEGIN';
   assert(Number.isInteger(statementMsMax), 'whole milliseconds');
   return `BEGIN; SET LOCAL statement_timeout = ${statementMsMax}`;
 }

@@ -50,6 +50,10 @@ class SqliteDatabase implements Database {
     return this.#view().tuples(statement);
   }
 
+  search(statement: Sql): Promise<Tuple[]> {
+    return this.tuples(statement);
+  }
+
   write<Result>(work: (tx: Transaction) => Promise<Result>, options: WriteOptions = {}): Promise<Result> {
     return this.#queue.add(work, options);
   }

@@ -253,6 +253,10 @@ class SqliteTransaction implements Transaction {
     return row;
   }
 
+  search(statement: Sql): Promise<Tuple[]> {
+    return this.tuples(statement);
+  }
+
   async tuples(statement: Sql): Promise<Tuple[]> {
     const rows = this.#live().tuples(statement);
     this.#noteWrite(statement);

@@ -126,6 +126,7 @@ function readOnly(database: Database): Database {
     all: (statement) => database.all(statement),
     get: (statement) => database.get(statement),
     tuples: (statement) => database.tuples(statement),
+    search: (statement) => database.search(statement),
     write: () => assert.fail('something was written'),
     stop: () => database.stop(),
   };

@@ -82,6 +82,10 @@ class CrashingDatabase implements Database {
     return this.#database.get(statement);
   }
 
+  search(statement: Sql): ReturnType<Database['search']> {
+    return this.#database.search(statement);
+  }
+
   tuples(statement: Sql): ReturnType<Database['tuples']> {
     return this.#database.tuples(statement);
   }
@@ -114,6 +118,7 @@ function crashingTransaction(tx: Transaction, trace: Trace, reach: Reach): Trans
     get: (statement) => tx.get(statement),
     afterCommit: (callback) => tx.afterCommit(callback),
     tuples: (statement) => tx.tuples(statement),
+    search: (statement) => tx.search(statement),
     inOrder: (steps) => tx.inOrder(steps),
     insertWith: async (first, following) => {
       for (const statement of [first, ...following(tx.names.lastPosition)]) await crashing.run(statement);

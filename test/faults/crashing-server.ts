@@ -54,6 +54,7 @@ function unsynced(database: Database): Database {
     all: (statement) => other.all(statement),
     get: (statement) => other.get(statement),
     tuples: (statement) => other.tuples(statement),
+    search: (statement) => other.search(statement),
     write: (work, writeOptions) => other.write(work, writeOptions),
     stop: async () => {
       await other.stop();

@@ -96,7 +96,7 @@ function readerOf(tuples: Reader['tuples']): Reader {
     throw new Error('a list reads tuples');
   };
   // The table has one name on both engines, and a list asks for no other.
-  return { names: sqliteNames, tuples, all: unused, get: unused };
+  return { names: sqliteNames, tuples, search: tuples, all: unused, get: unused };
 }
 
 function definitions(columns: World['columns'], typeOf: (column: Column, name: Sql) => Sql): Sql {

@@ -47,6 +47,10 @@ export class FaultyDatabase implements Database {
     return rows;
   }
 
+  search(statement: Sql): Promise<Tuple[]> {
+    return this.tuples(statement);
+  }
+
   /** From now on the answers to reads whose text has this part come only when the returned function was called. */
   holdReads(part: string): () => void {
     const { promise: released, resolve } = Promise.withResolvers<void>();
