@@ -2,9 +2,11 @@ import type { FastifyRequest } from 'fastify';
 import { AppError } from '../base/errors.ts';
 import type { Cidr } from '../base/cidr.ts';
 import type { Instance } from '../instances/instance.ts';
+import { rateLimitHeaders, RateLimiter, tooManyRequests, type Quota } from '../limits/rate-limiter.ts';
 import type { Caller } from '../rules/caller.ts';
 import { isInRanges } from '../settings/is-in-ranges.ts';
 import { clientAddress } from './client-address.ts';
+import { rateLimitLabels } from './rate-limit-labels.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -17,9 +19,16 @@ export interface AdmissionOptions {
   readonly trustedProxies: readonly Cidr[];
 }
 
-/** Who may come in, by where they come from. */
+export interface Counted {
+  readonly instance: Instance;
+  readonly caller: Caller;
+  readonly request: FastifyRequest<object>;
+}
+
+/** Who may come in, by where they come from and how often they ask. */
 export class Admission {
   readonly #options: AdmissionOptions;
+  readonly #limiter = new RateLimiter();
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -30,9 +39,26 @@ export class Admission {
     return clientAddress(request.raw, { proxies: this.#options.trustedProxies, settings });
   }
 
-  /** Throws forbidden. */
+  /** Throws forbidden, too_many_requests. */
   admit(instance: Instance, caller: Caller, request: FastifyRequest<object>): void {
-    if (caller.kind === 'superuser') this.requireSuperuserPlace(instance, request);
+    if (caller.kind === 'superuser') return this.requireSuperuserPlace(instance, request);
+    if (!instance.settings.current.rateLimits.enabled) return;
+    const labels = rateLimitLabels(request, instance.collections);
+    const quota = this.count({ instance, caller, request }, labels);
+    if (quota === undefined) return;
+    request.rateLimitHeaders = rateLimitHeaders(quota);
+    if (quota.isExceeded) throw tooManyRequests(quota.resetSeconds);
+  }
+
+  /** Counts what a request does under one of these labels; undefined where it is not limited. */
+  count({ instance, caller, request }: Counted, labels: readonly string[]): Quota | undefined {
+    const { enabled, rules, excludedIPs } = instance.settings.current.rateLimits;
+    if (!enabled || caller.kind === 'superuser') return undefined;
+    const address = this.addressOf(instance, request);
+    if (isInRanges(address, excludedIPs)) return undefined;
+    const isGuest = caller.kind === 'guest';
+    const nowMs = instance.clock.now();
+    return this.#limiter.count(rules, { instanceId: instance.id, address, labels, isGuest, nowMs });
   }
 
   /** Where superusers come from, or want to. Throws forbidden. */

@@ -55,5 +55,10 @@ export function toBatchError(error: unknown): unknown {
   if (response.status >= 500) return cause;
   const failed = { code: 'batch_request_failed', message: 'Batch request failed.', response };
   const details = { requests: { [index]: failed } };
-  return new AppError('bad_request', 'Batch transaction failed.', { details, cause });
+  const { retryAfter } = cause;
+  return new AppError('bad_request', 'Batch transaction failed.', {
+    details,
+    cause,
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  });
 }

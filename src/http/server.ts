@@ -64,6 +64,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.decorate('admission', new Admission(options));
   app.decorateRequest('instanceEntry', null);
   app.decorateRequest('corsHeaders', null);
+  app.decorateRequest('rateLimitHeaders', null);
   const paths = knownPaths(app);
   app.addHook('onRequest', (request, reply, done) => begin({ request, reply, done }, options));
   app.setErrorHandler((error, request, reply) =>

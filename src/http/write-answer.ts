@@ -6,12 +6,14 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** What a web page of another origin is told; null for requests of no page. */
     corsHeaders: CorsHeaders | null;
+    /** What its client may still ask; null where no rule limits it. */
+    rateLimitHeaders: Readonly<Record<string, string>> | null;
   }
 }
 
 /** What every answer to this request carries. */
 export function commonHeaders(request: FastifyRequest): Readonly<Record<string, string>> {
-  return { ...standardHeaders(request.id), ...request.corsHeaders };
+  return { ...standardHeaders(request.id), ...request.corsHeaders, ...request.rateLimitHeaders };
 }
 
 export interface Answer {
@@ -30,6 +32,7 @@ export function writeAnswer(request: FastifyRequest, reply: FastifyReply, answer
   const { json } = answer;
   const headers = flat(standardHeaders(request.id));
   if (request.corsHeaders !== null) headers.push(...flat(request.corsHeaders));
+  if (request.rateLimitHeaders !== null) headers.push(...flat(request.rateLimitHeaders));
   if (answer.headers !== undefined) headers.push(...flat(answer.headers));
   if (json !== undefined) {
     headers.push('content-type', 'application/json; charset=utf-8');

@@ -5,6 +5,7 @@ import { prepareBatch } from '../../records/batch.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { answerWrite } from '../answer-write.ts';
 import { batchAnswer, toBatchError } from '../batch-answer.ts';
+import { limitBatch } from '../limit-batch.ts';
 import { readBatchRequests } from '../read-batch-requests.ts';
 import { parseFormBody } from '../parse-form-body.ts';
 import { bodyOf } from '../json-body.ts';
@@ -28,7 +29,8 @@ export function batchRoutes(app: FastifyInstance, instances: OpenInstances): voi
       const { batch } = instance.settings.current;
       requireAllowed(request, batch);
       const facts = factsOf(request, caller);
-      const entries = readBatchRequests(bodyOf(request), facts, batch.maxRequests);
+      const asked = readBatchRequests(bodyOf(request), facts, batch.maxRequests);
+      const entries = limitBatch({ instance, caller, request }, asked);
       const write = await prepareBatch(instance, entries);
       // What waits for another's lock longer than this would be too late anyway.
       const options = { statementMsMax: batch.timeout * 1_000 };

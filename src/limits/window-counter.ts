@@ -1,0 +1,75 @@
+/** A client's use of a window that began with its first request. */
+export interface Window {
+  readonly isAllowed: boolean;
+  readonly used: number;
+  /** Milliseconds since 1970. */
+  readonly endMs: number;
+}
+
+interface Counting {
+  readonly startMs: number;
+  readonly endMs: number;
+  used: number;
+}
+
+export interface WindowLimit {
+  readonly max: number;
+  readonly durationMs: number;
+  readonly nowMs: number;
+}
+
+/**
+ * Counts in fixed windows, each beginning with its first count. At most `keysMax` at a time: beyond, the one that began first
+ * is forgotten, so that whoever would be forgotten must be as many as that within one window.
+ */
+export class WindowCounter {
+  readonly #keysMax: number;
+  /** In order of their beginning. */
+  readonly #windows = new Map<string, Counting>();
+
+  constructor(keysMax: number) {
+    this.#keysMax = keysMax;
+  }
+
+  /** Counts one, unless the window is full. */
+  take(key: string, limit: WindowLimit): Window {
+    const window = this.#find(key, limit.nowMs) ?? this.#begin(key, limit);
+    const isAllowed = window.used < limit.max;
+    if (isAllowed) window.used += 1;
+    return { isAllowed, used: window.used, endMs: window.endMs };
+  }
+
+  /** As `take` would be answered, without counting. */
+  look(key: string, limit: WindowLimit): Window {
+    const { used, endMs } = this.#find(key, limit.nowMs) ?? {
+      used: 0,
+      endMs: limit.nowMs + limit.durationMs,
+    };
+    return { isAllowed: used < limit.max, used, endMs };
+  }
+
+  /** What was taken in a window that goes on was not used. */
+  giveBack(key: string, nowMs: number): void {
+    const window = this.#find(key, nowMs);
+    if (window !== undefined && window.used > 0) window.used -= 1;
+  }
+
+  get size(): number {
+    return this.#windows.size;
+  }
+
+  #find(key: string, nowMs: number): Counting | undefined {
+    const window = this.#windows.get(key);
+    // A clock that was set back must not leave a client shut out until it is there again.
+    return window === undefined || nowMs >= window.endMs || nowMs < window.startMs ? undefined : window;
+  }
+
+  #begin(key: string, { nowMs, durationMs }: WindowLimit): Counting {
+    this.#windows.delete(key);
+    const [oldest] = this.#windows.keys();
+    if (oldest !== undefined && this.#windows.size >= this.#keysMax) this.#windows.delete(oldest);
+    const window = { startMs: nowMs, endMs: nowMs + durationMs, used: 0 };
+    this.#windows.set(key, window);
+    return window;
+  }
+}
