@@ -35,7 +35,8 @@ export const textField: FieldType<TextOptions> = {
   modify: (_stored, { value }, options) => toText(value) + (generate(options) ?? ''),
 };
 
-const MAX_DEFAULT = 5000;
+/** Code points, where a definition gives no `max`. */
+export const textLengthMaxDefault = 5000;
 /** http-api.md A20. Ids stand in URLs, in file names and in every index. */
 const ID_BYTES_MAX = 255;
 const ID_PATTERN_DEFAULT = '^[a-z0-9]+$';
@@ -161,7 +162,7 @@ function checkText(text: string, options: TextOptions): FieldError | undefined {
   if (text === '')
     return options.required || options.primaryKey ? fieldError('validation_required') : undefined;
   const { min } = options;
-  const max = options.max === 0 ? MAX_DEFAULT : options.max;
+  const max = options.max === 0 ? textLengthMaxDefault : options.max;
   const length = codePointsIn(text);
   if (length < min) return fieldError('validation_min_text_constraint', { min });
   if (length > max) return fieldError('validation_max_text_constraint', { max });

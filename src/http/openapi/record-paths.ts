@@ -43,7 +43,7 @@ function pathsAt(path: string, suffix: string): Paths {
 }
 
 /** Listing and creating. */
-function recordsItem({ suffix, parameters, schemas, describe }: RecordOperations): PathItem {
+export function recordsItem({ suffix, parameters, schemas, describe }: RecordOperations): PathItem {
   return {
     get: operation({
       id: `listRecords${suffix}`,
@@ -69,7 +69,7 @@ function recordsItem({ suffix, parameters, schemas, describe }: RecordOperations
 }
 
 /** Viewing, updating and deleting. */
-function recordItem({ suffix, parameters, schemas, describe }: RecordOperations): PathItem {
+export function recordItem({ suffix, parameters, schemas, describe }: RecordOperations): PathItem {
   const path = [...parameters, 'RecordId'];
   return {
     get: operation({

@@ -3,7 +3,7 @@ import { cursorListSchema } from './list-schema.ts';
 import { schemaReference } from './reference.ts';
 
 /** What every record has, before the fields of its collection. */
-const recordMembers: Readonly<Record<string, Schema>> = {
+export const recordMembers: Readonly<Record<string, Schema>> = {
   collectionId: { type: 'string' },
   collectionName: { type: 'string' },
 };

@@ -1,10 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { OpenInstances } from '../../instances/open-instances.ts';
-import { digest } from '../../secrets/digest.ts';
 import { projected } from '../answer.ts';
 import { isAlreadyKnown } from '../entity-tag.ts';
-import { onInstance } from '../on-instance.ts';
-import { serviceDocument } from '../openapi/service-document.ts';
+import { onInstance, type RequestContext } from '../on-instance.ts';
+import { describe, Descriptions, type Description } from '../openapi/description.ts';
 import { queryOf } from '../query-string.ts';
 import { writeAnswer } from '../write-answer.ts';
 
@@ -13,17 +12,29 @@ export interface DescriptionOptions {
   readonly version: string;
 }
 
-/** What there is to ask of the service, for programs. */
+/** What there is to ask of the service, for programs; for superusers also what their instance holds. */
 export function descriptionRoutes(app: FastifyInstance, { instances, version }: DescriptionOptions): void {
-  const service = JSON.stringify(serviceDocument(version));
+  const descriptions = new Descriptions(version);
   app.get(
     '/api/openapi.json',
-    onInstance(instances, async (_context, request, reply) => {
-      const json = projected(queryOf(request), service);
+    onInstance(instances, async (context, request, reply) => {
+      const whole = await describeFor(context, descriptions);
+      const part = projected(queryOf(request), whole.json);
+      const { json, etag } = part === whole.json ? whole : describe(part);
       // Kept by nobody without asking: what it tells depends on who asks.
-      const headers = { etag: `"${digest(json)}"`, 'cache-control': 'no-cache' };
-      const isFresh = isAlreadyKnown(request.headers['if-none-match'], headers.etag);
+      const headers = { etag, 'cache-control': 'no-cache' };
+      const isFresh = isAlreadyKnown(request.headers['if-none-match'], etag);
       return writeAnswer(request, reply, isFresh ? { status: 304, headers } : { status: 200, json, headers });
     }),
   );
+}
+
+async function describeFor(
+  { caller, instance }: RequestContext,
+  descriptions: Descriptions,
+): Promise<Description> {
+  if (caller.kind !== 'superuser') return descriptions.ofService;
+  // Another node may have changed the definitions.
+  await instance.refresh();
+  return descriptions.ofInstance(instance);
 }

@@ -1,0 +1,135 @@
+import type { Collection, Rules } from '../../collections/collection.ts';
+import { hasColumn, type Field } from '../../fields/field.ts';
+import { cursorListSchema } from './list-schema.ts';
+import type { OpenApiDocument, PathItem, Paths, Schema } from './document.ts';
+import { recordItem, recordsItem } from './record-paths.ts';
+import { recordMembers } from './record-schemas.ts';
+import { schemaReference } from './reference.ts';
+import { valueSchema, type ValueSchema } from './value-schema.ts';
+
+/** Of all described collections together: a document is made at once, and while it is, nothing else happens. */
+const describedFieldsMax = 5_000;
+
+/** The service's document with the collections of an instance, hidden fields and rules included: for superusers. */
+export function instanceDocument(
+  service: OpenApiDocument,
+  collections: readonly Collection[],
+): OpenApiDocument {
+  const described = withinLimit(collections);
+  const names = new Map(collections.map(({ id, name }) => [id, name]));
+  const schemas = described.flatMap((collection) => schemasOf(collection, (id) => names.get(id) ?? id));
+  const { info, paths, components } = service;
+  return {
+    ...service,
+    info: { ...info, description: info.description + leftOut(collections.length - described.length) },
+    paths: {
+      ...paths,
+      ...Object.fromEntries(described.flatMap((collection) => Object.entries(pathsOf(collection)))),
+    },
+    components: { ...components, schemas: { ...components.schemas, ...Object.fromEntries(schemas) } },
+  };
+}
+
+function withinLimit(collections: readonly Collection[]): readonly Collection[] {
+  let count = 0;
+  return collections.filter(({ fields }) => (count += fields.length) <= describedFieldsMax);
+}
+
+function leftOut(count: number): string {
+  if (count === 0) return '';
+  return `\n- There are too many fields to describe them all: ${count} collections are left out. Their paths are as those of any collection.`;
+}
+
+/** A dot stands in no name of a collection or of ours. */
+function partName(collection: Collection, part: 'Record' | 'List' | 'Create' | 'Update'): string {
+  return `${collection.name}.${part}`;
+}
+
+function pathsOf(collection: Collection): Paths {
+  const path = `/api/collections/${collection.name}/records`;
+  const operations = {
+    suffix: `_${collection.name}`,
+    parameters: [],
+    schemas: {
+      record: schemaReference(partName(collection, 'Record')),
+      list: schemaReference(partName(collection, 'List')),
+      create: schemaReference(partName(collection, 'Create')),
+      update: schemaReference(partName(collection, 'Update')),
+    },
+    describe: (rule: keyof Rules) => ruleText(collection, rule),
+  };
+  return {
+    [path]: changeable(collection, recordsItem(operations)),
+    [`${path}/{id}`]: changeable(collection, recordItem(operations)),
+  };
+}
+
+/** Records of auth collections are written by the command line only. */
+function changeable({ type }: Collection, item: PathItem): PathItem {
+  return type === 'auth' && item.get !== undefined ? { get: item.get } : item;
+}
+
+function ruleText(collection: Collection, name: keyof Rules): string {
+  const rule = collection.rules[name];
+  if (rule === null) return 'Superusers only.';
+  // More backticks than the rule has in a row would end the code.
+  const fence = '`'.repeat(1 + Math.max(0, ...[...rule.matchAll(/`+/g)].map(([ticks]) => ticks.length)));
+  return rule === '' ? 'Everyone.' : `Rule: ${fence} ${rule} ${fence}`;
+}
+
+type Named = readonly [name: string, schema: Schema];
+
+function schemasOf(collection: Collection, nameOf: (id: string) => string): readonly Named[] {
+  const values = collection.fields.map((field) => ({ field, ...valueSchema(field, nameOf) }));
+  const record = partName(collection, 'Record');
+  const reads: readonly Named[] = [
+    [record, answeredSchema(collection, values)],
+    [partName(collection, 'List'), cursorListSchema(schemaReference(record))],
+  ];
+  if (collection.type === 'auth') return reads;
+  const isNeeded = ({ options }: Field): boolean =>
+    options['required'] === true && (options['autogeneratePattern'] ?? '') === '';
+  const needed = values.filter(({ field }) => isNeeded(field)).map(({ field }) => field.name);
+  const create = givenSchema(values);
+  return [
+    ...reads,
+    [partName(collection, 'Create'), needed.length === 0 ? create : { ...create, required: needed }],
+    // The id of a record never changes.
+    [partName(collection, 'Update'), givenSchema(values.filter(({ field }) => field.name !== 'id'))],
+  ];
+}
+
+type Values = readonly (ValueSchema & { readonly field: Field })[];
+
+function answeredSchema({ id, name }: Collection, values: Values): Schema {
+  const shown = values.flatMap(({ field, answered }) =>
+    // What has no column is kept apart from the record, and never shown.
+    answered === undefined || !hasColumn(field) ? [] : [{ field, schema: annotated(field, answered) }],
+  );
+  const always = shown.filter(({ field }) => !field.hidden).map(({ field }) => field.name);
+  return {
+    type: 'object',
+    required: [...Object.keys(recordMembers), ...always],
+    properties: Object.fromEntries([
+      ['collectionId', { const: id }],
+      ['collectionName', { const: name }],
+      ...shown.map(({ field, schema }): Named => [field.name, schema]),
+      ['expand', schemaReference('Expanded')],
+    ]),
+  };
+}
+
+/** Modifiers and unknown names stand beside the fields, so other members are allowed. */
+function givenSchema(values: Values): Schema {
+  const properties = values.flatMap(({ field, given }): readonly Named[] =>
+    given === undefined ? [] : [[field.name, annotated(field, given)]],
+  );
+  return { type: 'object', properties: Object.fromEntries(properties), additionalProperties: true };
+}
+
+function annotated({ help, hidden }: Field, schema: Schema): Schema {
+  const { description } = schema;
+  const notes = [description, help, hidden ? 'Hidden: of superusers only.' : ''];
+  const text = notes.filter((note) => typeof note === 'string' && note !== '').join(' ');
+  return text === '' ? schema : { ...schema, description: text };
+}

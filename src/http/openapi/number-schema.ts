@@ -1,0 +1,14 @@
+import type { NumberOptions } from '../../fields/number-field.ts';
+import type { Schema } from './document.ts';
+
+/** What a number field accepts. A zero is empty: within all bounds, unless a value is required. */
+export function numberSchema({ min, max, onlyInt, required }: NumberOptions): Schema {
+  const bounded: Schema = {
+    type: onlyInt ? 'integer' : 'number',
+    ...(min === null ? {} : { minimum: min }),
+    ...(max === null ? {} : { maximum: max }),
+  };
+  if (required) return { ...bounded, not: { const: 0 } };
+  const isZeroWithin = (min ?? 0) <= 0 && (max ?? 0) >= 0;
+  return isZeroWithin ? bounded : { anyOf: [bounded, { const: 0 }] };
+}

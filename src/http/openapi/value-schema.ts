@@ -1,0 +1,139 @@
+import type { AutodateOptions } from '../../fields/autodate-field.ts';
+import type { BoolOptions } from '../../fields/bool-field.ts';
+import type { DateOptions } from '../../fields/date-field.ts';
+import type { EditorOptions } from '../../fields/editor-field.ts';
+import type { EmailOptions } from '../../fields/email-field.ts';
+import type { FieldOptions, FieldTypeName } from '../../fields/field-type.ts';
+import type { Field } from '../../fields/field.ts';
+import type { FileOptions } from '../../fields/file-field.ts';
+import type { GeoPointOptions } from '../../fields/geo-point-field.ts';
+import type { JsonOptions } from '../../fields/json-field.ts';
+import type { NumberOptions } from '../../fields/number-field.ts';
+import type { PasswordOptions } from '../../fields/password-field.ts';
+import type { RelationOptions } from '../../fields/relation-field.ts';
+import type { SelectOptions } from '../../fields/select-field.ts';
+import { textLengthMaxDefault, type TextOptions } from '../../fields/text-field.ts';
+import type { UrlOptions } from '../../fields/url-field.ts';
+import { chosenSchema } from './chosen-schema.ts';
+import type { Schema } from './document.ts';
+import { domainNotes } from './domain-notes.ts';
+import { numberSchema } from './number-schema.ts';
+import { objectSchema } from './object-schema.ts';
+import { textSchema } from './text-schema.ts';
+
+/** What the values of a field look like. Each is absent where there is no such value. */
+export interface ValueSchema {
+  /** In a request: what the field's options accept, in the form of its type; other forms are brought into that one. */
+  readonly given?: Schema;
+  /** In an answer: what always holds, whatever the options were when the value was stored. */
+  readonly answered?: Schema;
+}
+
+/** The schemas of a field's values. `nameOf` tells the name of a collection by its id. */
+export function valueSchema(field: Field, nameOf: (id: string) => string): ValueSchema {
+  return describers[field.type](field.options, nameOf);
+}
+
+type Describer<Options extends FieldOptions> = (
+  options: Options,
+  nameOf: (id: string) => string,
+) => ValueSchema;
+
+const text: Schema = { type: 'string' };
+const moment: Schema = {
+  type: 'string',
+  pattern: '^(\\d{4}-\\d{2}-\\d{2} \\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z)?$',
+  description: 'In UTC; empty for none.',
+};
+const point = objectSchema({
+  lon: { type: 'number', minimum: -180, maximum: 180 },
+  lat: { type: 'number', minimum: -90, maximum: 90 },
+});
+
+/** Of every type: a new one is missed by the compiler here. */
+const describers: Readonly<Record<FieldTypeName, Describer<FieldOptions>>> = {
+  text: general<TextOptions>((options) => ({
+    given: textSchema({ ...options, max: options.max === 0 ? textLengthMaxDefault : options.max }),
+    answered: text,
+  })),
+  number: general<NumberOptions>((options) => ({
+    given: numberSchema(options),
+    answered: { type: 'number' },
+  })),
+  bool: general<BoolOptions>(({ required }) => ({
+    given: required ? { const: true } : { type: 'boolean' },
+    answered: { type: 'boolean' },
+  })),
+  email: general<EmailOptions>((options) => ({
+    given: formatted('idn-email', options.required, domainNotes(options)),
+    answered: text,
+  })),
+  url: general<UrlOptions>((options) => ({
+    given: formatted('iri', options.required, `http or https. ${domainNotes(options)}`),
+    answered: text,
+  })),
+  editor: general<EditorOptions>(({ maxSize, required }) => ({
+    given: { ...filled(required), description: `HTML, at most ${maxSize || '5 Mi'} bytes.` },
+    answered: { ...text, description: 'HTML, as it was given: whoever shows it has to clean it.' },
+  })),
+  date: general<DateOptions>(({ min, max, required }) => ({
+    given: {
+      ...filled(required),
+      description: `A moment, as \`2026-11-20 09:35:20.114Z\`.${between(min, max)}`,
+    },
+    answered: moment,
+  })),
+  autodate: general<AutodateOptions>(() => ({
+    answered: { ...moment, readOnly: true, description: 'Set by the service only.' },
+  })),
+  select: general<SelectOptions>(({ values, ...options }) =>
+    chosenSchema({ ...options, item: { enum: values } }),
+  ),
+  file: general<FileOptions>((options) =>
+    chosenSchema({ ...options, item: text, description: 'Names of files that the record has.' }),
+  ),
+  relation: general<RelationOptions>(({ collectionId, ...options }, nameOf) =>
+    chosenSchema({
+      ...options,
+      item: { type: 'string', minLength: 1, maxLength: 255 },
+      description: `Ids of records of \`${nameOf(collectionId)}\`.`,
+    }),
+  ),
+  json: general<JsonOptions>(({ maxSize, required }) => ({
+    given: {
+      ...(required ? { not: { enum: [null, '', [], {}] } } : {}),
+      description: `Any JSON value, at most ${maxSize || '1 Mi'} bytes.`,
+    },
+    answered: { description: 'Any JSON value.' },
+  })),
+  geoPoint: general<GeoPointOptions>(({ required }) => ({
+    given: required ? { ...point, not: { const: { lon: 0, lat: 0 } } } : point,
+    answered: objectSchema({ lon: { type: 'number' }, lat: { type: 'number' } }),
+  })),
+  password: general<PasswordOptions>((options) => ({
+    given: {
+      ...textSchema({ ...options, max: options.max === 0 ? 512 : options.max }),
+      writeOnly: true,
+      description: 'Never shown again. At most 512 bytes.',
+    },
+  })),
+};
+
+function general<Options extends FieldOptions>(describer: Describer<Options>): Describer<FieldOptions> {
+  // A field keeps its type and the options that the type's own decodeOptions made together.
+  return describer as unknown as Describer<FieldOptions>;
+}
+
+function filled(required: boolean): Schema {
+  return required ? { type: 'string', minLength: 1 } : text;
+}
+
+function formatted(format: string, required: boolean, description: string): Schema {
+  const given = { type: 'string', format, minLength: 1 };
+  const schema = required ? given : { anyOf: [given, { const: '' }] };
+  return description === '' ? schema : { ...schema, description };
+}
+
+function between(min: string, max: string): string {
+  return `${min === '' ? '' : ` Not before ${min}.`}${max === '' ? '' : ` Not after ${max}.`}`;
+}
