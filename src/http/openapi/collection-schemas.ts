@@ -1,3 +1,4 @@
+import { defaultAuthOptions } from '../../collections/auth-options.ts';
 import { ruleNames } from '../../collections/collection.ts';
 import { collectionLimits } from '../../collections/collection-limits.ts';
 import type { FieldType } from '../../fields/field-type.ts';
@@ -6,6 +7,7 @@ import type { Schema } from './document.ts';
 import { listSchema } from './list-schema.ts';
 import { objectSchema } from './object-schema.ts';
 import { schemaReference } from './reference.ts';
+import { schemaLike } from './schema-like.ts';
 
 const text: Schema = { type: 'string' };
 const flag: Schema = { type: 'boolean' };
@@ -36,7 +38,7 @@ const members: Readonly<Record<string, Schema>> = {
 
 const definable: Readonly<Record<string, Schema>> = {
   ...rules,
-  type: { const: 'base' },
+  type: { enum: ['base', 'auth'], default: 'base' },
   fields: {
     type: 'array',
     maxItems: collectionLimits.fieldsMax,
@@ -53,6 +55,18 @@ const name: Schema = {
   pattern: '^[A-Za-z0-9_]+$',
 };
 
+const nullable: Schema = { type: ['string', 'null'] };
+
+/** Of auth collections, beside the rest. */
+const authMembers: Readonly<Record<string, Schema>> = {
+  // The defaults have every member that there can be.
+  ...Object.fromEntries(
+    Object.entries(defaultAuthOptions).map(([member, value]) => [member, schemaLike(value)] as const),
+  ),
+  authRule: { ...nullable, description: 'Who may sign in: null nobody, empty everyone, else a filter.' },
+  manageRule: { ...nullable, description: 'Who may change what else only its owner may.' },
+};
+
 /** Definitions of collections. */
 export const collectionSchemas: Readonly<Record<string, Schema>> = {
   Collection: collectionSchema(),
@@ -61,7 +75,12 @@ export const collectionSchemas: Readonly<Record<string, Schema>> = {
     type: 'object',
     description:
       'Members that a change leaves out stay as they are; `fields` and `indexes` are replaced as a whole.',
-    properties: { id: { type: 'string', pattern: '^[A-Za-z0-9_]{0,100}$' }, name, ...definable },
+    properties: {
+      id: { type: 'string', pattern: '^[A-Za-z0-9_]{0,100}$' },
+      name,
+      ...definable,
+      ...definableAuthMembers(),
+    },
   },
   CollectionImport: objectSchema(
     {
@@ -78,7 +97,7 @@ export const collectionSchemas: Readonly<Record<string, Schema>> = {
     },
     ['deleteMissing'],
   ),
-  Scaffolds: objectSchema({ base: schemaReference('Collection') }),
+  Scaffolds: objectSchema({ auth: schemaReference('Collection'), base: schemaReference('Collection') }),
   Field: { oneOf: eachType(answeredField), discriminator: { propertyName: 'type' } },
   FieldInput: { oneOf: eachType(givenField), discriminator: { propertyName: 'type' } },
 };
@@ -95,13 +114,18 @@ function collectionSchema(): Schema {
       created: text,
       updated: text,
       system: flag,
-      authRule: { type: ['string', 'null'] },
-      manageRule: { type: ['string', 'null'] },
-      passwordAuth: objectSchema({ enabled: flag, identityFields: { type: 'array', items: text } }),
-      authToken: objectSchema({ duration: { type: 'integer', description: 'Seconds.' } }),
+      ...authMembers,
     },
-    ['authRule', 'manageRule', 'passwordAuth', 'authToken'],
+    Object.keys(authMembers),
   );
+}
+
+function definableAuthMembers(): Readonly<Record<string, Schema>> {
+  const asShown = { type: 'object', description: 'As in `Collection`; members that are left out stay.' };
+  const named = Object.entries(authMembers).map(
+    ([member, schema]) => [member, schema['type'] === 'object' ? asShown : schema] as const,
+  );
+  return Object.fromEntries(named);
 }
 
 function eachType(schemaOf: (type: FieldType) => Schema): readonly Schema[] {

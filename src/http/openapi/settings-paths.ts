@@ -1,9 +1,8 @@
-import { isJsonObject } from '../../base/json.ts';
 import { defaultSettings, settingsToJson } from '../../settings/settings.ts';
 import type { Operation, Paths, Schema } from './document.ts';
-import { objectSchema } from './object-schema.ts';
 import { jsonAnswer, operation, type OperationParts } from './operation.ts';
 import { schemaReference } from './reference.ts';
+import { schemaLike } from './schema-like.ts';
 
 /** What superusers decide about their instance. */
 export const settingsPaths: Paths = {
@@ -52,12 +51,3 @@ export const settingsSchemas: Readonly<Record<string, Schema>> = {
   // The defaults have every member that settings can have, and an item in each list of objects.
   Settings: schemaLike(JSON.parse(settingsToJson(defaultSettings))),
 };
-
-function schemaLike(value: unknown): Schema {
-  if (Array.isArray(value)) return { type: 'array', items: schemaLike(value[0] ?? '') };
-  if (isJsonObject(value)) {
-    const members = Object.entries(value).map(([name, member]) => [name, schemaLike(member)] as const);
-    return objectSchema(Object.fromEntries(members));
-  }
-  return { type: typeof value };
-}
