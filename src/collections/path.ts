@@ -49,10 +49,11 @@ export interface PathContext {
 export function findPath(
   context: PathContext,
   start: Collection,
-  { segments, modifier }: { readonly segments: readonly string[]; readonly modifier: string | undefined },
+  { segments, modifier, joinedBy }: PathName,
 ): Path | Misuse | undefined {
   const steps: Step[] = [];
   let collection = start;
+  let known = joinedBy;
   let hops = 0;
   for (let at = 0; ; at += 1) {
     const segment = segments[at] ?? '';
@@ -62,8 +63,8 @@ export function findPath(
     const hop = isKnown
       ? rest.length === 0
         ? undefined
-        : relationSteps(context, field)
-      : backRelationSteps(context, collection, segment);
+        : relationSteps(context, field, known)
+      : backRelationSteps(context, { collection, segment, known });
     if (hop === undefined) {
       const leaf = isKnown ? leafOf(context, field, { collection, path: rest, modifier }) : undefined;
       return leaf === undefined || 'kind' in leaf
@@ -91,6 +92,7 @@ export function findPath(
     }
     steps.push(...hop.steps);
     collection = target;
+    known = hop.joinedBy;
   }
 }
 
@@ -105,26 +107,47 @@ function qualified(alias: Sql, column: Sql): Sql {
   return found;
 }
 
+interface PathName {
+  readonly segments: readonly string[];
+  readonly modifier: string | undefined;
+  /** Of where it begins, if that was joined: the column that was compared for it. */
+  readonly joinedBy?: string;
+}
+
 interface Hop {
   readonly steps: readonly Step[];
   readonly target: Collection | undefined;
+  /** The column of the target that is compared. */
+  readonly joinedBy: string;
 }
 
-function relationSteps({ collections, names, dialect }: PathContext, field: Field): Hop | undefined {
+/** `known` is the column by which the row was joined from which this begins. */
+function relationSteps(
+  { collections, names, dialect }: PathContext,
+  field: Field,
+  known: string | undefined,
+): Hop | undefined {
   if (field.type !== 'relation') return undefined;
   const target = collections.find(String(field.options['collectionId']));
-  if (target === undefined) return { steps: [], target };
+  if (target === undefined) return { steps: [], target, joinedBy: 'id' };
   const list = isMultiple(field) ? [eachStep(names, dialect, field)] : [];
   const table = names.collectionTable(target.name);
   const id = (from: Sql): Sql =>
-    isMultiple(field) ? dialect.valueOfEach(from).sql : qualified(from, names.column(field.name));
+    isMultiple(field)
+      ? dialect.valueOfEach(from).sql
+      : joinValue(dialect, qualified(from, names.column(field.name)), known === field.name);
   const row: Step = {
     key: `${field.name}.`,
     hasMany: false,
     collection: target,
     join: (from, to) => ({ source: sql`${table} AS ${to}`, on: sql`${to}.id = ${id(from)}` }),
   };
-  return { steps: [...list, row], target };
+  return { steps: [...list, row], target, joinedBy: 'id' };
+}
+
+/** What is compared twice in a row, to join one table and then the next: see Dialect.opaque. */
+function joinValue(dialect: Dialect, value: Sql, isKnown: boolean): Sql {
+  return isKnown ? dialect.opaque(value) : value;
 }
 
 /** A row for each value of a field with several. */
@@ -141,7 +164,14 @@ function eachStep(names: Names, dialect: Dialect, field: Field): Step {
 }
 
 /** `comments_via_post`: the records of `comments` whose relation `post` holds this one. */
-function backRelationSteps(context: PathContext, collection: Collection, segment: string): Hop | undefined {
+function backRelationSteps(
+  context: PathContext,
+  {
+    collection,
+    segment,
+    known,
+  }: { readonly collection: Collection; readonly segment: string; readonly known: string | undefined },
+): Hop | undefined {
   const found = findBackRelation(context, collection, segment);
   if (found === undefined) return undefined;
   const { target, field } = found;
@@ -151,7 +181,7 @@ function backRelationSteps(context: PathContext, collection: Collection, segment
   const holds = (from: Sql, to: Sql): Sql =>
     isMultiple(field)
       ? sql`EXISTS (SELECT 1 FROM ${dialect.each(column(to), inner)} WHERE ${dialect.valueOfEach(inner).sql} = ${from}.id)`
-      : sql`${column(to)} = ${from}.id`;
+      : sql`${column(to)} = ${joinValue(dialect, sql`${from}.id`, known === 'id')}`;
   const table = names.collectionTable(target.name);
   const row: Step = {
     key: `${segment}.`,
@@ -159,7 +189,7 @@ function backRelationSteps(context: PathContext, collection: Collection, segment
     collection: target,
     join: (from, to) => ({ source: sql`${table} AS ${to}`, on: holds(from, to) }),
   };
-  return { steps: [row], target };
+  return { steps: [row], target, joinedBy: field.name };
 }
 
 export interface BackRelation {

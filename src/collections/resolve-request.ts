@@ -131,7 +131,10 @@ function relationOf(field: Field, { segments, modifier }: Asked, context: Reques
       }),
     },
   ];
-  return behind(steps, findPath(context, target, { segments: segments.slice(1), modifier })) ?? null;
+  return (
+    behind(steps, findPath(context, target, { segments: segments.slice(1), modifier, joinedBy: 'id' })) ??
+    null
+  );
 }
 
 function resolveCaller(asked: Asked, context: RequestContext): Resolved {
@@ -156,7 +159,7 @@ function resolveCaller(asked: Asked, context: RequestContext): Resolved {
       on: sql`${to}.id = ${caller.id}`,
     }),
   };
-  return behind([step], findPath(context, collection, asked)) ?? null;
+  return behind([step], findPath(context, collection, { ...asked, joinedBy: 'id' })) ?? null;
 }
 
 /** Whether the stored value is another one: as `!=` has it. */

@@ -30,6 +30,11 @@ export interface Dialect {
   readonly valueOfEach: (alias: Sql) => Operand;
   /** How many texts such a column has; 0 of NULL. */
   readonly length: (list: Sql) => Operand;
+  /**
+   * The same text, of which a planner does not know that it is the same. PostgreSQL (18.4 for one) concludes from
+   * `a LEFT JOIN b ON b.x = $1 LEFT JOIN c ON c.y = b.x` that c.y is $1, and finds rows of c for which there is none of b.
+   */
+  readonly opaque: (text: Sql) => Sql;
   /** Kilometres by the spherical law of cosines; NULL where a coordinate is, or is no number or infinite. */
   readonly geoDistance: (places: Places) => Operand;
   /** A moment as a text; the empty one where there is no moment. */

@@ -40,6 +40,7 @@ export const postgresDialect: Dialect = {
     sql: sql`COALESCE(json_array_length((${list})::json), 0)::double precision`,
     kind: 'number',
   }),
+  opaque: (text) => sql`(${text} || '')`,
   geoDistance: postgresDistance,
   strftime: postgresTime,
 };

@@ -16,14 +16,26 @@ export const sqliteDialect: Dialect = {
   orderBy: (operand, isDescending) =>
     isDescending ? sql`${valueOf(operand)} DESC` : sql`${valueOf(operand)}`,
   orderRandomly: sql`random()`,
-  lower: (operand) => ({ sql: sql`lower(${textOf(operand)})`, kind: 'text' }),
-  each: (list, alias) => sql`json_each(${list}) AS ${alias}`,
-  // The cast gives it the affinity that a column of texts has.
+  // Casts give an expression the affinity that a column of its kind has.
+  lower: (operand) => ({ sql: sql`CAST(lower(${textOf(operand)}) AS TEXT)`, kind: 'text' }),
+  each: (list, alias) => sql`json_each(${jsonOf(list)}) AS ${alias}`,
   valueOfEach: (alias) => ({ sql: sql`CAST(${alias}.value AS TEXT)`, kind: 'text' }),
-  length: (list) => ({ sql: sql`CAST(COALESCE(json_array_length(${list}), 0) AS REAL)`, kind: 'number' }),
+  length: (list) => ({
+    sql: sql`CAST(COALESCE(json_array_length(${jsonOf(list)}), 0) AS REAL)`,
+    kind: 'number',
+  }),
+  opaque: (text) => text,
   geoDistance: sqliteDistance,
   strftime: sqliteTime,
 };
+
+/**
+ * Lists in a column are JSON. But beside `tags = 'x'` SQLite reads 'x' for each other mention of the column, before it has looked
+ * whether there is such a row.
+ */
+function jsonOf(list: Sql): Sql {
+  return sql`CASE WHEN json_valid(${list}) THEN ${list} END`;
+}
 
 const comparators: Readonly<Record<Comparator, Sql>> = {
   '=': sql`=`,

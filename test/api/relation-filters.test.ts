@@ -46,6 +46,11 @@ const selections: readonly (readonly [filter: string, selected: string])[] = [
   ["comments_via_post.by.name ?= 'Cat'", 'p1'],
   ["comments_via_post.by.team.name ?= 'blue'", 'p1'],
   ["comments_via_post.id = ''", 'p3 p4'],
+  // To the others and back: where there are none, nothing is found, whatever the engine knows of the way.
+  ["comments_via_post.post.title ?= 'three'", ''],
+  ["comments_via_post.post.title ?= 'one'", 'p1'],
+  ["comments_via_post.post.title = ''", 'p3 p4'],
+  ["author.comments_via_by.by.name ?= 'Ann'", ''],
   // Values of the record itself.
   ["tags:each ?= 'y'", 'p1 p4'],
   ["tags:each = 'x'", 'p2'],
@@ -53,6 +58,9 @@ const selections: readonly (readonly [filter: string, selected: string])[] = [
   ['tags:length = 2', 'p1'],
   ['tags:length > 0', 'p1 p2 p4'],
   ['readers:length >= 2', 'p1 p4'],
+  // Compared with what is no list, a list stays one.
+  ["readers = 'x' && readers:length > 0", ''],
+  ["tags = 'x' && tags:each ?= 'x'", ''],
   ['kind:length = 1', 'p1 p3'],
   ["kind:each = 'x'", 'p1'],
   [`tags = '["x"]'`, 'p2'],

@@ -3,23 +3,39 @@
  * is written to corpus.json as small as it could be made.
  *
  *   npm run parity -- --cases 100000 --seed 7
+ *   npm run parity -- --only relations      or tables, or functions
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { compareCalls, type CallTally } from './compare-calls.ts';
 import { compareWorld, type Tally } from './compare-world.ts';
 import { openEnginePair, type EnginePair } from './engine-pair.ts';
+import { compareRelatedWorld, makeRelatedTables } from './compare-related-world.ts';
 import { corpusFile, readCorpus, runParity, type Failure } from './run-parity.ts';
+import { readRelatedCorpus, relatedCorpusFile, runRelatedParity } from './run-related-parity.ts';
 
 const { values } = parseArgs({
-  options: { cases: { type: 'string', default: '20000' }, seed: { type: 'string' } },
+  options: {
+    cases: { type: 'string', default: '20000' },
+    seed: { type: 'string' },
+    only: { type: 'string' },
+  },
 });
 const cases = Number(values.cases);
 const seed = Number(values.seed ?? Date.now() % 2 ** 31);
 const engines = await openEnginePair();
-const isAlike = (await runCorpus(engines)) && (await runSeed(engines)) && (await runCalls(engines));
-process.exitCode = isAlike ? 0 : 1;
+const parts = { tables: runTables, functions: runCalls, relations: runRelations } as const;
+for (const [name, run] of Object.entries(parts)) {
+  if (values.only !== undefined && values.only !== name) continue;
+  if (await run(engines)) continue;
+  process.exitCode = 1;
+  break;
+}
 await Promise.all(engines.map((engine) => engine.stop()));
+
+async function runTables(pair: EnginePair): Promise<boolean> {
+  return (await runCorpus(pair)) && (await runSeed(pair));
+}
 
 async function runCorpus(pair: EnginePair): Promise<boolean> {
   const corpus = readCorpus();
@@ -52,6 +68,27 @@ async function runCalls(pair: EnginePair): Promise<boolean> {
   console.log(`seed ${seed}: ${tally.values} values of functions (${tally.telling} not empty)`);
   if (difference !== undefined) console.log(difference);
   return difference === undefined;
+}
+
+async function runRelations(pair: EnginePair): Promise<boolean> {
+  await makeRelatedTables(pair);
+  for (const { about, world } of readRelatedCorpus()) {
+    const difference = await compareRelatedWorld(pair, world);
+    if (difference === undefined) continue;
+    console.log(`corpus of relations: ${about}`, difference);
+    return false;
+  }
+  const tally: Tally = { questions: 0, refused: 0, telling: 0 };
+  const failure = await runRelatedParity(pair, { cases, seed }, tally);
+  console.log(
+    `seed ${seed}: ${tally.questions} questions about relations (${tally.telling} select some of the records, ${tally.refused} refused)`,
+  );
+  if (failure === undefined) return true;
+  const entry = { about: '', seed: failure.seed, world: failure.world };
+  console.log(JSON.stringify(failure.world, undefined, 1), failure.difference);
+  writeFileSync(relatedCorpusFile, `${JSON.stringify([...readRelatedCorpus(), entry], undefined, 2)}\n`);
+  console.log('added to related-corpus.json');
+  return false;
 }
 
 function keep({ seed: its, world, difference }: Failure): void {

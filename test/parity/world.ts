@@ -11,6 +11,8 @@ import type { Engine } from '../../src/storage/database.ts';
  *   arbitraryWorld (a seed) ──► World ── compareWorld (an EnginePair) ──► Difference | undefined
  *
  * World         a table, its rows and the lists that are asked for; JSON, so that one that failed can be kept in corpus.json
+ * RelatedWorld  records of several collections, and lists that follow their relations (related-world.ts)
+ * CallWorld     values of functions (arbitrary-calls.ts)
  * EnginePair    node:sqlite and a real PostgreSQL, each with its dialect
  */
 export interface World {
