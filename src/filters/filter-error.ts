@@ -13,9 +13,10 @@ export function sortError(problem: string, position: number): AppError {
   return refusal('sort', problem, position);
 }
 
-/** A text of the client inside a message: quoted, and cut where it would drown the sentence. */
+/** A text of the client inside a message: quoted, and cut where it would drown the sentence, even between two surrogates. */
 export function quote(text: string): string {
-  return text.length <= shownMax ? `"${text}"` : `"${text.slice(0, shownMax)}…"`;
+  const shown = text.length <= shownMax ? text : `${text.slice(0, shownMax)}…`;
+  return `"${shown.toWellFormed()}"`;
 }
 
 const shownMax = 60;
