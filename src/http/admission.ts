@@ -2,7 +2,9 @@ import type { FastifyRequest } from 'fastify';
 import { AppError } from '../base/errors.ts';
 import type { Cidr } from '../base/cidr.ts';
 import type { Instance } from '../instances/instance.ts';
+import { superusersName } from '../instances/system-collections.ts';
 import { rateLimitHeaders, RateLimiter, tooManyRequests, type Quota } from '../limits/rate-limiter.ts';
+import { SignInGuard } from '../limits/sign-in-guard.ts';
 import type { Caller } from '../rules/caller.ts';
 import { isInRanges } from '../settings/is-in-ranges.ts';
 import { clientAddress } from './client-address.ts';
@@ -14,6 +16,9 @@ declare module 'fastify' {
     admission: Admission;
   }
 }
+
+/** Longer ones belong to nobody. */
+const identityLengthMax = 256;
 
 export interface AdmissionOptions {
   readonly trustedProxies: readonly Cidr[];
@@ -29,6 +34,7 @@ export interface Counted {
 export class Admission {
   readonly #options: AdmissionOptions;
   readonly #limiter = new RateLimiter();
+  readonly #signIns = new SignInGuard();
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -66,5 +72,22 @@ export class Admission {
     const { superuserIPs } = instance.settings.current;
     if (superuserIPs.length === 0 || isInRanges(this.addressOf(instance, request), superuserIPs)) return;
     throw new AppError('forbidden', 'You are not allowed to perform this request.');
+  }
+
+  /** Runs a sign-in, unless too many were wrong. Throws forbidden, too_many_requests, and what the sign-in throws. */
+  signIn<Result>(
+    { instance, request }: Omit<Counted, 'caller'>,
+    { collection: name, identity }: { readonly collection: string; readonly identity: unknown },
+    run: () => Promise<Result>,
+  ): Promise<Result> {
+    const collection = instance.collections.find(name);
+    // What is no credential costs no work, and belongs to no account.
+    if (collection?.type !== 'auth' || typeof identity !== 'string') return run();
+    if (collection.name === superusersName) this.requireSuperuserPlace(instance, request);
+    // Of the same length, however long the identity is, and of no use to whoever reads the memory.
+    const known = identity.slice(0, identityLengthMax).toLowerCase();
+    const account = instance.sealer.fingerprint(`${collection.id}|${known}`);
+    const address = this.addressOf(instance, request);
+    return this.#signIns.run({ instanceId: instance.id, account, address, nowMs: instance.clock.now() }, run);
   }
 }

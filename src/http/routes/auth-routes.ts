@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { superusersName } from '../../instances/system-collections.ts';
+import { ownMember } from '../../base/json.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
 import { refreshSignIn, signIn, type SignedIn } from '../../auth/sign-in.ts';
 import { recordToJson } from '../../records/record.ts';
@@ -16,9 +16,12 @@ export function authRoutes(app: FastifyInstance, instances: OpenInstances): void
   app.post<CollectionPath>(
     '/api/collections/:collection/auth-with-password',
     onInstance<CollectionPath>(instances, async ({ instance }, request, reply) => {
-      if (instance.collections.find(request.params.collection)?.name === superusersName)
-        request.server.admission.requireSuperuserPlace(instance, request);
-      const signedIn = await signIn(instance, request.params.collection, bodyOf(request));
+      const { collection } = request.params;
+      const body = bodyOf(request);
+      const asked = { collection, identity: ownMember(body, 'identity') };
+      const signedIn = await request.server.admission.signIn({ instance, request }, asked, () =>
+        signIn(instance, collection, body),
+      );
       return answerSignedIn(request, reply, signedIn);
     }),
   );
