@@ -4,6 +4,7 @@ import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { superusersName } from '../instances/system-collections.ts';
 import { decodeRecord } from '../records/decode-record.ts';
+import { keepSuperuser } from '../records/keep-superuser.ts';
 import { recordStatements } from '../records/record-statements.ts';
 import { toStoredRecord, valueOf } from '../records/record.ts';
 import { hashPassword } from '../secrets/password.ts';
@@ -48,9 +49,7 @@ export function deleteSuperuser(instance: Instance, email: string): Promise<void
     const collection = instance.collections.get(superusersName);
     const id = await findId(tx, collection, email);
     if (id === undefined) throw new AppError('not_found', `There is no superuser ${email}.`);
-    const row = await tx.get(sql`SELECT count(*) AS total FROM ${tx.names.collectionTable(collection.name)}`);
-    if (row?.['total'] === 1)
-      throw new AppError('bad_request', "You can't delete the only existing superuser.");
+    await keepSuperuser(tx);
     await tx.run(withValues(recordStatements(collection, tx.names).deleteById, [id]));
     await deleteSecrets(tx, { collection: collection.id, record: id });
   });

@@ -61,6 +61,8 @@ export function onInstanceAsSuperuser<Route extends RouteGenericInterface>(
 ): Handler<Route> {
   return onInstance<Route>(instances, (context, request, reply) => {
     if (context.caller.kind === 'superuser') return serve(context, request, reply);
+    if (context.caller.kind === 'user')
+      throw new AppError('forbidden', 'The authorized record is not allowed to perform this action.');
     throw new AppError('unauthorized', 'The request requires valid record authorization token.');
   });
 }

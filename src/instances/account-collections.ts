@@ -13,6 +13,9 @@ const account: readonly RawOptions[] = [
   { type: 'text', name: 'recordRef', required: true },
 ];
 
+/** Of the collections below. */
+export const accountCollectionNames = ['_externalAuths', '_mfas', '_otps', '_authOrigins'] as const;
+
 /** What accounts have beside their own record (http-api section 19): an owner sees what is theirs. */
 export function accountCollections(now: Timestamp): readonly Collection[] {
   const read = { listRule: ownerRule, viewRule: ownerRule };

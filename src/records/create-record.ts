@@ -5,16 +5,17 @@ import type { Instance } from '../instances/instance.ts';
 import { admit } from '../rules/rule.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import type { Transaction } from '../storage/database.ts';
+import { accountChanges } from './account-changes.ts';
+import { checkAccount, isVerifiedByNature, withVerified } from './check-account.ts';
 import { currentCollection } from './current-collection.ts';
 import { factsOfChange, wouldBeAllowed } from './ask-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
-import { hashPasswords, type PasswordHashes } from './hash-passwords.ts';
 import { passwordChanges } from './password-changes.ts';
+import { prepareSecrets, type PreparedSecrets } from './prepare-secrets.ts';
 import { recordStatements } from './record-statements.ts';
 import { toStoredRecord, valueOf, type StoredRecord } from './record.ts';
 import { recordEvent } from './record-event.ts';
 import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';
-import { refuseAuthCollection } from './refuse-auth-collection.ts';
 import { requireRelated } from './require-related.ts';
 import { withUniqueErrors } from './unique-errors.ts';
 
@@ -43,36 +44,42 @@ export async function prepareCreate(
   const collection = await currentCollection(instance, request.collection);
   admit(collection.rules.createRule, facts.caller);
   const { body } = request;
-  const hashes = await hashPasswords(collection, { body, isSuperuser: facts.caller.kind === 'superuser' });
-  return (tx) => createInside({ instance, facts, tx }, { collection: collection.id, body, hashes });
+  const secrets = await prepareSecrets(instance, collection, { caller: facts.caller, body });
+  return (tx) => createInside({ instance, facts, tx }, { collection: collection.id, body, secrets });
 }
 
 /** By the definition as it is now: it may have changed while this work was waiting for its turn. `collection` is an id. */
 export async function createInside(
   scope: WriteScope,
-  request: CreateRecordRequest & { readonly hashes: PasswordHashes },
+  request: CreateRecordRequest & { readonly secrets: PreparedSecrets },
 ): Promise<StoredRecord> {
   const { instance, facts, tx } = scope;
   const collection = instance.collections.get(request.collection);
   const rule = admit(collection.rules.createRule, facts.caller);
-  refuseAuthCollection(collection);
   const now = toTimestamp(instance.clock.now());
   const isSuperuser = facts.caller.kind === 'superuser';
   const decoded = decodeRecord(collection, request.body, { isSuperuser, now, failed: FAILED });
-  const { values } = decoded;
+  const values = isVerifiedByNature(collection)
+    ? withVerified(collection, decoded.values, 1)
+    : decoded.values;
   const context = { ...scopeOf(scope), facts: factsOfChange(facts, collection, values) };
   // Before anything is said of the values: a stranger would learn from it what is stored.
-  if (!(await wouldBeAllowed(tx, { collection, values }, { rule, context })))
+  const asked = collection.type === 'auth' ? withVerified(collection, values, 0) : values;
+  if (!(await wouldBeAllowed(tx, { collection, values: asked }, { rule, context })))
     throw new AppError('bad_request', FAILED);
+  const { body, secrets } = request;
+  await checkAccount(scope, { collection, body, values, secrets, context, failed: FAILED });
   decoded.refuseProblems();
   await requireRelated(scope, { collection, values, failed: FAILED });
   const record = toStoredRecord(collection, 1, values);
   const event = recordEvent('record.create', record, now);
-  const passwords = passwordChanges(collection, { ...request, isSuperuser });
+  const passwords = passwordChanges(collection, { body, hashes: secrets.hashes, isSuperuser });
+  const account = { body, values, isSuperuser, hasNewPassword: true };
+  const kept = [...passwords, ...accountChanges(collection, account)];
   const id = String(valueOf(record, 'id'));
   await tx.inOrder([
     () => insertRecord(tx, record),
-    ...passwords.map((change) => () => change(tx, id)),
+    ...kept.map((change) => () => change(tx, id)),
     async () => emitsEvents(collection) && instance.events.append(tx, event),
   ]);
   return record;

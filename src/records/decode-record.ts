@@ -5,6 +5,7 @@ import type { Collection } from '../collections/collection.ts';
 import { hasColumn, type Field } from '../fields/field.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { StoredValue } from '../fields/field-type.ts';
+import { mayWriteField } from './may-write-field.ts';
 import { readModifications, type Modifications } from './read-modifications.ts';
 import type { StoredRecord } from './record.ts';
 
@@ -36,7 +37,7 @@ export function decodeRecord(
   options: DecodeRecordOptions,
 ): DecodedRecord {
   const find = (name: string): Field | undefined =>
-    collection.fields.find((field) => field.name === name && isKnown(field, options));
+    collection.fields.find((field) => field.name === name && mayWriteField(field, options.isSuperuser));
   const values: StoredValue[] = [];
   // Not an object to assign to: a field may be called `__proto__`.
   const problems = new Map<string, FieldError>();
@@ -78,12 +79,10 @@ function decodeValue(field: Field, before: StoredValue | undefined, context: Dec
 }
 
 function isGiven(field: Field, { body, modifications, options }: DecodeContext): boolean {
-  return isKnown(field, options) && (Object.hasOwn(body, field.name) || modifications.has(field.name));
-}
-
-/** To all but superusers a hidden field is no field at all. */
-function isKnown(field: Field, { isSuperuser }: DecodeRecordOptions): boolean {
-  return !field.hidden || isSuperuser;
+  return (
+    mayWriteField(field, options.isSuperuser) &&
+    (Object.hasOwn(body, field.name) || modifications.has(field.name))
+  );
 }
 
 /** The whole value where it was sent, then every change on the one before. */

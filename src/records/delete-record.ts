@@ -7,7 +7,6 @@ import { currentCollection } from './current-collection.ts';
 import { requireExpected, type ExpectedRevision } from './expected-revision.ts';
 import { findRecordToDelete } from './find-record.ts';
 import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';
-import { refuseAuthCollection } from './refuse-auth-collection.ts';
 import { removeRecord } from './remove-record.ts';
 
 export interface DeleteRecordRequest {
@@ -45,7 +44,6 @@ async function deleteInside(scope: WriteScope, request: DeleteRecordRequest): Pr
   const asked = { rule, context: scopeOf(scope) };
   if (existing === undefined || !(await isAllowed(tx, { collection, id: request.id }, asked)))
     throw new AppError('not_found', "The requested resource wasn't found.");
-  refuseAuthCollection(collection);
   requireExpected(request.expected, existing);
   await removeRecord(scope, existing);
 }

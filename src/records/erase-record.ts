@@ -1,6 +1,7 @@
 import { emitsEvents } from '../collections/collection.ts';
 import { deleteSecrets } from '../secrets/secrets.ts';
 import { withValues } from '../sql/sql.ts';
+import { eraseAccount } from './erase-account.ts';
 import { notBefore } from './not-before.ts';
 import { recordEvent } from './record-event.ts';
 import { recordShape } from './record-shape.ts';
@@ -9,12 +10,14 @@ import type { WriteScope } from './record-write.ts';
 import { valueOf, type StoredRecord } from './record.ts';
 
 /** Deletes a record, which was read to be deleted, and writes its event; of what refers to it the caller has taken care. */
-export async function eraseRecord({ instance, tx }: WriteScope, existing: StoredRecord): Promise<void> {
+export async function eraseRecord(scope: WriteScope, existing: StoredRecord): Promise<void> {
+  const { instance, tx } = scope;
   const { collection } = existing;
   const last = { ...existing, revision: existing.revision + 1 };
   const event = recordEvent('record.delete', last, notBefore(existing, instance.clock.now()));
   const id = String(valueOf(existing, 'id'));
   const { hasSecrets } = recordShape(collection);
+  if (collection.type === 'auth') await eraseAccount(scope, { collection, id });
   await tx.inOrder([
     () => tx.run(withValues(recordStatements(collection, tx.names).deleteById, [id])),
     async () => hasSecrets && deleteSecrets(tx, { collection: collection.id, record: id }),

@@ -1,6 +1,7 @@
 import type { Collection } from '../collections/collection.ts';
 import type { Field } from '../fields/field.ts';
 import type { RecordBody } from './decode-record.ts';
+import { mayWriteField } from './may-write-field.ts';
 import { recordShape } from './record-shape.ts';
 
 export interface PasswordRequest {
@@ -8,7 +9,7 @@ export interface PasswordRequest {
   readonly isSuperuser: boolean;
 }
 
-/** The password fields that a body has a value for. To all but superusers a hidden field is no field at all. */
+/** The password fields that a body has a value for. */
 export function givenPasswords(
   collection: Collection,
   { body, isSuperuser }: PasswordRequest,
@@ -16,5 +17,5 @@ export function givenPasswords(
   const { passwords } = recordShape(collection);
   return passwords.length === 0
     ? passwords
-    : passwords.filter(({ name, hidden }) => (!hidden || isSuperuser) && Object.hasOwn(body, name));
+    : passwords.filter((field) => mayWriteField(field, isSuperuser) && Object.hasOwn(body, field.name));
 }

@@ -11,6 +11,8 @@ export interface RecordShape {
   readonly passwords: readonly Field[];
   /** Whether anything of a record is kept apart from it. */
   readonly hasSecrets: boolean;
+  /** Of accounts, who say for themselves whether it is shown. */
+  readonly email: ShapedEmail | undefined;
   /** The beginning of every record's JSON, up to and with the comma before its fields. */
   readonly head: string;
 }
@@ -25,6 +27,12 @@ export interface ShapedField {
   readonly key: string;
   readonly firstKey: string;
   readonly toJson: (value: StoredValue) => string;
+}
+
+/** Places in the values of a record. */
+export interface ShapedEmail {
+  readonly at: number;
+  readonly visibilityAt: number;
 }
 
 /** By definition, not by id: a changed collection is another object and gets another shape. */
@@ -43,11 +51,17 @@ function makeShape(collection: Collection): RecordShape {
   const ids = JSON.stringify({ collectionId: collection.id, collectionName: collection.name });
   return {
     fields,
-    hasHidden: fields.some((field) => field.isHidden),
+    hasHidden: fields.some((field) => field.isHidden && !field.isSecret),
+    email: collection.type === 'auth' ? emailOf(collection) : undefined,
     passwords: collection.fields.filter(({ type }) => type === 'password'),
     hasSecrets: fields.some(({ isSecret }) => isSecret),
     head: `${ids.slice(0, -1)},`,
   };
+}
+
+function emailOf({ fields }: Collection): ShapedEmail {
+  const at = fields.findIndex(({ name }) => name === 'email');
+  return { at, visibilityAt: fields.findIndex(({ name }) => name === 'emailVisibility') };
 }
 
 function shapeField(field: Field): ShapedField {

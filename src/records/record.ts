@@ -14,7 +14,7 @@ export interface StoredRecord {
   /** 1 at creation, one more with each change. */
   readonly revision: number;
   readonly values: readonly StoredValue[];
-  /** The JSON members of every field that is not hidden, in the order of the schema, with the closing brace: `"id":"…",…}`. */
+  /** The JSON members of every field that everyone may see, in the order of the schema, with the closing brace: `"id":"…",…}`. */
   readonly visibleMembers: string;
 }
 
@@ -23,7 +23,7 @@ export function toStoredRecord(
   revision: number,
   values: readonly StoredValue[],
 ): StoredRecord {
-  const visibleMembers = membersJson(recordShape(collection), values, false);
+  const visibleMembers = membersJson(recordShape(collection), values, 'public');
   return { collection, revision, values, visibleMembers };
 }
 
@@ -34,11 +34,18 @@ export function fromTuple(collection: Collection, tuple: Tuple): StoredRecord {
   return toStoredRecord(collection, Number(tuple[0]), values);
 }
 
-/** The record as the API shows it; hidden fields only to superusers. */
-export function recordToJson(record: StoredRecord, isSuperuser: boolean): string {
+/**
+ * How much of a record somebody sees who may see it at all: `account` also the e-mail address that an account hides, as its owner
+ * and who may manage it do; `everything` hidden fields as well, as superusers do. Secrets nobody sees.
+ */
+export type Sight = 'public' | 'account' | 'everything';
+
+/** The record as the API shows it. */
+export function recordToJson(record: StoredRecord, sight: Sight): string {
   const shape = recordShape(record.collection);
-  if (!isSuperuser || !shape.hasHidden) return shape.head + record.visibleMembers;
-  return shape.head + membersJson(shape, record.values, true);
+  const hasMore = shape.email !== undefined || (shape.hasHidden && sight === 'everything');
+  if (sight === 'public' || !hasMore) return shape.head + record.visibleMembers;
+  return shape.head + membersJson(shape, record.values, sight);
 }
 
 /** Only which record it is. */
@@ -57,11 +64,14 @@ export function valueOf(record: StoredRecord, name: string): StoredValue | undef
   return at === -1 ? undefined : record.values[at];
 }
 
-function membersJson(shape: RecordShape, values: readonly StoredValue[], withHidden: boolean): string {
+function membersJson(shape: RecordShape, values: readonly StoredValue[], sight: Sight): string {
+  const { fields, email } = shape;
+  const hiddenEmail = sight === 'public' && email !== undefined && values[email.visibilityAt] !== 1;
   let json = '';
-  for (let index = 0; index < shape.fields.length; index += 1) {
-    const field = shape.fields[index];
-    if (field === undefined || field.isSecret || (field.isHidden && !withHidden)) continue;
+  for (let index = 0; index < fields.length; index += 1) {
+    const field = fields[index];
+    if (field === undefined || field.isSecret || (field.isHidden && sight !== 'everything')) continue;
+    if (hiddenEmail && index === email.at) continue;
     json += (json === '' ? field.firstKey : field.key) + field.toJson(values[index] ?? null);
   }
   return `${json}}`;

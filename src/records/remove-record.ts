@@ -3,13 +3,14 @@ import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { fieldType } from '../fields/field-types.ts';
 import { joinSql, sql } from '../sql/sql.ts';
+import { superusersName } from '../instances/system-collections.ts';
 import { eraseRecord } from './erase-record.ts';
 import { findRecordToDelete } from './find-record.ts';
+import { keepSuperuser } from './keep-superuser.ts';
 import { notBefore } from './not-before.ts';
 import { recordStatements } from './record-statements.ts';
 import type { WriteScope } from './record-write.ts';
 import { valueOf, type StoredRecord } from './record.ts';
-import { refuseAuthCollection } from './refuse-auth-collection.ts';
 import { relatedIds, relationsOf, type RelationPlace } from './related-ids.ts';
 import { saveChanges } from './save-changes.ts';
 
@@ -43,6 +44,7 @@ async function remove(removal: Removal, record: StoredRecord): Promise<void> {
     );
     if (places.length > 0) await release(removal, record, { collection, places });
   }
+  if (record.collection.name === superusersName) await keepSuperuser(removal.tx);
   await eraseRecord(removal, record);
 }
 
@@ -60,10 +62,8 @@ async function release(removal: Removal, record: StoredRecord, referring: Referr
     const change = withoutReference(other, places, idOf(record));
     if (change === undefined) continue;
     removal.touched += 1;
-    if (change === 'delete') {
-      refuseAuthCollection(collection);
-      await remove(removal, other);
-    } else await saveReduced(removal, other, change);
+    if (change === 'delete') await remove(removal, other);
+    else await saveReduced(removal, other, change);
   }
 }
 

@@ -1,19 +1,21 @@
 import { AppError } from '../base/errors.ts';
+import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { admit } from '../rules/rule.ts';
+import { accountChanges, type AccountChange } from './account-changes.ts';
+import { checkAccount, isVerifiedByNature, withVerified } from './check-account.ts';
 import { currentCollection } from './current-collection.ts';
 import { factsOfChange, isAllowed } from './ask-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { requireExpected, type ExpectedRevision } from './expected-revision.ts';
 import { findRecordToChange } from './find-record.ts';
-import { hashPasswords, type PasswordHashes } from './hash-passwords.ts';
 import { notBefore } from './not-before.ts';
-import { passwordChanges } from './password-changes.ts';
+import { passwordChanges, type PasswordChange } from './password-changes.ts';
+import { prepareSecrets, type PreparedSecrets } from './prepare-secrets.ts';
 import type { StoredRecord } from './record.ts';
 import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';
-import { refuseAuthCollection } from './refuse-auth-collection.ts';
 import { requireRelated } from './require-related.ts';
 import { saveChanges } from './save-changes.ts';
 
@@ -44,9 +46,9 @@ export async function prepareUpdate(
 ): Promise<RecordWrite<StoredRecord>> {
   const collection = await currentCollection(instance, request.collection);
   admit(collection.rules.updateRule, facts.caller);
-  const { body } = request;
-  const hashes = await hashPasswords(collection, { body, isSuperuser: facts.caller.kind === 'superuser' });
-  return (tx) => updateInside({ instance, facts, tx }, { ...request, collection: collection.id, hashes });
+  const { body, id } = request;
+  const secrets = await prepareSecrets(instance, collection, { caller: facts.caller, body, id });
+  return (tx) => updateInside({ instance, facts, tx }, { ...request, collection: collection.id, secrets });
 }
 
 /**
@@ -55,28 +57,41 @@ export async function prepareUpdate(
  */
 export async function updateInside(
   scope: WriteScope,
-  request: UpdateRecordRequest & { readonly hashes: PasswordHashes },
+  request: UpdateRecordRequest & { readonly secrets: PreparedSecrets },
 ): Promise<StoredRecord> {
   const { instance, facts, tx } = scope;
   const collection = instance.collections.get(request.collection);
   const rule = admit(collection.rules.updateRule, facts.caller);
   const existing = await findRecordToChange(tx, collection, request.id);
   if (existing === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
-  refuseAuthCollection(collection);
   const now = notBefore(existing, instance.clock.now());
   const isSuperuser = facts.caller.kind === 'superuser';
   const options = { isSuperuser, now, existing, failed: FAILED };
   const decoded = decodeRecord(collection, request.body, options);
-  const { values } = decoded;
+  const values = isVerifiedByNature(collection)
+    ? withVerified(collection, decoded.values, 1)
+    : decoded.values;
   const context = { ...scopeOf(scope), facts: factsOfChange(facts, collection, values) };
   if (!(await isAllowed(tx, { collection, id: request.id }, { rule, context })))
     throw new AppError('not_found', "The requested resource wasn't found.");
   requireExpected(request.expected, existing);
+  const { body, secrets } = request;
+  await checkAccount(scope, { collection, body, values, existing, secrets, context, failed: FAILED });
   decoded.refuseProblems();
-  const passwords = passwordChanges(collection, { ...request, isSuperuser });
+  const passwords = secretChanges(collection, { body, values, existing, secrets, isSuperuser });
   if (!isChanged(existing, values) && passwords.length === 0) return existing;
   await requireRelated(scope, { collection, values, existing, failed: FAILED });
   return saveChanges(scope, existing, { values, passwords, now, failed: FAILED });
+}
+
+function secretChanges(
+  collection: Collection,
+  change: Omit<AccountChange, 'hasNewPassword'> & { readonly secrets: PreparedSecrets },
+): readonly PasswordChange[] {
+  const { hashes } = change.secrets;
+  const passwords = passwordChanges(collection, { ...change, hashes });
+  const isOwn = hashes.has('password') && Object.hasOwn(change.body, 'password');
+  return [...passwords, ...accountChanges(collection, { ...change, hasNewPassword: isOwn })];
 }
 
 function isChanged(existing: StoredRecord, values: readonly StoredValue[]): boolean {

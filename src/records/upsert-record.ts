@@ -6,7 +6,7 @@ import { currentCollection } from './current-collection.ts';
 import type { RecordBody } from './decode-record.ts';
 import { requireExpected, type ExpectedRevision } from './expected-revision.ts';
 import { findRecord } from './find-record.ts';
-import { hashPasswords } from './hash-passwords.ts';
+import { prepareSecrets } from './prepare-secrets.ts';
 import type { StoredRecord } from './record.ts';
 import type { RecordWrite } from './record-write.ts';
 import { updateInside } from './update-record.ts';
@@ -34,8 +34,13 @@ export async function prepareUpsert(
   const { createRule, updateRule } = collection.rules;
   // Hashing is work: not for who may neither make nor change a record.
   const mayWrite = isSuperuser || createRule !== null || updateRule !== null;
-  const hashes = await hashPasswords(collection, { body: mayWrite ? body : {}, isSuperuser });
-  const request = { collection: collection.id, body, hashes };
+  const bodyId = ownMember(body, 'id');
+  const secrets = await prepareSecrets(instance, collection, {
+    caller: facts.caller,
+    body: mayWrite ? body : {},
+    ...(typeof bodyId === 'string' ? { id: bodyId } : {}),
+  });
+  const request = { collection: collection.id, body, secrets };
   return async (tx) => {
     const scope = { instance, facts, tx };
     const id = ownMember(body, 'id');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { assertShown } from '../support/assert-shown.ts';
 import { startService } from '../support/service.ts';
 
 const page = readFileSync(new URL('../../docs/collections.md', import.meta.url), 'utf8');
@@ -17,14 +18,3 @@ test('every example of docs/collections.md is answered as it says', async (t) =>
     else assertShown(answer.json, JSON.parse(expected), `${method} ${path}`);
   }
 });
-
-/** Every member that is shown is there; of a list, every item. */
-function assertShown(actual: unknown, shown: unknown, where: string): void {
-  if (typeof shown !== 'object' || shown === null) return assert.equal(actual, shown, where);
-  assert.ok(typeof actual === 'object' && actual !== null, where);
-  if (Array.isArray(shown))
-    assert.equal(Array.isArray(actual) ? actual.length : undefined, shown.length, where);
-  const members = new Map<string, unknown>(Object.entries(actual));
-  for (const [name, value] of Object.entries(shown))
-    assertShown(members.get(name), value, `${where} ${name}`);
-}

@@ -72,7 +72,7 @@ const services: Readonly<Record<string, Coverage>> = {
       unsubscribe: realtime,
       authWithPassword: { kind: 'client', why: 'sdk-auth.test.ts calls it' },
       authRefresh: { kind: 'client', why: 'sdk-auth.test.ts calls it' },
-      listAuthMethods: notServed(accounts, (pb) => superusers(pb).listAuthMethods()),
+      listAuthMethods: { kind: 'client', why: 'auth-records.test.ts calls it' },
       requestPasswordReset: notServed(accounts, (pb) => superusers(pb).requestPasswordReset('a@example.com')),
       confirmPasswordReset: notServed(accounts, (pb) => superusers(pb).confirmPasswordReset('t', 'p', 'p')),
       requestVerification: notServed(accounts, (pb) => superusers(pb).requestVerification('a@example.com')),
@@ -81,7 +81,7 @@ const services: Readonly<Record<string, Coverage>> = {
       confirmEmailChange: notServed(accounts, (pb) => superusers(pb).confirmEmailChange(token, 'p')),
       requestOTP: notServed(accounts, (pb) => superusers(pb).requestOTP('a@example.com')),
       authWithOTP: notServed(accounts, (pb) => superusers(pb).authWithOTP('id', 'p')),
-      impersonate: notServed(accounts, (pb) => superusers(pb).impersonate('abcdefghij01234', 60)),
+      impersonate: { kind: 'client', why: 'auth-records.test.ts calls it' },
       authWithOAuth2: { kind: 'not served', why: `${outOfScope}; needs realtime too` },
       authWithOAuth2Code: notServed(outOfScope, (pb) =>
         superusers(pb).authWithOAuth2Code('google', 'code', 'verifier', 'http://127.0.0.1/'),

@@ -7,15 +7,36 @@ const answers = { 200: jsonAnswer('Signed in.', schemaReference('SignedIn')) };
 
 /** Signing in. */
 export const authPaths: Paths = {
+  '/api/collections/{collection}/auth-methods': {
+    get: operation({
+      id: 'listAuthMethods',
+      tag: 'auth',
+      summary: 'How an account of the collection may sign in',
+      parameters: ['Collection', 'Fields'],
+      answers: { 200: jsonAnswer('The methods.', schemaReference('AuthMethods')) },
+    }),
+  },
+  '/api/collections/{collection}/impersonate/{id}': {
+    post: operation({
+      id: 'impersonate',
+      tag: 'auth',
+      summary: 'A token of an account, which cannot be renewed',
+      parameters: ['Collection', 'RecordId', 'Expand', 'Fields'],
+      body: schemaReference('Impersonation'),
+      isBodyOptional: true,
+      answers,
+      isForSuperusers: true,
+    }),
+  },
   '/api/collections/{collection}/auth-with-password': {
     post: operation({
       id: 'signInWithPassword',
       tag: 'auth',
       summary: 'Sign in with a password',
-      parameters: ['Collection', 'Fields'],
+      parameters: ['Collection', 'Expand', 'Fields'],
       body: schemaReference('Credentials'),
       answers,
-      refusals: [507],
+      refusals: [403, 507],
     }),
   },
   '/api/collections/{collection}/auth-refresh': {
@@ -23,9 +44,9 @@ export const authPaths: Paths = {
       id: 'refreshSignIn',
       tag: 'auth',
       summary: 'A new token for the one of this request',
-      parameters: ['Collection', 'Fields'],
+      parameters: ['Collection', 'Expand', 'Fields'],
       answers,
-      refusals: [401, 413, 415],
+      refusals: [401, 403, 413, 415],
     }),
   },
 };
@@ -42,8 +63,38 @@ export const authSchemas: Readonly<Record<string, Schema>> = {
     },
     ['identityField'],
   ),
+  AuthMethods: objectSchema({
+    password: objectSchema({
+      identityFields: { type: 'array', items: { type: 'string' } },
+      enabled: { type: 'boolean' },
+    }),
+    oauth2: objectSchema({ providers: { type: 'array', maxItems: 0 }, enabled: { const: false } }),
+    mfa: methodSchema(),
+    otp: methodSchema(),
+    authProviders: { type: 'null' },
+    usernamePassword: { type: 'boolean' },
+    emailPassword: { type: 'boolean' },
+  }),
+  Impersonation: objectSchema(
+    {
+      duration: {
+        type: ['integer', 'null'],
+        minimum: 0,
+        maximum: 94_670_856,
+        description: 'Seconds; 0 for as many as the collection says.',
+      },
+    },
+    ['duration'],
+  ),
   SignedIn: objectSchema({
     record: schemaReference('Record'),
     token: { type: 'string', description: 'For the header `Authorization`.' },
   }),
 };
+
+function methodSchema(): Schema {
+  return objectSchema({
+    enabled: { type: 'boolean' },
+    duration: { type: 'integer', description: 'Seconds.' },
+  });
+}

@@ -31,7 +31,7 @@ export function operation(parts: OperationParts): Operation {
   const statuses = new Set<RefusalStatus>([
     ...refusedAnywhere,
     ...(body === undefined ? [] : refusedWithBody),
-    ...(isForSuperusers ? [401 as const] : []),
+    ...(isForSuperusers ? ([401, 403] as const) : []),
     ...(parts.refusals ?? []),
   ]);
   const refusals = [...statuses].map((status) => [status, refusal(status)] as const);

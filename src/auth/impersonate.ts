@@ -1,0 +1,48 @@
+import { AppError } from '../base/errors.ts';
+import { ownMember, type JsonObject } from '../base/json.ts';
+import type { Instance } from '../instances/instance.ts';
+import { fieldError } from '../fields/field-error.ts';
+import { findRecord } from '../records/find-record.ts';
+import { issueToken } from './issue-token.ts';
+import type { SignedIn } from './sign-in.ts';
+import { withAuthCollection } from './with-auth-collection.ts';
+
+/** Three years: as long as the tokens of a collection may be good for. */
+const secondsMax = 94_670_856;
+
+export interface ImpersonateRequest {
+  readonly collection: string;
+  readonly id: string;
+  readonly body: JsonObject;
+}
+
+/** A token of another's account, which cannot be made to last longer. For superusers. Throws not_found, bad_request. */
+export function impersonate(
+  instance: Instance,
+  { collection: name, id, body }: ImpersonateRequest,
+): Promise<SignedIn> {
+  return withAuthCollection(instance, name, async (collection) => {
+    const seconds = decodeDuration(body) || collection.auth.authToken.duration;
+    const record = await findRecord(instance.database, collection, id);
+    if (record === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
+    const claims = { refreshable: false };
+    const token = await issueToken(instance, { collection, id, kind: 'authToken', claims, seconds });
+    return { record, collection, token };
+  });
+}
+
+/** Seconds; 0 for as many as the collection says. */
+function decodeDuration(body: JsonObject): number {
+  const duration = ownMember(body, 'duration') ?? 0;
+  const isWhole = typeof duration === 'number' && Number.isInteger(duration);
+  if (isWhole && duration >= 0 && duration <= secondsMax) return duration;
+  const problem =
+    isWhole && duration < 0
+      ? fieldError('validation_min_greater_equal_than_required', { threshold: 0 })
+      : isWhole
+        ? fieldError('validation_max_less_equal_than_required', { threshold: secondsMax })
+        : { code: 'validation_invalid_value', message: 'Must be a whole number of seconds.' };
+  throw new AppError('bad_request', 'An error occurred while validating the submitted data.', {
+    details: { duration: problem },
+  });
+}

@@ -1,0 +1,29 @@
+import { AppError } from '../base/errors.ts';
+import type { TokenKind } from '../collections/auth-options.ts';
+import type { Instance } from '../instances/instance.ts';
+import { signToken, type TokenClaims } from '../secrets/token.ts';
+import { findTokenKey } from './find-token-key.ts';
+import { tokenTypes } from './verify-record-token.ts';
+import type { AuthCollection } from './with-auth-collection.ts';
+
+export interface TokenToIssue {
+  readonly collection: AuthCollection;
+  /** Of the record. */
+  readonly id: string;
+  readonly kind: TokenKind;
+  /** Beside what every token claims. */
+  readonly claims?: TokenClaims;
+  /** Instead of what the collection says. */
+  readonly seconds?: number;
+}
+
+/** Throws not_found when the record has just gone. */
+export async function issueToken(
+  instance: Instance,
+  { collection, id, kind, claims = {}, seconds = collection.auth[kind].duration }: TokenToIssue,
+): Promise<string> {
+  const key = await findTokenKey(instance, collection, { record: id, kind });
+  if (key === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
+  const exp = Math.floor(instance.clock.now() / 1000) + seconds;
+  return signToken({ id, collectionId: collection.id, type: tokenTypes[kind], ...claims, exp }, key);
+}

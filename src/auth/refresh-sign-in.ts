@@ -1,0 +1,52 @@
+import { AppError } from '../base/errors.ts';
+import type { Instance } from '../instances/instance.ts';
+import { findRecord } from '../records/find-record.ts';
+import type { RequestFacts } from '../rules/request-facts.ts';
+import { tokenOf } from './authenticate.ts';
+import { issueToken } from './issue-token.ts';
+import { requireSignInAllowed } from './require-sign-in-allowed.ts';
+import type { SignedIn } from './sign-in.ts';
+import { verifyRecordToken } from './verify-record-token.ts';
+import { withAuthCollection } from './with-auth-collection.ts';
+
+export interface RefreshRequest {
+  readonly collection: string;
+  /** `Authorization`, as it came. */
+  readonly header: string | undefined;
+}
+
+/**
+ * A new token for the record whose token this is; one that is not refreshable is given back. Throws not_found (collection),
+ * unauthorized, forbidden (an account of another collection, or the collection's rule).
+ */
+export function refreshSignIn(
+  instance: Instance,
+  facts: RequestFacts,
+  request: RefreshRequest,
+): Promise<SignedIn> {
+  return withAuthCollection(instance, request.collection, async (collection) => {
+    const token = tokenOf(request.header ?? '');
+    const verified = await verifyRecordToken(instance, token, 'authToken');
+    if (verified === undefined) throw noToken();
+    const { id, claims } = verified;
+    if (verified.collection.id !== collection.id) {
+      const message = `The request requires auth record from ${collection.name} collection.`;
+      throw new AppError('forbidden', message);
+    }
+    const record = await findRecord(instance.database, collection, id);
+    if (record === undefined) throw noToken();
+    await requireSignInAllowed(instance, facts, { collection, id });
+    if (claims['refreshable'] !== true) return { record, collection, token };
+    const fresh = await issueToken(instance, {
+      collection,
+      id,
+      kind: 'authToken',
+      claims: { refreshable: true },
+    });
+    return { record, collection, token: fresh };
+  });
+}
+
+function noToken(): AppError {
+  return new AppError('unauthorized', 'The request requires valid record authorization token.');
+}

@@ -1,0 +1,23 @@
+import { AppError } from '../base/errors.ts';
+import type { Instance } from '../instances/instance.ts';
+import { findAllowed } from '../records/find-allowed.ts';
+import { parseRule } from '../rules/parse-rule.ts';
+import type { RequestFacts } from '../rules/request-facts.ts';
+import type { AuthCollection } from './with-auth-collection.ts';
+
+/** Throws forbidden where the collection's rule does not let this account in. Superusers pass every rule. */
+export async function requireSignInAllowed(
+  instance: Instance,
+  facts: RequestFacts,
+  { collection, id }: { readonly collection: AuthCollection; readonly id: string },
+): Promise<void> {
+  const { authRule } = collection.auth;
+  if (authRule === '' || facts.caller.kind === 'superuser') return;
+  if (authRule !== null) {
+    const { database, collections, clock } = instance;
+    const context = { collections, names: database.names, facts, now: clock.now() };
+    const rule = parseRule(authRule);
+    if ((await findAllowed(database, { collection, id }, { rule, context })) !== undefined) return;
+  }
+  throw new AppError('forbidden', "The request doesn't satisfy the collection requirements to authenticate.");
+}

@@ -1,0 +1,39 @@
+import type { TokenKind } from '../collections/auth-options.ts';
+import type { Collection } from '../collections/collection.ts';
+import type { Instance } from '../instances/instance.ts';
+import { decodeToken, verifyToken, type TokenClaims } from '../secrets/token.ts';
+import { findTokenKey } from './find-token-key.ts';
+
+export interface VerifiedToken {
+  readonly claims: TokenClaims;
+  /** The record whose token it is: it was there when the token was verified. */
+  readonly collection: Collection;
+  readonly id: string;
+}
+
+/** The `type` that a token of this kind claims. */
+export const tokenTypes: Readonly<Record<TokenKind, string>> = {
+  authToken: 'auth',
+  passwordResetToken: 'passwordReset',
+  emailChangeToken: 'emailChange',
+  verificationToken: 'verification',
+  fileToken: 'file',
+};
+
+/** Whose token this is, if it is a valid one of this kind of a record that is there. */
+export async function verifyRecordToken(
+  instance: Instance,
+  token: string,
+  kind: TokenKind,
+): Promise<VerifiedToken | undefined> {
+  const claims = decodeToken(token);
+  if (claims === undefined || claims['type'] !== tokenTypes[kind]) return undefined;
+  const { id, collectionId } = claims;
+  if (typeof id !== 'string' || typeof collectionId !== 'string') return undefined;
+  const collection = instance.collections.find(collectionId);
+  if (collection?.type !== 'auth' || collection.id !== collectionId) return undefined;
+  const key = await findTokenKey(instance, collection, { record: id, kind });
+  if (key === undefined) return undefined;
+  const verified = verifyToken(token, key, Math.floor(instance.clock.now() / 1000));
+  return verified === undefined ? undefined : { claims: verified, collection, id };
+}

@@ -1,0 +1,34 @@
+import type { Collection } from '../collections/collection.ts';
+import { writeSecret } from '../secrets/secrets.ts';
+import { newTokenKey } from '../secrets/token.ts';
+import type { StoredValue } from '../fields/field-type.ts';
+import type { RecordBody } from './decode-record.ts';
+import type { PasswordChange } from './password-changes.ts';
+import type { StoredRecord } from './record.ts';
+
+export interface AccountChange {
+  readonly body: RecordBody;
+  readonly values: readonly StoredValue[];
+  readonly existing?: StoredRecord;
+  readonly isSuperuser: boolean;
+  readonly hasNewPassword: boolean;
+}
+
+/**
+ * What a change of an account does to its token key: a new one ends all sessions, and is due with another password or address.
+ * A superuser may ask for one, by naming it, and cannot choose it.
+ */
+export function accountChanges(collection: Collection, change: AccountChange): readonly PasswordChange[] {
+  if (collection.type !== 'auth' || !isDue(collection, change)) return [];
+  return [
+    (tx, record) => writeSecret(tx, { collection: collection.id, record, name: 'tokenKey' }, newTokenKey()),
+  ];
+}
+
+function isDue(collection: Collection, change: AccountChange): boolean {
+  const { body, values, existing, isSuperuser, hasNewPassword } = change;
+  if (existing === undefined || hasNewPassword) return true;
+  const email = collection.fields.findIndex(({ name }) => name === 'email');
+  if (values[email] !== existing.values[email]) return true;
+  return isSuperuser && ['tokenKey', 'tokenKey:autogenerate'].some((name) => Object.hasOwn(body, name));
+}

@@ -1,0 +1,106 @@
+import { AppError, type FieldError } from '../base/errors.ts';
+import type { Collection } from '../collections/collection.ts';
+import type { ScopeContext } from '../collections/record-scope.ts';
+import type { StoredValue } from '../fields/field-type.ts';
+import { superusersName } from '../instances/system-collections.ts';
+import { parseRule } from '../rules/parse-rule.ts';
+import { readSecret } from '../secrets/secrets.ts';
+import { sql, joinSql } from '../sql/sql.ts';
+import type { Transaction } from '../storage/database.ts';
+import { accountProblems } from './account-problems.ts';
+import { isAllowed, wouldBeAllowed } from './ask-rule.ts';
+import type { RecordBody } from './decode-record.ts';
+import type { PreparedSecrets } from './prepare-secrets.ts';
+import { toStoredRecord, valueOf, type StoredRecord } from './record.ts';
+import type { WriteScope } from './record-write.ts';
+
+export interface AccountWrite {
+  readonly collection: Collection;
+  readonly body: RecordBody;
+  readonly values: readonly StoredValue[];
+  readonly existing?: StoredRecord;
+  readonly secrets: PreparedSecrets;
+  /** What the rules of this write know. */
+  readonly context: ScopeContext;
+  /** The message of the error when something is refused. */
+  readonly failed: string;
+}
+
+/**
+ * What more than of other records is asked of an account, once its rule admits the write: who may verify it, change its address
+ * and its password. Does nothing for collections that have no accounts. Throws bad_request; conflict when the password was
+ * changed meanwhile.
+ */
+export async function checkAccount(scope: WriteScope, write: AccountWrite): Promise<void> {
+  const { collection, body, values, existing, secrets, failed } = write;
+  if (collection.auth === undefined) return;
+  const record = toStoredRecord(collection, 1, values);
+  const isManaged = await hasManageAccess(scope, write);
+  const isOldPasswordRight = secrets.old?.isRight ?? false;
+  const problems = accountProblems({ body, record, existing, isManaged, isOldPasswordRight });
+  if (Object.keys(problems).length > 0) throw new AppError('bad_request', failed, { details: problems });
+  if (existing === undefined) await refuseForeignId(scope, write, String(valueOf(record, 'id')));
+  else if (!isManaged && secrets.old !== undefined)
+    await requireSamePassword(scope.tx, existing, secrets.old.hash);
+}
+
+async function hasManageAccess({ facts, tx }: WriteScope, write: AccountWrite): Promise<boolean> {
+  const { collection, values, existing, context } = write;
+  if (facts.caller.kind !== 'user') return facts.caller.kind === 'superuser';
+  const manageRule = collection.auth?.manageRule ?? null;
+  if (manageRule === null) return false;
+  const asked = { rule: parseRule(manageRule), context };
+  return existing === undefined
+    ? wouldBeAllowed(tx, { collection, values }, asked)
+    : isAllowed(tx, { collection, id: String(valueOf(existing, 'id')) }, asked);
+}
+
+/** The owner's rule of most collections is about an id alone: no two accounts may have the same, wherever they are. */
+async function refuseForeignId(
+  { instance, tx }: WriteScope,
+  { collection, body, failed }: AccountWrite,
+  id: string,
+): Promise<void> {
+  // One of our own making is nobody else's.
+  if (!Object.hasOwn(body, 'id') || body['id'] === '') return;
+  const others = instance.collections
+    .all()
+    .filter(({ type, id: other }) => type === 'auth' && other !== collection.id);
+  if (others.length === 0) return;
+  const each = others.map(
+    ({ name }) => sql`EXISTS (SELECT 1 FROM ${tx.names.collectionTable(name)} WHERE id = ${id})`,
+  );
+  const rows = await tx.tuples(sql`SELECT 1 FROM (SELECT 1 AS one) AS one WHERE ${joinSql(each, ' OR ')}`);
+  if (rows.length > 0) throw new AppError('bad_request', failed, { details: { id: foreignId } });
+}
+
+const foreignId: FieldError = {
+  code: 'validation_invalid_auth_id',
+  message: 'The id is that of another account.',
+};
+
+/** The old password was verified before there was a transaction. */
+async function requireSamePassword(
+  tx: Transaction,
+  { collection, ...existing }: StoredRecord,
+  hash: string | undefined,
+): Promise<void> {
+  const record = String(valueOf({ collection, ...existing }, 'id'));
+  const now = await readSecret(tx, { collection: collection.id, record, name: 'password' });
+  if (now !== hash) throw new AppError('conflict', 'The request conflicts with another change.');
+}
+
+/** The values of an account with this one in place of what `verified` is. */
+export function withVerified(
+  collection: Collection,
+  values: readonly StoredValue[],
+  verified: 0 | 1,
+): readonly StoredValue[] {
+  const at = collection.fields.findIndex(({ name }) => name === 'verified');
+  return values.with(at, verified);
+}
+
+/** Superusers prove who they are to those who make them. */
+export function isVerifiedByNature({ name }: Collection): boolean {
+  return name === superusersName;
+}

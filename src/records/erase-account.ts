@@ -1,0 +1,23 @@
+import type { Collection } from '../collections/collection.ts';
+import { accountCollectionNames } from '../instances/account-collections.ts';
+import { sql } from '../sql/sql.ts';
+import type { WriteScope } from './record-write.ts';
+
+/** Deletes what accounts have beside their own record, each with the secrets it has. */
+export async function eraseAccount(
+  { instance, tx }: WriteScope,
+  { collection, id }: { readonly collection: Collection; readonly id: string },
+): Promise<void> {
+  const { names } = tx;
+  for (const name of accountCollectionNames) {
+    const helper = instance.collections.find(name);
+    // By these names an instance from before accounts may have something else.
+    if (helper?.system !== true) continue;
+    const owned = sql`${names.collectionTable(name)} WHERE "collectionRef" = ${collection.id} AND "recordRef" = ${id}`;
+    if (name === '_otps')
+      await tx.run(
+        sql`DELETE FROM ${names.table('$secret')} WHERE ${names.scope} AND collection = ${helper.id} AND record IN (SELECT id FROM ${owned})`,
+      );
+    await tx.run(sql`DELETE FROM ${owned}`);
+  }
+}

@@ -1,0 +1,23 @@
+import type { Collection } from '../collections/collection.ts';
+import { RecordScope, baseAlias, type ScopeContext } from '../collections/record-scope.ts';
+import { parseRule } from '../rules/parse-rule.ts';
+import { sql } from '../sql/sql.ts';
+import type { Reader } from '../storage/database.ts';
+import { readStatements } from './read-statements.ts';
+
+/** Which of these accounts the caller may manage: the manage rule is for those who are somebody, and null is for nobody. */
+export async function findManaged(
+  reader: Reader,
+  { collection, ids }: { readonly collection: Collection; readonly ids: readonly string[] },
+  context: ScopeContext,
+): Promise<ReadonlySet<string>> {
+  const manageRule = collection.auth?.manageRule ?? null;
+  if (manageRule === null || context.facts.caller.kind === 'guest') return new Set();
+  const scope = new RecordScope(context, { collection, alias: baseAlias });
+  scope.add(parseRule(manageRule), 'rule');
+  const { from } = readStatements(collection, reader.names);
+  const rows = await reader.tuples(sql`
+    SELECT ${baseAlias}.id FROM ${from}
+    WHERE ${baseAlias}.id${reader.names.anyOf([...new Set(ids)])} AND ${scope.condition ?? sql`TRUE`}`);
+  return new Set(rows.map(([id]) => String(id)));
+}

@@ -1,0 +1,44 @@
+import type { Collection } from '../collections/collection.ts';
+import { toText } from '../fields/to-text.ts';
+import type { Instance } from '../instances/instance.ts';
+import type { Caller } from '../rules/caller.ts';
+import { verifyPassword } from '../secrets/password.ts';
+import { readSecret } from '../secrets/secrets.ts';
+import type { RecordBody } from './decode-record.ts';
+import { hashPasswords, type PasswordHashes } from './hash-passwords.ts';
+
+/** What costs too much to be done inside a transaction, where it would keep all others waiting. */
+export interface PreparedSecrets {
+  readonly hashes: PasswordHashes;
+  /** Of the old password that was sent, if one was. */
+  readonly old: OldPassword | undefined;
+}
+
+export interface OldPassword {
+  readonly isRight: boolean;
+  /** What it was compared with: another one by now proves nothing. */
+  readonly hash: string | undefined;
+}
+
+export interface SecretsRequest {
+  readonly caller: Caller;
+  readonly body: RecordBody;
+  /** The record that is to be changed; absent when one is made. */
+  readonly id?: string;
+}
+
+/** AppError `unavailable` when too many hashes are waiting to be made. */
+export async function prepareSecrets(
+  instance: Instance,
+  collection: Collection,
+  { caller, body, id }: SecretsRequest,
+): Promise<PreparedSecrets> {
+  const isSuperuser = caller.kind === 'superuser';
+  const hashes = await hashPasswords(collection, { body, isSuperuser });
+  const given = toText(Object.hasOwn(body, 'oldPassword') ? body['oldPassword'] : '');
+  if (collection.type !== 'auth' || id === undefined || isSuperuser || given === '')
+    return { hashes, old: undefined };
+  const key = { collection: collection.id, record: id, name: 'password' };
+  const hash = await readSecret(instance.database, key);
+  return { hashes, old: { isRight: await verifyPassword(given, hash), hash } };
+}

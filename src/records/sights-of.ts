@@ -1,0 +1,38 @@
+import type { Collection } from '../collections/collection.ts';
+import type { ExpandContext } from './expand.ts';
+import { findManaged } from './find-managed.ts';
+import { valueOf, type Sight, type StoredRecord } from './record.ts';
+
+export type SightOf = (record: StoredRecord) => Sight;
+
+/** How much of each of these records the caller sees: a statement for each collection whose accounts may have managers. */
+export async function sightsOf(
+  { instance, facts, reader = instance.database }: ExpandContext,
+  records: readonly StoredRecord[],
+): Promise<SightOf> {
+  const { caller } = facts;
+  if (caller.kind === 'superuser') return () => 'everything';
+  if (caller.kind === 'guest') return () => 'public';
+  const ids = new Map<Collection, string[]>();
+  for (const record of records) {
+    const { collection } = record;
+    if ((collection.auth?.manageRule ?? null) === null) continue;
+    const known = ids.get(collection) ?? [];
+    known.push(idOf(record));
+    ids.set(collection, known);
+  }
+  const managed = new Map<Collection, ReadonlySet<string>>();
+  const { collections, clock } = instance;
+  const context = { collections, names: reader.names, facts, now: clock.now() };
+  for (const [collection, ofCollection] of ids)
+    managed.set(collection, await findManaged(reader, { collection, ids: ofCollection }, context));
+  return (record) => {
+    const { collection } = record;
+    const isOwn = collection.id === caller.collectionId && idOf(record) === caller.id;
+    return isOwn || managed.get(collection)?.has(idOf(record)) === true ? 'account' : 'public';
+  };
+}
+
+function idOf(record: StoredRecord): string {
+  return String(valueOf(record, 'id'));
+}
