@@ -21,7 +21,7 @@ export const batchPaths: Paths = {
           'Idempotent-Replayed': 'Replayed',
         }),
       },
-      refusals: [403, 409, 422, 507],
+      refusals: [409, 422, 507],
     }),
   },
 };

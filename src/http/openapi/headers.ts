@@ -10,6 +10,15 @@ export const headers: Readonly<Record<string, Schema>> = {
     description: 'Seconds after which the same request may succeed.',
     schema: { type: 'integer', minimum: 1 },
   },
+  RateLimit: {
+    description:
+      'What the client may still ask. On every answer to a request that a rule of the instance limits.',
+    schema: { type: 'string' },
+  },
+  RateLimitPolicy: {
+    description: 'The rule that limits the request. On the same answers as `RateLimit`.',
+    schema: { type: 'string' },
+  },
   EntityTag: {
     description:
       '`"<revision>-<digest>"`, of the record as it is answered here. For `If-Match` and `If-None-Match`.',

@@ -64,8 +64,13 @@ export const healthSchemas: Readonly<Record<string, Schema>> = {
         version: { type: 'string' },
         instanceId: { type: 'string' },
         oldestUndeliveredSeconds: { type: 'integer', minimum: 0 },
+        realIP: { type: 'string', description: 'Where this client is, as the service knows it.' },
+        possibleProxyHeader: {
+          type: 'string',
+          description: 'What a proxy seems to write that is not trusted; empty for nothing.',
+        },
       },
-      ['engine', 'version', 'instanceId', 'oldestUndeliveredSeconds'],
+      ['engine', 'version', 'instanceId', 'oldestUndeliveredSeconds', 'realIP', 'possibleProxyHeader'],
     ),
   }),
 };

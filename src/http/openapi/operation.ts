@@ -19,8 +19,11 @@ export interface OperationParts {
   readonly isForSuperusers?: boolean;
 }
 
-/** Of every operation on an instance: a request that is none, an instance that is unknown, a service that cannot. */
-const refusedAnywhere = [400, 404, 500, 503] as const;
+/**
+ * Of every operation on an instance: a request that is none, a superuser from another place than the settings say, an instance
+ * that is unknown, a client that asks too often, a service that cannot.
+ */
+const refusedAnywhere = [400, 403, 404, 429, 500, 503] as const;
 
 /** A request method that carries a body can carry a wrong one. */
 const refusedWithBody = [413, 415] as const;

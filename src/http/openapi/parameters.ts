@@ -41,7 +41,7 @@ export const parameters: Readonly<Record<string, Schema>> = {
   }),
   Fields: inQuery('fields', {
     description:
-      'The members to answer: `id,title,expand.author.name`, and `*` for all others. Members that are required in a schema are ' +
+      'The members to answer: `id,title:excerpt(100),expand.author.name`, and `*` for all others. Members that are required in a schema are ' +
       'then missing where they were not asked for. Of a list it selects members of the items.',
     schema: { type: 'string', maxLength: listLimits.fieldsLengthMax },
   }),

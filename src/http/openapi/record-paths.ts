@@ -22,7 +22,7 @@ const shown = ['Expand', 'Fields'] as const;
 const tag = 'records';
 const tagged = { ETag: 'EntityTag' } as const;
 const replayable = { 'Idempotent-Replayed': 'Replayed' } as const;
-const refusedWrites = [403, 409, 422, 507] as const;
+const refusedWrites = [409, 422, 507] as const;
 
 const general = {
   record: schemaReference('Record'),
@@ -52,7 +52,6 @@ export function recordsItem({ suffix, parameters, schemas, describe }: RecordOpe
       ...described(describe?.('listRule')),
       parameters: [...parameters, ...listParameters, 'Cursor', 'Expand'],
       answers: { 200: jsonAnswer('The records that the caller may list.', schemas.list) },
-      refusals: [403],
     }),
     post: operation({
       id: `createRecord${suffix}`,
@@ -82,7 +81,6 @@ export function recordItem({ suffix, parameters, schemas, describe }: RecordOper
         200: jsonAnswer('The record.', schemas.record, tagged),
         304: emptyAnswer('The record is as `If-None-Match` knows it.', tagged),
       },
-      refusals: [403],
     }),
     patch: operation({
       id: `updateRecord${suffix}`,

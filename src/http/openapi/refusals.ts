@@ -12,6 +12,10 @@ const reasons = {
   413: ['PayloadTooLarge', 'The body is larger than 32 MiB.'],
   415: ['UnsupportedMediaType', 'The body is no JSON in UTF-8, or it is compressed.'],
   422: ['Unprocessable', 'The idempotency key was used with another request.'],
+  429: [
+    'TooManyRequests',
+    'The client asks more often than the rules of the instance allow, or sent too many wrong passwords.',
+  ],
   500: ['InternalError', 'Something is wrong with the service. Of a write: the outcome is unknown.'],
   503: ['Unavailable', 'Not done: the service is busy, a search took too long, or the service is stopping.'],
   507: ['StorageFull', 'Not done: the storage is full.'],
@@ -33,10 +37,17 @@ export const refusalResponses: Readonly<Record<string, Schema>> = Object.fromEnt
 );
 
 function response(status: number, description: string): Schema {
-  const retry = status === 503 || status === 507 ? { 'Retry-After': reference('headers', 'RetryAfter') } : {};
   return {
     description,
-    headers: { 'X-Request-Id': reference('headers', 'RequestId'), ...retry },
+    headers: { 'X-Request-Id': reference('headers', 'RequestId'), ...headersOf(status) },
     content: { 'application/json': { schema: schemaReference('Error') } },
   };
+}
+
+function headersOf(status: number): Schema {
+  const retry = { 'Retry-After': reference('headers', 'RetryAfter') };
+  if (status === 503 || status === 507) return retry;
+  if (status !== 429) return {};
+  const policy = reference('headers', 'RateLimitPolicy');
+  return { ...retry, RateLimit: reference('headers', 'RateLimit'), 'RateLimit-Policy': policy };
 }
