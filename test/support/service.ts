@@ -8,6 +8,7 @@ import type { Logger, LogMembers } from '../../src/base/logger.ts';
 import { readConfig, type Config, type Flags } from '../../src/config.ts';
 import { openTestPostgres } from './postgres.ts';
 import type { Instance } from '../../src/instances/instance.ts';
+import { checkAnswer } from './check-answer.ts';
 
 export interface LogLine {
   readonly level: string;
@@ -23,7 +24,7 @@ export interface TestService {
   readonly superuser: { readonly email: string; readonly password: string; readonly token: string };
   /** Everything it logged. A test that expects trouble looks here; others may assert that nothing is an error. */
   readonly log: readonly LogLine[];
-  /** Fetches a path of it. `body` is sent as JSON; `token` true means the superuser's. */
+  /** Fetches a path of it. `body` is sent as JSON; `token` true means the superuser's. The answer must be one that openapi.json describes. */
   request(path: string, options?: TestRequest): Promise<TestAnswer>;
   /** Works on an instance's own files, past HTTP. */
   withInstance<Result>(slug: string, work: (instance: Instance) => Promise<Result>): Promise<Result>;
@@ -138,6 +139,10 @@ async function send(url: string, asked: TestRequest, superuserToken: string): Pr
   });
   const text = await response.text();
   const json: unknown = text === '' ? undefined : JSON.parse(text);
+  checkAnswer(
+    { method: asked.method ?? 'GET', url, body: body ?? '' },
+    { status: response.status, text, json },
+  );
   return { status: response.status, headers: response.headers, text, json };
 }
 

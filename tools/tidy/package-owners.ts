@@ -35,6 +35,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'node:dns': ['src/webhooks/'],
   'node:process': [],
   '@seriousme/': [],
+  ajv: [],
   standardwebhooks: [],
   pocketbase: [],
   'fast-check': [],
