@@ -5,6 +5,7 @@ import type { Caller } from '../rules/caller.ts';
 import { verifyPassword } from '../secrets/password.ts';
 import { readSecret } from '../secrets/secrets.ts';
 import type { RecordBody } from './decode-record.ts';
+import { guardOldPassword } from './guard-old-password.ts';
 import { hashPasswords, type PasswordHashes } from './hash-passwords.ts';
 
 /** What costs too much to be done inside a transaction, where it would keep all others waiting. */
@@ -27,7 +28,7 @@ export interface SecretsRequest {
   readonly id?: string;
 }
 
-/** AppError `unavailable` when too many hashes are waiting to be made. */
+/** AppErrors: `too_many_requests` after too many wrong old passwords, `unavailable` when too many hashes are waiting to be made. */
 export async function prepareSecrets(
   instance: Instance,
   collection: Collection,
@@ -40,5 +41,7 @@ export async function prepareSecrets(
     return { hashes, old: undefined };
   const key = { collection: collection.id, record: id, name: 'password' };
   const hash = await readSecret(instance.database, key);
-  return { hashes, old: { isRight: await verifyPassword(given, hash), hash } };
+  const attempt = { caller, collection: collection.id, id };
+  const isRight = await guardOldPassword(instance, attempt, () => verifyPassword(given, hash));
+  return { hashes, old: { isRight, hash } };
 }

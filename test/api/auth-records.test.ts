@@ -3,6 +3,7 @@ import { test, type TestContext } from 'node:test';
 import PocketBase from 'pocketbase';
 import { sql } from '../../src/sql/sql.ts';
 import { Accounts, codes, password, users } from '../support/accounts.ts';
+import { MovableClock } from '../support/movable-clock.ts';
 import { refusalOf, superuserSdk } from '../support/sdk.ts';
 import { startService, type TestAnswer } from '../support/service.ts';
 
@@ -138,6 +139,24 @@ test('A-25 an owner changes the password with the old one, and neither address n
   assert.equal((await stage.ask('GET', users, { token })).json.totalItems, 0);
   assert.equal((await stage.signIn(email)).status, 400);
   assert.equal((await stage.signIn(email, 'another horse')).status, 200);
+});
+
+test('A-15 who was wrong about an old password too often may not go on, and keeps nobody else from changing it', async (t) => {
+  const clock = new MovableClock();
+  const stage = await Accounts.start(t, { parts: { clock } });
+  await stage.define({ updateRule: '', authToken: { duration: 3_600 } });
+  const { id, token } = await stage.account('ann');
+  const next = { password: 'another horse', passwordConfirm: 'another horse' };
+  const tries = Array.from({ length: 20 }, (_, at) => `wrong ${at}`);
+  for (const oldPassword of tries)
+    assert.equal((await stage.update(id, { ...next, oldPassword }, token)).status, 400);
+  const refused = await stage.update(id, { ...next, oldPassword: password }, token);
+  assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '300']);
+  // Others are counted for themselves, and what needs no old password is not asked.
+  assert.equal((await stage.update(id, { ...next, oldPassword: 'wrong' })).status, 400);
+  assert.equal((await stage.update(id, { name: 'Annie' }, token)).status, 200);
+  clock.move(300_000);
+  assert.equal((await stage.update(id, { ...next, oldPassword: password }, token)).status, 200);
 });
 
 test('of two changes of a password at once, both with the old one, one is made', async (t) => {
