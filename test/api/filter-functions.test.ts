@@ -46,6 +46,9 @@ const selections: readonly (readonly [collection: string, filter: string, select
   ['trips', `${fromParis} < 5`, 't1'],
   ['trips', `${fromParis} > 1500`, 't1'],
   ['trips', `${fromParis} = null`, 't3'],
+  // Rounded, the cosines of these are a little beyond 1 and -1.
+  ['spots', 'geoDistance(0, 0.015, 0, 0.015) = 0', 'sofia paris rome'],
+  ['spots', 'geoDistance(0, 0.021, 180, -0.021) > 20015', 'sofia paris rome'],
   ['trips', 'geoDistance(start.place.lon, start.place.lat, 12.48, 41.89) < 5', 't2'],
   // Of a time all have to match, or any.
   ['trips', "strftime('%Y', stops.opened) = '2021'", 't2'],
@@ -72,6 +75,8 @@ test('a rule may ask how far away the caller is, by numbers in the query', async
   assert.deepEqual(await listed('lon=23.3&lat=42.7'), ['sofia']);
   assert.deepEqual(await listed('lon=here&lat=42.7'), []);
   assert.deepEqual(await listed(''), []);
+  assert.deepEqual(await listed('lon=1e999&lat=-1e999'), []);
+  assert.deepEqual(await listed('lon=1e-999&lat=1e-320'), []);
 });
 
 test('a function that is used wrongly is a bad request that names it, and a rule with one is not saved', async (t) => {
