@@ -57,7 +57,12 @@ test('superusers are shown the collections of their instance, guests are not', a
   const record = components.schemas['posts.Record'];
   assert.deepEqual(record.required, ['collectionId', 'collectionName', 'id', 'title', 'created', 'updated']);
   assert.equal(record.properties.note.description, 'For us. Hidden: of superusers only.');
-  assert.deepEqual(Object.keys(paths['/api/collections/_superusers/records']), ['get']);
+  assert.deepEqual(Object.keys(paths['/api/collections/_superusers/records']), ['get', 'post']);
+  const account = components.schemas['_superusers.Record'];
+  const required: readonly string[] = account.required;
+  assert.ok('email' in account.properties && !required.includes('email'), 'an address may be hidden');
+  assert.ok('passwordConfirm' in components.schemas['_superusers.Create'].properties);
+  assert.ok(!('passwordConfirm' in components.schemas['posts.Create'].properties));
   const asGuest = await service.request(path);
   assert.ok(!asGuest.text.includes('posts.Record') && text.includes('posts.Record'));
 });

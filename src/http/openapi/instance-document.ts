@@ -1,7 +1,7 @@
 import type { Collection, Rules } from '../../collections/collection.ts';
 import { hasColumn, type Field } from '../../fields/field.ts';
 import { cursorListSchema } from './list-schema.ts';
-import type { OpenApiDocument, PathItem, Paths, Schema } from './document.ts';
+import type { OpenApiDocument, Paths, Schema } from './document.ts';
 import { recordItem, recordsItem } from './record-paths.ts';
 import { recordMembers } from './record-schemas.ts';
 import { schemaReference } from './reference.ts';
@@ -59,14 +59,9 @@ function pathsOf(collection: Collection): Paths {
     describe: (rule: keyof Rules) => ruleText(collection, rule),
   };
   return {
-    [path]: changeable(collection, recordsItem(operations)),
-    [`${path}/{id}`]: changeable(collection, recordItem(operations)),
+    [path]: recordsItem(operations),
+    [`${path}/{id}`]: recordItem(operations),
   };
-}
-
-/** Records of auth collections are written by the command line only. */
-function changeable({ type }: Collection, item: PathItem): PathItem {
-  return type === 'auth' && item.get !== undefined ? { get: item.get } : item;
 }
 
 function ruleText(collection: Collection, name: keyof Rules): string {
@@ -86,27 +81,34 @@ function schemasOf(collection: Collection, nameOf: (id: string) => string): read
     [record, answeredSchema(collection, values)],
     [partName(collection, 'List'), cursorListSchema(schemaReference(record))],
   ];
-  if (collection.type === 'auth') return reads;
   const isNeeded = ({ options }: Field): boolean =>
     options['required'] === true && (options['autogeneratePattern'] ?? '') === '';
   const needed = values.filter(({ field }) => isNeeded(field)).map(({ field }) => field.name);
-  const create = givenSchema(values);
+  const create = givenSchema(collection, values);
   return [
     ...reads,
     [partName(collection, 'Create'), needed.length === 0 ? create : { ...create, required: needed }],
     // The id of a record never changes.
-    [partName(collection, 'Update'), givenSchema(values.filter(({ field }) => field.name !== 'id'))],
+    [
+      partName(collection, 'Update'),
+      givenSchema(
+        collection,
+        values.filter(({ field }) => field.name !== 'id'),
+      ),
+    ],
   ];
 }
 
 type Values = readonly (ValueSchema & { readonly field: Field })[];
 
-function answeredSchema({ id, name }: Collection, values: Values): Schema {
+function answeredSchema({ id, name, type }: Collection, values: Values): Schema {
   const shown = values.flatMap(({ field, answered }) =>
     // What has no column is kept apart from the record, and never shown.
     answered === undefined || !hasColumn(field) ? [] : [{ field, schema: annotated(field, answered) }],
   );
-  const always = shown.filter(({ field }) => !field.hidden).map(({ field }) => field.name);
+  // An account decides who sees its address.
+  const isAlways = (field: Field): boolean => !field.hidden && !(type === 'auth' && field.name === 'email');
+  const always = shown.filter(({ field }) => isAlways(field)).map(({ field }) => field.name);
   return {
     type: 'object',
     required: [...Object.keys(recordMembers), ...always],
@@ -119,12 +121,25 @@ function answeredSchema({ id, name }: Collection, values: Values): Schema {
   };
 }
 
+const secret = { type: 'string', writeOnly: true };
+
+/** What accounts send with a new password. */
+const accountMembers: readonly Named[] = [
+  ['passwordConfirm', { ...secret, description: 'The new password once more.' }],
+  ['oldPassword', { ...secret, description: 'The password until now, where an account changes its own.' }],
+];
+
 /** Modifiers and unknown names stand beside the fields, so other members are allowed. */
-function givenSchema(values: Values): Schema {
+function givenSchema({ type }: Collection, values: Values): Schema {
   const properties = values.flatMap(({ field, given }): readonly Named[] =>
     given === undefined ? [] : [[field.name, annotated(field, given)]],
   );
-  return { type: 'object', properties: Object.fromEntries(properties), additionalProperties: true };
+  const ofAccount = type === 'auth' ? accountMembers : [];
+  return {
+    type: 'object',
+    properties: Object.fromEntries([...properties, ...ofAccount]),
+    additionalProperties: true,
+  };
 }
 
 function annotated({ help, hidden }: Field, schema: Schema): Schema {
