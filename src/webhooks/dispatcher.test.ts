@@ -3,11 +3,10 @@ import type { TestContext } from 'node:test';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { eventually } from '../../test/support/eventually.ts';
-import { FaultyDatabase } from '../../test/support/faulty-database.ts';
+import { faultyDatabases } from '../../test/support/faulty-databases.ts';
 import { MovableClock } from '../../test/support/movable-clock.ts';
 import { startWebhookService } from '../../test/support/webhook-service.ts';
 import { systemClock } from '../base/clock.ts';
-import type { Database } from '../storage/database.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import { abortedResult, type AttemptRequest, type AttemptResult } from './attempt-result.ts';
 import { soleOwnership } from './ownership.ts';
@@ -100,12 +99,7 @@ test('X-13 a start looks through any number of instances with at most 64 of them
 test('a delivery that failed while it was being looked for waits for its schedule', async (t) => {
   let sender = new HeldSender();
   const wrapSender = (real: SenderPort): SenderPort => (sender = new HeldSender(real));
-  const databases: FaultyDatabase[] = [];
-  const wrapDatabase = (plain: Database): Database => {
-    const database = new FaultyDatabase(plain);
-    databases.push(database);
-    return database;
-  };
+  const { databases, wrapDatabase } = faultyDatabases();
   const service = await startWebhookService(t, { parts: { wrapSender, wrapDatabase } });
   const [database] = databases;
   assert.ok(database);
@@ -133,12 +127,7 @@ test('a delivery that failed while it was being looked for waits for its schedul
 });
 
 test('a turn is read with one statement, and a body that is large with one of its own', async (t) => {
-  const databases: FaultyDatabase[] = [];
-  const wrapDatabase = (plain: Database): Database => {
-    const database = new FaultyDatabase(plain);
-    databases.push(database);
-    return database;
-  };
+  const { databases, wrapDatabase } = faultyDatabases();
   const service = await startWebhookService(t, { parts: { wrapDatabase } });
   const { id } = await service.addEndpoint();
   await service.call('POST', `/api/webhooks/endpoints/${id}/pause`);
@@ -160,12 +149,7 @@ test('a turn is read with one statement, and a body that is large with one of it
 });
 
 test('what was given to another node while it was read is not sent', async (t) => {
-  const databases: FaultyDatabase[] = [];
-  const wrapDatabase = (plain: Database): Database => {
-    const database = new FaultyDatabase(plain);
-    databases.push(database);
-    return database;
-  };
+  const { databases, wrapDatabase } = faultyDatabases();
   let first = new HeldSender();
   const wrapSender = (real: SenderPort): SenderPort => (first = new HeldSender(real));
   const service = await startWebhookService(t, { parts: { wrapDatabase, wrapSender } });
@@ -224,12 +208,7 @@ test('what was read ahead and is not due any more, as the clock was set back, is
 test('an instance that cannot be read is left alone for a second, however often it is seen', async (t) => {
   let sender = new HeldSender();
   const wrapSender = (real: SenderPort): SenderPort => (sender = new HeldSender(real));
-  const databases: FaultyDatabase[] = [];
-  const wrapDatabase = (plain: Database): Database => {
-    const database = new FaultyDatabase(plain);
-    databases.push(database);
-    return database;
-  };
+  const { databases, wrapDatabase } = faultyDatabases();
   const service = await startWebhookService(t, { parts: { wrapDatabase, wrapSender } });
   await service.addEndpoint();
   await service.addPost();

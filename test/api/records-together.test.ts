@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Database } from '../../src/storage/database.ts';
 import { eventually } from '../support/eventually.ts';
-import { FaultyDatabase } from '../support/faulty-database.ts';
+import { faultyDatabases } from '../support/faulty-databases.ts';
 import { startWebhookService } from '../support/webhook-service.ts';
 
 const count = 40;
@@ -58,12 +57,7 @@ test('of records that are made at the same time each has its own event, and a re
 });
 
 test('a record is made in a shared transaction, and not under an Idempotency-Key, which is a row of its own', async (t) => {
-  const databases: FaultyDatabase[] = [];
-  const wrapDatabase = (plain: Database): Database => {
-    const database = new FaultyDatabase(plain);
-    databases.push(database);
-    return database;
-  };
+  const { databases, wrapDatabase } = faultyDatabases();
   const service = await startWebhookService(t, { parts: { wrapDatabase } });
   const last = (): unknown => databases[0]?.options.at(-1)?.isAppending;
   await service.addPost();

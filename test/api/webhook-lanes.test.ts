@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { toIsoTimestamp, toTimestamp } from '../../src/base/timestamp.ts';
 import type { Instance } from '../../src/instances/instance.ts';
-import type { Database } from '../../src/storage/database.ts';
 import { loopbackRanges } from '../../src/webhooks/address-guard.ts';
 import { createEndpoint } from '../../src/webhooks/change-endpoint.ts';
 import { eventually } from '../support/eventually.ts';
-import { FaultyDatabase } from '../support/faulty-database.ts';
+import { faultyDatabases } from '../support/faulty-databases.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { Receiver } from '../support/receiver.ts';
 import { startWebhookService, type WebhookService } from '../support/webhook-service.ts';
@@ -165,12 +164,7 @@ test('FT-01 a clock that was set back holds up no event of a record that was wri
 });
 
 test('an instance whose file cannot be read holds up no other, and goes on when it can be read again', async (t) => {
-  const databases: FaultyDatabase[] = [];
-  const wrapDatabase = (plain: Database): Database => {
-    const database = new FaultyDatabase(plain);
-    databases.push(database);
-    return database;
-  };
+  const { databases, wrapDatabase } = faultyDatabases();
   const mode = { kind: 'slow', delayMs: 200 } as const;
   const service = await startWebhookService(t, { mode, parts: { wrapDatabase } });
   const { id } = await service.addEndpoint({ maxInFlight: 1 });

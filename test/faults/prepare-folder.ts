@@ -6,6 +6,7 @@ import { createCollection } from '../../src/collections/change-collection.ts';
 import { readConfig } from '../../src/config.ts';
 import { createEndpoint } from '../../src/webhooks/change-endpoint.ts';
 import type { Journal } from './journal.ts';
+import { posts } from './posts.ts';
 
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: console.error };
 
@@ -33,17 +34,3 @@ export interface PreparedFolder {
   /** The instance's database. */
   readonly file: string;
 }
-
-const posts = {
-  name: 'posts',
-  type: 'base',
-  fields: [
-    { name: 'title', type: 'text' },
-    { name: 'body', type: 'text' },
-  ],
-  listRule: '',
-  viewRule: '',
-  createRule: '',
-  updateRule: '',
-  deleteRule: '',
-};

@@ -6,6 +6,7 @@ import type { LifeEnd } from './check-run.ts';
 import { Journal } from './journal.ts';
 import { Random } from './random.ts';
 import { Client } from './workload.ts';
+import { posts } from './posts.ts';
 
 /** An instance with its receivers and those who write it. */
 export interface Tenant {
@@ -53,17 +54,3 @@ export async function prepareTenants(url: string, random: Random): Promise<reado
   await app.stop();
   return tenants;
 }
-
-const posts = {
-  name: 'posts',
-  type: 'base',
-  fields: [
-    { name: 'title', type: 'text' },
-    { name: 'body', type: 'text' },
-  ],
-  listRule: '',
-  viewRule: '',
-  createRule: '',
-  updateRule: '',
-  deleteRule: '',
-};
