@@ -99,13 +99,11 @@ test('plain comparisons and plain orders are served by plain indexes', async () 
   await tuples(sql`ANALYZE things`);
   for (const [question, index] of served) {
     const plans: string[] = [];
-    const explaining = {
-      ...postgres.reader,
-      tuples: async (statement: Sql): Promise<Tuple[]> => {
-        plans.push((await tuples(sql`EXPLAIN ${statement}`)).flat().join('\n'));
-        return [];
-      },
+    const explain = async (statement: Sql): Promise<Tuple[]> => {
+      plans.push((await tuples(sql`EXPLAIN ${statement}`)).flat().join('\n'));
+      return [];
     };
+    const explaining = { ...postgres.reader, tuples: explain, search: explain };
     const world = { columns, rows: [], questions: [] };
     await listIds({ ...postgres, reader: explaining }, { world, question, now: 0 });
     const [plan = ''] = plans;
