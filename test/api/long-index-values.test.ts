@@ -225,7 +225,8 @@ function explaining(database: Database, plans: string[]): Database {
   };
   // Everything else is the database's own, asked of itself.
   return new Proxy(database, {
-    get: (target, name) => (name === 'tuples' ? tuples : Reflect.get(target, name, target)),
+    get: (target, name) =>
+      name === 'tuples' || name === 'search' ? tuples : Reflect.get(target, name, target),
   });
 }
 
