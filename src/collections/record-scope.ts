@@ -4,6 +4,7 @@ import { dialectOf } from '../filters/dialect-of.ts';
 import { filterLimits } from '../filters/filter-limits.ts';
 import type { Misuse, Operand, Resolve } from '../filters/operand.ts';
 import type { FilterTree } from '../filters/tree.ts';
+import type { ListScope } from '../lists/run-list.ts';
 import { parseRule } from '../rules/parse-rule.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
@@ -107,6 +108,17 @@ export class RecordScope {
 
   resolver(asker: Asker): Resolve {
     return (name) => this.#resolve(name, asker);
+  }
+
+  /** For a list whose filter is the asker's. */
+  forList(asker: Asker): ListScope {
+    return {
+      conditionWith: (filter) => {
+        if (filter !== undefined) this.add(filter, asker);
+        return this.condition;
+      },
+      joins: () => this.joins,
+    };
   }
 
   /** What stands behind the base table in FROM: empty, or with a blank before it. */

@@ -32,11 +32,10 @@ export interface ListSource {
 
 /** Collects the conditions on a table's rows, and what has to be joined for them. */
 export interface ListScope {
-  /** The client's filter is another condition. Throws a filter error. */
-  filter(tree: FilterTree): void;
+  /** All conditions, the client's filter among them. To be asked once. Throws a filter error. */
+  conditionWith(filter: FilterTree | undefined): Sql | undefined;
   /** What stands behind the table: empty, or with a blank before it. To be asked when everything was resolved. */
-  readonly joins: Sql;
-  readonly condition: Sql | undefined;
+  joins(): Sql;
 }
 
 export interface ListResult {
@@ -55,7 +54,7 @@ export async function runList(reader: Reader, query: ListQuery, source: ListSour
   const terms = sortTerms(query.sort, source);
   const where = conditionsOf(query, source);
   const order = compileSort(terms, source.dialect);
-  const from = source.scope === undefined ? source.from : sql`${source.from}${source.scope.joins}`;
+  const from = source.scope === undefined ? source.from : sql`${source.from}${source.scope.joins()}`;
   const select: Select = { from, where, order, ask: searching(reader, where, query) };
   if (query.cursor !== undefined)
     return runFromCursor({ query, cursor: query.cursor }, { source, terms, select });
@@ -119,8 +118,8 @@ function conditionsOf({ filter }: ListQuery, source: ListSource): readonly Sql[]
   const conditions: Sql[] = [];
   if (where !== undefined) conditions.push(sql`(${where})`);
   if (filter !== undefined && scope === undefined) conditions.push(compileFilter(filter, source));
-  if (filter !== undefined) scope?.filter(filter);
-  if (scope?.condition !== undefined) conditions.push(scope.condition);
+  const condition = scope?.conditionWith(filter);
+  if (condition !== undefined) conditions.push(condition);
   return conditions;
 }
 

@@ -49,15 +49,7 @@ export function listRecords(
       ...(isInTime && { where: isInTime }),
       tieBreaker: position,
       resolve: scope.resolver(asker),
-      scope: {
-        filter: (tree) => scope.add(tree, asker),
-        get joins() {
-          return scope.joins;
-        },
-        get condition() {
-          return scope.condition;
-        },
-      },
+      scope: scope.forList(asker),
       dialect: dialectOf(names.engine),
       ...(query.cursor !== undefined && {
         cursors: cursorsOf(instance, facts, { collection, query: request.query }),

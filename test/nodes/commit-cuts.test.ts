@@ -11,14 +11,19 @@ import { NodeGroup, posts } from './node-group.ts';
 const records = '/api/collections/posts/records';
 const unknown = 'Something went wrong while processing your request.';
 
-test('a change whose COMMIT never reached PostgreSQL is not acknowledged, not there, and told to nobody', async (t) => {
-  const { group, node, proxy } = await openProxied(t);
-  const [changed, deleted] = [await post(group, node, 'first'), await post(group, node, 'second')];
-  const asked = [
+/** A change of each kind, with a text that only its transaction has. */
+function changesOf(changed: string, deleted: string) {
+  return [
     [`POST ${records}`, { id: 'cutcreate000001', title: 'cut create' }, 'cut create'],
     [`PATCH ${records}/${changed}`, { title: 'cut update' }, 'cut update'],
     [`DELETE ${records}/${deleted}`, undefined, deleted],
   ] as const;
+}
+
+test('a change whose COMMIT never reached PostgreSQL is not acknowledged, not there, and told to nobody', async (t) => {
+  const { group, node, proxy } = await openProxied(t);
+  const [changed, deleted] = [await post(group, node, 'first'), await post(group, node, 'second')];
+  const asked = changesOf(changed, deleted);
   for (const [what, body, text] of asked) {
     const cut = proxy.cutAtCommit(text, 'before');
     await assertUnknown(group, node, [what, body]);
@@ -39,11 +44,7 @@ test('a change whose COMMIT never reached PostgreSQL is not acknowledged, not th
 test('a change whose COMMIT was answered to a cut connection is not acknowledged, done once, and told', async (t) => {
   const { group, node, proxy } = await openProxied(t);
   const [changed, deleted] = [await post(group, node, 'first'), await post(group, node, 'second')];
-  const asked = [
-    [`POST ${records}`, { id: 'cutcreate000001', title: 'cut create' }, 'cut create'],
-    [`PATCH ${records}/${changed}`, { title: 'cut update' }, 'cut update'],
-    [`DELETE ${records}/${deleted}`, undefined, deleted],
-  ] as const;
+  const asked = changesOf(changed, deleted);
   for (const [what, body, text] of asked) {
     const cut = proxy.cutAtCommit(text, 'after');
     await assertUnknown(group, node, [what, body]);

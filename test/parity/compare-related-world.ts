@@ -127,15 +127,7 @@ async function listPosts(
     from: sql`${names.collectionTable('posts')} AS ${baseAlias}`,
     tieBreaker: { sql: sql`${baseAlias}."$position"`, kind: 'number', isNeverNull: true },
     resolve: scope.resolver(asker),
-    scope: {
-      filter: (tree) => scope.add(tree, asker),
-      get joins() {
-        return scope.joins;
-      },
-      get condition() {
-        return scope.condition;
-      },
-    },
+    scope: scope.forList(asker),
     dialect,
     now,
   });
