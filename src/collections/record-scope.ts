@@ -4,7 +4,7 @@ import { dialectOf } from '../filters/dialect-of.ts';
 import { filterLimits } from '../filters/filter-limits.ts';
 import type { Misuse, Operand, Resolve } from '../filters/operand.ts';
 import type { FilterTree } from '../filters/tree.ts';
-import type { ListScope } from '../lists/run-list.ts';
+import type { ListScope } from '../lists/list-source.ts';
 import { parseRule } from '../rules/parse-rule.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';

@@ -11,6 +11,7 @@ export const autodateField: FieldType<AutodateOptions> = {
   type: 'autodate',
   decodeOptions,
   column: () => 'text',
+  isPlain: true,
   zero: () => '',
   // For imports; what a client sends is ignored because there is a stamp.
   normalise: (value) => dateField.normalise(value, noOptions),

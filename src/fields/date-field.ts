@@ -17,6 +17,7 @@ export const dateField: FieldType<DateOptions> = {
   type: 'date',
   decodeOptions,
   column: () => 'text',
+  isPlain: true,
   zero: () => '',
   normalise: (value) => (typeof value === 'string' ? parseDate(value) : ''),
   check,

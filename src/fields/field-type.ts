@@ -21,6 +21,9 @@ export interface FieldType<Options extends FieldOptions = FieldOptions> {
    */
   readonly column: (options: Options) => ColumnKind | undefined;
 
+  /** Its texts hold nothing that JSON would escape. */
+  readonly isPlain?: true;
+
   /** What is stored when a client gives nothing. */
   readonly zero: (options: Options) => StoredValue;
 

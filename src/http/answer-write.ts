@@ -8,6 +8,7 @@ import { writeAnswer, type Answer } from './write-answer.ts';
 
 /** The answer to a write, and what is kept of it under an Idempotency-Key. */
 export interface WriteAnswer extends Answer {
+  readonly json?: string;
   /** In place of a body that is too large to be kept; absent where there is none. */
   readonly idsJson?: () => string;
 }

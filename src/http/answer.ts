@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ListPage } from '../lists/list-page.ts';
 import type { QueryReader } from '../lists/list-query.ts';
 import { parseFields, pickFields, type Projection } from '../lists/projection.ts';
 import { queryOf } from './query-string.ts';
@@ -9,16 +10,18 @@ export function answer(
   request: FastifyRequest,
   reply: FastifyReply,
   content: {
-    readonly json: string;
+    /** Bytes are sent as they are: they are made only where no `fields` are asked for. */
+    readonly json: string | Uint8Array;
     readonly status?: number;
     readonly isList?: boolean;
     readonly headers?: Readonly<Record<string, string>>;
   },
 ): FastifyReply {
-  const json = (content.isList === true ? projectedList : projected)(queryOf(request), content.json);
+  const { json } = content;
+  const project = content.isList === true ? projectedList : projected;
   return writeAnswer(request, reply, {
     status: content.status ?? 200,
-    json,
+    json: typeof json === 'string' ? project(queryOf(request), json) : json,
     headers: content.headers ?? none,
   });
 }
@@ -55,18 +58,18 @@ function projectionOf(query: QueryReader): Projection | undefined {
 }
 
 /** The envelope of every list, from the JSON texts of its items. */
-export function listJson(
-  page: {
-    readonly page: number;
-    readonly perPage: number;
-    readonly totalItems: number;
-    readonly totalPages: number;
-    readonly nextCursor?: string | null;
-  },
-  items: readonly string[],
-): string {
-  const { page: number, perPage, totalItems, totalPages, nextCursor } = page;
-  if (nextCursor !== undefined)
-    return `{"items":[${items.join(',')}],"perPage":${perPage},"nextCursor":${JSON.stringify(nextCursor)}}`;
-  return `{"items":[${items.join(',')}],"page":${number},"perPage":${perPage},"totalItems":${totalItems},"totalPages":${totalPages}}`;
+export function listJson(page: ListPage, items: readonly string[]): string {
+  return `{"items":[${items.join(',')}${listEnd(page)}`;
+}
+
+const listHead = Buffer.from('{"items":[');
+
+/** As {@link listJson}, from UTF-8 with the commas between the items. */
+export function listBytes(page: ListPage, items: Uint8Array): Uint8Array {
+  return Buffer.concat([listHead, items, Buffer.from(listEnd(page))]);
+}
+
+function listEnd({ page, perPage, totalItems, totalPages, nextCursor }: ListPage): string {
+  if (nextCursor !== undefined) return `],"perPage":${perPage},"nextCursor":${JSON.stringify(nextCursor)}}`;
+  return `],"page":${page},"perPage":${perPage},"totalItems":${totalItems},"totalPages":${totalPages}}`;
 }

@@ -18,8 +18,8 @@ export function commonHeaders(request: FastifyRequest): Readonly<Record<string, 
 
 export interface Answer {
   readonly status: number;
-  /** Absent for an answer without a body. */
-  readonly json?: string;
+  /** As text or in UTF-8; absent for an answer without a body. */
+  readonly json?: string | Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -1,5 +1,6 @@
 import { assert } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
+import { limit } from '../sql/limit.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 import type { IdempotentRequest } from './idempotent-request.ts';
@@ -111,7 +112,7 @@ async function removeExpired(tx: Transaction, now: number): Promise<void> {
   await tx.run(sql`
     DELETE FROM ${table(tx)} WHERE ${names.scope} AND id IN (
       SELECT id FROM ${table(tx)} WHERE ${names.scope} AND expires <= ${now}
-      ORDER BY expires LIMIT ${idempotencyLimits.removedMax}${names.skipLocked})`);
+      ORDER BY expires${limit(idempotencyLimits.removedMax)}${names.skipLocked})`);
 }
 
 function table(tx: Transaction): Sql {

@@ -7,7 +7,9 @@ import { sqliteNames } from '../storage/sqlite-names.ts';
 import type { Reader, Tuple } from '../storage/database.ts';
 import { columnResolver } from './column-resolver.ts';
 import { parseListQuery } from './list-query.ts';
-import { runList, type ListResult, type ListSource } from './run-list.ts';
+import type { ListSource } from './list-source.ts';
+import { runJsonList } from './run-json-list.ts';
+import { runList, type ListResult } from './run-list.ts';
 
 /** Nine rows: a to i, of them d hidden by the rule; the odd ones are `even = 0`. */
 const database = new DatabaseSync(':memory:');
@@ -72,6 +74,18 @@ for (const [query, ids, totals, count] of lists) {
     assert.equal(result.items.map(([id]) => id).join(''), ids);
     assert.equal(`${result.totalItems}/${result.totalPages}`, totals);
     assert.equal(statements.length, count);
+  });
+}
+
+for (const [query, ids, totals] of lists) {
+  test(`?${query} is the same list where the engine writes the items`, async () => {
+    const { json: writer } = sqliteNames;
+    assert(writer !== undefined);
+    const written = { ...source, json: sql`json_quote(id)`, writer };
+    const page = await runJsonList(reader, parseListQuery(new URLSearchParams(query)), written);
+    const items: unknown = JSON.parse(`[${Buffer.from(page.items).toString()}]`);
+    assert.deepEqual(items, ids.split(''));
+    assert.equal(`${page.totalItems}/${page.totalPages}`, totals);
   });
 }
 

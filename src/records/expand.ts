@@ -6,6 +6,7 @@ import { dialectOf } from '../filters/dialect-of.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { parseRule } from '../rules/parse-rule.ts';
+import { limit } from '../sql/limit.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Reader, Tuple } from '../storage/database.ts';
 import type { ExpandTree } from './parse-expand.ts';
@@ -153,7 +154,7 @@ async function selectRelated(
       : sql`${from} ON ${column} = ${id}`;
   const where = scope.condition === undefined ? sql`` : sql` WHERE ${scope.condition}`;
   const rows: readonly Tuple[] = await reader.search(
-    sql`SELECT ${id}, ${columns} FROM ${dialect.each(sql`${JSON.stringify(ids)}`, asked)} JOIN ${link}${where} ORDER BY ${baseAlias}."$position" LIMIT ${expandedMax}`,
+    sql`SELECT ${id}, ${columns} FROM ${dialect.each(sql`${JSON.stringify(ids)}`, asked)} JOIN ${link}${where} ORDER BY ${baseAlias}."$position"${limit(expandedMax)}`,
   );
   return rows.map(([key, ...tuple]) => ({ key: String(key), record: fromTuple(target, tuple) }));
 }

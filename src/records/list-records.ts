@@ -1,22 +1,30 @@
 import { AppError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
-import type { CursorSealer } from '../lists/cursor.ts';
-import { SecretError } from '../secrets/secret-error.ts';
 import { RecordScope, baseAlias } from '../collections/record-scope.ts';
-
 import { dialectOf } from '../filters/dialect-of.ts';
 import type { Operand } from '../filters/operand.ts';
+import type { FilterTree } from '../filters/tree.ts';
 import type { Instance } from '../instances/instance.ts';
-import { parseListQuery, type QueryReader } from '../lists/list-query.ts';
-import { runList, type ListResult } from '../lists/run-list.ts';
+import type { CursorSealer } from '../lists/cursor.ts';
+import type { ListPage } from '../lists/list-page.ts';
+import { parseListQuery, type ListQuery, type QueryReader } from '../lists/list-query.ts';
+import type { ListSource } from '../lists/list-source.ts';
+import { runJsonList } from '../lists/run-json-list.ts';
+import { runList } from '../lists/run-list.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { admit } from '../rules/rule.ts';
+import { SecretError } from '../secrets/secret-error.ts';
 import { sql } from '../sql/sql.ts';
+import { presentRecords } from './present-records.ts';
 import { readStatements } from './read-statements.ts';
-import { fromTuple, type StoredRecord } from './record.ts';
+import { recordJson } from './record-json.ts';
+import { fromTuple } from './record.ts';
 import { withCurrentCollection } from './with-current-collection.ts';
 
-export type RecordPage = Omit<ListResult, 'items'> & { readonly items: readonly StoredRecord[] };
+export interface RecordPage extends ListPage {
+  /** The JSON of the records, as the caller may see them: a text of each, or all in UTF-8 with commas between them. */
+  readonly items: readonly string[] | Uint8Array;
+}
 
 /** A page of a collection's records. Throws not_found (collection), forbidden (null rule), bad_request (filter, sort). */
 export function listRecords(
@@ -25,39 +33,61 @@ export function listRecords(
   request: { readonly collection: string; readonly query: QueryReader },
 ): Promise<RecordPage> {
   return withCurrentCollection(instance, request.collection, async (collection) => {
-    const { database, collections } = instance;
+    const { database } = instance;
     const { names } = database;
-    const { caller } = facts;
-    const rule = admit(collection.rules.listRule, caller);
-    if (caller.kind !== 'superuser') refuseRuleNames(request.query);
-    const now = instance.clock.now();
-    const scope = new RecordScope(
-      { collections, names, facts, now },
-      { collection, alias: baseAlias },
-      { joinsOutside: true },
-    );
-    if (rule !== undefined) scope.add(rule, 'rule');
-    const asker = caller.kind === 'superuser' ? 'rule' : 'client';
-    const { columns, from } = readStatements(collection, names);
+    const rule = admit(collection.rules.listRule, facts.caller);
+    if (facts.caller.kind !== 'superuser') refuseRuleNames(request.query);
     const query = parseListQuery(request.query);
-    // A page in the order of the table is found without a search.
-    const isSearch = rule !== undefined || query.filter !== undefined || query.sort.length > 0;
-    const isInTime = isSearch ? names.isInTime(baseAlias, 'for some') : undefined;
-    const page = await runList(database, query, {
-      columns,
-      from,
-      ...(isInTime && { where: isInTime }),
-      tieBreaker: position,
-      resolve: scope.resolver(asker),
-      scope: scope.forList(asker),
-      dialect: dialectOf(names.engine),
-      ...(query.cursor !== undefined && {
-        cursors: cursorsOf(instance, facts, { collection, query: request.query }),
-      }),
-      now,
-    });
-    return { ...page, items: page.items.map((tuple) => fromTuple(collection, tuple)) };
+    const source = sourceOf(instance, facts, { collection, rule, query, asked: request.query });
+    const expand = request.query.get('expand') ?? '';
+    const isWhole = query.cursor === undefined && query.fields === undefined && expand === '';
+    const withHidden = facts.caller.kind === 'superuser';
+    const json = isWhole ? recordJson(collection, names, { withHidden }) : undefined;
+    if (json !== undefined && names.json !== undefined)
+      return runJsonList(database, query, { ...source, json, writer: names.json });
+    const page = await runList(database, query, source);
+    const records = page.items.map((tuple) => fromTuple(collection, tuple));
+    return { ...page, items: await presentRecords({ instance, facts }, records) };
   });
+}
+
+function sourceOf(
+  instance: Instance,
+  facts: RequestFacts,
+  list: {
+    readonly collection: Collection;
+    readonly rule: FilterTree | undefined;
+    readonly query: ListQuery;
+    readonly asked: QueryReader;
+  },
+): ListSource {
+  const { database, collections } = instance;
+  const { names } = database;
+  const { caller } = facts;
+  const { collection, rule, query, asked } = list;
+  const now = instance.clock.now();
+  const scope = new RecordScope(
+    { collections, names, facts, now },
+    { collection, alias: baseAlias },
+    { joinsOutside: true },
+  );
+  if (rule !== undefined) scope.add(rule, 'rule');
+  const asker = caller.kind === 'superuser' ? 'rule' : 'client';
+  const { columns, from } = readStatements(collection, names);
+  // A page in the order of the table is found without a search.
+  const isSearch = rule !== undefined || query.filter !== undefined || query.sort.length > 0;
+  const isInTime = isSearch ? names.isInTime(baseAlias, 'for some') : undefined;
+  return {
+    columns,
+    from,
+    ...(isInTime && { where: isInTime }),
+    tieBreaker: position,
+    resolve: scope.resolver(asker),
+    scope: scope.forList(asker),
+    dialect: dialectOf(names.engine),
+    ...(query.cursor !== undefined && { cursors: cursorsOf(instance, facts, { collection, query: asked }) }),
+    now,
+  };
 }
 
 /** Bound to what the list is of: behind another filter or order, or for another caller, a position means nothing. */

@@ -2,6 +2,7 @@ import { AppError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { fieldType } from '../fields/field-types.ts';
+import { limit } from '../sql/limit.ts';
 import { joinSql, sql } from '../sql/sql.ts';
 import { superusersName } from '../instances/system-collections.ts';
 import { eraseRecord } from './erase-record.ts';
@@ -81,7 +82,7 @@ async function referringIds(
   });
   const rows = await tx.tuples(sql`
     SELECT id FROM ${table} WHERE ${joinSql(conditions, ' OR ')}
-    ORDER BY "$position" LIMIT ${touchedMax + leaving.size + 1}`);
+    ORDER BY "$position"${limit(touchedMax + leaving.size + 1)}`);
   const ids = rows.map(([found]) => String(found)).filter((each) => !leaving.has(`${collection.id}/${each}`));
   if (touched + ids.length > touchedMax) throw tooMany();
   return ids;

@@ -5,6 +5,7 @@ import { fieldColumn } from '../fields/field.ts';
 import type { Instance } from '../instances/instance.ts';
 import { superusersName } from '../instances/system-collections.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
+import { limit } from '../sql/limit.ts';
 import { joinSql, sql } from '../sql/sql.ts';
 import type { Reader } from '../storage/database.ts';
 import { eraseRecord } from './erase-record.ts';
@@ -39,7 +40,7 @@ export async function truncateCollection(
         throw new AppError('bad_request', `${FAILED}. Without superusers nobody could get in.`);
       const { table, columns } = recordStatements(collection, tx.names);
       const tuples = await tx.tuples(
-        sql`SELECT ${columns} FROM ${table} WHERE "$position" <= ${end} ORDER BY "$position" LIMIT ${RECORDS_PER_TRANSACTION}${tx.names.forDelete}`,
+        sql`SELECT ${columns} FROM ${table} WHERE "$position" <= ${end} ORDER BY "$position"${limit(RECORDS_PER_TRANSACTION)}${tx.names.forDelete}`,
       );
       // Asked when nobody can begin to refer to them any more.
       await refuseReferred(tx, collection, instance.collections.all());

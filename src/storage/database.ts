@@ -62,6 +62,8 @@ export interface Names {
    * statement that takes too long.
    */
   isInTime(alias: Sql, looks: 'for every row' | 'for some'): Sql | undefined;
+  /** Undefined where rows are written as JSON by this process. */
+  readonly json: JsonWriter | undefined;
   /** Ends a SELECT whose row the work is going to change. */
   readonly forUpdate: Sql;
   /** Ends a SELECT whose row the work is going to delete: nobody may begin to refer to it meanwhile. */
@@ -70,6 +72,16 @@ export interface Names {
   readonly forReference: Sql;
   /** Ends a SELECT of rows that the work is going to take away, leaving out those that another work is changing. */
   readonly skipLocked: Sql;
+}
+
+/** How an engine in this process writes rows as JSON by itself: a page of them costs one value instead of one for each column. */
+export interface JsonWriter {
+  /** The JSON text of what a column holds; `ofNothing` is that of no JSON, or of an empty one. */
+  value(kind: 'text' | 'number' | 'bool' | 'json', column: Sql, ofNothing: string): Sql;
+  /** The texts one after the other. */
+  concat(parts: readonly Sql[]): Sql;
+  /** One row from a SELECT of one text: the texts with commas between them as UTF-8, null when there is none, and their number. */
+  page(select: Sql): Sql;
 }
 
 export type InternalTable =

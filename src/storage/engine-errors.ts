@@ -46,6 +46,7 @@ const IOERR = 10;
 const CORRUPT = 11;
 const FULL = 13;
 const CANTOPEN = 14;
+const TOOBIG = 18;
 const CONSTRAINT = 19;
 const NOTADB = 26;
 
@@ -63,6 +64,10 @@ export function toEngineError(error: unknown): unknown {
       return new AppError('unavailable', 'The service is busy, try again.', { cause: error, retryAfter: 1 });
     case FULL:
       return new AppError('storage_full', 'The storage is full.', { cause: error, retryAfter: 30 });
+    case TOOBIG:
+      return new AppError('bad_request', 'The answer would be too large: ask for fewer records.', {
+        cause: error,
+      });
     case PERM:
     case READONLY:
     case IOERR:

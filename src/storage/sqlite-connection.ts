@@ -3,6 +3,7 @@ import { systemClock } from '../base/clock.ts';
 import type { Sql } from '../sql/sql.ts';
 import type { Row, Tuple } from './database.ts';
 import { QueryTimeout, toEngineError } from './engine-errors.ts';
+import { jsonNumber } from './sqlite-json.ts';
 
 /** Two generations of this many prepared statements stay; a statement unused for a whole generation is dropped. */
 const statementsMax = 256;
@@ -11,6 +12,9 @@ const QUERY_TIMEOUT_MS = 1_000;
 const BUSY_TIMEOUT_MS = 5_000;
 /** Without a limit one large transaction would leave its log at that size for ever. */
 const JOURNAL_SIZE_LIMIT_BYTES = 64 * 1024 * 1024;
+
+/** The largest value or row, and so the largest page of a list: several of the largest bodies, and a bearable part of the memory. */
+const LENGTH_MAX = 256 * 1024 * 1024;
 
 /** Of 4 KiB: a page that is written often goes into the file once for all of its versions in this much of the log. */
 const CHECKPOINT_PAGES = 4_000;
@@ -26,6 +30,9 @@ export class SqliteConnection {
     this.#deadline = new Deadline(options.queryTimeoutMs ?? QUERY_TIMEOUT_MS);
     try {
       this.#database = open(path, options);
+      this.#database.function(jsonNumber, { deterministic: true, directOnly: true }, (number) =>
+        JSON.stringify(number),
+      );
       this.#database.function('$in_time', { varargs: true, directOnly: true }, () => this.#deadline.check());
     } catch (error) {
       throw toEngineError(error);
@@ -127,6 +134,7 @@ function open(path: string, { isReadOnly, synchronous }: ConnectionOptions): Dat
     timeout: BUSY_TIMEOUT_MS,
     enableForeignKeyConstraints: true,
     defensive: true,
+    limits: { length: LENGTH_MAX },
   });
   try {
     if (!isReadOnly) {

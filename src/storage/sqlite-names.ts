@@ -1,5 +1,6 @@
 import { identifier, sql, type Sql } from '../sql/sql.ts';
 import type { Names } from './database.ts';
+import { sqliteJson } from './sqlite-json.ts';
 
 const none = sql``;
 const everything = sql`TRUE`;
@@ -25,6 +26,7 @@ export const sqliteNames: Names = {
     const look = sql`"$in_time"(${alias}."$position")`;
     return looks === 'for every row' ? look : sql`(${alias}."$position" & 63 OR ${look})`;
   },
+  json: sqliteJson,
   forUpdate: none,
   forDelete: none,
   forReference: none,

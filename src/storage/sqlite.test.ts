@@ -70,6 +70,12 @@ test('a reader cannot write, and schema functions are not trusted', async (t) =>
   assert.deepEqual({ ...(await database.get(sql`PRAGMA cell_size_check`)) }, { cell_size_check: 1 });
 });
 
+test('an answer beyond 256 MiB is refused before it fills the memory', async (t) => {
+  const database = await openNumbers(t);
+  const tooLarge = database.all(sql`SELECT zeroblob(${256 * 1024 * 1024 + 1})`);
+  await assert.rejects(tooLarge, { code: 'bad_request' });
+});
+
 test('a commit waits for the disk: the log is kept with synchronous=FULL', async (t) => {
   const database = await openNumbers(t);
   const [mode, level] = await database.write(async (tx) => [

@@ -1,6 +1,7 @@
 import { AppError } from '../../src/base/errors.ts';
 import { parseListQuery } from '../../src/lists/list-query.ts';
-import { runList, type ListSource } from '../../src/lists/run-list.ts';
+import type { ListSource } from '../../src/lists/list-source.ts';
+import { runList } from '../../src/lists/run-list.ts';
 import { sql } from '../../src/sql/sql.ts';
 import type { EnginePair, ParityEngine } from './engine-pair.ts';
 import { resolverOf, type Question, type World } from './world.ts';

@@ -1,0 +1,47 @@
+import { compileFilter } from '../filters/compile.ts';
+import { compileSort, sortTerms, type SortTerm } from '../filters/compile-sort.ts';
+import { joinSql, sql, type Sql } from '../sql/sql.ts';
+import type { Reader, Tuple } from '../storage/database.ts';
+import type { ListQuery } from './list-query.ts';
+import type { ListSource } from './list-source.ts';
+
+/** What every statement of a list has in common. */
+export interface ListSelect {
+  readonly from: Sql;
+  readonly conditions: readonly Sql[];
+  readonly terms: readonly SortTerm[];
+  readonly order: Sql;
+  readonly ask: (statement: Sql) => Promise<Tuple[]>;
+}
+
+export function listSelect(reader: Reader, query: ListQuery, source: ListSource): ListSelect {
+  const terms = sortTerms(query.sort, source);
+  const conditions = conditionsOf(query, source);
+  const order = compileSort(terms, source.dialect);
+  const from = source.scope === undefined ? source.from : sql`${source.from}${source.scope.joins()}`;
+  // A page in the order of the table is found without a search.
+  const isSearch = conditions.length > 0 || query.sort.length > 0;
+  const ask = (statement: Sql) => (isSearch ? reader.search(statement) : reader.tuples(statement));
+  return { from, conditions, terms, order, ask };
+}
+
+/** ` WHERE …`, or nothing. */
+export function whereAll(conditions: readonly Sql[]): Sql {
+  return conditions.length === 0 ? sql`` : sql` WHERE ${joinSql(conditions, ' AND ')}`;
+}
+
+/** How many rows the list has on all of its pages. */
+export async function countRows({ from, conditions, ask }: ListSelect): Promise<number> {
+  const [row] = await ask(sql`SELECT count(*) FROM ${from}${whereAll(conditions)}`);
+  return Number(row?.[0] ?? 0);
+}
+
+function conditionsOf({ filter }: ListQuery, source: ListSource): readonly Sql[] {
+  const { where, scope } = source;
+  const conditions: Sql[] = [];
+  if (where !== undefined) conditions.push(sql`(${where})`);
+  if (filter !== undefined && scope === undefined) conditions.push(compileFilter(filter, source));
+  const condition = scope?.conditionWith(filter);
+  if (condition !== undefined) conditions.push(condition);
+  return conditions;
+}

@@ -1,0 +1,50 @@
+import type { Collection } from '../collections/collection.ts';
+import { baseAlias } from '../collections/record-scope.ts';
+import { fieldType } from '../fields/field-types.ts';
+import { fieldColumn } from '../fields/field.ts';
+import { literal, sql, type Sql } from '../sql/sql.ts';
+import type { JsonWriter, Names } from '../storage/database.ts';
+import { recordShape } from './record-shape.ts';
+
+/** Two texts a definition: what everyone sees, and what superusers see. */
+const known = new WeakMap<Collection, Map<boolean, Sql>>();
+
+/**
+ * The JSON of a record as the API shows it, as a column: the same text that `recordToJson` makes of its values. Undefined where
+ * the engine writes no JSON, and of accounts, of which each one shows more or less of itself.
+ */
+export function recordJson(
+  collection: Collection,
+  names: Names,
+  options: { readonly withHidden: boolean },
+): Sql | undefined {
+  if (names.json === undefined || collection.type === 'auth') return undefined;
+  const { withHidden } = options;
+  const texts = known.get(collection) ?? new Map<boolean, Sql>();
+  known.set(collection, texts);
+  const found = texts.get(withHidden);
+  if (found !== undefined) return found;
+  const text = textOf(collection, names.json, { names, withHidden });
+  texts.set(withHidden, text);
+  return text;
+}
+
+function textOf(
+  collection: Collection,
+  json: JsonWriter,
+  { names, withHidden }: { readonly names: Names; readonly withHidden: boolean },
+): Sql {
+  const shape = recordShape(collection);
+  const parts: Sql[] = [];
+  let before = shape.head;
+  for (const { field, key, firstKey, isHidden, toJson } of shape.fields) {
+    const kind = fieldColumn(field);
+    if (kind === undefined || (isHidden && !withHidden)) continue;
+    const column = sql`${baseAlias}.${names.column(field.name)}`;
+    const quote = fieldType(field).isPlain === true ? '"' : '';
+    parts.push(literal(before + (parts.length === 0 ? firstKey : key) + quote));
+    parts.push(quote === '' ? json.value(kind, column, toJson(null)) : column);
+    before = quote;
+  }
+  return json.concat([...parts, literal(`${before}}`)]);
+}
