@@ -14,6 +14,7 @@ import { withAuthCollection, type AuthCollection } from './with-auth-collection.
  * What a sign-in answers. The map of this folder:
  *
  *   header ── verify-record-token ──► claims ── caller-of ──► Caller                              authenticate
+ *   header ── caller-of-key ──► Caller, with bounds                                               authenticate
  *   identity and password ── find-by-identity ──► record ── require-sign-in-allowed ── issue-token ──► SignedIn
  */
 export interface SignedIn {

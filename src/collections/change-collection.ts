@@ -31,7 +31,17 @@ export type TokenSecretsListener = (
   secrets: ReadonlyMap<TokenKind, string>,
 ) => Promise<void>;
 
+/**
+ * Runs inside the transaction that changes a definition, before it does, for those who have to know of it or may object: a
+ * collection that is made was not there before, one that is deleted is not there after. May await nothing but `tx`.
+ */
+export type CollectionChangeListener = (
+  tx: Transaction,
+  change: { readonly before: Collection | undefined; readonly after: Collection | undefined },
+) => Promise<void>;
+
 export interface CollectionSaving extends CollectionChange {
+  readonly onChange?: CollectionChangeListener;
   /** Without it there can be no auth collections. */
   readonly onTokenSecrets?: TokenSecretsListener;
 }
@@ -55,6 +65,7 @@ export function createCollection(change: CollectionSaving, definition: Definitio
     problems.throwIfAny(failed);
     checkRules(collection, { collections: change.collections, names: tx.names }, problems);
     problems.throwIfAny(failed);
+    await change.onChange?.(tx, { before: undefined, after: collection });
     await change.collections.create(tx, collection);
     await saveSecrets(tx, change, { collection, secrets, isNew: true });
     return collection;
@@ -77,6 +88,7 @@ export function updateCollection(
     problems.throwIfAny(failed);
     checkRules(collection, { collections: change.collections, names: tx.names }, problems);
     problems.throwIfAny(failed);
+    await change.onChange?.(tx, { before: existing, after: collection });
     await change.collections.update(tx, existing, collection);
     await saveSecrets(tx, change, { collection, secrets, isNew: false });
     return collection;
@@ -120,6 +132,7 @@ export function deleteCollection(change: CollectionDeletion, nameOrId: string): 
         `Failed to delete collection probably due to existing reference in ${names}.`,
       );
     }
+    await change.onChange?.(tx, { before: collection, after: undefined });
     await change.onDeleted(tx, collection);
     await change.collections.delete(tx, collection);
   });

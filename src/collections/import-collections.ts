@@ -40,6 +40,9 @@ export function importCollections(change: CollectionDeletion, body: Definition):
       now: toTimestamp(change.now),
       names: tx.names,
     });
+    for (const before of plan.removed) await change.onChange?.(tx, { before, after: undefined });
+    for (const changed of plan.changed) await change.onChange?.(tx, changed);
+    for (const after of plan.created) await change.onChange?.(tx, { before: undefined, after });
     for (const collection of plan.removed) await change.onDeleted(tx, collection);
     await change.collections.apply(tx, plan);
     for (const saved of plan.secrets) await saveSecrets(tx, change, saved);

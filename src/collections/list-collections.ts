@@ -18,15 +18,21 @@ const resolve = columnResolver({
 
 const position: Operand = { sql: sql`position`, kind: 'number', isNeverNull: true };
 
+export interface ListCollectionsOptions extends CollectionChange {
+  /** Whether those of the service itself are listed, too. */
+  readonly withSystem: boolean;
+}
+
 /** A page of definitions, in the order in which they were made when nothing else is asked for. */
 export async function listCollections(
-  source: CollectionChange,
+  source: ListCollectionsOptions,
   query: ListQuery,
 ): Promise<Omit<ListResult, 'items'> & { readonly items: readonly Collection[] }> {
+  const { scope } = source.database.names;
   const page = await runList(source.database, query, {
     columns: sql`id`,
     from: source.database.names.table('$collection'),
-    where: source.database.names.scope,
+    where: source.withSystem ? scope : sql`${scope} AND system = 0`,
     tieBreaker: position,
     resolve,
     dialect: dialectOf(source.database.names.engine),

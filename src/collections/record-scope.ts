@@ -12,6 +12,7 @@ import type { Names } from '../storage/database.ts';
 import type { CollectionFinder } from './collection-store.ts';
 import type { Collection } from './collection.ts';
 import { findPath, type Path, type Step } from './path.ts';
+import { reachableCollections } from './reachable-collections.ts';
 import { resolveRequest } from './resolve-request.ts';
 
 /** What all conditions of one statement share. */
@@ -89,7 +90,8 @@ export class RecordScope {
     base: Base,
     options: { readonly joinsOutside?: boolean; readonly counter?: { next: number } } = {},
   ) {
-    this.#context = context;
+    const collections = reachableCollections(context.collections, context.facts.caller);
+    this.#context = collections === context.collections ? context : { ...context, collections };
     this.#dialect = dialectOf(context.names.engine);
     this.#base = base;
     this.#joinsOutside = options.joinsOutside ?? false;

@@ -7,6 +7,7 @@ import type { OpenInstances } from '../instances/open-instances.ts';
 import { guest, type Caller } from '../rules/caller.ts';
 import { checkFields } from './answer.ts';
 import { queryOf } from './query-string.ts';
+import { requireScope } from './route-scopes.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -46,6 +47,7 @@ export function onInstance<Route extends RouteGenericInterface>(
       const { authorization } = request.headers;
       const caller = authorization === undefined ? guest : await authenticate(instance, authorization);
       request.server.admission.admit(instance, caller, request);
+      requireScope(caller, request);
       checkFields(queryOf(request));
       return await serve({ instance, caller }, request, reply);
     } finally {

@@ -32,6 +32,7 @@ import { collectionRoutes } from './routes/collection-routes.ts';
 import { deliveryRoutes } from './routes/delivery-routes.ts';
 import { descriptionRoutes } from './routes/description-routes.ts';
 import { endpointRoutes } from './routes/endpoint-routes.ts';
+import { keyRoutes } from './routes/key-routes.ts';
 import { healthRoutes, type Readiness } from './routes/health-routes.ts';
 import { recordRoutes } from './routes/record-routes.ts';
 import { settingsRoutes } from './routes/settings-routes.ts';
@@ -93,6 +94,7 @@ function routes(options: ServerOptions): (app: FastifyInstance, _: unknown, done
       },
     });
     deliveryRoutes(app, options);
+    keyRoutes(app, options.instances);
     void app.register((batch, _, done) => {
       batchRoutes(batch, options.instances);
       done();

@@ -44,7 +44,7 @@ function callerText(caller: Caller): string {
     case 'user':
       return `user ${caller.collectionId} ${caller.id}`;
     case 'superuser':
-      return `superuser ${caller.id}`;
+      return `${caller.key === undefined ? 'superuser' : 'key'} ${caller.id}`;
     default:
       return unreachable(caller);
   }

@@ -42,7 +42,7 @@ export async function prepareCreate(
   request: CreateRecordRequest,
 ): Promise<RecordWrite<StoredRecord>> {
   const collection = await currentCollection(instance, request.collection);
-  admit(collection.rules.createRule, facts.caller);
+  admit(collection, 'createRule', facts.caller);
   const { body } = request;
   const secrets = await prepareSecrets(instance, collection, { caller: facts.caller, body });
   return (tx) => createInside({ instance, facts, tx }, { collection: collection.id, body, secrets });
@@ -55,7 +55,7 @@ export async function createInside(
 ): Promise<StoredRecord> {
   const { instance, facts, tx } = scope;
   const collection = instance.collections.get(request.collection);
-  const rule = admit(collection.rules.createRule, facts.caller);
+  const rule = admit(collection, 'createRule', facts.caller);
   const now = toTimestamp(instance.clock.now());
   const isSuperuser = facts.caller.kind === 'superuser';
   const decoded = decodeRecord(collection, request.body, { isSuperuser, now, failed: FAILED });

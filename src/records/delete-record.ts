@@ -30,16 +30,16 @@ export async function prepareDelete(
   facts: RequestFacts,
   request: DeleteRecordRequest,
 ): Promise<RecordWrite<void>> {
-  const { id, rules } = await currentCollection(instance, request.collection);
-  admit(rules.deleteRule, facts.caller);
-  return (tx) => deleteInside({ instance, facts, tx }, { ...request, collection: id });
+  const collection = await currentCollection(instance, request.collection);
+  admit(collection, 'deleteRule', facts.caller);
+  return (tx) => deleteInside({ instance, facts, tx }, { ...request, collection: collection.id });
 }
 
 /** `collection` is an id. */
 async function deleteInside(scope: WriteScope, request: DeleteRecordRequest): Promise<void> {
   const { instance, facts, tx } = scope;
   const collection = instance.collections.get(request.collection);
-  const rule = admit(collection.rules.deleteRule, facts.caller);
+  const rule = admit(collection, 'deleteRule', facts.caller);
   const existing = await findRecordToDelete(tx, collection, request.id);
   const asked = { rule, context: scopeOf(scope) };
   if (existing === undefined || !(await isAllowed(tx, { collection, id: request.id }, asked)))

@@ -1,9 +1,11 @@
 import { findBackRelation, isMultiple } from '../collections/path.ts';
+import { reachableCollections } from '../collections/reachable-collections.ts';
 import { RecordScope, baseAlias } from '../collections/record-scope.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { Field } from '../fields/field.ts';
 import { dialectOf } from '../filters/dialect-of.ts';
 import type { Instance } from '../instances/instance.ts';
+import { hasScope } from '../rules/has-scope.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { parseRule } from '../rules/parse-rule.ts';
 import { limit } from '../sql/limit.ts';
@@ -75,8 +77,11 @@ function findRelation(
   collection: Collection,
   name: string,
 ): Relation | undefined {
-  const { collections } = instance;
-  const mayUseHidden = facts.caller.kind === 'superuser';
+  const { caller } = facts;
+  // A key that only writes is shown what it wrote, and nothing beside it.
+  if (!hasScope(caller, 'records:read')) return undefined;
+  const collections = reachableCollections(instance.collections, caller);
+  const mayUseHidden = caller.kind === 'superuser';
   const field = collection.fields.find((candidate) => candidate.name === name);
   if (field !== undefined) {
     const target =

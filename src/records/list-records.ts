@@ -35,7 +35,7 @@ export function listRecords(
   return withCurrentCollection(instance, request.collection, async (collection) => {
     const { database } = instance;
     const { names } = database;
-    const rule = admit(collection.rules.listRule, facts.caller);
+    const rule = admit(collection, 'listRule', facts.caller);
     if (facts.caller.kind !== 'superuser') refuseRuleNames(request.query);
     const query = parseListQuery(request.query);
     const source = sourceOf(instance, facts, { collection, rule, query, asked: request.query });

@@ -13,7 +13,7 @@ export function readRecord(
   request: { readonly collection: string; readonly id: string },
 ): Promise<StoredRecord> {
   return withCurrentCollection(instance, request.collection, async (collection) => {
-    const rule = admit(collection.rules.viewRule, facts.caller);
+    const rule = admit(collection, 'viewRule', facts.caller);
     const { database, collections } = instance;
     const context = { collections, names: database.names, facts, now: instance.clock.now() };
     const record = await findAllowed(database, { collection, id: request.id }, { rule, context });

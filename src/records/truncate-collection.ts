@@ -4,6 +4,7 @@ import { referringTo } from '../collections/referring-to.ts';
 import { fieldColumn } from '../fields/field.ts';
 import type { Instance } from '../instances/instance.ts';
 import { superusersName } from '../instances/system-collections.ts';
+import { requireReach } from '../rules/reaches.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { limit } from '../sql/limit.ts';
 import { joinSql, sql } from '../sql/sql.ts';
@@ -21,7 +22,7 @@ const RECORDS_PER_TRANSACTION = 200;
 /**
  * Deletes all records of a collection, oldest first, each with its event. In several transactions, so that neither other writers
  * nor memory have to bear all of them at once: what was deleted before a failure stays deleted, and asked again it goes on.
- * Records that are made meanwhile stay. Throws not_found (collection), bad_request (records of others refer to these).
+ * Records that are made meanwhile stay. Throws not_found (collection), forbidden (an API key that does not reach it), bad_request (records of others refer to these).
  */
 export async function truncateCollection(
   instance: Instance,
@@ -29,10 +30,10 @@ export async function truncateCollection(
   nameOrId: string,
 ): Promise<void> {
   const { database } = instance;
-  const { id, end } = await withCurrentCollection(instance, nameOrId, async (collection) => ({
-    id: collection.id,
-    end: await lastPosition(database, collection),
-  }));
+  const { id, end } = await withCurrentCollection(instance, nameOrId, async (collection) => {
+    requireReach(facts.caller, collection);
+    return { id: collection.id, end: await lastPosition(database, collection) };
+  });
   for (let isDone = false; !isDone;) {
     isDone = await database.write(async (tx) => {
       const collection = instance.collections.get(id);

@@ -45,7 +45,7 @@ export async function prepareUpdate(
   request: UpdateRecordRequest,
 ): Promise<RecordWrite<StoredRecord>> {
   const collection = await currentCollection(instance, request.collection);
-  admit(collection.rules.updateRule, facts.caller);
+  admit(collection, 'updateRule', facts.caller);
   const { body, id } = request;
   const secrets = await prepareSecrets(instance, collection, { caller: facts.caller, body, id });
   return (tx) => updateInside({ instance, facts, tx }, { ...request, collection: collection.id, secrets });
@@ -61,7 +61,7 @@ export async function updateInside(
 ): Promise<StoredRecord> {
   const { instance, facts, tx } = scope;
   const collection = instance.collections.get(request.collection);
-  const rule = admit(collection.rules.updateRule, facts.caller);
+  const rule = admit(collection, 'updateRule', facts.caller);
   const existing = await findRecordToChange(tx, collection, request.id);
   if (existing === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
   const now = notBefore(existing, instance.clock.now());

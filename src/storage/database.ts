@@ -92,6 +92,7 @@ export type InternalTable =
   | '$delivery'
   | '$attempt'
   | '$idempotency'
+  | '$api_key'
   | '$instance'
   | '$instance_setting'
   | '$setting';

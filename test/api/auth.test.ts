@@ -293,7 +293,7 @@ test('A-40 on a public route a token of no worth changes nothing', async (t) => 
   });
   await service.request('/api/records/posts', { method: 'POST', token: true, body: { secret: 'canary' } });
   const guest = await service.request('/api/records/posts');
-  for (const token of ['nonsense', `${service.superuser.token}x`, 'Bearer ', 'ck_nope'])
+  for (const token of ['nonsense', `${service.superuser.token}x`, 'Bearer '])
     assert.equal((await service.request('/api/records/posts', { token })).text, guest.text);
   assert.match((await service.request('/api/records/posts', { token: true })).text, /canary/);
 });

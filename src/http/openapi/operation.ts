@@ -20,10 +20,10 @@ export interface OperationParts {
 }
 
 /**
- * Of every operation on an instance: a request that is none, a superuser from another place than the settings say, an instance
+ * Of every operation on an instance: a request that is none, an API key that is not valid, a superuser from another place than the settings say, an instance
  * that is unknown, a client that asks too often, a service that cannot.
  */
-const refusedAnywhere = [400, 403, 404, 429, 500, 503] as const;
+const refusedAnywhere = [400, 401, 403, 404, 429, 500, 503] as const;
 
 /** A request method that carries a body can carry a wrong one. */
 const refusedWithBody = [413, 415] as const;
@@ -34,7 +34,6 @@ export function operation(parts: OperationParts): Operation {
   const statuses = new Set<RefusalStatus>([
     ...refusedAnywhere,
     ...(body === undefined ? [] : refusedWithBody),
-    ...(isForSuperusers ? ([401, 403] as const) : []),
     ...(parts.refusals ?? []),
   ]);
   const refusals = [...statuses].map((status) => [status, refusal(status)] as const);

@@ -7,6 +7,7 @@ export const parameters: Readonly<Record<string, Schema>> = {
   RecordId: inPath('id', 'Id of a record.'),
   EndpointId: inPath('id', 'Id of an endpoint.'),
   DeliveryId: inPath('id', 'Id of a delivery.'),
+  ApiKeyId: inPath('id', 'Id of an API key.'),
   Page: inQuery('page', {
     description: 'Which page, from 1. Not together with `cursor`.',
     schema: { type: 'integer', minimum: 1, maximum: listLimits.pageMax, default: 1 },

@@ -4,7 +4,7 @@ import { reference, schemaReference } from './reference.ts';
 /** The statuses of refusals, and when they are given. */
 const reasons = {
   400: ['BadRequest', 'Something in the request is not as it must be; `data` says what, by member.'],
-  401: ['Unauthorized', 'The request needs a valid token.'],
+  401: ['Unauthorized', 'The request needs a valid token, or its API key is not valid.'],
   403: ['Forbidden', 'The caller may not do this.'],
   404: ['NotFound', 'There is no such thing, or the caller may not see it; nothing tells the two apart.'],
   409: ['Conflict', 'The request conflicts with another change, or with the state of what it is about.'],

@@ -11,6 +11,7 @@ import { endpointSchemas } from './endpoint-schemas.ts';
 import { errorSchemas } from './error-schemas.ts';
 import { headers } from './headers.ts';
 import { healthPaths, healthSchemas } from './health-paths.ts';
+import { keyPaths, keySchemas } from './key-paths.ts';
 import { parameters } from './parameters.ts';
 import { recordPaths } from './record-paths.ts';
 import { recordSchemas } from './record-schemas.ts';
@@ -42,6 +43,7 @@ export function serviceDocument(version: string): OpenApiDocument {
       { name: 'collections', description: 'What records consist of, and who may do what. For superusers.' },
       { name: 'auth', description: 'Tokens for passwords.' },
       { name: 'webhooks', description: 'Where changes are told, and what became of it. For superusers.' },
+      { name: 'keys', description: 'What programs have in place of a sign-in. For superusers.' },
       { name: 'settings', description: 'What superusers decide about their instance.' },
       { name: 'health', description: 'For people and for probes.' },
       { name: 'description', description: 'This document.' },
@@ -53,6 +55,7 @@ export function serviceDocument(version: string): OpenApiDocument {
       ...authPaths,
       ...endpointPaths,
       ...deliveryPaths,
+      ...keyPaths,
       ...settingsPaths,
       ...healthPaths,
       ...descriptionPaths,
@@ -64,7 +67,8 @@ export function serviceDocument(version: string): OpenApiDocument {
           in: 'header',
           name: 'Authorization',
           description:
-            'The token of a sign-in, with or without `Bearer` before it. One that is not valid counts as none.',
+            'The token of a sign-in, or an API key (`ck_…`), with or without `Bearer` before it. A token that is not valid counts as none, ' +
+            'a key that is not valid is refused with a 401.',
         },
       },
       parameters,
@@ -78,6 +82,7 @@ export function serviceDocument(version: string): OpenApiDocument {
         ...authSchemas,
         ...endpointSchemas,
         ...deliverySchemas,
+        ...keySchemas,
         ...settingsSchemas,
         ...healthSchemas,
       },

@@ -16,6 +16,9 @@ import type { Instance } from '../../instances/instance.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
 import { writeTokenSecrets } from '../../instances/token-secrets.ts';
 import { parseListQuery } from '../../lists/list-query.ts';
+import type { Caller } from '../../rules/caller.ts';
+import { hasScope } from '../../rules/has-scope.ts';
+import { requireReach } from '../../rules/reaches.ts';
 import { forgetCollection } from '../../webhooks/change-endpoint.ts';
 import { truncateCollection } from '../../records/truncate-collection.ts';
 import { answer, answerNothing, listJson } from '../answer.ts';
@@ -33,34 +36,36 @@ export function collectionRoutes(app: FastifyInstance, instances: OpenInstances)
   wholesaleRoutes(app, instances);
   app.get(
     '/api/collections',
-    onCurrentInstance(instances, async ({ instance }, request, reply) => {
+    onCurrentInstance(instances, async ({ instance, caller }, request, reply) => {
       const query = parseListQuery(queryOf(request));
-      const page = await listCollections(changeOf(instance), query);
+      const withSystem = hasScope(caller, 'admin');
+      const page = await listCollections({ ...changeOf(instance), withSystem }, query);
       return answer(request, reply, { json: listJson(page, page.items.map(collectionToJson)), isList: true });
     }),
   );
 
   app.post(
     '/api/collections',
-    onCurrentInstance(instances, async ({ instance }, request, reply) => {
-      const collection = await createCollection(savingOf(instance), bodyOf(request));
+    onCurrentInstance(instances, async ({ instance, caller }, request, reply) => {
+      const collection = await createCollection(savingOf(instance, caller), bodyOf(request));
       return answer(request, reply, { json: collectionToJson(collection) });
     }),
   );
 
   app.get<CollectionPath>(
     '/api/collections/:collection',
-    onCurrentInstance<CollectionPath>(instances, async ({ instance }, request, reply) => {
+    onCurrentInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
       const collection = getCollection(instance.collections, request.params.collection);
+      requireReach(caller, collection);
       return answer(request, reply, { json: collectionToJson(collection) });
     }),
   );
 
   app.patch<CollectionPath>(
     '/api/collections/:collection',
-    onCurrentInstance<CollectionPath>(instances, async ({ instance }, request, reply) => {
+    onCurrentInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
       const collection = await updateCollection(
-        savingOf(instance),
+        savingOf(instance, caller),
         request.params.collection,
         bodyOf(request),
       );
@@ -70,8 +75,8 @@ export function collectionRoutes(app: FastifyInstance, instances: OpenInstances)
 
   app.delete<CollectionPath>(
     '/api/collections/:collection',
-    onCurrentInstance<CollectionPath>(instances, async ({ instance }, request, reply) => {
-      await deleteCollection(deletionOf(instance), request.params.collection);
+    onCurrentInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
+      await deleteCollection(deletionOf(instance, caller), request.params.collection);
       return answerNothing(request, reply);
     }),
   );
@@ -91,8 +96,8 @@ function wholesaleRoutes(app: FastifyInstance, instances: OpenInstances): void {
 
   app.put(
     '/api/collections/import',
-    onCurrentInstance(instances, async ({ instance }, request, reply) => {
-      await importCollections(deletionOf(instance), bodyOf(request));
+    onCurrentInstance(instances, async ({ instance, caller }, request, reply) => {
+      await importCollections(deletionOf(instance, caller), bodyOf(request));
       return answerNothing(request, reply);
     }),
   );
@@ -121,17 +126,23 @@ function changeOf(instance: Instance): CollectionChange {
   return { database: instance.database, collections: instance.collections, now: instance.clock.now() };
 }
 
-function savingOf(instance: Instance): CollectionSaving {
+function savingOf(instance: Instance, caller: Caller): CollectionSaving {
   return {
     ...changeOf(instance),
-    onTokenSecrets: (tx, { id }, secrets) =>
-      writeTokenSecrets(tx, instance.sealer, { collection: id, secrets }),
+    onChange: async (_tx, { before }) => {
+      if (before !== undefined) requireReach(caller, before);
+    },
+    onTokenSecrets: async (tx, collection, secrets) => {
+      // An import may bring secrets for a definition that it leaves as it is.
+      if (secrets.size > 0) requireReach(caller, collection);
+      await writeTokenSecrets(tx, instance.sealer, { collection: collection.id, secrets });
+    },
   };
 }
 
-function deletionOf(instance: Instance): CollectionDeletion {
+function deletionOf(instance: Instance, caller: Caller): CollectionDeletion {
   return {
-    ...savingOf(instance),
+    ...savingOf(instance, caller),
     onDeleted: (tx, collection) => forgetCollection(tx, instance, collection),
   };
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { OpenInstances } from '../../instances/open-instances.ts';
+import { hasScope } from '../../rules/has-scope.ts';
 import { projected } from '../answer.ts';
 import { isAlreadyKnown } from '../entity-tag.ts';
 import { onInstance, type RequestContext } from '../on-instance.ts';
@@ -33,7 +34,7 @@ async function describeFor(
   { caller, instance }: RequestContext,
   descriptions: Descriptions,
 ): Promise<Description> {
-  if (caller.kind !== 'superuser') return descriptions.ofService;
+  if (caller.kind !== 'superuser' || !hasScope(caller, 'collections:read')) return descriptions.ofService;
   // Another node may have changed the definitions.
   await instance.refresh();
   return descriptions.ofInstance(instance);

@@ -3,6 +3,7 @@ import { ipAddressText } from '../../base/ip-address.ts';
 import { fromTimestamp } from '../../base/timestamp.ts';
 import type { Instance } from '../../instances/instance.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
+import { hasScope } from '../../rules/has-scope.ts';
 import { readOldestPending } from '../../webhooks/deliveries.ts';
 import { answer } from '../answer.ts';
 import { onInstance } from '../on-instance.ts';
@@ -23,7 +24,7 @@ export function healthRoutes(app: FastifyInstance, options: HealthOptions): void
     '/api/health',
     onInstance(instances, async ({ instance, caller }, request, reply) => {
       const data =
-        caller.kind === 'superuser'
+        caller.kind === 'superuser' && hasScope(caller, 'admin')
           ? { ...(await detail(instance, options.version)), ...origin(instance, request) }
           : {};
       const json = JSON.stringify({ code: 200, message: 'API is healthy.', data });

@@ -103,6 +103,19 @@ const instanceSetting = sql`CREATE TABLE "$instance_setting" (
   value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID`;
 
+// What a key is made of is kept as a digest; what it reaches as JSON texts that are only ever read whole.
+const apiKey = sql`CREATE TABLE "$api_key" (
+  position INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  name TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  scopes TEXT NOT NULL,
+  collections TEXT NOT NULL,
+  expires TEXT NOT NULL,
+  created TEXT NOT NULL,
+  last_used TEXT NOT NULL
+) STRICT`;
+
 /**
  * The internal tables of one instance. Their names begin with `$`, which no collection's name can. Times that are shown are
  * timestamps as text; times that are compared while delivering are milliseconds since 1970.
@@ -114,4 +127,5 @@ export const instanceMigrations: readonly Migration[] = [
   },
   { name: 'idempotency keys', statements: () => [idempotency, idempotencyExpires], admits: 1 },
   { name: 'settings', statements: () => [instanceSetting], admits: 1 },
+  { name: 'api keys', statements: () => [apiKey], admits: 1 },
 ];

@@ -157,6 +157,20 @@ const instanceSetting = sql`CREATE TABLE chancery.instance_setting (
   PRIMARY KEY (instance_id, name)
 )`;
 
+const apiKey = sql`CREATE TABLE chancery.api_key (
+  instance_id text COLLATE "C" NOT NULL,
+  position bigint GENERATED ALWAYS AS IDENTITY,
+  id text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  digest text COLLATE "C" NOT NULL,
+  scopes text COLLATE "C" NOT NULL,
+  collections text COLLATE "C" NOT NULL,
+  expires text COLLATE "C" NOT NULL,
+  created text COLLATE "C" NOT NULL,
+  last_used text COLLATE "C" NOT NULL,
+  PRIMARY KEY (instance_id, id)
+)`;
+
 const tables: readonly Sql[] = [
   schema,
   instance,
@@ -184,4 +198,5 @@ export const postgresMigrations: readonly Migration[] = [
   },
   { name: 'idempotency keys', statements: () => [idempotency, idempotencyExpires], admits: 1 },
   { name: 'settings', statements: () => [instanceSetting], admits: 1 },
+  { name: 'api keys', statements: () => [apiKey], admits: 1 },
 ];

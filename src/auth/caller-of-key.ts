@@ -1,0 +1,37 @@
+import { AppError } from '../base/errors.ts';
+import { fromTimestamp } from '../base/timestamp.ts';
+import type { Instance } from '../instances/instance.ts';
+import type { Caller } from '../rules/caller.ts';
+import { isDigestOf } from '../secrets/digest.ts';
+import { sql } from '../sql/sql.ts';
+import { apiKeyColumns, toApiKey } from './api-key.ts';
+import { noteKeyUse } from './note-key-use.ts';
+
+const KEY = /^ck_([0-9a-z]{15})[0-9A-Za-z]{43}$/;
+
+/** Told from tokens by how they begin: those are JSON in base64, whose first letters are `ey`. */
+export function isApiKey(text: string): boolean {
+  return text.startsWith('ck_');
+}
+
+/**
+ * Who a key is. It is read each time: one that was revoked through any node is refused at once by all of them. Throws
+ * unauthorized for a key that is wrong, expired or revoked: a program that lost its rights must hear of it, not go on as a guest.
+ */
+export async function callerOfKey(instance: Instance, text: string): Promise<Caller> {
+  const [, id] = KEY.exec(text) ?? [];
+  if (id === undefined) throw refusal();
+  const { database, clock } = instance;
+  const [row] = await database.tuples(sql`
+    SELECT ${apiKeyColumns}, digest FROM ${database.names.table('$api_key')}
+    WHERE ${database.names.scope} AND id = ${id}`);
+  if (row === undefined || !isDigestOf(String(row.at(-1)), text)) throw refusal();
+  const { scopes, collections, expires, lastUsed } = toApiKey(row);
+  if (expires !== '' && fromTimestamp(expires) <= clock.now()) throw refusal();
+  noteKeyUse(instance, id, lastUsed);
+  return { kind: 'superuser', id, key: { scopes, collections } };
+}
+
+function refusal(): AppError {
+  return new AppError('unauthorized', 'The API key is not valid, has expired or was revoked.');
+}

@@ -1,0 +1,44 @@
+import type { FastifyInstance } from 'fastify';
+import { createApiKey } from '../../auth/create-api-key.ts';
+import { deleteApiKey } from '../../auth/delete-api-key.ts';
+import { listApiKeys } from '../../auth/list-api-keys.ts';
+import type { OpenInstances } from '../../instances/open-instances.ts';
+import { parseListQuery } from '../../lists/list-query.ts';
+import { answer, answerNothing, listJson } from '../answer.ts';
+import { bodyOf } from '../json-body.ts';
+import { onInstanceAsSuperuser } from '../on-instance.ts';
+import { queryOf } from '../query-string.ts';
+
+interface KeyPath {
+  Params: { id: string };
+}
+
+/** Keys for programs, for superusers. */
+export function keyRoutes(app: FastifyInstance, instances: OpenInstances): void {
+  app.get(
+    '/api/keys',
+    onInstanceAsSuperuser(instances, async ({ instance }, request, reply) => {
+      const page = await listApiKeys(instance, parseListQuery(queryOf(request)));
+      const items = page.items.map((apiKey) => JSON.stringify(apiKey));
+      return answer(request, reply, { json: listJson(page, items), isList: true });
+    }),
+  );
+
+  app.post(
+    '/api/keys',
+    onInstanceAsSuperuser(instances, async ({ instance }, request, reply) => {
+      const { apiKey, key } = await createApiKey(instance, bodyOf(request));
+      // The one answer that ever shows it.
+      const json = JSON.stringify({ ...apiKey, key });
+      return answer(request, reply, { status: 201, json, headers: { 'cache-control': 'no-store' } });
+    }),
+  );
+
+  app.delete<KeyPath>(
+    '/api/keys/:id',
+    onInstanceAsSuperuser<KeyPath>(instances, async ({ instance }, request, reply) => {
+      await deleteApiKey(instance, request.params.id);
+      return answerNothing(request, reply);
+    }),
+  );
+}

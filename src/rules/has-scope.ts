@@ -1,0 +1,9 @@
+import type { Caller } from './caller.ts';
+import type { KeyScope } from './key-scope.ts';
+
+/** Whether the caller may do what is of this scope, as far as scopes go: only API keys can be without one. */
+export function hasScope(caller: Caller, scope: KeyScope): boolean {
+  if (caller.kind !== 'superuser' || caller.key === undefined) return true;
+  const { scopes } = caller.key;
+  return scopes.includes(scope) || scopes.includes('admin');
+}
