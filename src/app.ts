@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { pino } from 'pino';
+import { auditLogOf } from './audit/audit-log.ts';
 import { systemClock, type Clock } from './base/clock.ts';
 import type { Logger, LogMembers } from './base/logger.ts';
 import { toTimestamp } from './base/timestamp.ts';
@@ -88,8 +89,9 @@ export async function openDataDirectory(
     config.postgres === undefined ? clock : new DatabaseClock(clock, { isGiven: parts.clock !== undefined });
   const { masterKey, directory } = await openControl(home, config, clock);
   const wakeUp = new WakeUp();
+  const { auditDays } = config;
   const open = (entry: InstanceEntry): Promise<Instance> =>
-    openInstance(entry, { home, parts, masterKey, clock, dueClock, wakeUp });
+    openInstance(entry, { home, parts, masterKey, clock, dueClock, wakeUp, auditDays });
   const instances = new OpenInstances({ open, nextDue, clock, logger });
   return {
     home,
@@ -260,10 +262,11 @@ interface InstanceParts {
   readonly clock: Clock;
   readonly dueClock: Clock;
   readonly wakeUp: WakeUp;
+  readonly auditDays: number;
 }
 
 async function openInstance(entry: InstanceEntry, options: InstanceParts): Promise<Instance> {
-  const { home, parts, masterKey, clock, dueClock, wakeUp } = options;
+  const { home, parts, masterKey, clock, dueClock, wakeUp, auditDays } = options;
   const sealer = sealerFor(masterKey, entry.id);
   const collections = new CollectionStore();
   const settings = new SettingsStore(sealer);
@@ -289,7 +292,12 @@ async function openInstance(entry: InstanceEntry, options: InstanceParts): Promi
     });
     const refresh = (): Promise<void> => home.refresh(entry.id);
     const { id, slug } = entry;
-    return { id, slug, database, collections, settings, refresh, events, sealer, clock };
+    const audit = auditLogOf({ database, clock, auditDays });
+    const stop = async (): Promise<void> => {
+      await audit.settle();
+      await database.stop();
+    };
+    return { id, slug, database, collections, settings, refresh, events, sealer, clock, auditDays, stop };
   } catch (error) {
     await database.stop();
     throw error;

@@ -20,6 +20,8 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   readonly stopTimeoutMs: number;
   readonly queryTimeoutMs: number;
+  /** 0 keeps everything. */
+  readonly auditDays: number;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
 
@@ -86,6 +88,12 @@ export const serverSettings: readonly Setting[] = [
     description: 'how long a list or a rule may search',
     fallback: '1',
   },
+  {
+    name: 'audit-days',
+    value: 'DAYS',
+    description: 'how long the audit log is kept, 0 for ever',
+    fallback: '90',
+  },
   { name: 'log-level', value: 'LEVEL', description: 'debug, info, warn or error', fallback: 'info' },
 ];
 
@@ -121,6 +129,7 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     corsOrigins: listOf(read('cors-origins')),
     stopTimeoutMs: readInteger('stop-timeout', read('stop-timeout'), 3_600) * 1_000,
     queryTimeoutMs: readSeconds('query-timeout', read('query-timeout'), 60) * 1_000,
+    auditDays: readInteger('audit-days', read('audit-days'), 36_500),
     logLevel: readLevel(read('log-level')),
   };
 }

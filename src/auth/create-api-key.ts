@@ -1,3 +1,5 @@
+import type { Actor } from '../audit/audit-entry.ts';
+import { auditLogOf } from '../audit/audit-log.ts';
 import { AppError } from '../base/errors.ts';
 import { newId, randomText } from '../base/ids.ts';
 import type { JsonObject } from '../base/json.ts';
@@ -20,7 +22,7 @@ export interface NewApiKey {
 }
 
 /** Throws bad_request. */
-export async function createApiKey(instance: Instance, body: JsonObject): Promise<NewApiKey> {
+export async function createApiKey(instance: Instance, body: JsonObject, actor: Actor): Promise<NewApiKey> {
   // Its collections may have been made through another node.
   await instance.refresh();
   const now = instance.clock.now();
@@ -35,6 +37,8 @@ export async function createApiKey(instance: Instance, body: JsonObject): Promis
       throw new AppError('bad_request', message);
     }
     await insert(tx, apiKey, digest(key));
+    const entry = { action: 'key.create', target: apiKey.id, details: { ...settings } } as const;
+    await auditLogOf(instance).append(tx, actor, entry);
   });
   return { apiKey, key };
 }

@@ -1,14 +1,17 @@
+import type { Actor } from '../audit/audit-entry.ts';
+import { auditLogOf } from '../audit/audit-log.ts';
 import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import { sql } from '../sql/sql.ts';
 
 /** From the moment this resolves the key is refused, on every node. Throws not_found. */
-export async function deleteApiKey(instance: Instance, id: string): Promise<void> {
+export async function deleteApiKey(instance: Instance, id: string, actor: Actor): Promise<void> {
   await instance.database.write(async (tx) => {
     const { names } = tx;
     const deleted = await tx.run(
       sql`DELETE FROM ${names.table('$api_key')} WHERE ${names.scope} AND id = ${id}`,
     );
     if (deleted === 0) throw new AppError('not_found', "The requested resource wasn't found.");
+    await auditLogOf(instance).append(tx, actor, { action: 'key.delete', target: id });
   });
 }

@@ -1,3 +1,5 @@
+import type { Actor } from '../audit/audit-entry.ts';
+import { auditLogOf } from '../audit/audit-log.ts';
 import { AppError } from '../base/errors.ts';
 import { ownMember, type JsonObject } from '../base/json.ts';
 import type { Instance } from '../instances/instance.ts';
@@ -14,12 +16,13 @@ export interface ImpersonateRequest {
   readonly collection: string;
   readonly id: string;
   readonly body: JsonObject;
+  readonly actor: Actor;
 }
 
 /** A token of another's account, which cannot be made to last longer. For superusers. Throws not_found, bad_request. */
 export function impersonate(
   instance: Instance,
-  { collection: name, id, body }: ImpersonateRequest,
+  { collection: name, id, body, actor }: ImpersonateRequest,
 ): Promise<SignedIn> {
   return withAuthCollection(instance, name, async (collection) => {
     const seconds = decodeDuration(body) || collection.auth.authToken.duration;
@@ -27,6 +30,8 @@ export function impersonate(
     if (record === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
     const claims = { refreshable: false };
     const token = await issueToken(instance, { collection, id, kind: 'authToken', claims, seconds });
+    const entry = { action: 'impersonate', collection: collection.id, target: id } as const;
+    await instance.database.write((tx) => auditLogOf(instance).append(tx, actor, entry));
     return { record, collection, token };
   });
 }

@@ -7,6 +7,7 @@ import { readSecret, type SecretKey } from '../secrets/secrets.ts';
 import { sql } from '../sql/sql.ts';
 import { findByIdentity } from './find-by-identity.ts';
 import { issueToken } from './issue-token.ts';
+import { noteSignIn } from './note-sign-in.ts';
 import { requireSignInAllowed } from './require-sign-in-allowed.ts';
 import { withAuthCollection, type AuthCollection } from './with-auth-collection.ts';
 
@@ -39,19 +40,21 @@ export function signIn(instance: Instance, facts: RequestFacts, collectionName: 
     const { password, ...identity } = decodeCredentials(facts.body, passwordAuth.identityFields);
     const record = await findByIdentity(instance, collection, identity);
     const id = record === undefined ? '' : String(valueOf(record, 'id'));
-    const key = { collection: collection.id, record: id, name: 'password' };
-    const hash = record === undefined ? undefined : await readSecret(instance.database, key);
-    const isRight = await verifyPassword(password, hash);
-    if (!isRight || record === undefined || hash === undefined)
-      throw new AppError('bad_request', 'Failed to authenticate.');
-    if (needsRehash(hash)) await strengthen(instance, key, { hash, password });
-    await requireSignInAllowed(instance, { ...facts, context: 'password' }, { collection, id });
-    const claims = { refreshable: true };
-    return {
-      record,
-      collection,
-      token: await issueToken(instance, { collection, id, kind: 'authToken', claims }),
-    };
+    return noteSignIn(instance, { facts, collection, id }, async () => {
+      const key = { collection: collection.id, record: id, name: 'password' };
+      const hash = record === undefined ? undefined : await readSecret(instance.database, key);
+      const isRight = await verifyPassword(password, hash);
+      if (!isRight || record === undefined || hash === undefined)
+        throw new AppError('bad_request', 'Failed to authenticate.');
+      if (needsRehash(hash)) await strengthen(instance, key, { hash, password });
+      await requireSignInAllowed(instance, { ...facts, context: 'password' }, { collection, id });
+      const claims = { refreshable: true };
+      return {
+        record,
+        collection,
+        token: await issueToken(instance, { collection, id, kind: 'authToken', claims }),
+      };
+    });
   });
 }
 

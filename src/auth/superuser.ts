@@ -1,3 +1,4 @@
+import { auditLogOf } from '../audit/audit-log.ts';
 import { AppError } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { Collection } from '../collections/collection.ts';
@@ -31,6 +32,12 @@ export async function upsertSuperuser(
     const id = existing ?? (await insertSuperuser(tx, { instance, collection, email, password }));
     await writeSecret(tx, { collection: collection.id, record: id, name: 'password' }, hash);
     await writeSecret(tx, { collection: collection.id, record: id, name: 'tokenKey' }, newTokenKey());
+    const [action, details] =
+      existing === undefined
+        ? (['superuser.create', {}] as const)
+        : (['superuser.update', { changed: ['secrets'] }] as const);
+    const entry = { action, collection: collection.id, target: id, details };
+    await auditLogOf(instance).append(tx, 'operator', entry);
     return existing === undefined ? 'created' : 'updated';
   });
 }
@@ -52,6 +59,8 @@ export function deleteSuperuser(instance: Instance, email: string): Promise<void
     await keepSuperuser(tx);
     await tx.run(withValues(recordStatements(collection, tx.names).deleteById, [id]));
     await deleteSecrets(tx, { collection: collection.id, record: id });
+    const entry = { action: 'superuser.delete', collection: collection.id, target: id } as const;
+    await auditLogOf(instance).append(tx, 'operator', entry);
   });
 }
 

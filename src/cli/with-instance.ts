@@ -10,7 +10,8 @@ export async function withDataDirectory<Result>(
   work: (data: DataDirectory) => Promise<Result>,
 ): Promise<Result> {
   const config = readConfig(flags);
-  const data = await openDataDirectory({ ...config, logLevel: 'error' }, {});
+  // What of the audit log is old is the server's affair: a command may be called without its flags.
+  const data = await openDataDirectory({ ...config, logLevel: 'error', auditDays: 0 }, {});
   try {
     return await work(data);
   } finally {

@@ -1,14 +1,16 @@
 import type { FastifyRequest } from 'fastify';
+import { auditLogOf } from '../audit/audit-log.ts';
 import { AppError } from '../base/errors.ts';
 import type { Cidr } from '../base/cidr.ts';
 import type { Instance } from '../instances/instance.ts';
 import { superusersName } from '../instances/system-collections.ts';
 import { rateLimitHeaders, RateLimiter, tooManyRequests, type Quota } from '../limits/rate-limiter.ts';
 import { SignInGuard } from '../limits/sign-in-guard.ts';
-import type { Caller } from '../rules/caller.ts';
+import { guest, type Caller } from '../rules/caller.ts';
 import { isInRanges } from '../settings/is-in-ranges.ts';
 import { clientAddress } from './client-address.ts';
 import { rateLimitLabels } from './rate-limit-labels.ts';
+import { factsOf } from './request-facts.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -75,7 +77,7 @@ export class Admission {
   }
 
   /** Runs a sign-in, unless too many were wrong. Throws forbidden, too_many_requests, and what the sign-in throws. */
-  signIn<Result>(
+  async signIn<Result>(
     { instance, request }: Omit<Counted, 'caller'>,
     { collection: name, identity }: { readonly collection: string; readonly identity: unknown },
     run: () => Promise<Result>,
@@ -83,11 +85,33 @@ export class Admission {
     const collection = instance.collections.find(name);
     // What is no credential costs no work, and belongs to no account.
     if (collection?.type !== 'auth' || typeof identity !== 'string') return run();
-    if (collection.name === superusersName) this.requireSuperuserPlace(instance, request);
+    let isAsked = false;
+    const asked = (): Promise<Result> => {
+      isAsked = true;
+      return run();
+    };
     // Of the same length, however long the identity is, and of no use to whoever reads the memory.
     const known = identity.slice(0, identityLengthMax).toLowerCase();
     const account = instance.sealer.fingerprint(`${collection.id}|${known}`);
     const address = this.addressOf(instance, request);
-    return this.#signIns.run({ instanceId: instance.id, account, address, nowMs: instance.clock.now() }, run);
+    const attempt = { instanceId: instance.id, account, address, nowMs: instance.clock.now() };
+    try {
+      if (collection.name === superusersName) this.requireSuperuserPlace(instance, request);
+      return await this.#signIns.run(attempt, asked);
+    } catch (error) {
+      // What the sign-in itself refuses it has written down, and knows of whom.
+      if (!isAsked && error instanceof AppError) noteRefusal({ instance, request }, collection.id, error);
+      throw error;
+    }
   }
+}
+
+function noteRefusal(
+  { instance, request }: Omit<Counted, 'caller'>,
+  collection: string,
+  { code }: AppError,
+): void {
+  const reason = code === 'too_many_requests' ? 'too many' : 'place';
+  const entry = { action: 'sign-in', outcome: 'refused', collection, details: { reason } } as const;
+  auditLogOf(instance).note(factsOf(request, guest), entry);
 }

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest, RouteGenericInterface } from 'fastify';
+import { auditLogOf } from '../audit/audit-log.ts';
 import { authenticate } from '../auth/authenticate.ts';
 import { AppError } from '../base/errors.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
@@ -7,12 +8,15 @@ import type { OpenInstances } from '../instances/open-instances.ts';
 import { guest, type Caller } from '../rules/caller.ts';
 import { checkFields } from './answer.ts';
 import { queryOf } from './query-string.ts';
+import { factsOf } from './request-facts.ts';
 import { requireScope } from './route-scopes.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The instance that the host or the path means; null when they mean none. */
     instanceEntry: InstanceEntry | null;
+    /** The same, open; null before it is. */
+    instance: Instance | null;
   }
 }
 
@@ -44,8 +48,10 @@ export function onInstance<Route extends RouteGenericInterface>(
     const loan = instances.borrowOpen(entry.id) ?? (await instances.borrow(entry));
     try {
       const { instance } = loan;
+      request.instance = instance;
       const { authorization } = request.headers;
-      const caller = authorization === undefined ? guest : await authenticate(instance, authorization);
+      const caller =
+        authorization === undefined ? guest : await authenticated(instance, authorization, request);
       request.server.admission.admit(instance, caller, request);
       requireScope(caller, request);
       checkFields(queryOf(request));
@@ -54,6 +60,21 @@ export function onInstance<Route extends RouteGenericInterface>(
       loan.release();
     }
   };
+}
+
+/** Throws unauthorized for an API key that is not valid, which is written down: somebody tries keys, or has lost one. */
+async function authenticated(
+  instance: Instance,
+  authorization: string,
+  request: FastifyRequest<object>,
+): Promise<Caller> {
+  try {
+    return await authenticate(instance, authorization);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'unauthorized')
+      auditLogOf(instance).note(factsOf(request, guest), { action: 'key.use', outcome: 'refused' });
+    throw error;
+  }
 }
 
 /** As {@link onInstance}, for routes that only superusers may use. */

@@ -37,6 +37,7 @@ function readEntry(raw: unknown, ofBatch: RequestFacts): BatchEntry {
     query,
     headers: { get: (name) => headers.get(toHeaderName(name)) ?? ofBatch.headers.get(name) },
     body: isObject ? body : {},
+    ...(ofBatch.origin && { origin: ofBatch.origin }),
   };
   try {
     checkFields(query);

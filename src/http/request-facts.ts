@@ -1,7 +1,9 @@
 import type { FastifyRequest } from 'fastify';
+import { assert } from '../base/assert.ts';
+import { ipAddressText } from '../base/ip-address.ts';
 import { isJsonObject } from '../base/json.ts';
 import type { Caller } from '../rules/caller.ts';
-import type { FactReader, RequestFacts } from '../rules/request-facts.ts';
+import type { FactReader, RequestFacts, RequestOrigin } from '../rules/request-facts.ts';
 import { queryOf } from './query-string.ts';
 
 /** What rules may know of a request. */
@@ -14,7 +16,16 @@ export function factsOf(request: FastifyRequest<object>, caller: Caller): Reques
     query: queryOf(request),
     headers: headerReader(request),
     body: isJsonObject(body) ? body : {},
+    origin: () => originOf(request),
   };
+}
+
+/** Asked for only where it is written down: to look for the address in headers is work. */
+function originOf(request: FastifyRequest<object>): RequestOrigin {
+  const { instance } = request;
+  assert(instance !== null, 'facts are those of a request to an instance');
+  const address = ipAddressText(request.server.admission.addressOf(instance, request));
+  return { address, requestId: request.id };
 }
 
 function headerReader({ headers }: FastifyRequest<object>): FactReader {

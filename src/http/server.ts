@@ -26,6 +26,7 @@ import { knownPaths, type KnownPaths } from './known-paths.ts';
 import { parseQueryString } from './query-string.ts';
 import { checkRequest } from './check-request.ts';
 import { findAddressed, withoutInstancePrefix, type AddressOptions } from './find-addressed.ts';
+import { auditRoutes } from './routes/audit-routes.ts';
 import { authRoutes } from './routes/auth-routes.ts';
 import { batchRoutes } from './routes/batch-routes.ts';
 import { collectionRoutes } from './routes/collection-routes.ts';
@@ -64,6 +65,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   acceptJsonBodies(app);
   app.decorate('admission', new Admission(options));
   app.decorateRequest('instanceEntry', null);
+  app.decorateRequest('instance', null);
   app.decorateRequest('corsHeaders', null);
   app.decorateRequest('rateLimitHeaders', null);
   const paths = knownPaths(app);
@@ -95,6 +97,7 @@ function routes(options: ServerOptions): (app: FastifyInstance, _: unknown, done
     });
     deliveryRoutes(app, options);
     keyRoutes(app, options.instances);
+    auditRoutes(app, options.instances);
     void app.register((batch, _, done) => {
       batchRoutes(batch, options.instances);
       done();

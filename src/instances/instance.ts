@@ -23,4 +23,8 @@ export interface Instance {
   readonly events: EventLog;
   readonly sealer: Sealer;
   readonly clock: Clock;
+  /** How long its audit log is kept; 0 for ever. */
+  readonly auditDays: number;
+  /** Writes what is still to be written, and closes. */
+  stop(): Promise<void>;
 }

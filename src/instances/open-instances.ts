@@ -134,7 +134,7 @@ export class OpenInstances {
     const slot = this.#slots.get(id);
     this.#slots.delete(id);
     const closing = Promise.resolve(slot?.opening)
-      .then((instance) => instance?.database.stop())
+      .then((instance) => instance?.stop())
       .catch((error: unknown) => {
         this.#options.logger.error('An instance did not close cleanly.', { instance: id, error });
       })

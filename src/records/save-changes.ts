@@ -3,6 +3,7 @@ import { emitsEvents } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { joinSql, sql } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
+import { auditSuperuser } from './audit-superuser.ts';
 import type { PasswordChange } from './password-changes.ts';
 import { recordEvent } from './record-event.ts';
 import { recordStatements } from './record-statements.ts';
@@ -21,10 +22,11 @@ export interface RecordChanges {
 
 /** The record with other values and the next revision, stored with its event. `existing` was read to be changed. */
 export async function saveChanges(
-  { instance, tx }: WriteScope,
+  scope: WriteScope,
   existing: StoredRecord,
   { values, passwords = [], now, failed }: RecordChanges,
 ): Promise<StoredRecord> {
+  const { instance, tx } = scope;
   const { collection } = existing;
   const record = toStoredRecord(collection, existing.revision + 1, values);
   const event = recordEvent('record.update', record, now);
@@ -33,6 +35,7 @@ export async function saveChanges(
     () => withUniqueErrors(updateRow(tx, existing, record), collection, failed),
     ...passwords.map((change) => () => change(tx, id)),
     async () => emitsEvents(collection) && instance.events.append(tx, event),
+    () => auditSuperuser(scope, record, { action: 'superuser.update', existing, passwords }),
   ]);
   return record;
 }

@@ -1,3 +1,4 @@
+import { auditLogOf } from '../audit/audit-log.ts';
 import { AppError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import { referringTo } from '../collections/referring-to.ts';
@@ -34,6 +35,7 @@ export async function truncateCollection(
     requireReach(facts.caller, collection);
     return { id: collection.id, end: await lastPosition(database, collection) };
   });
+  let isBegun = false;
   for (let isDone = false; !isDone;) {
     isDone = await database.write(async (tx) => {
       const collection = instance.collections.get(id);
@@ -47,8 +49,11 @@ export async function truncateCollection(
       await refuseReferred(tx, collection, instance.collections.all());
       const records = tuples.map((tuple) => fromTuple(collection, tuple));
       await tx.inOrder(records.map((record) => () => eraseRecord({ instance, facts, tx }, record)));
+      const entry = { action: 'collection.truncate', collection: id } as const;
+      if (!isBegun) await auditLogOf(instance).append(tx, facts, entry);
       return records.length < RECORDS_PER_TRANSACTION;
     });
+    isBegun = true;
   }
 }
 

@@ -10,6 +10,16 @@ export interface RequestFacts {
   readonly headers: FactReader;
   /** The members that were sent; of a record, with the values that would be stored. */
   readonly body: Readonly<Record<string, unknown>>;
+  /** Nothing that a rule may know: for the audit log. Absent where there is no request. */
+  readonly origin?: () => RequestOrigin;
+}
+
+/** Where a request came from. */
+export interface RequestOrigin {
+  /** The client's, as text. */
+  readonly address: string;
+  /** As its answer and the log have it. */
+  readonly requestId: string;
 }
 
 export type RuleContext =

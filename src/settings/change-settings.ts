@@ -1,6 +1,6 @@
 import type { JsonObject } from '../base/json.ts';
 import { ProblemList } from '../collections/problem-list.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database, Transaction } from '../storage/database.ts';
 import { checkSettings } from './check-settings.ts';
 import { isInRanges } from './is-in-ranges.ts';
 import { mergeSettings } from './merge-settings.ts';
@@ -10,6 +10,8 @@ import type { SettingsStore } from './settings-store.ts';
 export interface SettingsChange {
   readonly database: Database;
   readonly settings: SettingsStore;
+  /** Runs inside the transaction of the change, for those who have to know of it. May await nothing but `tx`. */
+  readonly onChange?: (tx: Transaction, before: Settings, after: Settings) => Promise<void>;
 }
 
 /**
@@ -17,14 +19,15 @@ export interface SettingsChange {
  * wrong by its place; nothing is changed then. `from` is where the caller is: no superuser shuts himself out.
  */
 export function changeSettings(
-  { database, settings }: SettingsChange,
+  { database, settings, onChange }: SettingsChange,
   given: JsonObject,
   from: Uint8Array,
 ): Promise<Settings> {
   return database.write(
     async (tx) => {
       const problems = new ProblemList();
-      const changed = mergeSettings(await settings.read(tx), given, problems);
+      const before = await settings.read(tx);
+      const changed = mergeSettings(before, given, problems);
       // What has the wrong type was left out; whether the rest makes sense cannot be said before.
       if (problems.isEmpty) checkSettings(changed, problems);
       const { superuserIPs } = changed;
@@ -35,6 +38,7 @@ export function changeSettings(
         });
       problems.throwIfAny('An error occurred while saving the new settings.');
       await settings.save(tx, changed);
+      await onChange?.(tx, before, changed);
       return changed;
     },
     // Other nodes look for what was changed alone in its commit.

@@ -93,6 +93,7 @@ export type InternalTable =
   | '$attempt'
   | '$idempotency'
   | '$api_key'
+  | '$audit'
   | '$instance'
   | '$instance_setting'
   | '$setting';

@@ -12,8 +12,21 @@ import { newSigningSecret } from './signature.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
+/** An instance whose endpoints are to be changed, and who has to know of it. */
+export interface EndpointSaving extends Instance {
+  /** Runs inside the transaction of the change: one that is made was not there before. May await nothing but `tx`. */
+  readonly onChange?: (
+    tx: Transaction,
+    change: { readonly before: Endpoint | undefined; readonly after: Endpoint | undefined },
+  ) => Promise<void>;
+}
+
 /** Registers an endpoint. From the moment this resolves it is told of every write that matches. */
-export function createEndpoint(instance: Instance, body: Body, policy: NetworkPolicy): Promise<Endpoint> {
+export function createEndpoint(
+  instance: EndpointSaving,
+  body: Body,
+  policy: NetworkPolicy,
+): Promise<Endpoint> {
   const failed = 'Failed to create endpoint.';
   return change(instance, async (tx, endpoints) => {
     if ((await endpoints.all(tx)).length >= endpointsMax) {
@@ -31,13 +44,14 @@ export function createEndpoint(instance: Instance, body: Body, policy: NetworkPo
       updated: now,
     };
     await endpoints.insert(tx, endpoint);
+    await instance.onChange?.(tx, { before: undefined, after: endpoint });
     return endpoint;
   });
 }
 
 /** Changes the members that are given. The secret is not among them. */
 export function updateEndpoint(
-  instance: Instance,
+  instance: EndpointSaving,
   request: { readonly id: string; readonly body: Body },
   policy: NetworkPolicy,
 ): Promise<Endpoint> {
@@ -50,26 +64,31 @@ export function updateEndpoint(
       existing,
       failed,
     });
-    return save(tx, endpoints, { ...existing, ...settings, updated: toTimestamp(instance.clock.now()) });
+    const after = { ...existing, ...settings, updated: toTimestamp(instance.clock.now()) };
+    await instance.onChange?.(tx, { before: existing, after });
+    return save(tx, endpoints, after);
   });
 }
 
 /** A paused endpoint keeps collecting its deliveries and is sent none; an active one is sent what has waited. */
 export function setEndpointStatus(
-  instance: Instance,
+  instance: EndpointSaving,
   id: string,
   status: Endpoint['status'],
 ): Promise<Endpoint> {
   return change(instance, async (tx, endpoints) => {
     const existing = await getEndpoint(tx, endpoints, id);
     const updated = toTimestamp(instance.clock.now());
-    return save(tx, endpoints, { ...existing, status, statusReason: '', updated });
+    const after = { ...existing, status, statusReason: '', updated };
+    await instance.onChange?.(tx, { before: existing, after });
+    return save(tx, endpoints, after);
   });
 }
 
-export function deleteEndpoint(instance: Instance, id: string): Promise<void> {
+export function deleteEndpoint(instance: EndpointSaving, id: string): Promise<void> {
   return change(instance, async (tx, endpoints) => {
-    await getEndpoint(tx, endpoints, id);
+    const before = await getEndpoint(tx, endpoints, id);
+    await instance.onChange?.(tx, { before, after: undefined });
     await endpoints.delete(tx, id, toTimestamp(instance.clock.now()));
   });
 }

@@ -109,6 +109,9 @@ test('collections of the service itself are records and definitions for admin on
     await ask('PUT', '/api/collections/import', {
       collections: [{ ...json, authToken: { ...json.authToken, secret: 'x'.repeat(50) } }],
     }),
+    await ask('PUT', '/api/collections/import', {
+      collections: [{ ...json, authToken: { ...json.authToken, secret: '' } }],
+    }),
     await ask('DELETE', '/api/collections/_otps/truncate'),
     await ask('GET', '/api/collections/_superusers/records'),
     await ask('POST', '/api/records/_superusers', account),

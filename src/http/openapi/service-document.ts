@@ -1,3 +1,4 @@
+import { auditPaths, auditSchemas } from './audit-paths.ts';
 import { authPaths, authSchemas } from './auth-paths.ts';
 import { batchPaths, batchSchemas } from './batch-paths.ts';
 import { collectionPaths } from './collection-paths.ts';
@@ -44,6 +45,7 @@ export function serviceDocument(version: string): OpenApiDocument {
       { name: 'auth', description: 'Tokens for passwords.' },
       { name: 'webhooks', description: 'Where changes are told, and what became of it. For superusers.' },
       { name: 'keys', description: 'What programs have in place of a sign-in. For superusers.' },
+      { name: 'audit', description: 'Who did what. For superusers.' },
       { name: 'settings', description: 'What superusers decide about their instance.' },
       { name: 'health', description: 'For people and for probes.' },
       { name: 'description', description: 'This document.' },
@@ -56,6 +58,7 @@ export function serviceDocument(version: string): OpenApiDocument {
       ...endpointPaths,
       ...deliveryPaths,
       ...keyPaths,
+      ...auditPaths,
       ...settingsPaths,
       ...healthPaths,
       ...descriptionPaths,
@@ -83,6 +86,7 @@ export function serviceDocument(version: string): OpenApiDocument {
         ...endpointSchemas,
         ...deliverySchemas,
         ...keySchemas,
+        ...auditSchemas,
         ...settingsSchemas,
         ...healthSchemas,
       },

@@ -62,8 +62,9 @@ export function authRoutes(app: FastifyInstance, instances: OpenInstances): void
 
   app.post<RecordPath>(
     `${path}/impersonate/:id`,
-    onInstanceAsSuperuser<RecordPath>(instances, async ({ instance }, request, reply) => {
-      const signedIn = await impersonate(instance, { ...request.params, body: bodyOf(request) });
+    onInstanceAsSuperuser<RecordPath>(instances, async ({ instance, caller }, request, reply) => {
+      const actor = factsOf(request, caller);
+      const signedIn = await impersonate(instance, { ...request.params, body: bodyOf(request), actor });
       return answerSignedIn(request, reply, { instance, signedIn });
     }),
   );

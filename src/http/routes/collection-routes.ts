@@ -1,4 +1,6 @@
 import type { FastifyInstance, RouteGenericInterface } from 'fastify';
+import { auditCollectionChange } from '../../audit/audit-collection-change.ts';
+import { auditLogOf } from '../../audit/audit-log.ts';
 import {
   createCollection,
   deleteCollection,
@@ -16,9 +18,9 @@ import type { Instance } from '../../instances/instance.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
 import { writeTokenSecrets } from '../../instances/token-secrets.ts';
 import { parseListQuery } from '../../lists/list-query.ts';
-import type { Caller } from '../../rules/caller.ts';
 import { hasScope } from '../../rules/has-scope.ts';
 import { requireReach } from '../../rules/reaches.ts';
+import type { RequestFacts } from '../../rules/request-facts.ts';
 import { forgetCollection } from '../../webhooks/change-endpoint.ts';
 import { truncateCollection } from '../../records/truncate-collection.ts';
 import { answer, answerNothing, listJson } from '../answer.ts';
@@ -47,7 +49,10 @@ export function collectionRoutes(app: FastifyInstance, instances: OpenInstances)
   app.post(
     '/api/collections',
     onCurrentInstance(instances, async ({ instance, caller }, request, reply) => {
-      const collection = await createCollection(savingOf(instance, caller), bodyOf(request));
+      const collection = await createCollection(
+        savingOf(instance, factsOf(request, caller)),
+        bodyOf(request),
+      );
       return answer(request, reply, { json: collectionToJson(collection) });
     }),
   );
@@ -65,7 +70,7 @@ export function collectionRoutes(app: FastifyInstance, instances: OpenInstances)
     '/api/collections/:collection',
     onCurrentInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
       const collection = await updateCollection(
-        savingOf(instance, caller),
+        savingOf(instance, factsOf(request, caller)),
         request.params.collection,
         bodyOf(request),
       );
@@ -76,7 +81,7 @@ export function collectionRoutes(app: FastifyInstance, instances: OpenInstances)
   app.delete<CollectionPath>(
     '/api/collections/:collection',
     onCurrentInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
-      await deleteCollection(deletionOf(instance, caller), request.params.collection);
+      await deleteCollection(deletionOf(instance, factsOf(request, caller)), request.params.collection);
       return answerNothing(request, reply);
     }),
   );
@@ -97,7 +102,7 @@ function wholesaleRoutes(app: FastifyInstance, instances: OpenInstances): void {
   app.put(
     '/api/collections/import',
     onCurrentInstance(instances, async ({ instance, caller }, request, reply) => {
-      await importCollections(deletionOf(instance, caller), bodyOf(request));
+      await importCollections(deletionOf(instance, factsOf(request, caller)), bodyOf(request));
       return answerNothing(request, reply);
     }),
   );
@@ -126,23 +131,32 @@ function changeOf(instance: Instance): CollectionChange {
   return { database: instance.database, collections: instance.collections, now: instance.clock.now() };
 }
 
-function savingOf(instance: Instance, caller: Caller): CollectionSaving {
+function savingOf(instance: Instance, facts: RequestFacts): CollectionSaving {
+  const { caller } = facts;
+  const audit = auditLogOf(instance);
+  const made = new Set<string>();
   return {
     ...changeOf(instance),
-    onChange: async (_tx, { before }) => {
+    onChange: async (tx, { before, after }) => {
       if (before !== undefined) requireReach(caller, before);
+      else if (after !== undefined) made.add(after.id);
+      const entry = auditCollectionChange(before, after);
+      if (entry !== undefined) await audit.append(tx, facts, entry);
     },
-    onTokenSecrets: async (tx, collection, secrets) => {
+    onTokenSecrets: async (tx, { id, system }, secrets) => {
+      await writeTokenSecrets(tx, instance.sealer, { collection: id, secrets });
+      if (secrets.size === 0 || made.has(id)) return;
       // An import may bring secrets for a definition that it leaves as it is.
-      if (secrets.size > 0) requireReach(caller, collection);
-      await writeTokenSecrets(tx, instance.sealer, { collection: collection.id, secrets });
+      requireReach(caller, { id, system });
+      const details = { changed: [...secrets.keys()] };
+      await audit.append(tx, facts, { action: 'collection.secrets', collection: id, details });
     },
   };
 }
 
-function deletionOf(instance: Instance, caller: Caller): CollectionDeletion {
+function deletionOf(instance: Instance, facts: RequestFacts): CollectionDeletion {
   return {
-    ...savingOf(instance, caller),
+    ...savingOf(instance, facts),
     onDeleted: (tx, collection) => forgetCollection(tx, instance, collection),
   };
 }

@@ -1,8 +1,11 @@
 import type { FastifyInstance } from 'fastify';
+import { auditLogOf } from '../../audit/audit-log.ts';
+import { changedPaths } from '../../audit/changed-paths.ts';
 import { AppError } from '../../base/errors.ts';
 import type { Instance } from '../../instances/instance.ts';
 import type { Loan, OpenInstances } from '../../instances/open-instances.ts';
 import { parseListQuery } from '../../lists/list-query.ts';
+import type { RequestFacts } from '../../rules/request-facts.ts';
 import type { NetworkPolicy } from '../../webhooks/address-guard.ts';
 import {
   createEndpoint,
@@ -10,6 +13,7 @@ import {
   getEndpoint,
   setEndpointStatus,
   updateEndpoint,
+  type EndpointSaving,
 } from '../../webhooks/change-endpoint.ts';
 import type { Dispatcher } from '../../webhooks/dispatcher.ts';
 import { endpointStoreOf } from '../../webhooks/endpoint-store.ts';
@@ -20,6 +24,7 @@ import { answer, answerNothing, listJson } from '../answer.ts';
 import { bodyOf } from '../json-body.ts';
 import { queryOf } from '../query-string.ts';
 import { onInstanceAsSuperuser } from '../on-instance.ts';
+import { factsOf } from '../request-facts.ts';
 
 interface EndpointPath {
   Params: { id: string };
@@ -47,8 +52,9 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
 
   app.post(
     '/api/webhooks/endpoints',
-    onInstanceAsSuperuser(instances, async ({ instance }, request, reply) => {
-      const endpoint = await createEndpoint(instance, bodyOf(request), policy);
+    onInstanceAsSuperuser(instances, async ({ instance, caller }, request, reply) => {
+      const saving = audited(instance, factsOf(request, caller));
+      const endpoint = await createEndpoint(saving, bodyOf(request), policy);
       // The one answer beside the secret's own route that shows it.
       const json = JSON.stringify({ ...endpointView(endpoint), secret: endpoint.secret });
       return answer(request, reply, { status: 201, json });
@@ -65,8 +71,14 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
 
   app.get<EndpointPath>(
     '/api/webhooks/endpoints/:id/secret',
-    onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance }, request, reply) => {
-      const { secret } = await getEndpoint(instance.database, endpointStoreOf(instance), request.params.id);
+    onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance, caller }, request, reply) => {
+      const { id } = request.params;
+      const { secret } = await getEndpoint(instance.database, endpointStoreOf(instance), id);
+      const facts = factsOf(request, caller);
+      // Written down before it is shown.
+      await instance.database.write((tx) =>
+        auditLogOf(instance).append(tx, facts, { action: 'endpoint.secret', target: id }),
+      );
       return answer(request, reply, {
         json: JSON.stringify({ secret }),
         headers: { 'cache-control': 'no-store' },
@@ -76,9 +88,9 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
 
   app.patch<EndpointPath>(
     '/api/webhooks/endpoints/:id',
-    onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance }, request, reply) => {
+    onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance, caller }, request, reply) => {
       const endpoint = await updateEndpoint(
-        instance,
+        audited(instance, factsOf(request, caller)),
         { id: request.params.id, body: bodyOf(request) },
         policy,
       );
@@ -89,8 +101,8 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
 
   app.delete<EndpointPath>(
     '/api/webhooks/endpoints/:id',
-    onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance }, request, reply) => {
-      await deleteEndpoint(instance, request.params.id);
+    onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance, caller }, request, reply) => {
+      await deleteEndpoint(audited(instance, factsOf(request, caller)), request.params.id);
       return answerNothing(request, reply);
     }),
   );
@@ -102,17 +114,19 @@ function endpointActionRoutes(app: FastifyInstance, options: EndpointRoutesOptio
 
   app.post<EndpointPath>(
     '/api/webhooks/endpoints/:id/pause',
-    onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance }, request, reply) => {
-      const endpoint = await setEndpointStatus(instance, request.params.id, 'paused');
+    onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance, caller }, request, reply) => {
+      const saving = audited(instance, factsOf(request, caller));
+      const endpoint = await setEndpointStatus(saving, request.params.id, 'paused');
       return answer(request, reply, { json: JSON.stringify(endpointView(endpoint)) });
     }),
   );
 
   app.post<EndpointPath>(
     '/api/webhooks/endpoints/:id/resume',
-    onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance }, request, reply) => {
+    onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance, caller }, request, reply) => {
       refuseOthers(bodyOf(request), { backlog: 'drain' });
-      const endpoint = await setEndpointStatus(instance, request.params.id, 'active');
+      const saving = audited(instance, factsOf(request, caller));
+      const endpoint = await setEndpointStatus(saving, request.params.id, 'active');
       dispatcher.wake(instance.id);
       return answer(request, reply, { json: JSON.stringify(endpointView(endpoint)) });
     }),
@@ -126,6 +140,24 @@ function endpointActionRoutes(app: FastifyInstance, options: EndpointRoutesOptio
       return answer(request, reply, { json: JSON.stringify(delivery) });
     }),
   );
+}
+
+/** With each change written down in its transaction: by the names of members, as headers and the query of a URL may be secret. */
+function audited(instance: Instance, facts: RequestFacts): EndpointSaving {
+  return {
+    ...instance,
+    onChange: async (tx, { before, after }) => {
+      const action = before === undefined ? 'create' : after === undefined ? 'delete' : 'update';
+      const host = new URL((after ?? before)?.url ?? '').host;
+      const isUpdate = before !== undefined && after !== undefined;
+      const changed = isUpdate ? changedPaths(before, after).filter((path) => path !== 'updated') : [];
+      await auditLogOf(instance).append(tx, facts, {
+        action: `endpoint.${action}`,
+        target: (after ?? before)?.id ?? '',
+        details: { host, ...(isUpdate && { changed }) },
+      });
+    },
+  };
 }
 
 /** Members of the contract that have one value so far: another one is refused, not ignored. */

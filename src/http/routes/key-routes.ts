@@ -8,6 +8,7 @@ import { answer, answerNothing, listJson } from '../answer.ts';
 import { bodyOf } from '../json-body.ts';
 import { onInstanceAsSuperuser } from '../on-instance.ts';
 import { queryOf } from '../query-string.ts';
+import { factsOf } from '../request-facts.ts';
 
 interface KeyPath {
   Params: { id: string };
@@ -26,8 +27,8 @@ export function keyRoutes(app: FastifyInstance, instances: OpenInstances): void 
 
   app.post(
     '/api/keys',
-    onInstanceAsSuperuser(instances, async ({ instance }, request, reply) => {
-      const { apiKey, key } = await createApiKey(instance, bodyOf(request));
+    onInstanceAsSuperuser(instances, async ({ instance, caller }, request, reply) => {
+      const { apiKey, key } = await createApiKey(instance, bodyOf(request), factsOf(request, caller));
       // The one answer that ever shows it.
       const json = JSON.stringify({ ...apiKey, key });
       return answer(request, reply, { status: 201, json, headers: { 'cache-control': 'no-store' } });
@@ -36,8 +37,8 @@ export function keyRoutes(app: FastifyInstance, instances: OpenInstances): void 
 
   app.delete<KeyPath>(
     '/api/keys/:id',
-    onInstanceAsSuperuser<KeyPath>(instances, async ({ instance }, request, reply) => {
-      await deleteApiKey(instance, request.params.id);
+    onInstanceAsSuperuser<KeyPath>(instances, async ({ instance, caller }, request, reply) => {
+      await deleteApiKey(instance, request.params.id, factsOf(request, caller));
       return answerNothing(request, reply);
     }),
   );

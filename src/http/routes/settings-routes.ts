@@ -1,11 +1,14 @@
 import type { FastifyInstance } from 'fastify';
+import { auditLogOf } from '../../audit/audit-log.ts';
+import { changedPaths } from '../../audit/changed-paths.ts';
 import { AppError } from '../../base/errors.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
-import { changeSettings } from '../../settings/change-settings.ts';
+import { changeSettings, type SettingsChange } from '../../settings/change-settings.ts';
 import { settingsToJson } from '../../settings/settings.ts';
 import { answer } from '../answer.ts';
 import { bodyOf } from '../json-body.ts';
 import { onInstanceAsSuperuser } from '../on-instance.ts';
+import { factsOf } from '../request-facts.ts';
 
 /** What superusers decide about their instance. */
 export function settingsRoutes(app: FastifyInstance, instances: OpenInstances): void {
@@ -19,9 +22,16 @@ export function settingsRoutes(app: FastifyInstance, instances: OpenInstances): 
 
   app.patch(
     '/api/settings',
-    onInstanceAsSuperuser(instances, async ({ instance }, request, reply) => {
+    onInstanceAsSuperuser(instances, async ({ instance, caller }, request, reply) => {
       const from = request.server.admission.addressOf(instance, request);
-      const changed = await changeSettings(instance, bodyOf(request), from);
+      const { database, settings } = instance;
+      const onChange: SettingsChange['onChange'] = async (tx, before, after) => {
+        const changed = changedPaths(before, after);
+        if (changed.length === 0) return;
+        const entry = { action: 'settings.update', details: { changed } } as const;
+        await auditLogOf(instance).append(tx, factsOf(request, caller), entry);
+      };
+      const changed = await changeSettings({ database, settings, onChange }, bodyOf(request), from);
       return answer(request, reply, { json: settingsToJson(changed) });
     }),
   );

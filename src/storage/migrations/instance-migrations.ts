@@ -116,6 +116,27 @@ const apiKey = sql`CREATE TABLE "$api_key" (
   last_used TEXT NOT NULL
 ) STRICT`;
 
+// One row for what happened once; for what may happen often (tallied) one for all alike in the same minute.
+const audit = sql`CREATE TABLE "$audit" (
+  position INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  tallied INTEGER NOT NULL,
+  created TEXT NOT NULL,
+  until TEXT NOT NULL,
+  count INTEGER NOT NULL,
+  action TEXT NOT NULL,
+  outcome TEXT NOT NULL,
+  actor TEXT NOT NULL,
+  actor_id TEXT NOT NULL,
+  address TEXT NOT NULL,
+  request TEXT NOT NULL,
+  collection TEXT NOT NULL,
+  target TEXT NOT NULL,
+  details TEXT NOT NULL
+) STRICT`;
+const auditCreated = sql`CREATE INDEX "$audit_created" ON "$audit" (created)`;
+const auditTallied = sql`CREATE INDEX "$audit_tallied" ON "$audit" (position) WHERE tallied = 1`;
+
 /**
  * The internal tables of one instance. Their names begin with `$`, which no collection's name can. Times that are shown are
  * timestamps as text; times that are compared while delivering are milliseconds since 1970.
@@ -128,4 +149,5 @@ export const instanceMigrations: readonly Migration[] = [
   { name: 'idempotency keys', statements: () => [idempotency, idempotencyExpires], admits: 1 },
   { name: 'settings', statements: () => [instanceSetting], admits: 1 },
   { name: 'api keys', statements: () => [apiKey], admits: 1 },
+  { name: 'audit log', statements: () => [audit, auditCreated, auditTallied], admits: 1 },
 ];

@@ -171,6 +171,28 @@ const apiKey = sql`CREATE TABLE chancery.api_key (
   PRIMARY KEY (instance_id, id)
 )`;
 
+const audit = sql`CREATE TABLE chancery.audit (
+  instance_id text COLLATE "C" NOT NULL,
+  position bigint GENERATED ALWAYS AS IDENTITY,
+  id text COLLATE "C" NOT NULL,
+  tallied smallint NOT NULL,
+  created text COLLATE "C" NOT NULL,
+  until text COLLATE "C" NOT NULL,
+  count bigint NOT NULL,
+  action text COLLATE "C" NOT NULL,
+  outcome text COLLATE "C" NOT NULL,
+  actor text COLLATE "C" NOT NULL,
+  actor_id text COLLATE "C" NOT NULL,
+  address text COLLATE "C" NOT NULL,
+  request text COLLATE "C" NOT NULL,
+  collection text COLLATE "C" NOT NULL,
+  target text COLLATE "C" NOT NULL,
+  details text COLLATE "C" NOT NULL,
+  PRIMARY KEY (instance_id, id)
+)`;
+const auditCreated = sql`CREATE INDEX audit_created ON chancery.audit (instance_id, created)`;
+const auditTallied = sql`CREATE INDEX audit_tallied ON chancery.audit (instance_id, position) WHERE tallied = 1`;
+
 const tables: readonly Sql[] = [
   schema,
   instance,
@@ -199,4 +221,5 @@ export const postgresMigrations: readonly Migration[] = [
   { name: 'idempotency keys', statements: () => [idempotency, idempotencyExpires], admits: 1 },
   { name: 'settings', statements: () => [instanceSetting], admits: 1 },
   { name: 'api keys', statements: () => [apiKey], admits: 1 },
+  { name: 'audit log', statements: () => [audit, auditCreated, auditTallied], admits: 1 },
 ];

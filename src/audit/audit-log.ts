@@ -1,0 +1,192 @@
+import { newTimeOrderedId } from '../base/ids.ts';
+import { toTimestamp } from '../base/timestamp.ts';
+import type { Instance } from '../instances/instance.ts';
+import { digest } from '../secrets/digest.ts';
+import { sql } from '../sql/sql.ts';
+import type { Database, Transaction } from '../storage/database.ts';
+import { writtenActor, type Actor, type AuditEntry, type WrittenActor } from './audit-entry.ts';
+import { pruneAudit } from './prune-audit.ts';
+
+type AuditedInstance = Pick<Instance, 'database' | 'clock' | 'auditDays'>;
+
+export const auditLimits = {
+  /** Rows that one node writes for what is tallied in a minute: who comes from more addresses than that shares a row without one. */
+  talliesMax: 1_000,
+  detailsBytesMax: 16 * 1024,
+} as const;
+
+const minuteMs = 60_000;
+/** Between two writes of tallies: a flood is a row that is counted up once a second. */
+const pauseMs = 1_000;
+
+/** What is all alike in a minute. */
+interface Tally {
+  readonly id: string;
+  readonly entry: AuditEntry;
+  readonly actor: WrittenActor;
+  readonly firstMs: number;
+  lastMs: number;
+  count: number;
+}
+
+const logs = new WeakMap<Database, AuditLog>();
+
+/** The one of this instance. */
+export function auditLogOf(instance: AuditedInstance): AuditLog {
+  let log = logs.get(instance.database);
+  if (log === undefined) logs.set(instance.database, (log = new AuditLog(instance)));
+  return log;
+}
+
+/** One instance's audit log. What is written is taken away by age alone, tallies also by their number. */
+export class AuditLog {
+  readonly #instance: AuditedInstance;
+  /** What is still to be written. */
+  #tallies = new Map<string, Tally>();
+  /** The rows of this minute, to tell when there are enough. */
+  #minute = { number: 0, ids: new Set<string>() };
+  #prunedMs = Number.NEGATIVE_INFINITY;
+  #isWriting = false;
+  #written: Promise<void> = Promise.resolve();
+  #isSettling = false;
+  #endPause: () => void = () => undefined;
+
+  constructor(instance: AuditedInstance) {
+    this.#instance = instance;
+  }
+
+  /** In the transaction of what it tells of. */
+  async append(tx: Transaction, actor: Actor, entry: AuditEntry): Promise<void> {
+    const nowMs = this.#instance.clock.now();
+    const id = newTimeOrderedId(nowMs);
+    const written = writtenActor(actor);
+    await insert(tx, { id, entry, actor: written, firstMs: nowMs, lastMs: nowMs, count: 1 }, 'once');
+    if (this.#instance.auditDays > 0 && this.#isPruneDue(nowMs)) tx.afterCommit(() => this.#wake());
+  }
+
+  /** Of what has no transaction and may happen any number of times. Nobody waits for it to be written. */
+  note(actor: Actor, entry: AuditEntry): void {
+    const nowMs = this.#instance.clock.now();
+    const tally = this.#tallyOf(writtenActor(actor), entry, nowMs);
+    const known = this.#tallies.get(tally.id);
+    if (known === undefined) this.#tallies.set(tally.id, tally);
+    else {
+      known.count += 1;
+      known.lastMs = nowMs;
+    }
+    this.#wake();
+  }
+
+  /** Resolves when everything that was noted is written. To be called before the database is closed. */
+  async settle(): Promise<void> {
+    this.#isSettling = true;
+    this.#endPause();
+    await this.#written;
+  }
+
+  #tallyOf(actor: WrittenActor, entry: AuditEntry, nowMs: number): Tally {
+    const number = Math.floor(nowMs / minuteMs);
+    if (number !== this.#minute.number) this.#minute = { number, ids: new Set() };
+    const { ids } = this.#minute;
+    const id = tallyId(number, actor, entry);
+    const isRoom = ids.has(id) || ids.size < auditLimits.talliesMax;
+    if (isRoom) ids.add(id);
+    const common = { firstMs: nowMs, lastMs: nowMs, count: 1 };
+    if (isRoom) return { id, entry, actor, ...common };
+    const { action, outcome = 'done' } = entry;
+    const many = { kind: actor.kind, id: '', address: '', requestId: '' };
+    return {
+      id: tallyId(number, many, { action, outcome }),
+      entry: { action, outcome },
+      actor: many,
+      ...common,
+    };
+  }
+
+  #wake(): void {
+    if (this.#isWriting) return;
+    this.#isWriting = true;
+    this.#written = this.#writeAll();
+  }
+
+  async #writeAll(): Promise<void> {
+    do {
+      const isWritten = await this.#write();
+      // Kept for whoever comes next: the database is away or full, and says so to everyone.
+      if (!isWritten) break;
+      await this.#pause();
+    } while (this.#tallies.size > 0);
+    // In the same turn as the last look: what is noted from now on wakes again.
+    this.#isWriting = false;
+  }
+
+  async #write(): Promise<boolean> {
+    const nowMs = this.#instance.clock.now();
+    const tallies = this.#tallies;
+    const { database, auditDays } = this.#instance;
+    const isPruneDue = this.#isPruneDue(nowMs);
+    this.#tallies = new Map();
+    try {
+      await database.write(async (tx) => {
+        // In one order on every node, or two would wait for each other's rows.
+        for (const [, tally] of [...tallies].toSorted(([one], [other]) => (one < other ? -1 : 1)))
+          await insert(tx, tally, 'tallied');
+        if (isPruneDue) await pruneAudit(tx, { nowMs, days: auditDays });
+      });
+      if (isPruneDue) this.#prunedMs = nowMs;
+      return true;
+    } catch {
+      if (tallies.size < auditLimits.talliesMax)
+        for (const tally of this.#tallies.values()) merge(tallies, tally);
+      this.#tallies = tallies;
+      return false;
+    }
+  }
+
+  #isPruneDue(nowMs: number): boolean {
+    return Math.abs(nowMs - this.#prunedMs) >= minuteMs;
+  }
+
+  async #pause(): Promise<void> {
+    if (this.#isSettling) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, pauseMs).unref();
+      this.#endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+/** The same on every node: their counts are added up. */
+function tallyId(minute: number, { kind, id, address }: WrittenActor, entry: AuditEntry): string {
+  return digest(JSON.stringify([minute, kind, id, address, entry]));
+}
+
+function merge(tallies: Map<string, Tally>, tally: Tally): void {
+  const known = tallies.get(tally.id);
+  if (known === undefined) tallies.set(tally.id, tally);
+  else {
+    known.count += tally.count;
+    known.lastMs = tally.lastMs;
+  }
+}
+
+async function insert(tx: Transaction, row: Tally, kind: 'once' | 'tallied'): Promise<void> {
+  const { id, entry, actor, count } = row;
+  const { action, outcome = 'done', collection = '', target = '', details = {} } = entry;
+  const table = tx.names.table('$audit');
+  const text = JSON.stringify(details);
+  const shown = Buffer.byteLength(text) <= auditLimits.detailsBytesMax ? text : '{"isTooLong":true}';
+  const insertion = sql`
+    INSERT INTO ${table} AS known (${tx.names.scopeColumn}id, tallied, created, until, count, action, outcome, actor, actor_id,
+      address, request, collection, target, details)
+    VALUES (${tx.names.scopeValue}${id}, ${kind === 'tallied' ? 1 : 0}, ${toTimestamp(row.firstMs)}, ${toTimestamp(row.lastMs)},
+      ${count}, ${action}, ${outcome}, ${actor.kind}, ${actor.id}, ${actor.address}, ${actor.requestId}, ${collection}, ${target},
+      ${shown})`;
+  if (kind === 'once') await tx.run(insertion);
+  else
+    await tx.run(sql`${insertion} ON CONFLICT (${tx.names.scopeColumn}id) DO UPDATE SET
+      count = known.count + excluded.count, until = CASE WHEN known.until < excluded.until THEN excluded.until ELSE known.until END`);
+}

@@ -1,0 +1,38 @@
+import { auditLogOf } from '../audit/audit-log.ts';
+import { AppError } from '../base/errors.ts';
+import type { Instance } from '../instances/instance.ts';
+import type { RequestFacts } from '../rules/request-facts.ts';
+import { callerOf } from './caller-of.ts';
+import type { AuthCollection } from './with-auth-collection.ts';
+
+/** Who wants to sign in. */
+export interface SignInAttempt {
+  readonly facts: RequestFacts;
+  readonly collection: AuthCollection;
+  /** Of the record; empty where there is no such account. */
+  readonly id: string;
+}
+
+/** Runs a sign-in and writes down what became of it, without letting it wait for that. */
+export async function noteSignIn<Result>(
+  instance: Instance,
+  { facts, collection, id }: SignInAttempt,
+  signIn: () => Promise<Result>,
+): Promise<Result> {
+  const audit = auditLogOf(instance);
+  const entry = { action: 'sign-in', collection: collection.id, target: id } as const;
+  try {
+    const signedIn = await signIn();
+    audit.note({ ...facts, caller: callerOf(collection, id) }, entry);
+    return signedIn;
+  } catch (error) {
+    const reason = error instanceof AppError ? refusals.get(error.code) : undefined;
+    if (reason !== undefined) audit.note(facts, { ...entry, outcome: 'refused', details: { reason } });
+    throw error;
+  }
+}
+
+const refusals: ReadonlyMap<string, string> = new Map([
+  ['bad_request', 'credentials'],
+  ['forbidden', 'rule'],
+]);
