@@ -25,6 +25,7 @@ export interface AuditEntry {
 export const auditActions = [
   'sign-in',
   'impersonate',
+  'setup',
   'superuser.create',
   'superuser.update',
   'superuser.delete',

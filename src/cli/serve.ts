@@ -1,4 +1,4 @@
-import { listSuperusers } from '../auth/superuser.ts';
+import { issueSetupToken, setupLimits } from '../auth/setup-token.ts';
 import { createLogger, startApp, version, type App } from '../app.ts';
 import { readConfig, type Config, type Flags } from '../config.ts';
 import type { Logger } from '../base/logger.ts';
@@ -19,15 +19,20 @@ export async function serve(flags: Flags): Promise<void> {
   logger.info('Stopped.');
 }
 
+/** Of the default instance: those of others are made by people who have the command line. */
 async function explainFirstSteps(app: App, config: Config, logger: Logger): Promise<void> {
   const entry = app.data.directory.findBySlug(defaultSlug);
   if (entry === undefined) return;
   const loan = await app.data.instances.borrow(entry);
-  const superusers = await listSuperusers(loan.instance);
-  loan.release();
-  if (superusers.length > 0) return;
+  const token = await issueSetupToken(loan.instance).finally(() => loan.release());
+  if (token === undefined) return;
   const command = `npm run -s chancery -- superuser upsert EMAIL PASSWORD --data ${config.data}`;
   logger.info(`There is no superuser yet. Make one, while this runs: ${command}`);
+  const body = `{"token":"${token}","email":"EMAIL","password":"PASSWORD","passwordConfirm":"PASSWORD"}`;
+  const minutes = setupLimits.tokenMs / 60_000;
+  logger.info(
+    `Or from elsewhere, once and within ${minutes} minutes: curl ${app.url}/api/setup -H 'Content-Type: application/json' -d '${body}'`,
+  );
 }
 
 /** The first signal. The next one, of either kind, finds no listener and ends the process. */

@@ -36,6 +36,7 @@ import { endpointRoutes } from './routes/endpoint-routes.ts';
 import { keyRoutes } from './routes/key-routes.ts';
 import { healthRoutes, type Readiness } from './routes/health-routes.ts';
 import { recordRoutes } from './routes/record-routes.ts';
+import { setupRoutes } from './routes/setup-routes.ts';
 import { settingsRoutes } from './routes/settings-routes.ts';
 import { httpLimits } from './http-limits.ts';
 import { commonHeaders } from './write-answer.ts';
@@ -98,6 +99,7 @@ function routes(options: ServerOptions): (app: FastifyInstance, _: unknown, done
     deliveryRoutes(app, options);
     keyRoutes(app, options.instances);
     auditRoutes(app, options.instances);
+    setupRoutes(app, options.instances);
     void app.register((batch, _, done) => {
       batchRoutes(batch, options.instances);
       done();

@@ -94,6 +94,7 @@ export type InternalTable =
   | '$idempotency'
   | '$api_key'
   | '$audit'
+  | '$setup_token'
   | '$instance'
   | '$instance_setting'
   | '$setting';

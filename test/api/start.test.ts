@@ -42,6 +42,19 @@ test('it tells how to make the first superuser, and no more once there is one', 
   assert.doesNotMatch(stdout, /superuser/);
 });
 
+test('what it prints beside that makes the first superuser from elsewhere', async (t) => {
+  const { process: server, url } = await serveMain(t, temporaryFolder(t));
+  const { msg } = await server.waitForLog(/once and within 30 minutes/);
+  const [, path, header = '', body = ''] =
+    /: curl (\S+) -H 'Content-Type: (\S+)' -d '(.+)'$/.exec(String(msg)) ?? [];
+  assert.equal(path, `${url}/api/setup`);
+  const account = body.replace('EMAIL', 'a@example.com').replaceAll('PASSWORD', 'correct-horse');
+  const headers = { 'content-type': header };
+  assert.equal((await fetch(path, { method: 'POST', headers, body: account })).status, 204);
+  const pb = new PocketBase(url);
+  await pb.collection('_superusers').authWithPassword('a@example.com', 'correct-horse');
+});
+
 test('the directory and the key in it are for nobody else on the machine', async (t) => {
   const data = join(temporaryFolder(t), 'new', 'place');
   await serveMain(t, data);

@@ -17,6 +17,7 @@ import { parameters } from './parameters.ts';
 import { recordPaths } from './record-paths.ts';
 import { recordSchemas } from './record-schemas.ts';
 import { refusalResponses } from './refusals.ts';
+import { setupPaths } from './setup-paths.ts';
 import { settingsPaths, settingsSchemas } from './settings-paths.ts';
 
 const description = `A record service: collections of records with rules, and signed webhooks of every change.
@@ -55,6 +56,7 @@ export function serviceDocument(version: string): OpenApiDocument {
       ...batchPaths,
       ...collectionPaths,
       ...authPaths,
+      ...setupPaths,
       ...endpointPaths,
       ...deliveryPaths,
       ...keyPaths,

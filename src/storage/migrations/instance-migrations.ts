@@ -137,6 +137,12 @@ const audit = sql`CREATE TABLE "$audit" (
 const auditCreated = sql`CREATE INDEX "$audit_created" ON "$audit" (created)`;
 const auditTallied = sql`CREATE INDEX "$audit_tallied" ON "$audit" (position) WHERE tallied = 1`;
 
+// Of links by which the first superuser is made, as digests: each node's start prints one.
+const setupToken = sql`CREATE TABLE "$setup_token" (
+  digest TEXT PRIMARY KEY,
+  expires INTEGER NOT NULL
+) STRICT, WITHOUT ROWID`;
+
 /**
  * The internal tables of one instance. Their names begin with `$`, which no collection's name can. Times that are shown are
  * timestamps as text; times that are compared while delivering are milliseconds since 1970.
@@ -150,4 +156,5 @@ export const instanceMigrations: readonly Migration[] = [
   { name: 'settings', statements: () => [instanceSetting], admits: 1 },
   { name: 'api keys', statements: () => [apiKey], admits: 1 },
   { name: 'audit log', statements: () => [audit, auditCreated, auditTallied], admits: 1 },
+  { name: 'setup tokens', statements: () => [setupToken], admits: 1 },
 ];

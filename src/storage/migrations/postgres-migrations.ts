@@ -193,6 +193,13 @@ const audit = sql`CREATE TABLE chancery.audit (
 const auditCreated = sql`CREATE INDEX audit_created ON chancery.audit (instance_id, created)`;
 const auditTallied = sql`CREATE INDEX audit_tallied ON chancery.audit (instance_id, position) WHERE tallied = 1`;
 
+const setupToken = sql`CREATE TABLE chancery.setup_token (
+  instance_id text COLLATE "C" NOT NULL,
+  digest text COLLATE "C" NOT NULL,
+  expires bigint NOT NULL,
+  PRIMARY KEY (instance_id, digest)
+)`;
+
 const tables: readonly Sql[] = [
   schema,
   instance,
@@ -222,4 +229,5 @@ export const postgresMigrations: readonly Migration[] = [
   { name: 'settings', statements: () => [instanceSetting], admits: 1 },
   { name: 'api keys', statements: () => [apiKey], admits: 1 },
   { name: 'audit log', statements: () => [audit, auditCreated, auditTallied], admits: 1 },
+  { name: 'setup tokens', statements: () => [setupToken], admits: 1 },
 ];

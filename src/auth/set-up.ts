@@ -1,0 +1,56 @@
+import { auditLogOf } from '../audit/audit-log.ts';
+import { AppError } from '../base/errors.ts';
+import { newId } from '../base/ids.ts';
+import { ownMember, type JsonObject } from '../base/json.ts';
+import type { Instance } from '../instances/instance.ts';
+import { superusersName } from '../instances/system-collections.ts';
+import { prepareCreate } from '../records/create-record.ts';
+import type { RequestFacts } from '../rules/request-facts.ts';
+import { forgetSetupTokens, isSetupToken } from './setup-token.ts';
+
+/**
+ * Makes the first superuser with a token that a start has printed. A token that is wrong, too old or used, and one that is right
+ * where there is a superuser by now, are answered alike. Throws forbidden; bad_request with what is wrong with the account, which
+ * only those are told who have a token.
+ */
+export async function setUp(instance: Instance, facts: RequestFacts, body: JsonObject): Promise<void> {
+  const { database, clock } = instance;
+  const given = ownMember(body, 'token');
+  const token = typeof given === 'string' ? given : '';
+  try {
+    if (!(await isSetupToken(database, token, clock.now()))) throw refusal();
+    const write = await prepareSuperuser(instance, facts, body);
+    await database.write(
+      async (tx) => {
+        if (!(await isSetupToken(tx, token, clock.now()))) throw refusal();
+        await write(tx);
+        await forgetSetupTokens(tx);
+      },
+      // Two who come at once, with two tokens and by two nodes, must not both find that there is no superuser.
+      { isExclusive: true },
+    );
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'forbidden')
+      auditLogOf(instance).note(facts, { action: 'setup', outcome: 'refused' });
+    throw error;
+  }
+}
+
+const members: ReadonlySet<string> = new Set(['email', 'password', 'passwordConfirm']);
+
+/** Who sets the instance up is the superuser that is made, and the first entry of the audit log says so. */
+function prepareSuperuser(
+  instance: Instance,
+  facts: RequestFacts,
+  body: JsonObject,
+): ReturnType<typeof prepareCreate> {
+  const id = newId();
+  const given = Object.entries(body).filter(([name]) => members.has(name));
+  const account: JsonObject = { ...Object.fromEntries(given), id };
+  const own: RequestFacts = { ...facts, caller: { kind: 'superuser', id }, body: account };
+  return prepareCreate(instance, own, { collection: superusersName, body: account });
+}
+
+function refusal(): AppError {
+  return new AppError('forbidden', 'The setup token is not valid, has expired or was used.');
+}

@@ -1,0 +1,57 @@
+import { randomText } from '../base/ids.ts';
+import type { Instance } from '../instances/instance.ts';
+import { superusersName } from '../instances/system-collections.ts';
+import { digest } from '../secrets/digest.ts';
+import { sql } from '../sql/sql.ts';
+import type { Reader, Transaction } from '../storage/database.ts';
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+/** 256 bits. */
+const length = 43;
+
+export const setupLimits = {
+  tokenMs: 30 * 60_000,
+  /** Good at the same time: a server that is started again and again must not fill the table. */
+  tokensMax: 100,
+} as const;
+
+/** What the first superuser may be made with, once and for half an hour; undefined where there is a superuser. */
+export function issueSetupToken(instance: Instance): Promise<string | undefined> {
+  const token = randomText(length, alphabet);
+  const now = instance.clock.now();
+  return instance.database.write(async (tx) => {
+    const { names } = tx;
+    const table = names.table('$setup_token');
+    if (await hasSuperuser(tx)) {
+      await forgetSetupTokens(tx);
+      return undefined;
+    }
+    await tx.run(sql`
+      DELETE FROM ${table} WHERE ${names.scope} AND (expires <= ${now} OR digest IN (
+        SELECT digest FROM ${table} WHERE ${names.scope} ORDER BY expires DESC LIMIT ${setupLimits.tokensMax} OFFSET ${setupLimits.tokensMax - 1}))`);
+    await tx.run(sql`
+      INSERT INTO ${table} (${names.scopeColumn}digest, expires)
+      VALUES (${names.scopeValue}${digest(token)}, ${now + setupLimits.tokenMs})`);
+    return token;
+  });
+}
+
+/** Whether the first superuser may be made with this, now. */
+export async function isSetupToken(reader: Reader, token: string, now: number): Promise<boolean> {
+  if (await hasSuperuser(reader)) return false;
+  const { names } = reader;
+  const rows = await reader.tuples(sql`
+    SELECT 1 FROM ${names.table('$setup_token')}
+    WHERE ${names.scope} AND digest = ${digest(token)} AND expires > ${now}`);
+  return rows.length > 0;
+}
+
+/** All of them: whoever was first needs no other. */
+export async function forgetSetupTokens(tx: Transaction): Promise<void> {
+  await tx.run(sql`DELETE FROM ${tx.names.table('$setup_token')} WHERE ${tx.names.scope}`);
+}
+
+async function hasSuperuser(reader: Reader): Promise<boolean> {
+  const table = reader.names.collectionTable(superusersName);
+  return (await reader.tuples(sql`SELECT 1 FROM ${table} LIMIT 1`)).length > 0;
+}

@@ -1,0 +1,18 @@
+import type { FastifyInstance } from 'fastify';
+import { setUp } from '../../auth/set-up.ts';
+import type { OpenInstances } from '../../instances/open-instances.ts';
+import { answerNothing } from '../answer.ts';
+import { bodyOf } from '../json-body.ts';
+import { onInstance } from '../on-instance.ts';
+import { factsOf } from '../request-facts.ts';
+
+/** The first superuser of an instance, for whoever has what its start has printed. */
+export function setupRoutes(app: FastifyInstance, instances: OpenInstances): void {
+  app.post(
+    '/api/setup',
+    onInstance(instances, async ({ instance, caller }, request, reply) => {
+      await setUp(instance, factsOf(request, caller), bodyOf(request));
+      return answerNothing(request, reply);
+    }),
+  );
+}
