@@ -12,6 +12,7 @@ import { createServer, type HttpServer } from './http/server.ts';
 import { watchTls } from './http/tls.ts';
 import { InstanceDirectory, type InstanceEntry } from './instances/instance-directory.ts';
 import type { Instance } from './instances/instance.ts';
+import { RequestLog } from './logs/request-log.ts';
 import { OpenInstances } from './instances/open-instances.ts';
 import { ensureSystemCollections } from './instances/system-collections.ts';
 import { keyCheckValue, loadMasterKey, requireKeyCheckValue, type MasterKey } from './secrets/master-key.ts';
@@ -91,7 +92,7 @@ export async function openDataDirectory(
   const wakeUp = new WakeUp();
   const { auditDays } = config;
   const open = (entry: InstanceEntry): Promise<Instance> =>
-    openInstance(entry, { home, parts, masterKey, clock, dueClock, wakeUp, auditDays });
+    openInstance(entry, { home, parts, masterKey, clock, dueClock, wakeUp, auditDays, logger });
   const instances = new OpenInstances({ open, nextDue, clock, logger });
   return {
     home,
@@ -263,10 +264,11 @@ interface InstanceParts {
   readonly dueClock: Clock;
   readonly wakeUp: WakeUp;
   readonly auditDays: number;
+  readonly logger: Logger;
 }
 
 async function openInstance(entry: InstanceEntry, options: InstanceParts): Promise<Instance> {
-  const { home, parts, masterKey, clock, dueClock, wakeUp, auditDays } = options;
+  const { home, parts, masterKey, clock, dueClock, wakeUp, auditDays, logger } = options;
   const sealer = sealerFor(masterKey, entry.id);
   const collections = new CollectionStore();
   const settings = new SettingsStore(sealer);
@@ -291,13 +293,28 @@ async function openInstance(entry: InstanceEntry, options: InstanceParts): Promi
       wakeUp: () => wakeUp.notify(entry.id),
     });
     const refresh = (): Promise<void> => home.refresh(entry.id);
+    const logs = new RequestLog({ open: () => home.openLogs(entry.id), settings, clock, logger });
     const { id, slug } = entry;
     const audit = auditLogOf({ database, clock, auditDays });
     const stop = async (): Promise<void> => {
       await audit.settle();
+      await logs.stop();
       await database.stop();
     };
-    return { id, slug, database, collections, settings, refresh, events, sealer, clock, auditDays, stop };
+    return {
+      id,
+      slug,
+      database,
+      collections,
+      settings,
+      refresh,
+      events,
+      logs,
+      sealer,
+      clock,
+      auditDays,
+      stop,
+    };
   } catch (error) {
     await database.stop();
     throw error;

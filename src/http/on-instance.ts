@@ -7,6 +7,7 @@ import type { Instance } from '../instances/instance.ts';
 import type { OpenInstances } from '../instances/open-instances.ts';
 import { guest, type Caller } from '../rules/caller.ts';
 import { checkFields } from './answer.ts';
+import { noteFailure, noteRequest } from './note-request.ts';
 import { queryOf } from './query-string.ts';
 import { factsOf } from './request-facts.ts';
 import { requireScope } from './route-scopes.ts';
@@ -46,16 +47,21 @@ export function onInstance<Route extends RouteGenericInterface>(
     const entry = request.instanceEntry;
     if (entry === null) throw new AppError('not_found', "The requested resource wasn't found.");
     const loan = instances.borrowOpen(entry.id) ?? (await instances.borrow(entry));
+    const { instance } = loan;
+    let caller: Caller = guest;
     try {
-      const { instance } = loan;
       request.instance = instance;
       const { authorization } = request.headers;
-      const caller =
-        authorization === undefined ? guest : await authenticated(instance, authorization, request);
+      caller = authorization === undefined ? guest : await authenticated(instance, authorization, request);
       request.server.admission.admit(instance, caller, request);
       requireScope(caller, request);
       checkFields(queryOf(request));
-      return await serve({ instance, caller }, request, reply);
+      const served = await serve({ instance, caller }, request, reply);
+      noteRequest(request, { instance, caller, status: reply.raw.statusCode });
+      return served;
+    } catch (error) {
+      noteFailure(request, { instance, caller }, error);
+      throw error;
     } finally {
       loan.release();
     }

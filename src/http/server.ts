@@ -8,6 +8,7 @@ import {
   type FastifyRequest,
 } from 'fastify';
 import { assert } from '../base/assert.ts';
+import { systemClock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
@@ -20,9 +21,10 @@ import { answerClientError } from './answer-client-error.ts';
 import { answerExpectation } from './answer-expectation.ts';
 import { closeGently } from './close-gently.ts';
 import { corsHeaders, preflightHeaders, type AllowedOrigins } from './cors.ts';
-import { errorBody, toErrorAnswer } from './error-response.ts';
+import { toErrorAnswer } from './error-response.ts';
 import { acceptJsonBodies } from './json-body.ts';
 import { knownPaths, type KnownPaths } from './known-paths.ts';
+import { noteRefusal } from './note-request.ts';
 import { parseQueryString } from './query-string.ts';
 import { checkRequest } from './check-request.ts';
 import { findAddressed, withoutInstancePrefix, type AddressOptions } from './find-addressed.ts';
@@ -35,6 +37,7 @@ import { descriptionRoutes } from './routes/description-routes.ts';
 import { endpointRoutes } from './routes/endpoint-routes.ts';
 import { keyRoutes } from './routes/key-routes.ts';
 import { healthRoutes, type Readiness } from './routes/health-routes.ts';
+import { logRoutes } from './routes/log-routes.ts';
 import { recordRoutes } from './routes/record-routes.ts';
 import { setupRoutes } from './routes/setup-routes.ts';
 import { settingsRoutes } from './routes/settings-routes.ts';
@@ -69,12 +72,19 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.decorateRequest('instance', null);
   app.decorateRequest('corsHeaders', null);
   app.decorateRequest('rateLimitHeaders', null);
+  app.decorateRequest('startedMs', 0);
+  app.decorateRequest('isNoted', false);
   const paths = knownPaths(app);
   app.addHook('onRequest', (request, reply, done) => begin({ request, reply, done }, options));
-  app.setErrorHandler((error, request, reply) =>
-    answerError(error, request, { reply, logger: options.logger }),
-  );
-  app.setNotFoundHandler((request, reply) => answerUnknown(request, reply, paths));
+  app.setErrorHandler((error, request, reply) => {
+    noteRefusal(request, options.instances, error);
+    return answerError(error, request, { reply, logger: options.logger });
+  });
+  app.setNotFoundHandler((request, reply) => {
+    const refused = refusalOfUnknown(request, paths);
+    noteRefusal(request, options.instances, refused.error);
+    return answerUnknown(request, reply, refused);
+  });
   await app.register(routes(options));
   await app.ready();
   return app;
@@ -85,6 +95,7 @@ function routes(options: ServerOptions): (app: FastifyInstance, _: unknown, done
     recordRoutes(app, options.instances);
     collectionRoutes(app, options.instances);
     settingsRoutes(app, options.instances);
+    logRoutes(app, options.instances);
     authRoutes(app, options.instances);
     healthRoutes(app, options);
     descriptionRoutes(app, options);
@@ -160,6 +171,7 @@ interface Beginning {
 
 function begin({ request, reply, done }: Beginning, options: ServerOptions): void {
   const { raw } = request;
+  request.startedMs = systemClock.monotonic();
   request.corsHeaders = corsHeaders(raw, options.origins) ?? null;
   try {
     checkRequest(raw);
@@ -202,17 +214,31 @@ function answerError(
   return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(body);
 }
 
-function answerUnknown(request: FastifyRequest, reply: FastifyReply, paths: KnownPaths): FastifyReply {
+interface UnknownRefusal {
+  readonly error: AppError;
+  /** Those of a path that is known, with another method. */
+  readonly methods: readonly string[] | undefined;
+}
+
+function refusalOfUnknown(request: FastifyRequest, paths: KnownPaths): UnknownRefusal {
   const path = (request.raw.url ?? '').split('?', 1)[0] ?? '';
   const methods = request.instanceEntry === null ? undefined : paths.methodsOf(path);
-  const status = methods === undefined ? 404 : 405;
-  const message = methods === undefined ? "The requested resource wasn't found." : 'Method not allowed.';
+  const error =
+    methods === undefined
+      ? new AppError('not_found', "The requested resource wasn't found.")
+      : new AppError('method_not_allowed', 'Method not allowed.');
+  return { error, methods };
+}
+
+function answerUnknown(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { error, methods }: UnknownRefusal,
+): FastifyReply {
+  const { status, body } = toErrorAnswer(error);
   reply.headers(commonHeaders(request));
   if (methods !== undefined) reply.header('allow', methods.join(', '));
-  return reply
-    .code(status)
-    .header('content-type', 'application/json; charset=utf-8')
-    .send(errorBody(status, message, {}));
+  return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(body);
 }
 
 function toError(error: unknown): Error {

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { CollectionStore } from '../collections/collection-store.ts';
 import type { EventLog } from '../events/event-log.ts';
+import type { RequestLog } from '../logs/request-log.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import type { SettingsStore } from '../settings/settings-store.ts';
 import type { Database } from '../storage/database.ts';
@@ -21,6 +22,8 @@ export interface Instance {
   /** Reads collections, settings and endpoints again, where another process may have changed them. */
   readonly refresh: () => Promise<void>;
   readonly events: EventLog;
+  /** What was asked of it. */
+  readonly logs: RequestLog;
   readonly sealer: Sealer;
   readonly clock: Clock;
   /** How long its audit log is kept; 0 for ever. */

@@ -4,7 +4,7 @@ import type { Logger } from '../base/logger.ts';
 import type { InstanceEntry } from './instance-directory.ts';
 import type { Instance } from './instance.ts';
 
-/** Three descriptors and about half a megabyte each. */
+/** Three descriptors and about half a megabyte each, and as much again for the log of its requests. */
 const openMax = 512;
 const idleMs = 10 * 60_000;
 const sweepIntervalMs = 30_000;

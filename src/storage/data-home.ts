@@ -9,6 +9,8 @@ export interface DataHome {
   /** As `control`, over connections of its own: what must go on whatever requests do. */
   readonly background: Database;
   openInstance(instanceId: string, memory: Memory): Promise<Database>;
+  /** Where an open instance's requests are logged, apart from its data: what was written last may be lost when the machine fails. */
+  openLogs(instanceId: string): Promise<Database>;
   /** Reads an open instance's definitions again if another process has changed them. */
   refresh(instanceId: string): Promise<void>;
   /** From now on looks for definitions that other processes have changed, so that reads do not rest on old ones for long. */

@@ -97,6 +97,7 @@ export type InternalTable =
   | '$setup_token'
   | '$instance'
   | '$instance_setting'
+  | '$log'
   | '$setting';
 
 export interface Reader {

@@ -52,6 +52,18 @@ async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise
     control,
     background,
     openInstance: (instanceId, memory) => openInstance({ pool, control, instanceId, memory, opened }),
+    openLogs: (instanceId) =>
+      Promise.resolve(
+        openPostgres({
+          pool,
+          instanceId,
+          schema: schemaOf(instanceId),
+          // Changes of the instance's tables do not wait for logs, nor logs for them.
+          lockName: `logs of ${instanceId}`,
+          isLossAllowed: true,
+          writersMax: 1,
+        }),
+      ),
     refresh: async (instanceId) => {
       const state = opened.get(instanceId);
       if (state !== undefined && (await state.readVersion()) !== state.version) await state.refresh();
@@ -69,6 +81,10 @@ async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise
       await Promise.all([pool.stop(), backgroundPool.stop()]);
     },
   };
+}
+
+function schemaOf(instanceId: string): string {
+  return `i_${instanceId}`;
 }
 
 /** An open instance, and what this process's memory of it rests on. */
@@ -89,7 +105,7 @@ interface Opening {
 }
 
 async function openInstance({ pool, control, instanceId, memory, opened }: Opening): Promise<Database> {
-  const schema = `i_${instanceId}`;
+  const schema = schemaOf(instanceId);
   const version = sql`SELECT version FROM chancery.instance WHERE id = ${instanceId}`;
   const readVersion = async (): Promise<number> => Number((await control.tuples(version))[0]?.[0]);
   const state: Opened = {

@@ -2,12 +2,13 @@ import { access, constants, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DataHome } from './data-home.ts';
 import type { Database } from './database.ts';
-import { migrate } from './migrate.ts';
+import { migrate, type Migration } from './migrate.ts';
 import { controlMigrations } from './migrations/control-migrations.ts';
 import { instanceMigrations } from './migrations/instance-migrations.ts';
-import { openSqlite } from './sqlite.ts';
+import { logMigrations } from './migrations/log-migrations.ts';
+import { openSqlite, type SqliteOptions } from './sqlite.ts';
 
-/** A directory: `control.db`, and `instances/<id>/data.db` for each instance. */
+/** A directory: `control.db`, and for each instance `instances/<id>/data.db` and `logs.db` beside it. */
 export async function openSqliteHome(
   directory: string,
   options: { readonly queryTimeoutMs: number },
@@ -17,7 +18,20 @@ export async function openSqliteHome(
   return {
     control,
     background: control,
-    openInstance: (instanceId) => openInstanceFile(join(directory, 'instances', instanceId), options),
+    openInstance: (instanceId) =>
+      openInstanceFile(join(directory, 'instances', instanceId), {
+        ...options,
+        name: 'data.db',
+        migrations: instanceMigrations,
+      }),
+    // The log of the file itself is not synced with each commit: no answer rests on what is in here.
+    openLogs: (instanceId) =>
+      openInstanceFile(join(directory, 'instances', instanceId), {
+        ...options,
+        name: 'logs.db',
+        migrations: logMigrations,
+        synchronous: 'NORMAL',
+      }),
     // The command line changes superusers and instances beside a server, and of these nothing is remembered.
     watch: () => undefined,
     isReachable: () => true,
@@ -34,14 +48,19 @@ export async function prepareDirectory(path: string): Promise<void> {
   await access(join(path, 'instances'), constants.W_OK);
 }
 
+interface InstanceFile extends Omit<SqliteOptions, 'path'> {
+  readonly name: string;
+  readonly migrations: readonly Migration[];
+}
+
 async function openInstanceFile(
   folder: string,
-  options: { readonly queryTimeoutMs: number },
+  { name, migrations, ...options }: InstanceFile,
 ): Promise<Database> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const database = openSqlite({ path: join(folder, 'data.db'), ...options });
+  const database = openSqlite({ path: join(folder, name), ...options });
   try {
-    await migrate(database, instanceMigrations);
+    await migrate(database, migrations);
     return database;
   } catch (error) {
     await database.stop();

@@ -148,6 +148,24 @@ test('in one process an exclusive work runs alone until its callbacks are done',
   assert.deepEqual(events.slice(0, 2).toSorted(), ['a(', 'b(']);
 });
 
+test('where a loss is allowed no commit waits for a sync, nor for changes of the tables', async (t) => {
+  const { database, open, url } = await openNotes(t);
+  const logs = open({ isLossAllowed: true, lockName: 'logs' });
+  const isSynced = sql`SELECT current_setting('synchronous_commit')`;
+  const release = await holdStatements(t, url);
+  const changing = database.write(
+    async (tx) => {
+      await tx.get(heldStatement);
+      return tx.tuples(isSynced);
+    },
+    { isExclusive: true },
+  );
+  await waiting(url, 1);
+  assert.deepEqual(await logs.write((tx) => tx.tuples(isSynced)), [['off']]);
+  await release();
+  assert.deepEqual(await changing, [['on']]);
+});
+
 test('across processes an exclusive work waits for those that write, and they for it', async (t) => {
   const { database, open, url } = await openNotes(t);
   const other = open();

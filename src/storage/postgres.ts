@@ -19,6 +19,10 @@ export interface PostgresOptions {
   /** The instance's own, with a table per collection. */
   readonly schema: string;
   readonly definitions?: Definitions;
+  /** What exclusive works keep all others from; the instance where nothing else is said. */
+  readonly lockName?: string;
+  /** For logs: what was written last may be lost when the server fails, and no write waits for a sync. */
+  readonly isLossAllowed?: boolean;
   /** Writes of this instance at the same time; the others wait in order, and leave the rest of the pool to other instances. */
   readonly writersMax?: number;
   readonly waitingMax?: number;
@@ -95,7 +99,7 @@ class PostgresDatabase implements Database {
       together: (work) => this.#write(work, { isGroup: true }),
       waitingMax: options.waitingMax ?? WAITING_MAX,
     });
-    const key = advisoryKey(options.instanceId);
+    const key = advisoryKey(options.lockName ?? options.instanceId);
     this.#lock = sql`SELECT pg_advisory_xact_lock_shared(${key})`;
     this.#beginExclusive = beginExclusive(key, options);
   }
@@ -214,7 +218,9 @@ class PostgresDatabase implements Database {
       names: this.names,
       isGuarded: options.isGuarded,
       open: () =>
-        options.isExclusive ? opening.send(this.#beginExclusive) : opening.send(begin(options), this.#lock),
+        options.isExclusive
+          ? opening.send(this.#beginExclusive)
+          : opening.send(begin(options, this.#options), this.#lock),
     });
     const timer = connection.expireAfter(this.#deadlineMs(options.isExclusive));
     try {
@@ -270,10 +276,11 @@ interface RunOptions extends WorkOptions {
   readonly isGuarded: boolean;
 }
 
-function begin({ statementMsMax }: RunOptions): string {
-  if (statementMsMax === undefined) return 'BEGIN';
+function begin({ statementMsMax }: RunOptions, { isLossAllowed = false }: PostgresOptions): string {
+  const unsynced = isLossAllowed ? '; SET LOCAL synchronous_commit = off' : '';
+  if (statementMsMax === undefined) return `BEGIN${unsynced}`;
   assert(Number.isInteger(statementMsMax), 'whole milliseconds');
-  return `BEGIN; SET LOCAL statement_timeout = ${statementMsMax}`;
+  return `BEGIN${unsynced}; SET LOCAL statement_timeout = ${statementMsMax}`;
 }
 
 /** What goes out before the first statement, and what its answers say when the work is over. */

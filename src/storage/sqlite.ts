@@ -6,7 +6,7 @@ import { WriteQueue } from './write-queue.ts';
 
 export interface SqliteOptions {
   readonly path: string;
-  /** `NORMAL` loses acknowledged writes on power loss; it exists only so that a test can show that FULL is what prevents it. */
+  /** `NORMAL` loses acknowledged writes on power loss: for what nobody was told is kept, as logs. */
   readonly synchronous?: Synchronous;
   readonly queryTimeoutMs?: number;
 }

@@ -132,13 +132,8 @@ const services: Readonly<Record<string, Coverage>> = {
   },
   logs: {
     of: (pb) => pb.logs,
-    file: '',
-    others: {
-      getList: notServed('logs', (pb) => pb.logs.getList()),
-      getOne: notServed('logs', (pb) => pb.logs.getOne('abcdefghij01234')),
-      getStats: notServed('logs', (pb) => pb.logs.getStats()),
-      truncate: notServed('logs', (pb) => pb.logs.truncate()),
-    },
+    file: 'logs.test.ts',
+    others: {},
   },
   settings: {
     of: (pb) => pb.settings,

@@ -8,6 +8,7 @@ export const parameters: Readonly<Record<string, Schema>> = {
   EndpointId: inPath('id', 'Id of an endpoint.'),
   DeliveryId: inPath('id', 'Id of a delivery.'),
   ApiKeyId: inPath('id', 'Id of an API key.'),
+  LogId: inPath('id', 'Id of an entry of the log.'),
   Page: inQuery('page', {
     description: 'Which page, from 1. Not together with `cursor`.',
     schema: { type: 'integer', minimum: 1, maximum: listLimits.pageMax, default: 1 },

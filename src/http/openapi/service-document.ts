@@ -13,6 +13,7 @@ import { errorSchemas } from './error-schemas.ts';
 import { headers } from './headers.ts';
 import { healthPaths, healthSchemas } from './health-paths.ts';
 import { keyPaths, keySchemas } from './key-paths.ts';
+import { logPaths, logSchemas } from './log-paths.ts';
 import { parameters } from './parameters.ts';
 import { recordPaths } from './record-paths.ts';
 import { recordSchemas } from './record-schemas.ts';
@@ -48,6 +49,7 @@ export function serviceDocument(version: string): OpenApiDocument {
       { name: 'keys', description: 'What programs have in place of a sign-in. For superusers.' },
       { name: 'audit', description: 'Who did what. For superusers.' },
       { name: 'settings', description: 'What superusers decide about their instance.' },
+      { name: 'logs', description: 'What was asked of an instance. For superusers.' },
       { name: 'health', description: 'For people and for probes.' },
       { name: 'description', description: 'This document.' },
     ],
@@ -62,6 +64,7 @@ export function serviceDocument(version: string): OpenApiDocument {
       ...keyPaths,
       ...auditPaths,
       ...settingsPaths,
+      ...logPaths,
       ...healthPaths,
       ...descriptionPaths,
     },
@@ -90,6 +93,7 @@ export function serviceDocument(version: string): OpenApiDocument {
         ...keySchemas,
         ...auditSchemas,
         ...settingsSchemas,
+        ...logSchemas,
         ...healthSchemas,
       },
     },

@@ -199,6 +199,17 @@ const setupToken = sql`CREATE TABLE chancery.setup_token (
   expires bigint NOT NULL,
   PRIMARY KEY (instance_id, digest)
 )`;
+// Ordinary, not UNLOGGED: after a crash or a failover is when one looks for what happened before. Its commits wait for no sync.
+const log = sql`CREATE TABLE chancery.log (
+  instance_id text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  created text COLLATE "C" NOT NULL,
+  level integer NOT NULL,
+  message text COLLATE "C" NOT NULL,
+  data text COLLATE "C" NOT NULL,
+  PRIMARY KEY (instance_id, id)
+)`;
+const logCreated = sql`CREATE INDEX log_created ON chancery.log (instance_id, created)`;
 
 const tables: readonly Sql[] = [
   schema,
@@ -230,4 +241,5 @@ export const postgresMigrations: readonly Migration[] = [
   { name: 'api keys', statements: () => [apiKey], admits: 1 },
   { name: 'audit log', statements: () => [audit, auditCreated, auditTallied], admits: 1 },
   { name: 'setup tokens', statements: () => [setupToken], admits: 1 },
+  { name: 'logs', statements: () => [log, logCreated], admits: 1 },
 ];

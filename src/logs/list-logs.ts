@@ -1,0 +1,118 @@
+import { AppError } from '../base/errors.ts';
+import { compileFilter } from '../filters/compile.ts';
+import { dialectOf } from '../filters/dialect-of.ts';
+import { jsonPath } from '../filters/json-path.ts';
+import type { Operand, Resolve } from '../filters/operand.ts';
+import { parseFilter } from '../filters/parse.ts';
+import { columnResolver } from '../lists/column-resolver.ts';
+import type { ListQuery } from '../lists/list-query.ts';
+import { runList, type ListResult } from '../lists/run-list.ts';
+import { sql, type Sql } from '../sql/sql.ts';
+import type { Database, Names, Tuple } from '../storage/database.ts';
+
+/** An entry as superusers see it. */
+export interface LogView {
+  readonly id: string;
+  readonly created: string;
+  readonly data: unknown;
+  readonly message: string;
+  readonly level: number;
+}
+
+/** The requests of an hour. */
+export interface LogCount {
+  /** Its beginning. */
+  readonly date: string;
+  readonly total: number;
+}
+
+interface LogReading {
+  readonly database: Database;
+  /** For the macros, in milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** A page of entries, oldest first when nothing else is asked for. Throws bad_request (filter, sort). */
+export async function listLogs(
+  { database, now }: LogReading,
+  query: ListQuery,
+): Promise<Omit<ListResult, 'items'> & { readonly items: readonly LogView[] }> {
+  const { names } = database;
+  const page = await runList(database, query, {
+    columns: sql`id, created, data, message, level`,
+    from: fromOf(names),
+    where: whereOf(names),
+    tieBreaker: id,
+    resolve,
+    dialect: dialectOf(names.engine),
+    now,
+  });
+  return { ...page, items: page.items.map(toView) };
+}
+
+/** Throws not_found. */
+export async function getLog(database: Database, logId: string): Promise<LogView> {
+  const { names } = database;
+  const [found] = await database.tuples(
+    sql`SELECT id, created, data, message, level FROM ${names.table('$log')} WHERE ${names.scope} AND id = ${logId}`,
+  );
+  if (found === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
+  return toView(found);
+}
+
+/** How many entries each hour has that has any, in the order of time. Throws bad_request. */
+export async function countLogs(
+  { database, now }: LogReading,
+  filter: string | null,
+): Promise<readonly LogCount[]> {
+  const { names } = database;
+  const asked = filter === null || filter === '' ? sql`` : sql` AND ${conditionOf(filter, { names, now })}`;
+  const counts = await database.search(
+    sql`SELECT substr(created, 1, 13) AS hour, count(*) FROM ${fromOf(names)} WHERE ${whereOf(names)}${asked} GROUP BY 1 ORDER BY 1`,
+  );
+  return counts.map(([hour, total]) => ({ date: `${String(hour)}:00:00.000Z`, total: Number(total) }));
+}
+
+function conditionOf(filter: string, { names, now }: { readonly names: Names; readonly now: number }): Sql {
+  try {
+    return compileFilter(parseFilter(filter), { resolve, dialect: dialectOf(names.engine), now });
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    throw new AppError('bad_request', 'Invalid filter format.', { cause: error });
+  }
+}
+
+/** The table under the name that lets an engine look at the clock for every row of a search. */
+function fromOf(names: Names): Sql {
+  return sql`(SELECT *, id AS "$position" FROM ${names.table('$log')}) AS entry`;
+}
+
+function whereOf(names: Names): Sql {
+  const isInTime = names.isInTime(sql`entry`, 'for every row');
+  return isInTime === undefined ? names.scope : sql`${names.scope} AND ${isInTime}`;
+}
+
+const id: Operand = { sql: sql`id`, kind: 'text', isNeverNull: true };
+
+const resolveColumn = columnResolver({
+  id,
+  created: { sql: sql`created`, kind: 'date', isNeverNull: true },
+  level: { sql: sql`level`, kind: 'number', isNeverNull: true },
+  message: { sql: sql`message`, kind: 'text', isNeverNull: true },
+});
+
+const resolve: Resolve = (name) => {
+  const [first, ...steps] = name.split('.');
+  if (first !== 'data' || steps.includes('') || name.includes(':')) return resolveColumn(name);
+  return { sql: sql`data`, kind: 'json', path: jsonPath(steps) };
+};
+
+function toView([logId, created, data, message, level]: Tuple): LogView {
+  return {
+    id: String(logId),
+    created: String(created),
+    data: JSON.parse(String(data)),
+    message: String(message),
+    level: Number(level),
+  };
+}
