@@ -40,6 +40,7 @@ import { healthRoutes, type Readiness } from './routes/health-routes.ts';
 import { logRoutes } from './routes/log-routes.ts';
 import { recordRoutes } from './routes/record-routes.ts';
 import { setupRoutes } from './routes/setup-routes.ts';
+import { ruleRoutes } from './routes/rule-routes.ts';
 import { settingsRoutes } from './routes/settings-routes.ts';
 import { httpLimits } from './http-limits.ts';
 import { commonHeaders } from './write-answer.ts';
@@ -96,6 +97,7 @@ function routes(options: ServerOptions): (app: FastifyInstance, _: unknown, done
     collectionRoutes(app, options.instances);
     settingsRoutes(app, options.instances);
     logRoutes(app, options.instances);
+    ruleRoutes(app, options.instances);
     authRoutes(app, options.instances);
     healthRoutes(app, options);
     descriptionRoutes(app, options);

@@ -6,7 +6,7 @@ import type { StoredValue } from '../fields/field-type.ts';
 import type { FilterTree } from '../filters/tree.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
-import type { Engine, Transaction } from '../storage/database.ts';
+import type { Engine, Names, Transaction } from '../storage/database.ts';
 import { readStatements } from './read-statements.ts';
 
 /** A rule, as far as `admit` left one, and what it may know. */
@@ -22,8 +22,13 @@ export async function isAllowed(
   asked: AskedRule,
 ): Promise<boolean> {
   if (asked.rule === undefined) return true;
-  const { from } = readStatements(collection, tx.names);
-  return ask(tx, sql`${from} WHERE ${baseAlias}.id = ${id}`, { collection, asked });
+  return ask(tx, storedRow(collection, id, tx.names), { collection, asked });
+}
+
+/** What stands behind a FROM for one record; another condition may follow. */
+export function storedRow(collection: Collection, id: string, names: Names): Sql {
+  const { from } = readStatements(collection, names);
+  return sql`${from} WHERE ${baseAlias}.id = ${id}`;
 }
 
 /** Whether it would be true of a record of these values, which may never be stored: what is wrong with them is told to no one else. */
@@ -33,11 +38,16 @@ export async function wouldBeAllowed(
   asked: AskedRule,
 ): Promise<boolean> {
   if (asked.rule === undefined) return true;
+  return ask(tx, givenRow(collection, values, tx.names), { collection, asked });
+}
+
+/** As {@link storedRow}, of a record that is not stored. */
+export function givenRow(collection: Collection, values: readonly StoredValue[], names: Names): Sql {
   const columns = collection.fields.map(
     (field, index) =>
-      sql`${typed(values[index] ?? null, field, tx.names.engine)} AS ${tx.names.column(field.name)}`,
+      sql`${typed(values[index] ?? null, field, names.engine)} AS ${names.column(field.name)}`,
   );
-  return ask(tx, sql`(SELECT ${joinSql(columns, ', ')}) AS ${baseAlias} WHERE TRUE`, { collection, asked });
+  return sql`(SELECT ${joinSql(columns, ', ')}) AS ${baseAlias} WHERE TRUE`;
 }
 
 /** A value as it would come out of the field's column. */

@@ -19,6 +19,7 @@ import { recordPaths } from './record-paths.ts';
 import { recordSchemas } from './record-schemas.ts';
 import { refusalResponses } from './refusals.ts';
 import { setupPaths } from './setup-paths.ts';
+import { rulePaths, ruleSchemas } from './rule-paths.ts';
 import { settingsPaths, settingsSchemas } from './settings-paths.ts';
 
 const description = `A record service: collections of records with rules, and signed webhooks of every change.
@@ -65,6 +66,7 @@ export function serviceDocument(version: string): OpenApiDocument {
       ...auditPaths,
       ...settingsPaths,
       ...logPaths,
+      ...rulePaths,
       ...healthPaths,
       ...descriptionPaths,
     },
@@ -94,6 +96,7 @@ export function serviceDocument(version: string): OpenApiDocument {
         ...auditSchemas,
         ...settingsSchemas,
         ...logSchemas,
+        ...ruleSchemas,
         ...healthSchemas,
       },
     },
