@@ -29,7 +29,7 @@ export async function deadRows({ postgres }: BenchOptions): Promise<void> {
   await home.control.write((tx) =>
     tx.run(sql`INSERT INTO chancery.instance (id, slug, created) VALUES (${instanceId}, 'bench', '')`),
   );
-  const database = await home.openInstance(instanceId, { refresh: () => Promise.resolve() });
+  const database = await home.openInstance(instanceId, { read: () => Promise.resolve(() => undefined) });
   await insertPending(database, instanceId, { count: 10, due: Date.now() });
   const before = await timeLooks(database, new DueFloor());
   const client = new Client({ connectionString: url });

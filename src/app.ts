@@ -274,10 +274,15 @@ async function openInstance(entry: InstanceEntry, options: InstanceParts): Promi
   const settings = new SettingsStore(sealer);
   const opened: { endpoints?: EndpointStore } = {};
   const plain = await home.openInstance(entry.id, {
-    refresh: async (reader) => {
-      await collections.reload(reader);
-      await settings.reload(reader);
-      await opened.endpoints?.reload(reader);
+    read: async (reader) => {
+      const rememberCollections = await collections.read(reader);
+      const read = await settings.read(reader);
+      const rememberEndpoints = await opened.endpoints?.read(reader);
+      return () => {
+        rememberCollections();
+        settings.remember(read);
+        rememberEndpoints?.();
+      };
     },
   });
   const database = parts.wrapDatabase?.(plain) ?? plain;

@@ -25,14 +25,21 @@ export class CollectionStore {
     return store;
   }
 
-  /** Reads all definitions again, for engines on which another process may have changed them. */
   async reload(reader: Reader): Promise<void> {
+    (await this.read(reader))();
+  }
+
+  /** All definitions as they are stored; what it gives puts them in the place of those in memory. */
+  async read(reader: Reader): Promise<() => void> {
     const rows = await reader.all(
       sql`SELECT * FROM ${reader.names.table('$collection')} WHERE ${reader.names.scope} ORDER BY position`,
     );
-    this.#byId.clear();
-    this.#byName.clear();
-    for (const row of rows) this.#put(fromRow(row));
+    const collections = rows.map(fromRow);
+    return () => {
+      this.#byId.clear();
+      this.#byName.clear();
+      for (const collection of collections) this.#put(collection);
+    };
   }
 
   /** By name in any case, or by id. */

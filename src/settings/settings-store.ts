@@ -24,7 +24,12 @@ export class SettingsStore {
   }
 
   async reload(reader: Reader): Promise<void> {
-    this.#current = await this.read(reader);
+    this.remember(await this.read(reader));
+  }
+
+  /** What was read, from now on in force. */
+  remember(settings: Settings): void {
+    this.#current = settings;
   }
 
   /** As the database has them. */

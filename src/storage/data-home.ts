@@ -23,6 +23,6 @@ export interface DataHome {
 
 /** What a process remembers of an instance's definitions, for engines on which others can change them. */
 export interface Memory {
-  /** Reads everything again. */
-  readonly refresh: (reader: Database) => Promise<void>;
+  /** Reads everything again. What it gives puts that into the memory, at once. */
+  readonly read: (reader: Database) => Promise<() => void>;
 }

@@ -106,25 +106,27 @@ interface Opening {
 
 async function openInstance({ pool, control, instanceId, memory, opened }: Opening): Promise<Database> {
   const schema = schemaOf(instanceId);
-  const version = sql`SELECT version FROM chancery.instance WHERE id = ${instanceId}`;
-  const readVersion = async (): Promise<number> => Number((await control.tuples(version))[0]?.[0]);
+  const select = sql`SELECT version FROM chancery.instance WHERE id = ${instanceId}`;
+  const readVersion = async (): Promise<number> => Number((await control.tuples(select))[0]?.[0]);
   const state: Opened = {
     version: await readVersion(),
     changes: 0,
     readVersion,
     refresh: oneAfterAnother(async () => {
-      let before: number;
-      do {
-        before = state.changes;
+      for (;;) {
+        const before = state.changes;
         // The version first: what changes after it was read is seen, at worst, twice.
-        const read = await readVersion();
-        await memory.refresh(database);
-        state.version = read;
-        // A change of our own that was committed meanwhile may have been overwritten by what was read before it.
-      } while (state.changes !== before);
+        const version = await readVersion();
+        const remember = await memory.read(database);
+        // A change of our own that was committed meanwhile is in the memory, and may not be in what was read.
+        if (state.changes !== before) continue;
+        remember();
+        state.version = version;
+        return;
+      }
     }),
   };
-  const definitions = { version, known: () => state.version, refresh: state.refresh };
+  const definitions = { version: select, known: () => state.version, refresh: state.refresh };
   const database = announcing(openPostgres({ pool, instanceId, schema, definitions }), {
     instanceId,
     onChange: () => {

@@ -24,9 +24,12 @@ export class EndpointStore {
     return (this.#all ??= read);
   }
 
-  /** Reads all endpoints again, for engines on which another process may have changed them. */
-  async reload(reader: Reader): Promise<void> {
-    this.#all = await this.#read(reader);
+  /** All endpoints as they are stored; what it gives puts them in the place of those in memory. */
+  async read(reader: Reader): Promise<() => void> {
+    const read = await this.#read(reader);
+    return () => {
+      this.#all = read;
+    };
   }
 
   async find(reader: Reader, id: string): Promise<Endpoint | undefined> {

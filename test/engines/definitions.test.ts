@@ -47,14 +47,18 @@ test('a change is not forgotten for what was read before it', async (t) => {
   const insert = sql`INSERT INTO chancery.instance (id, slug, created) VALUES ('one', 'one', '')`;
   await home.control.write((tx) => tx.run(insert));
   let remembered = '';
+  let all: string[] = [];
   let isHolding = true;
   const held: (() => void)[] = [];
-  const refresh = async (reader: Reader): Promise<void> => {
+  const read = async (reader: Reader): Promise<() => void> => {
     const [row] = await reader.tuples(sql`SELECT slug FROM chancery.instance WHERE id = 'one'`);
     if (isHolding) await new Promise<void>((resolve) => held.push(resolve));
-    remembered = String(row?.[0]);
+    return () => {
+      remembered = String(row?.[0]);
+      all.push(remembered);
+    };
   };
-  const database = await home.openInstance('one', { refresh });
+  const database = await home.openInstance('one', { read });
   t.after(() => database.stop());
   const isHeld = (): Promise<boolean> => eventually('the old one is read', () => held.length === 1);
   const look = (): Promise<boolean> => home.refresh('one').then(() => false);
@@ -77,10 +81,12 @@ test('a change is not forgotten for what was read before it', async (t) => {
     },
     { isExclusive: true },
   );
+  all = [];
   isHolding = false;
   held.shift()?.();
   await last;
   assert.equal(remembered, 'two');
+  assert.deepEqual(all, ['two'], 'not even for a moment');
 });
 
 interface Stage {
