@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { accessCases, type AccessCase } from '../support/access-cases.ts';
+import { AccessStage, roles, type Role } from '../support/access-stage.ts';
+import { routerTable } from '../support/router-table.ts';
+import type { TestAnswer } from '../support/service.ts';
+
+/** The statuses that each role is answered, by route and by what is asked for. */
+interface AccessTable {
+  readonly roles: readonly Role[];
+  readonly routes: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>>;
+}
+
+const table = JSON.parse(
+  readFileSync(new URL('../../spec/access.json', import.meta.url), 'utf8'),
+) as AccessTable; // Our own file, whose form the tests below look at.
+
+describe('spec/access.json', () => {
+  test('has a row for every route that there is, with a case that asks for it, and no others', async (t) => {
+    const { service } = await AccessStage.start(t);
+    const routes = routerTable(service.app);
+    assert.deepEqual(
+      Object.keys(table.routes).toSorted(),
+      routes,
+      'a route needs its row in spec/access.json',
+    );
+    assert.deepEqual(
+      [...new Set(accessCases.map(({ route }) => route))].toSorted(),
+      routes,
+      'a route needs a case in test/support/access-cases.ts',
+    );
+    assert.deepEqual(
+      Object.entries(table.routes)
+        .flatMap(([route, rows]) => Object.keys(rows).map((of) => nameOf({ route, of })))
+        .toSorted(),
+      accessCases.map(nameOf).toSorted(),
+    );
+  });
+
+  test('has a status for every role', () => {
+    assert.deepEqual(table.roles, roles);
+    for (const rows of Object.values(table.routes))
+      for (const statuses of Object.values(rows)) assert.equal(statuses.length, roles.length);
+  });
+
+  test('gives no more to whoever belongs to another instance than to a guest', () => {
+    const at = (role: Role): number => roles.indexOf(role);
+    for (const [route, rows] of Object.entries(table.routes))
+      for (const statuses of Object.values(rows))
+        for (const role of ['userElsewhere', 'superuserElsewhere'] as const)
+          assert.equal(statuses[at(role)], statuses[at('guest')], `${route} by ${role}`);
+  });
+});
+
+describe('what each role is answered', () => {
+  for (const [index, role] of roles.entries())
+    test(`to a ${role} is what spec/access.json says, and who is refused has changed nothing`, async (t) => {
+      const stage = await AccessStage.start(t);
+      const expected = accessCases.map((one) => [nameOf(one), table.routes[one.route]?.[one.of]?.[index]]);
+      const answered = [];
+      for (const one of accessCases) answered.push([nameOf(one), await statusOf(stage, one, role)]);
+      assert.deepEqual(Object.fromEntries(answered), Object.fromEntries(expected));
+    });
+});
+
+describe('what everybody may ask for', () => {
+  test('shows to each role what is its own', async (t) => {
+    const stage = await AccessStage.start(t);
+    await stage.note();
+    const shown = await Promise.all(
+      roles.map(async (role) => {
+        const ask = async (path: string): Promise<TestAnswer['json']> =>
+          (await stage.ask(role, 'GET', { path })).json;
+        const notes = await ask('/api/collections/notes/records');
+        const accounts = await ask('/api/collections/users/records');
+        const health = await ask('/api/health');
+        const document = await ask('/api/openapi.json');
+        const isDetailed = Object.keys(health.data).length > 0;
+        const hasCollections = JSON.stringify(document).includes('notes');
+        return [role, notes.totalItems, accounts.totalItems, isDetailed, hasCollections];
+      }),
+    );
+    assert.deepEqual(shown, [
+      ['guest', 0, 0, false, false],
+      ['user', 1, 1, false, false],
+      ['other', 0, 1, false, false],
+      ['manager', 0, 1, false, false],
+      ['superuser', 1, 3, true, true],
+      ['userElsewhere', 0, 0, false, false],
+      ['superuserElsewhere', 0, 0, false, false],
+    ]);
+  });
+});
+
+function nameOf({ route, of }: Pick<AccessCase, 'route' | 'of'>): string {
+  return of === '' ? route : `${route} (${of})`;
+}
+
+async function statusOf(stage: AccessStage, one: AccessCase, role: Role): Promise<number> {
+  const [method = '', pattern = ''] = one.route.split(' ');
+  const request = await one.request(stage);
+  const shape = new RegExp(`^${pattern.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`);
+  assert.match(request.path, shape, 'the case asks for the route that it names');
+  const before = await stage.state();
+  const answer = await stage.ask(role, method, request);
+  if (answer.status >= 400)
+    assert.equal(await stage.state(), before, `${nameOf(one)} by ${role} has changed something`);
+  if (method === 'GET') {
+    const head = await stage.ask(role, 'HEAD', request);
+    assert.equal(head.status, answer.status, `HEAD of ${request.path} by ${role}`);
+  }
+  return answer.status;
+}

@@ -1,0 +1,281 @@
+import type { AccessStage } from './access-stage.ts';
+
+/** A request for a route, and what it is about. */
+export interface AccessCase {
+  /** As the router has it: `GET /api/collections/{collection}`. */
+  readonly route: string;
+  /** Tells it from others of the same route. */
+  readonly of: string;
+  /** Makes what is asked for anew, so that no case depends on what another has done. */
+  readonly request: (stage: AccessStage) => Promise<AccessRequest> | AccessRequest;
+}
+
+export interface AccessRequest {
+  readonly path: string;
+  readonly body?: object;
+}
+
+/** At least one for every route that there is; what each role is answered stands in spec/access.json. */
+export const accessCases: readonly AccessCase[] = [
+  ...['/api/collections/{collection}/records', '/api/records/{collection}'].flatMap(recordCases),
+  ...accountCases(),
+  ...superuserCases(),
+  ...batchCases(),
+  ...collectionCases(),
+  ...authCases(),
+  ...webhookCases(),
+  ...settingsCases(),
+  ...openCases(),
+];
+
+function recordCases(route: string): readonly AccessCase[] {
+  const notes = route.replace('{collection}', 'notes');
+  const of = 'a note of the user';
+  return [
+    { route: `GET ${route}`, of: 'notes', request: () => ({ path: notes }) },
+    {
+      route: `POST ${route}`,
+      of,
+      request: ({ userId }) => ({ path: notes, body: { title: 'mine', owner: userId } }),
+    },
+    {
+      route: `GET ${route}/{id}`,
+      of,
+      request: async (stage) => ({ path: `${notes}/${await stage.note()}` }),
+    },
+    {
+      route: `PATCH ${route}/{id}`,
+      of,
+      request: async (stage) => ({ path: `${notes}/${await stage.note()}`, body: { title: 'changed' } }),
+    },
+    {
+      route: `DELETE ${route}/{id}`,
+      of,
+      request: async (stage) => ({ path: `${notes}/${await stage.note()}` }),
+    },
+  ];
+}
+
+/** Records of auth collections, which have rules of their own beside those of the collection. */
+function accountCases(): readonly AccessCase[] {
+  const route = '/api/collections/{collection}/records';
+  const users = '/api/collections/users/records';
+  return [
+    { route: `GET ${route}`, of: 'accounts', request: () => ({ path: users }) },
+    {
+      route: `POST ${route}`,
+      of: 'an account',
+      request: (stage) => ({ path: users, body: newAccount(stage) }),
+    },
+    {
+      route: `GET ${route}/{id}`,
+      of: 'the account of the user',
+      request: ({ userId }) => ({ path: `${users}/${userId}` }),
+    },
+    {
+      route: `PATCH ${route}/{id}`,
+      of: 'the account of the user',
+      request: ({ userId }) => ({ path: `${users}/${userId}`, body: { emailVisibility: false } }),
+    },
+    {
+      route: `PATCH ${route}/{id}`,
+      of: 'whether the address of the user is verified',
+      request: ({ userId }) => ({ path: `${users}/${userId}`, body: { verified: true } }),
+    },
+    {
+      route: `DELETE ${route}/{id}`,
+      of: 'the account of somebody else',
+      request: async (stage) => ({ path: `${users}/${await stage.account()}` }),
+    },
+  ];
+}
+
+function superuserCases(): readonly AccessCase[] {
+  const route = '/api/collections/{collection}/records';
+  const superusers = '/api/collections/_superusers/records';
+  return [
+    { route: `GET ${route}`, of: 'superusers', request: () => ({ path: superusers }) },
+    {
+      route: `POST ${route}`,
+      of: 'a superuser',
+      request: (stage) => ({ path: superusers, body: newAccount(stage) }),
+    },
+    {
+      route: `GET ${route}/{id}`,
+      of: 'a superuser',
+      request: async (stage) => ({ path: `${superusers}/${await stage.superuser()}` }),
+    },
+    {
+      route: `PATCH ${route}/{id}`,
+      of: 'a superuser',
+      request: async (stage) => ({
+        path: `${superusers}/${await stage.superuser()}`,
+        body: { verified: true },
+      }),
+    },
+    {
+      route: `DELETE ${route}/{id}`,
+      of: 'a superuser',
+      request: async (stage) => ({ path: `${superusers}/${await stage.superuser()}` }),
+    },
+  ];
+}
+
+function batchCases(): readonly AccessCase[] {
+  return [
+    {
+      route: 'POST /api/batch',
+      of: 'a note of the user',
+      request: ({ userId }) => ({
+        path: '/api/batch',
+        body: {
+          requests: [
+            {
+              method: 'POST',
+              url: '/api/collections/notes/records',
+              body: { title: 'one of many', owner: userId },
+            },
+          ],
+        },
+      }),
+    },
+  ];
+}
+
+function collectionCases(): readonly AccessCase[] {
+  const all = '/api/collections';
+  const one = '/api/collections/{collection}';
+  return [
+    { route: `GET ${all}`, of: '', request: () => ({ path: all }) },
+    { route: `POST ${all}`, of: '', request: (stage) => ({ path: all, body: { name: stage.fresh() } }) },
+    { route: `GET ${all}/meta/scaffolds`, of: '', request: () => ({ path: `${all}/meta/scaffolds` }) },
+    {
+      route: `PUT ${all}/import`,
+      of: '',
+      request: (stage) => ({ path: `${all}/import`, body: { collections: [{ name: stage.fresh() }] } }),
+    },
+    { route: `GET ${one}`, of: '', request: () => ({ path: `${all}/notes` }) },
+    {
+      route: `PATCH ${one}`,
+      of: '',
+      request: async (stage) => ({ path: `${all}/${await stage.collection()}`, body: { viewRule: '' } }),
+    },
+    {
+      route: `DELETE ${one}`,
+      of: '',
+      request: async (stage) => ({ path: `${all}/${await stage.collection()}` }),
+    },
+    {
+      route: `DELETE ${one}/truncate`,
+      of: '',
+      request: async (stage) => ({ path: `${all}/${await stage.collection()}/truncate` }),
+    },
+    {
+      route: `POST ${one}/rules/test`,
+      of: '',
+      request: ({ userId }) => ({
+        path: `${all}/users/rules/test`,
+        body: { rule: 'viewRule', caller: { collection: 'users', id: userId }, record: userId },
+      }),
+    },
+  ];
+}
+
+function authCases(): readonly AccessCase[] {
+  const route = '/api/collections/{collection}';
+  const users = '/api/collections/users';
+  return [
+    { route: `GET ${route}/auth-methods`, of: '', request: () => ({ path: `${users}/auth-methods` }) },
+    {
+      route: `POST ${route}/auth-with-password`,
+      of: '',
+      request: ({ password }) => ({
+        path: `${users}/auth-with-password`,
+        body: { identity: 'user@example.com', password },
+      }),
+    },
+    { route: `POST ${route}/auth-refresh`, of: 'users', request: () => ({ path: `${users}/auth-refresh` }) },
+    {
+      route: `POST ${route}/auth-refresh`,
+      of: 'superusers',
+      request: () => ({ path: '/api/collections/_superusers/auth-refresh' }),
+    },
+    {
+      route: `POST ${route}/impersonate/{id}`,
+      of: 'the user',
+      request: ({ userId }) => ({ path: `${users}/impersonate/${userId}` }),
+    },
+  ];
+}
+
+function webhookCases(): readonly AccessCase[] {
+  const endpoints = '/api/webhooks/endpoints';
+  const deliveries = '/api/webhooks/deliveries';
+  const ofEndpoint = (method: string, action = '', body?: object): AccessCase => ({
+    route: `${method} ${endpoints}/{id}${action}`,
+    of: '',
+    request: async (stage) => ({
+      path: `${endpoints}/${await stage.endpoint()}${action}`,
+      ...(body && { body }),
+    }),
+  });
+  const ofDelivery = (method: string, action = ''): AccessCase => ({
+    route: `${method} ${deliveries}/{id}${action}`,
+    of: '',
+    request: async (stage) => ({ path: `${deliveries}/${await stage.delivery()}${action}` }),
+  });
+  return [
+    { route: `GET ${endpoints}`, of: '', request: () => ({ path: endpoints }) },
+    {
+      route: `POST ${endpoints}`,
+      of: '',
+      request: () => ({ path: endpoints, body: { url: 'http://127.0.0.1:9/', collections: ['users'] } }),
+    },
+    ofEndpoint('GET'),
+    ofEndpoint('GET', '/secret'),
+    ofEndpoint('PATCH', '', { description: 'changed' }),
+    ofEndpoint('DELETE'),
+    ofEndpoint('POST', '/pause'),
+    ofEndpoint('POST', '/resume'),
+    ofEndpoint('POST', '/test'),
+    { route: `GET ${deliveries}`, of: '', request: () => ({ path: deliveries }) },
+    ofDelivery('GET'),
+    ofDelivery('POST', '/retry'),
+    ofDelivery('POST', '/cancel'),
+  ];
+}
+
+function settingsCases(): readonly AccessCase[] {
+  return [
+    { route: 'GET /api/settings', of: '', request: () => ({ path: '/api/settings' }) },
+    {
+      route: 'PATCH /api/settings',
+      of: '',
+      request: (stage) => ({ path: '/api/settings', body: { meta: { appName: stage.fresh() } } }),
+    },
+    { route: 'POST /api/settings/test/s3', of: '', request: () => ({ path: '/api/settings/test/s3' }) },
+    { route: 'POST /api/settings/test/email', of: '', request: () => ({ path: '/api/settings/test/email' }) },
+    { route: 'GET /api/logs', of: '', request: () => ({ path: '/api/logs' }) },
+    { route: 'DELETE /api/logs', of: '', request: () => ({ path: '/api/logs' }) },
+    { route: 'GET /api/logs/stats', of: '', request: () => ({ path: '/api/logs/stats' }) },
+    {
+      route: 'GET /api/logs/{id}',
+      of: '',
+      request: async (stage) => ({ path: `/api/logs/${await stage.logEntry()}` }),
+    },
+  ];
+}
+
+/** What everybody may see. */
+function openCases(): readonly AccessCase[] {
+  return ['/api/health', '/api/health/live', '/api/health/ready', '/api/openapi.json'].map((path) => ({
+    route: `GET ${path}`,
+    of: '',
+    request: () => ({ path }),
+  }));
+}
+
+function newAccount(stage: AccessStage): object {
+  const { password } = stage;
+  return { email: `${stage.fresh()}@example.com`, password, passwordConfirm: password };
+}

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { sql } from '../../src/sql/sql.ts';
+import type { InternalTable } from '../../src/storage/database.ts';
+import { upsertSuperuser } from '../../src/auth/superuser.ts';
+import { startService, type TestAnswer, type TestService } from './service.ts';
+
+/** Who asks, in the order of the columns of spec/access.json. */
+export const roles = [
+  'guest',
+  /** Owns what the cases are about. */
+  'user',
+  /** Of the same collection, and owns none of it. */
+  'other',
+  /** Admitted by the manage rule. */
+  'manager',
+  'superuser',
+  /** Of another instance, and there has the id of `user`. */
+  'userElsewhere',
+  /** Of another instance, and there has the id of `superuser`. */
+  'superuserElsewhere',
+] as const;
+
+export type Role = (typeof roles)[number];
+
+const password = 'correct horse';
+const superuserId = 'root00000000000';
+
+/** Two instances with the same accounts, and what the cases of access are about, made when one needs it. */
+export class AccessStage {
+  readonly service: TestService;
+  readonly userId = 'user00000000000';
+  readonly password = password;
+  readonly #tokens = new Map<Role, string>();
+  #count = 0;
+
+  private constructor(service: TestService) {
+    this.service = service;
+  }
+
+  static async start(t: TestContext): Promise<AccessStage> {
+    const service = await startService(t);
+    const stage = new AccessStage(service);
+    await service.app.data.directory.create('elsewhere', null);
+    await service.withInstance('elsewhere', (instance) =>
+      upsertSuperuser(instance, 'root@example.com', password),
+    );
+    const elsewhere = await stage.#signIn('/i/elsewhere', '_superusers', 'root@example.com');
+    for (const [prefix, root] of [
+      ['', service.superuser.token],
+      ['/i/elsewhere', elsewhere],
+    ] as const) {
+      const setUp = stage.#callerOf(prefix, root);
+      await setUp('POST', '/api/collections/_superusers/records', accountOf(superuserId, 'superuser'));
+      await setUp('PATCH', '/api/collections/users', usersDefinition);
+      await setUp('POST', '/api/collections', notesDefinition);
+      for (const name of ['user', 'other', 'manager'] as const)
+        await setUp('POST', '/api/collections/users/records', accountOf(name.padEnd(15, '0'), name));
+    }
+    for (const role of ['user', 'other', 'manager'] as const)
+      stage.#tokens.set(role, await stage.#signIn('', 'users', `${role}@example.com`));
+    stage.#tokens.set('superuser', await stage.#signIn('', '_superusers', 'superuser@example.com'));
+    stage.#tokens.set('userElsewhere', await stage.#signIn('/i/elsewhere', 'users', 'user@example.com'));
+    const away = await stage.#signIn('/i/elsewhere', '_superusers', 'superuser@example.com');
+    stage.#tokens.set('superuserElsewhere', away);
+    return stage;
+  }
+
+  /** A name, or a part of one, that nothing has had. */
+  fresh(): string {
+    this.#count += 1;
+    return `fresh${this.#count}`;
+  }
+
+  ask(
+    role: Role,
+    method: string,
+    { path, body }: { readonly path: string; readonly body?: object | undefined },
+  ): Promise<TestAnswer> {
+    const token = this.#tokens.get(role);
+    return this.service.request(path, {
+      method,
+      ...(token !== undefined && { token }),
+      ...(body && { body }),
+    });
+  }
+
+  /** As the superuser, to make what is asked about. */
+  async make(path: string, body: object = {}, method = 'POST'): Promise<TestAnswer['json']> {
+    return this.#callerOf('', this.service.superuser.token)(method, path, body);
+  }
+
+  async note(): Promise<string> {
+    return (await this.make('/api/collections/notes/records', { title: 'a note', owner: this.userId })).id;
+  }
+
+  async collection(): Promise<string> {
+    return (await this.make('/api/collections', { name: this.fresh() })).name;
+  }
+
+  async account(): Promise<string> {
+    const name = this.fresh();
+    return (await this.make('/api/collections/users/records', accountOf(name.padEnd(15, '0'), name))).id;
+  }
+
+  async superuser(): Promise<string> {
+    const name = this.fresh();
+    return (await this.make('/api/collections/_superusers/records', accountOf(name.padEnd(15, '0'), name)))
+      .id;
+  }
+
+  /** One that is paused: of what is for it nothing is sent, so that its deliveries stay as they are. */
+  async endpoint(): Promise<string> {
+    const { id } = await this.make('/api/webhooks/endpoints', { url: 'http://127.0.0.1:9/' });
+    await this.make(`/api/webhooks/endpoints/${id}/pause`);
+    return id;
+  }
+
+  /** Of the only endpoint that there is. */
+  async delivery(): Promise<string> {
+    const endpoint = await this.endpoint();
+    await this.note();
+    const filter = encodeURIComponent(`endpoint = '${endpoint}'`);
+    const page = await this.service.request(`/api/webhooks/deliveries?filter=${filter}`, { token: true });
+    return page.json.items[0].id;
+  }
+
+  async logEntry(): Promise<string> {
+    const page = await this.service.request('/api/logs?perPage=1', { token: true });
+    return page.json.items[0].id;
+  }
+
+  /** All that the instance keeps and that no timer of its own changes, as one text. */
+  state(): Promise<string> {
+    return this.service.withInstance('default', async ({ database, collections }) => {
+      const { names } = database;
+      const kept: unknown[] = [];
+      for (const table of tables)
+        kept.push(
+          await database.all(sql`SELECT * FROM ${names.table(table)} WHERE ${names.scope} ORDER BY id`),
+        );
+      kept.push(
+        await database.all(
+          sql`SELECT * FROM ${names.table('$secret')} WHERE ${names.scope} ORDER BY collection, record, name`,
+        ),
+      );
+      kept.push(
+        await database.all(
+          sql`SELECT * FROM ${names.table('$instance_setting')} WHERE ${names.scope} ORDER BY name`,
+        ),
+      );
+      for (const name of ['notes', 'users', '_superusers'])
+        kept.push(
+          await database.all(
+            sql`SELECT * FROM ${names.collectionTable(collections.get(name).name)} ORDER BY id`,
+          ),
+        );
+      kept.push(
+        await database.all(
+          sql`SELECT id, endpoint FROM ${names.table('$delivery')} WHERE ${names.scope} ORDER BY id`,
+        ),
+      );
+      return JSON.stringify(kept, (_name, value: unknown) =>
+        typeof value === 'bigint' ? String(value) : value,
+      );
+    });
+  }
+
+  #callerOf(
+    prefix: string,
+    token: string,
+  ): (method: string, path: string, body: object) => Promise<TestAnswer['json']> {
+    return async (method, path, body) => {
+      const answer = await this.service.request(prefix + path, { method, token, body });
+      assert.ok(answer.status < 300, `${method} ${prefix}${path}: ${answer.status} ${answer.text}`);
+      return answer.json;
+    };
+  }
+
+  async #signIn(prefix: string, collection: string, identity: string): Promise<string> {
+    const path = `${prefix}/api/collections/${collection}/auth-with-password`;
+    const answer = await this.service.request(path, { method: 'POST', body: { identity, password } });
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json.token;
+  }
+}
+
+const tables: readonly InternalTable[] = ['$collection', '$endpoint', '$event', '$idempotency'];
+
+const usersDefinition = {
+  manageRule: "@request.auth.name = 'manager'",
+  updateRule: "id = @request.auth.id || @request.auth.name = 'manager'",
+};
+
+const notesDefinition = {
+  name: 'notes',
+  fields: [
+    { name: 'title', type: 'text' },
+    { name: 'owner', type: 'relation', collectionId: '_pb_users_auth_' },
+  ],
+  listRule: 'owner = @request.auth.id',
+  viewRule: 'owner = @request.auth.id',
+  createRule: "@request.auth.id != '' && owner = @request.auth.id",
+  updateRule: 'owner = @request.auth.id',
+  deleteRule: 'owner = @request.auth.id',
+};
+
+function accountOf(id: string, name: string): object {
+  return { id, name, email: `${name}@example.com`, password, passwordConfirm: password };
+}
