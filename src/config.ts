@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseCidr, type Cidr } from './base/cidr.ts';
-import { loopbackRanges, type NetworkPolicy } from './webhooks/address-guard.ts';
+import { loopbackRanges, type NetworkPolicy } from './network/address-guard.ts';
 
 /** What the operator decides, read once and checked. Everything below app.ts gets plain values from here. */
 export interface Config {

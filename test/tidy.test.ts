@@ -156,10 +156,10 @@ describe('packages', () => {
     ['node:worker_threads', 'src/webhooks/lane.ts'],
     ['node:http', 'src/http/server.ts'],
     ['node:https', 'src/webhooks/attempt.ts'],
-    ['node:net', 'src/webhooks/address.ts'],
+    ['node:net', 'src/network/address.ts'],
     ['node:tls', 'src/http/server.ts'],
-    ['node:dns', 'src/webhooks/address.ts'],
-    ['node:dns/promises', 'src/webhooks/address.ts'],
+    ['node:dns', 'src/network/address.ts'],
+    ['node:dns/promises', 'src/network/address.ts'],
   ] as const;
   for (const [name, path] of owned) {
     test(`${name} is for ${path}, not for records`, () => {

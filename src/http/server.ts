@@ -14,7 +14,7 @@ import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import type { InstanceDirectory } from '../instances/instance-directory.ts';
 import type { OpenInstances } from '../instances/open-instances.ts';
-import type { NetworkPolicy } from '../webhooks/address-guard.ts';
+import type { NetworkPolicy } from '../network/address-guard.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import { Admission, type AdmissionOptions } from './admission.ts';
 import { answerClientError } from './answer-client-error.ts';

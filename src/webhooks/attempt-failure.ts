@@ -1,5 +1,5 @@
 import type { AttemptKind } from './attempt-result.ts';
-import { codeOf, ConnectFailure } from './connect-failure.ts';
+import { codeOf, ConnectFailure } from '../network/connect-failure.ts';
 
 export interface AttemptFailure {
   readonly kind: Exclude<AttemptKind, 'success' | 'status'>;

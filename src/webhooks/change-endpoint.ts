@@ -4,7 +4,7 @@ import { toTimestamp } from '../base/timestamp.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Transaction } from '../storage/database.ts';
-import type { NetworkPolicy } from './address-guard.ts';
+import type { NetworkPolicy } from '../network/address-guard.ts';
 import { decodeEndpoint, decodeSecret } from './decode-endpoint.ts';
 import { endpointStoreOf, type EndpointStore } from './endpoint-store.ts';
 import { endpointsMax, type Endpoint } from './endpoint.ts';

@@ -1,7 +1,7 @@
 import { AppError, type FieldError, type FieldErrors } from '../base/errors.ts';
 import type { CollectionStore } from '../collections/collection-store.ts';
 import { recordEventKinds, type RecordEventKind } from '../events/event.ts';
-import type { NetworkPolicy } from './address-guard.ts';
+import type { NetworkPolicy } from '../network/address-guard.ts';
 import { decodeHeaders } from './endpoint-headers.ts';
 import type { Endpoint } from './endpoint.ts';
 import { checkEndpointUrl } from './endpoint-url.ts';

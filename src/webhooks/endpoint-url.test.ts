@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loopbackRanges } from './address-guard.ts';
-import type { NetworkPolicy } from './address-guard.ts';
+import { loopbackRanges } from '../network/address-guard.ts';
+import type { NetworkPolicy } from '../network/address-guard.ts';
 import { parseCidr } from '../base/cidr.ts';
 import { checkEndpointUrl, refusedTarget } from './endpoint-url.ts';
 

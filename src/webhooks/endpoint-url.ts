@@ -1,7 +1,8 @@
 import { isIP } from 'node:net';
-import { isAddressAllowed, isAddressNamed, loopbackRanges } from './address-guard.ts';
-import type { NetworkPolicy } from './address-guard.ts';
 import { isInCidr } from '../base/cidr.ts';
+import { isAddressAllowed, isPlainAllowed, loopbackRanges } from '../network/address-guard.ts';
+import type { NetworkPolicy } from '../network/address-guard.ts';
+import { isLocalhostName, withoutRootDot } from '../network/local-name.ts';
 
 const URL_LENGTH_MAX = 2_048;
 
@@ -48,24 +49,8 @@ export function hostOf(url: URL): string {
   return url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
 }
 
-/** `localhost` and everything below it: resolved here to the loopback addresses, never by DNS (RFC 6761). */
-export function isLocalhostName(name: string): boolean {
-  const bare = withoutRootDot(name).toLowerCase();
-  return bare === 'localhost' || bare.endsWith('.localhost');
-}
-
-/** Whether a target may be reached without TLS: where the operator said so for all, or named its range. */
-export function isPlainHttpAllowed(address: string, policy: NetworkPolicy): boolean {
-  return policy.allowHttp || isAddressNamed(address, policy);
-}
-
-export function withoutRootDot(name: string): string {
-  return name.endsWith('.') ? name.slice(0, -1) : name;
-}
-
 function checkAddress(host: string, url: URL, policy: NetworkPolicy): string | null {
-  if (url.protocol === 'http:' && !isPlainHttpAllowed(host, policy))
-    return 'The URL must begin with https://.';
+  if (url.protocol === 'http:' && !isPlainAllowed(host, policy)) return 'The URL must begin with https://.';
   return isAddressAllowed(host, policy) ? null : refusedTarget;
 }
 

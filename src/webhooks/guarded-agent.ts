@@ -2,13 +2,13 @@ import type { Socket } from 'node:net';
 import { Client } from 'undici';
 import type { buildConnector } from 'undici';
 import type { Clock } from '../base/clock.ts';
-import type { NetworkPolicy } from './address-guard.ts';
-import { ConnectFailure } from './connect-failure.ts';
-import { checkEndpointUrl, hostOf } from './endpoint-url.ts';
-import { guardedConnect } from './guarded-connect.ts';
-import type { ConnectGuard, ConnectTarget } from './guarded-connect.ts';
+import type { NetworkPolicy } from '../network/address-guard.ts';
+import { ConnectFailure } from '../network/connect-failure.ts';
+import { checkEndpointUrl, hostOf, refusedTarget } from './endpoint-url.ts';
+import { guardedConnect } from '../network/guarded-connect.ts';
+import type { ConnectGuard, ConnectTarget } from '../network/guarded-connect.ts';
 import { GuardedConnection } from './guarded-connection.ts';
-import { HostResolver } from './host-resolver.ts';
+import { HostResolver } from '../network/host-resolver.ts';
 
 /** A socket is judged when it is opened; after this long the name may mean another address. */
 const SOCKET_AGE_MS_MAX = 60_000;
@@ -131,7 +131,13 @@ export class GuardedAgent {
       url: text,
       origin: url.origin,
       path: url.pathname + url.search,
-      target: { isSecure, host: hostOf(url), port },
+      target: {
+        tls: isSecure ? 'now' : 'never',
+        protocols: ['http/1.1'],
+        host: hostOf(url),
+        port,
+        refusal: refusedTarget,
+      },
       idle: [],
       busyCount: 0,
       isClosed: false,

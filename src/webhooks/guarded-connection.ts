@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Client, Dispatcher } from 'undici';
-import type { ConnectRun, ConnectTimings } from './guarded-connect.ts';
+import type { ConnectRun, ConnectTimings } from '../network/guarded-connect.ts';
 
 /** One for an idle connection that the receiver had closed, one more for bad luck. */
 const CONNECTS_PER_ATTEMPT_MAX = 2;

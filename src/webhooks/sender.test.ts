@@ -4,7 +4,7 @@ import { attemptRequest } from '../../test/support/attempt-request.ts';
 import { Receiver } from '../../test/support/receiver.ts';
 import { systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
-import { loopbackRanges } from './address-guard.ts';
+import { loopbackRanges } from '../network/address-guard.ts';
 import type { AttemptRequest, AttemptResult } from './attempt-result.ts';
 import { openSender } from './sender.ts';
 import type { Sender } from './sender.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { toIsoTimestamp, toTimestamp } from '../../src/base/timestamp.ts';
 import type { Instance } from '../../src/instances/instance.ts';
-import { loopbackRanges } from '../../src/webhooks/address-guard.ts';
+import { loopbackRanges } from '../../src/network/address-guard.ts';
 import { createEndpoint } from '../../src/webhooks/change-endpoint.ts';
 import { eventually } from '../support/eventually.ts';
 import { faultyDatabases } from '../support/faulty-databases.ts';

@@ -6,7 +6,7 @@ import type { Violation } from './violation.ts';
  * a file that lies directly in it. Types count, as knowing a type is knowing the part.
  */
 const importOrder: readonly string[] =
-  `base sql storage fields filters rules lists collections events secrets settings logs instances limits audit idempotency
+  `base network sql storage fields filters rules lists collections events secrets settings logs instances limits audit idempotency
    mail files records auth webhooks realtime importers http config app cli main`.split(/\s+/);
 
 /** What the order alone would allow and we refuse: `from` must not know any path that begins with one of `to`. */

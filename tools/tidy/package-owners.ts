@@ -3,7 +3,7 @@ import { isBuiltin } from 'node:module';
 import { isProduct, type SourceFile } from './source-file.ts';
 import type { Violation } from './violation.ts';
 
-const network = ['src/http/', 'src/webhooks/'];
+const network = ['src/http/', 'src/network/', 'src/webhooks/'];
 
 /**
  * Which paths of src/ may import a package. A name that ends in `/` owns its whole scope; an empty list means never
@@ -32,7 +32,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'node:https': network,
   'node:net': [...network, 'src/base/address-bytes.ts'],
   'node:tls': network,
-  'node:dns': ['src/webhooks/'],
+  'node:dns': ['src/network/'],
   'node:process': [],
   '@seriousme/': [],
   ajv: [],

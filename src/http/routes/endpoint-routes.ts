@@ -5,8 +5,8 @@ import { AppError } from '../../base/errors.ts';
 import type { Instance } from '../../instances/instance.ts';
 import type { Loan, OpenInstances } from '../../instances/open-instances.ts';
 import { parseListQuery } from '../../lists/list-query.ts';
+import type { NetworkPolicy } from '../../network/address-guard.ts';
 import type { RequestFacts } from '../../rules/request-facts.ts';
-import type { NetworkPolicy } from '../../webhooks/address-guard.ts';
 import {
   createEndpoint,
   deleteEndpoint,

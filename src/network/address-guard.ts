@@ -1,7 +1,11 @@
 /**
- * Which addresses a webhook may be sent to. An endpoint's URL is chosen by a tenant, so without this the service would
- * be a door into the operator's own network (server-side request forgery). The ranges are those of the IANA registries
- * of special-purpose addresses; what is not known to be public is refused.
+ * Which addresses this service may connect to. The URL of an endpoint and the host of a mail server are chosen by a tenant, so
+ * without this it would be a door into the operator's own network (server-side request forgery). The ranges are those of the IANA
+ * registries of special-purpose addresses; what is not known to be public is refused.
+ *
+ *   address-guard     which addresses, and which of them without TLS
+ *   host-resolver     names to addresses
+ *   guarded-connect   the only way out: a socket to an address that was judged
  */
 import { addressBytes } from '../base/address-bytes.ts';
 import { isInCidr, parseCidr } from '../base/cidr.ts';
@@ -9,7 +13,7 @@ import type { Cidr } from '../base/cidr.ts';
 
 /** What the operator permits beyond the public internet. Plain data: it is posted to the sending worker. */
 export interface NetworkPolicy {
-  /** `--dev`: `http:` is accepted for every target. Otherwise only for targets inside `allowed`. */
+  /** `--dev`: connections without TLS are accepted to every target. Otherwise only to those inside `allowed`. */
   readonly allowHttp: boolean;
   /** `--allow-net`, and the loopback ranges with `--dev`. */
   readonly allowed: readonly Cidr[];
@@ -48,8 +52,9 @@ export function isAddressAllowed(address: string, policy: NetworkPolicy): boolea
   return isIn(bytes, policy.allowed) || isPublic(bytes);
 }
 
-/** Whether the operator named a range that holds this address. */
-export function isAddressNamed(address: string, policy: NetworkPolicy): boolean {
+/** Whether an address may be reached without TLS: where the operator said so for all, or named its range. */
+export function isPlainAllowed(address: string, policy: NetworkPolicy): boolean {
+  if (policy.allowHttp) return true;
   const bytes = targetBytes(address);
   return bytes !== null && isIn(bytes, policy.allowed);
 }

@@ -1,21 +1,26 @@
 import { isIP } from 'node:net';
 import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
-import { isAddressAllowed, isSameAddress } from './address-guard.ts';
+import { isAddressAllowed, isPlainAllowed, isSameAddress } from './address-guard.ts';
 import type { NetworkPolicy } from './address-guard.ts';
 import { ConnectFailure } from './connect-failure.ts';
-import { isLocalhostName, isPlainHttpAllowed, refusedTarget, withoutRootDot } from './endpoint-url.ts';
 import type { HostResolver } from './host-resolver.ts';
+import { isLocalhostName, withoutRootDot } from './local-name.ts';
 import { openTcp, openTls } from './open-socket.ts';
 
 /** A name with a hundred addresses is not worth a hundred time-outs. */
 const ADDRESSES_TRIED_MAX = 4;
 
 export interface ConnectTarget {
-  readonly isSecure: boolean;
+  /** `later`: the protocol itself begins it on the open connection. */
+  readonly tls: 'now' | 'later' | 'never';
+  /** What is offered to be spoken inside TLS (ALPN); nothing where it is left out. */
+  readonly protocols?: readonly string[];
   /** A name or a literal address, without brackets. */
   readonly host: string;
   readonly port: number;
+  /** What whoever chose the target is told when it is not allowed: the same words for each, or they would map a network. */
+  readonly refusal: string;
 }
 
 export interface ConnectGuard {
@@ -54,12 +59,13 @@ export async function guardedConnect(
 ): Promise<Socket> {
   const addresses = await vettedAddresses(target, guard, run);
   const socket = await connectToFirst(addresses, { target, guard, run });
-  if (!target.isSecure) return socket;
+  if (target.tls !== 'now') return socket;
   const start = guard.clock.monotonic();
   const secure = await openTls(socket, {
     name: withoutRootDot(target.host),
     timeoutMs: run.deadline - start,
     signal: run.signal,
+    protocols: target.protocols ?? [],
     trustedCertificates: guard.trustedCertificates,
   });
   run.timings.tlsMs = guard.clock.monotonic() - start;
@@ -73,7 +79,7 @@ async function vettedAddresses(
 ): Promise<readonly string[]> {
   const { policy } = guard;
   const isPermitted = (address: string) =>
-    isAddressAllowed(address, policy) && (target.isSecure || isPlainHttpAllowed(address, policy));
+    isAddressAllowed(address, policy) && (target.tls !== 'never' || isPlainAllowed(address, policy));
   let addresses: readonly string[] = [target.host];
   if (isIP(target.host) === 0) {
     const start = guard.clock.monotonic();
@@ -83,7 +89,7 @@ async function vettedAddresses(
     if (isLocalhostName(target.host)) addresses = addresses.filter(isPermitted);
   }
   if (addresses.length === 0 || !addresses.every(isPermitted))
-    throw new ConnectFailure('refused', refusedTarget);
+    throw new ConnectFailure('refused', target.refusal);
   return addresses.slice(0, ADDRESSES_TRIED_MAX);
 }
 
@@ -103,7 +109,7 @@ async function connectToFirst(addresses: readonly string[], job: ConnectJob): Pr
     const timeoutMs = (job.run.deadline - clock.monotonic()) / (addresses.length - index);
     try {
       const socket = await openTcp(address, { port: job.target.port, timeoutMs, signal: job.run.signal });
-      assertPeer(socket, address, job.guard.policy);
+      assertPeer(socket, address, job);
       job.run.timings.connectMs = clock.monotonic() - start;
       return socket;
     } catch (error) {
@@ -114,9 +120,9 @@ async function connectToFirst(addresses: readonly string[], job: ConnectJob): Pr
 }
 
 /** Catches whatever stands between us and the address: a proxy preloaded into the process, a surprise of the system. */
-function assertPeer(socket: Socket, address: string, policy: NetworkPolicy): void {
+function assertPeer(socket: Socket, address: string, { target, guard }: ConnectJob): void {
   const peer = socket.remoteAddress;
-  if (peer !== undefined && isSameAddress(peer, address) && isAddressAllowed(peer, policy)) return;
+  if (peer !== undefined && isSameAddress(peer, address) && isAddressAllowed(peer, guard.policy)) return;
   socket.destroy();
-  throw new ConnectFailure('refused', refusedTarget);
+  throw new ConnectFailure('refused', target.refusal);
 }

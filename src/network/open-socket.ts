@@ -18,6 +18,7 @@ export interface TcpOptions extends OpenOptions {
 export interface TlsOptions extends OpenOptions {
   /** The name or address the certificate must be for. */
   readonly name: string;
+  readonly protocols: readonly string[];
   readonly trustedCertificates: string | undefined;
 }
 
@@ -39,7 +40,7 @@ export function openTls(socket: Socket, options: TlsOptions): Promise<Socket> {
     minVersion: 'TLSv1.2',
     // Said here because NODE_TLS_REJECT_UNAUTHORIZED would turn the default off.
     rejectUnauthorized: true,
-    ALPNProtocols: ['http/1.1'],
+    ...(options.protocols.length === 0 ? {} : { ALPNProtocols: [...options.protocols] }),
   });
   return whenOpen(secure, { ...options, event: 'secureConnect', toFailure: tlsFailure });
 }

@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises';
 import { codeOf, ConnectFailure } from './connect-failure.ts';
-import { isLocalhostName, withoutRootDot } from './endpoint-url.ts';
+import { isLocalhostName, withoutRootDot } from './local-name.ts';
 
 const LOOKUP_MS_MAX = 5_000;
 /** c-ares doubles its patience at each try: 1.5 s and 3 s stay below the maximum. */
