@@ -15,6 +15,7 @@ import type { Instance } from './instances/instance.ts';
 import { RequestLog } from './logs/request-log.ts';
 import { OpenInstances } from './instances/open-instances.ts';
 import { ensureSystemCollections } from './instances/system-collections.ts';
+import { Mailer } from './mail/mailer.ts';
 import { keyCheckValue, loadMasterKey, requireKeyCheckValue, type MasterKey } from './secrets/master-key.ts';
 import { sealerFor } from './secrets/seal.ts';
 import { SettingsStore } from './settings/settings-store.ts';
@@ -133,12 +134,15 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   data.wakeUp.onWakeUp((instanceId) => delivering.wake(instanceId));
   due.next = (id) => delivering.dispatcher.nextDue(id);
   let isStopping = false;
+  const { policy, dev: isDevelopment } = config;
+  const mailer = new Mailer({ policy, clock: parts.clock ?? systemClock, logger, isDevelopment });
   const server = await createServer({
     directory: data.directory,
     instances: data.instances,
     strictHosts: config.strictHosts,
     dispatcher: delivering.dispatcher,
-    policy: config.policy,
+    mailer,
+    policy,
     origins: config.corsOrigins,
     trustedProxies: config.trustedProxies,
     logger,
@@ -146,7 +150,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     tls: config.tls,
     readiness: () => (isStopping ? 'stopping' : data.home.isReachable() ? 'ready' : 'degraded'),
   });
-  const running = { server, delivering, data, lock, config, logger };
+  const running = { server, delivering, mailer, data, lock, config, logger };
   const url = await listen(running);
   const background = await startBackground(running).catch(async (error: unknown) => {
     await stopApp(running);
@@ -350,6 +354,7 @@ async function createDelivering(
 interface Running {
   readonly server: HttpServer;
   readonly delivering: Delivering;
+  readonly mailer: Mailer;
   readonly data: DataDirectory;
   readonly lock: DataLock | undefined;
   readonly config: Config;
@@ -386,7 +391,7 @@ async function startBackground({
 }
 
 /** In reverse order of the start: first no more requests, then no more attempts, then no more files. */
-async function stopApp({ server, delivering, data, lock, config }: Running): Promise<void> {
+async function stopApp({ server, delivering, mailer, data, lock, config }: Running): Promise<void> {
   const cutOff = setTimeout(() => server.server.closeAllConnections(), requestsStopMs);
   // A connection whose last request has just ended is idle only now, and would keep the server open until it times out.
   const idle = setInterval(() => server.server.closeIdleConnections(), idleCloseMs);
@@ -394,6 +399,7 @@ async function stopApp({ server, delivering, data, lock, config }: Running): Pro
   await Promise.all([server.close(), delivering.stop(config.stopTimeoutMs)]);
   clearTimeout(cutOff);
   clearInterval(idle);
+  await mailer.stop(requestsStopMs);
   await data.stop();
   lock?.release();
 }

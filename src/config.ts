@@ -56,8 +56,12 @@ export const dataSettings: readonly Setting[] = [
 export const serverSettings: readonly Setting[] = [
   { name: 'host', value: 'ADDRESS', description: 'address to listen on', fallback: '127.0.0.1' },
   { name: 'port', value: 'PORT', description: 'port to listen on, 0 for a free one', fallback: '8090' },
-  { name: 'dev', description: 'for development: webhooks may go to this machine and over plain HTTP' },
-  { name: 'allow-net', value: 'CIDR,…', description: 'private networks that webhooks may go to' },
+  {
+    name: 'dev',
+    description:
+      'for development: webhooks may go to this machine and over plain HTTP, mails are shown in the log',
+  },
+  { name: 'allow-net', value: 'CIDR,…', description: 'private networks that webhooks and mails may go to' },
   {
     name: 'trusted-proxies',
     value: 'CIDR,…',

@@ -14,6 +14,7 @@ import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import type { InstanceDirectory } from '../instances/instance-directory.ts';
 import type { OpenInstances } from '../instances/open-instances.ts';
+import type { Mailer } from '../mail/mailer.ts';
 import type { NetworkPolicy } from '../network/address-guard.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import { Admission, type AdmissionOptions } from './admission.ts';
@@ -38,6 +39,7 @@ import { endpointRoutes } from './routes/endpoint-routes.ts';
 import { keyRoutes } from './routes/key-routes.ts';
 import { healthRoutes, type Readiness } from './routes/health-routes.ts';
 import { logRoutes } from './routes/log-routes.ts';
+import { mailRoutes } from './routes/mail-routes.ts';
 import { recordRoutes } from './routes/record-routes.ts';
 import { setupRoutes } from './routes/setup-routes.ts';
 import { ruleRoutes } from './routes/rule-routes.ts';
@@ -53,6 +55,7 @@ export interface ServerOptions extends AddressOptions, AdmissionOptions {
   readonly directory: InstanceDirectory;
   readonly instances: OpenInstances;
   readonly dispatcher: Dispatcher;
+  readonly mailer: Mailer;
   readonly policy: NetworkPolicy;
   readonly origins: AllowedOrigins;
   readonly logger: Logger;
@@ -113,6 +116,7 @@ function routes(options: ServerOptions): (app: FastifyInstance, _: unknown, done
     keyRoutes(app, options.instances);
     auditRoutes(app, options.instances);
     setupRoutes(app, options.instances);
+    mailRoutes(app, options);
     void app.register((batch, _, done) => {
       batchRoutes(batch, options.instances);
       done();

@@ -214,7 +214,7 @@ test('the SDK reads and changes settings, and is told plainly what cannot be tes
   const refusal = await refusalOf(pb.settings.update({ meta: { appName: '' } }));
   assert.equal(refusal.response['data'].meta.appName.code, 'validation_required');
   assert.equal((await refusalOf(pb.settings.testS3())).status, 400);
-  assert.equal((await refusalOf(pb.settings.testEmail('_superusers', 'a@example.com', 'otp'))).status, 400);
+  assert.equal(await pb.settings.testEmail('_superusers', 'a@example.com', 'otp'), true);
   const secret = pb.settings.generateAppleClientSecret('a', 'b', 'c', 'd', 1);
   assert.equal((await refusalOf(secret)).status, 404);
 });

@@ -14,6 +14,7 @@ import { headers } from './headers.ts';
 import { healthPaths, healthSchemas } from './health-paths.ts';
 import { keyPaths, keySchemas } from './key-paths.ts';
 import { logPaths, logSchemas } from './log-paths.ts';
+import { mailPaths, mailSchemas } from './mail-paths.ts';
 import { parameters } from './parameters.ts';
 import { recordPaths } from './record-paths.ts';
 import { recordSchemas } from './record-schemas.ts';
@@ -67,6 +68,7 @@ export function serviceDocument(version: string): OpenApiDocument {
       ...settingsPaths,
       ...logPaths,
       ...rulePaths,
+      ...mailPaths,
       ...healthPaths,
       ...descriptionPaths,
     },
@@ -97,6 +99,7 @@ export function serviceDocument(version: string): OpenApiDocument {
         ...settingsSchemas,
         ...logSchemas,
         ...ruleSchemas,
+        ...mailSchemas,
         ...healthSchemas,
       },
     },

@@ -32,15 +32,6 @@ export const settingsPaths: Paths = {
       answers: {},
     }),
   },
-  '/api/settings/test/email': {
-    post: ours({
-      id: 'testEmail',
-      summary: 'Refused: no mail is sent by this version',
-      body: { type: 'object' },
-      isBodyOptional: true,
-      answers: {},
-    }),
-  },
 };
 
 function ours(parts: Omit<OperationParts, 'tag' | 'isForSuperusers'>): Operation {

@@ -1,0 +1,13 @@
+import type { FieldError } from '../base/errors.ts';
+import { emailField } from '../fields/email-field.ts';
+import { fieldError } from '../fields/field-error.ts';
+
+const lengthMax = 255;
+const anyDomain = { exceptDomains: [], onlyDomains: [], required: true };
+
+/** What is wrong with the address of a form. */
+export function emailProblem(email: string): FieldError | undefined {
+  if (email.length > lengthMax)
+    return fieldError('validation_length_out_of_range', { min: 1, max: lengthMax });
+  return emailField.check(email, anyDomain);
+}

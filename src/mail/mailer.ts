@@ -1,0 +1,141 @@
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import { toTimestamp } from '../base/timestamp.ts';
+import { isPlainAllowed, type NetworkPolicy } from '../network/address-guard.ts';
+import { HostResolver } from '../network/host-resolver.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { MailText, MailResult } from './mail.ts';
+import { MailRecord, type RecordedMail } from './mail-record.ts';
+import { sendMail, type MailGuard, type MailServer } from './send-mail.ts';
+import { TurnQueue, type TurnLimits } from './turn-queue.ts';
+
+/** Conversations with servers: each may take half a minute, and of a dead server's they do. */
+const sendLimits: TurnLimits = {
+  runningMax: 8,
+  runningOfOneMax: 2,
+  waitingMax: 1_000,
+  waitingOfOneMax: 100,
+};
+
+/** What is to be found out before there is a mail: short works on the database. */
+const prepareLimits: TurnLimits = {
+  runningMax: 8,
+  runningOfOneMax: 2,
+  waitingMax: 1_000,
+  waitingOfOneMax: 200,
+};
+
+export interface MailerOptions {
+  readonly policy: NetworkPolicy;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** `--dev`: mails are written to the log and recorded, and need no server. */
+  readonly isDevelopment: boolean;
+}
+
+/** Whose mail it is. */
+export interface MailOrigin {
+  readonly id: string;
+  readonly settings: { readonly current: Settings };
+}
+
+export interface MailToSend extends MailText {
+  readonly to: string;
+  /** What it is for, in the log. */
+  readonly purpose: string;
+}
+
+/** Sends the mails of all instances, a bounded number at a time. */
+export class Mailer {
+  readonly #options: MailerOptions;
+  readonly #guard: MailGuard;
+  readonly #resolver = new HostResolver();
+  readonly #sending = new TurnQueue(sendLimits);
+  readonly #preparing = new TurnQueue(prepareLimits);
+  readonly #record = new MailRecord();
+  readonly #stopping = new AbortController();
+
+  constructor(options: MailerOptions) {
+    this.#options = options;
+    const { policy, clock } = options;
+    this.#guard = {
+      policy,
+      clock,
+      resolver: this.#resolver,
+      isPlainAllowed: (address) => isPlainAllowed(address, policy),
+    };
+  }
+
+  /** The recorded mails of an instance, the latest first; undefined where none are recorded. */
+  recorded(instanceId: string): readonly RecordedMail[] | undefined {
+    return this.#options.isDevelopment ? this.#record.of(instanceId) : undefined;
+  }
+
+  /**
+   * Begins a work after the request that asked for it was answered, so that the answer does not tell by its time what there was
+   * to do. False, and it never begins, when too many are waiting. What it throws is logged.
+   */
+  prepare(instanceId: string, work: () => Promise<void>): boolean {
+    const running = this.#preparing.run(instanceId, work);
+    running?.catch((error: unknown) => {
+      this.#options.logger.error('A mail could not be prepared.', { instance: instanceId, error });
+    });
+    return running !== undefined;
+  }
+
+  /** Sends a mail when its turn comes, with the settings of now. A failure is logged, and told. */
+  async send(origin: MailOrigin, mail: MailToSend): Promise<MailResult> {
+    const { smtp, meta } = origin.settings.current;
+    const { to, subject, html } = mail;
+    const sender = { name: meta.senderName, address: meta.senderAddress };
+    const whole = { sender, to, subject, html };
+    const send = (): Promise<MailResult> =>
+      sendMail(whole, serverOf(origin.settings.current), {
+        guard: this.#guard,
+        signal: this.#stopping.signal,
+      });
+    const result = smtp.enabled
+      ? ((await this.#sending.run(origin.id, send)) ?? tooMany)
+      : this.#options.isDevelopment
+        ? kept
+        : noServer;
+    const { logger, clock, isDevelopment } = this.#options;
+    const about = { instance: origin.id, purpose: mail.purpose };
+    if (result.kind === 'failed') logger.warn('A mail was not sent.', { ...about, reason: result.reason });
+    if (isDevelopment) {
+      this.#record.add(origin.id, { created: toTimestamp(clock.now()), mail: whole, result });
+      logger.info('A mail (this is a development server).', {
+        ...about,
+        to,
+        subject,
+        html,
+        result: result.kind,
+      });
+    }
+    return result;
+  }
+
+  /** Lets what was asked for be sent, but not for longer than this. */
+  async stop(timeoutMs: number): Promise<void> {
+    const timer = setTimeout(() => this.#stopping.abort(), timeoutMs);
+    // A work that is prepared may still have a mail to send.
+    await this.#preparing.whenIdle();
+    await this.#sending.whenIdle();
+    clearTimeout(timer);
+    this.#resolver.stop();
+  }
+}
+
+const kept: MailResult = { kind: 'kept' };
+const noServer: MailResult = {
+  kind: 'failed',
+  reason: 'No mail server is set up: settings.smtp is not enabled.',
+};
+const tooMany: MailResult = { kind: 'failed', reason: 'Too many mails are waiting to be sent.' };
+
+/** A server wants to be told a name: that of the application's address, as nothing of this machine is anybody's business. */
+function serverOf({ smtp, meta }: Settings): MailServer {
+  const { hostname = '' } = URL.parse(meta.appURL) ?? {};
+  // What has no letter in it, or brackets around it, is an address.
+  return { smtp, name: /^[^[]*[a-z]/i.test(hostname) ? hostname : 'localhost' };
+}

@@ -1,0 +1,144 @@
+import { createTransport } from 'nodemailer';
+import { codeOf, ConnectFailure } from '../network/connect-failure.ts';
+import { guardedConnect, type ConnectGuard } from '../network/guarded-connect.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { Mail, MailResult } from './mail.ts';
+
+/** Of a conversation as a whole; a server may take its time for each answer, and these bound each of them. */
+const totalMsMax = 30_000;
+const connectMsMax = 10_000;
+const answerMsMax = 15_000;
+/** Of one answer of the server. */
+const answerBytesMax = 64 * 1_024;
+
+/** What a server says may be anything. */
+const quotedLengthMax = 200;
+
+const refusedServer = 'This address is not allowed for a mail server.';
+
+type Socket = Awaited<ReturnType<typeof guardedConnect>>;
+
+export interface MailServer {
+  readonly smtp: Settings['smtp'];
+  /** How this service calls itself where the settings do not say. */
+  readonly name: string;
+}
+
+export interface MailGuard extends ConnectGuard {
+  /** Whether a mail may go to this address without TLS. */
+  readonly isPlainAllowed: (address: string) => boolean;
+}
+
+/**
+ * Hands one mail to a server: the address is judged as that of a webhook is, and no password and no mail goes without TLS but
+ * where the operator allows it. What the server does is a value and never an error; `signal` gives up.
+ */
+export async function sendMail(
+  mail: Mail,
+  server: MailServer,
+  { guard, signal }: { readonly guard: MailGuard; readonly signal: AbortSignal },
+): Promise<MailResult> {
+  const total = AbortSignal.any([signal, AbortSignal.timeout(totalMsMax)]);
+  let socket: Socket | undefined;
+  try {
+    socket = await connect(server.smtp, guard, total);
+    await converse(mail, { server, socket, guard, signal: total });
+    return { kind: 'sent' };
+  } catch (error) {
+    return { kind: 'failed', reason: reasonOf(error) };
+  } finally {
+    socket?.destroy();
+  }
+}
+
+function connect(smtp: Settings['smtp'], guard: ConnectGuard, signal: AbortSignal): Promise<Socket> {
+  const { host, port, tls } = smtp;
+  const target = { host, port, tls: tls ? 'now' : 'later', refusal: refusedServer } as const;
+  const deadline = guard.clock.monotonic() + connectMsMax;
+  return guardedConnect(target, guard, {
+    deadline,
+    timings: { dnsMs: null, connectMs: null, tlsMs: null },
+    signal,
+  });
+}
+
+interface Conversation {
+  readonly server: MailServer;
+  readonly socket: Socket;
+  readonly guard: MailGuard;
+  readonly signal: AbortSignal;
+}
+
+async function converse(mail: Mail, { server, socket, guard, signal }: Conversation): Promise<void> {
+  const { host, username, password, authMethod, tls, localName } = server.smtp;
+  // Where a mail may go without TLS, TLS with a certificate that nobody vouches for is better than none.
+  const isPlainEnough = !tls && guard.isPlainAllowed(socket.remoteAddress ?? '');
+  const transport = createTransport({
+    host,
+    secure: tls,
+    requireTLS: !tls && !isPlainEnough,
+    name: localName === '' ? server.name : localName,
+    ...(username === '' ? {} : { auth: { user: username, pass: password }, forceAuth: true }),
+    authMethod: authMethod === '' ? 'PLAIN' : authMethod,
+    tls: {
+      minVersion: 'TLSv1.2',
+      // Said here because NODE_TLS_REJECT_UNAUTHORIZED would turn the default off.
+      rejectUnauthorized: !isPlainEnough,
+      ...(guard.trustedCertificates === undefined ? {} : { ca: guard.trustedCertificates }),
+    },
+    greetingTimeout: answerMsMax,
+    socketTimeout: answerMsMax,
+    socketCloseTimeout: 0,
+    maxResponseSize: answerBytesMax,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    getSocket: (_options, callback) => callback(null, { connection: socket, secured: tls }),
+  });
+  const { sender, to, subject, html } = mail;
+  await transport.sendMail({
+    from: { name: onOneLine(sender.name), address: sender.address },
+    to: { name: '', address: to },
+    // Said here, so that nothing is read out of the headers.
+    envelope: { from: sender.address, to: [to] },
+    subject,
+    html,
+    // RFC 3834: nobody's absence note answers a machine.
+    headers: { 'Auto-Submitted': 'auto-generated' },
+    xMailer: false,
+    signal,
+  });
+}
+
+function onOneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
+}
+
+const noAnswer = 'The mail server did not answer in time.';
+
+/** By the codes of the package. */
+const words: Readonly<Record<string, string>> = {
+  EABORT: noAnswer,
+  EAUTH: 'The mail server did not accept the user name and password.',
+  EENVELOPE: 'The mail server did not accept the sender or the recipient.',
+  EMESSAGE: 'The mail server did not accept the mail.',
+  // What is wrong with a certificate comes under this, too.
+  ESOCKET: 'The connection to the mail server failed.',
+  ETIMEDOUT: noAnswer,
+  ETLS: 'The mail server offers no TLS that can be trusted.',
+};
+
+/** In plain words, with the server's own, of which no address is repeated: this is logged. */
+function reasonOf(error: unknown): string {
+  if (error instanceof ConnectFailure) return error.message;
+  const code = codeOf(error);
+  const reason = words[code] ?? 'The mail server ended the conversation.';
+  if (code === 'ESOCKET' && error instanceof Error) return `${reason} (${onOneLine(error.message)})`;
+  const told =
+    error instanceof Error && 'response' in error && typeof error.response === 'string' ? error.response : '';
+  const quoted = onOneLine(told)
+    .replaceAll(/\S+@\S+/g, '…')
+    .slice(0, quotedLengthMax)
+    .toWellFormed()
+    .trim();
+  return quoted === '' ? reason : `${reason} It said: ${quoted}`;
+}

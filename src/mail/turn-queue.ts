@@ -1,0 +1,84 @@
+/** Bounds: `…OfOne` of what one instance may have, so that a slow server of one keeps nobody else waiting. */
+export interface TurnLimits {
+  readonly runningMax: number;
+  readonly runningOfOneMax: number;
+  readonly waitingMax: number;
+  readonly waitingOfOneMax: number;
+}
+
+interface Waiting {
+  readonly work: () => Promise<void>;
+}
+
+/** Works of several instances: each has its own in order, and they take turns. */
+export class TurnQueue {
+  readonly #limits: TurnLimits;
+  /** Whose turn is next comes first. */
+  readonly #waiting = new Map<string, Waiting[]>();
+  readonly #running = new Map<string, number>();
+  #waitingCount = 0;
+  #runningCount = 0;
+  #whenIdle: (() => void)[] = [];
+
+  constructor(limits: TurnLimits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * What the work gives, which begins after whatever the caller is doing now; undefined, and it never begins, when too many are
+   * waiting already.
+   */
+  run<Result>(instanceId: string, work: () => Promise<Result>): Promise<Result> | undefined {
+    const own = this.#waiting.get(instanceId) ?? [];
+    const { waitingMax, waitingOfOneMax } = this.#limits;
+    if (this.#waitingCount >= waitingMax || own.length >= waitingOfOneMax) return undefined;
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    own.push({ work: () => work().then(resolve, reject) });
+    this.#waiting.set(instanceId, own);
+    this.#waitingCount += 1;
+    setImmediate(() => this.#begin());
+    return promise;
+  }
+
+  /** Resolves when nothing runs or waits. */
+  async whenIdle(): Promise<void> {
+    if (this.#isIdle) return;
+    await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
+  }
+
+  get #isIdle(): boolean {
+    return this.#runningCount === 0 && this.#waitingCount === 0;
+  }
+
+  #begin(): void {
+    for (const [instanceId, own] of this.#waiting) {
+      if (this.#runningCount >= this.#limits.runningMax) return;
+      const running = this.#running.get(instanceId) ?? 0;
+      if (running >= this.#limits.runningOfOneMax) continue;
+      const next = own.shift();
+      // Behind all others, if it has more.
+      this.#waiting.delete(instanceId);
+      if (own.length > 0) this.#waiting.set(instanceId, own);
+      if (next === undefined) continue;
+      this.#waitingCount -= 1;
+      this.#count(instanceId, 1);
+      void next.work().finally(() => this.#end(instanceId));
+    }
+  }
+
+  #end(instanceId: string): void {
+    this.#count(instanceId, -1);
+    this.#begin();
+    if (!this.#isIdle) return;
+    const waiting = this.#whenIdle;
+    this.#whenIdle = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  #count(instanceId: string, change: 1 | -1): void {
+    this.#runningCount += change;
+    const running = (this.#running.get(instanceId) ?? 0) + change;
+    if (running === 0) this.#running.delete(instanceId);
+    else this.#running.set(instanceId, running);
+  }
+}

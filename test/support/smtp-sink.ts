@@ -1,0 +1,80 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+import PostalMime, { type Email } from 'postal-mime';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import type { TestService } from './service.ts';
+import { eventually } from './eventually.ts';
+
+/** A mail as the server got it. */
+export interface ReceivedMail {
+  readonly from: string;
+  readonly to: readonly string[];
+  /** Whether it came over TLS. */
+  readonly isSecure: boolean;
+  /** As whom the client had signed in. */
+  readonly user: string | undefined;
+  /** All bytes, as text. */
+  readonly raw: string;
+}
+
+/** A real mail server on a loopback port, which keeps what it gets. */
+export class SmtpSink {
+  readonly mails: ReceivedMail[] = [];
+  readonly #server: SMTPServer;
+
+  private constructor(options: SMTPServerOptions) {
+    this.#server = new SMTPServer({
+      authOptional: true,
+      logger: false,
+      disabledCommands: ['STARTTLS'],
+      onData: (stream, session, callback) => {
+        const chunks: Buffer[] = [];
+        stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+        stream.on('end', () => {
+          const { mailFrom, rcptTo } = session.envelope;
+          this.mails.push({
+            from: mailFrom === false ? '' : mailFrom.address,
+            to: rcptTo.map(({ address }) => address),
+            isSecure: session.secure,
+            user: typeof session.user === 'string' ? session.user : undefined,
+            raw: Buffer.concat(chunks).toString(),
+          });
+          callback();
+        });
+      },
+      ...options,
+    });
+    this.#server.on('error', () => undefined);
+  }
+
+  static async start(t: TestContext, options: SMTPServerOptions = {}): Promise<SmtpSink> {
+    const sink = new SmtpSink(options);
+    sink.#server.listen(0, '127.0.0.1');
+    await once(sink.#server.server, 'listening');
+    t.after(() => sink.stop());
+    return sink;
+  }
+
+  get port(): number {
+    // It listens on a port.
+    return (this.#server.server.address() as AddressInfo).port;
+  }
+
+  /** Makes it the mail server of a service's default instance. */
+  async serve(service: TestService, smtp: object = {}): Promise<void> {
+    const body = { smtp: { enabled: true, host: '127.0.0.1', port: this.port, ...smtp } };
+    const { status, text } = await service.request('/api/settings', { method: 'PATCH', token: true, body });
+    if (status !== 200) throw new Error(text);
+  }
+
+  /** The mail that comes after so many, as a reader of mails sees it. */
+  async mail(count: number): Promise<ReceivedMail & { readonly parsed: Email }> {
+    const mail = await eventually('a mail', () => this.mails[count]);
+    return { ...mail, parsed: await PostalMime.parse(mail.raw) };
+  }
+
+  stop(): Promise<void> {
+    return new Promise((resolve) => this.#server.close(() => resolve()));
+  }
+}
