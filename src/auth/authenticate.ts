@@ -13,7 +13,7 @@ export async function authenticate(instance: Instance, header: string | undefine
   if (header === undefined || header === '') return guest;
   const token = tokenOf(header);
   if (isApiKey(token)) return callerOfKey(instance, token);
-  const verified = await verifyRecordToken(instance, token, 'authToken');
+  const verified = await verifyRecordToken(instance, token, { kind: 'authToken' });
   return verified === undefined ? guest : callerOf(verified.collection, verified.id);
 }
 

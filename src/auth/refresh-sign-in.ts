@@ -26,7 +26,7 @@ export function refreshSignIn(
 ): Promise<SignedIn> {
   return withAuthCollection(instance, request.collection, async (collection) => {
     const token = tokenOf(request.header ?? '');
-    const verified = await verifyRecordToken(instance, token, 'authToken');
+    const verified = await verifyRecordToken(instance, token, { kind: 'authToken' });
     if (verified === undefined) throw noToken();
     const { id, claims } = verified;
     if (verified.collection.id !== collection.id) {

@@ -2,6 +2,7 @@ import type { TokenKind } from '../collections/auth-options.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { decodeToken, verifyToken, type TokenClaims } from '../secrets/token.ts';
+import type { Reader } from '../storage/database.ts';
 import { findTokenKey } from './find-token-key.ts';
 
 export interface VerifiedToken {
@@ -20,11 +21,11 @@ export const tokenTypes: Readonly<Record<TokenKind, string>> = {
   fileToken: 'file',
 };
 
-/** Whose token this is, if it is a valid one of this kind of a record that is there. */
+/** Whose token this is, if it is a valid one of this kind of a record that is there. Inside a transaction `reader` is that. */
 export async function verifyRecordToken(
   instance: Instance,
   token: string,
-  kind: TokenKind,
+  { kind, reader = instance.database }: { readonly kind: TokenKind; readonly reader?: Reader },
 ): Promise<VerifiedToken | undefined> {
   const claims = decodeToken(token);
   if (claims === undefined || claims['type'] !== tokenTypes[kind]) return undefined;
@@ -32,7 +33,7 @@ export async function verifyRecordToken(
   if (typeof id !== 'string' || typeof collectionId !== 'string') return undefined;
   const collection = instance.collections.find(collectionId);
   if (collection?.type !== 'auth' || collection.id !== collectionId) return undefined;
-  const key = await findTokenKey(instance, collection, { record: id, kind });
+  const key = await findTokenKey(instance, collection, { record: id, kind, reader });
   if (key === undefined) return undefined;
   const verified = verifyToken(token, key, Math.floor(instance.clock.now() / 1000));
   return verified === undefined ? undefined : { claims: verified, collection, id };

@@ -76,6 +76,12 @@ export class Admission {
     throw new AppError('forbidden', 'You are not allowed to perform this request.');
   }
 
+  /** As {@link requireSuperuserPlace}, of who wants to be let into this collection; nothing of any other. */
+  requirePlaceOf(instance: Instance, collection: string, request: FastifyRequest<object>): void {
+    if (instance.collections.find(collection)?.name === superusersName)
+      this.requireSuperuserPlace(instance, request);
+  }
+
   /** Runs a sign-in, unless too many were wrong. Throws forbidden, too_many_requests, and what the sign-in throws. */
   async signIn<Result>(
     { instance, request }: Omit<Counted, 'caller'>,

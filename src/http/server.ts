@@ -30,6 +30,7 @@ import { parseQueryString } from './query-string.ts';
 import { checkRequest } from './check-request.ts';
 import { findAddressed, withoutInstancePrefix, type AddressOptions } from './find-addressed.ts';
 import { auditRoutes } from './routes/audit-routes.ts';
+import { accountRoutes } from './routes/account-routes.ts';
 import { authRoutes } from './routes/auth-routes.ts';
 import { batchRoutes } from './routes/batch-routes.ts';
 import { collectionRoutes } from './routes/collection-routes.ts';
@@ -102,6 +103,7 @@ function routes(options: ServerOptions): (app: FastifyInstance, _: unknown, done
     logRoutes(app, options.instances);
     ruleRoutes(app, options.instances);
     authRoutes(app, options.instances);
+    accountRoutes(app, options);
     healthRoutes(app, options);
     descriptionRoutes(app, options);
     endpointRoutes(app, {

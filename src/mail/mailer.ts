@@ -117,11 +117,13 @@ export class Mailer {
 
   /** Lets what was asked for be sent, but not for longer than this. */
   async stop(timeoutMs: number): Promise<void> {
-    const timer = setTimeout(() => this.#stopping.abort(), timeoutMs);
+    const { promise: timeout, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, timeoutMs);
     // A work that is prepared may still have a mail to send.
-    await this.#preparing.whenIdle();
-    await this.#sending.whenIdle();
+    const done = this.#preparing.whenIdle().then(() => this.#sending.whenIdle());
+    await Promise.race([done, timeout]);
     clearTimeout(timer);
+    this.#stopping.abort();
     this.#resolver.stop();
   }
 }

@@ -3,13 +3,20 @@ import { accountCollectionNames } from '../instances/account-collections.ts';
 import { sql } from '../sql/sql.ts';
 import type { WriteScope } from './record-write.ts';
 
+export interface ErasedAccount {
+  readonly collection: Collection;
+  readonly id: string;
+  /** Only what stands in these collections. */
+  readonly only?: readonly (typeof accountCollectionNames)[number][];
+}
+
 /** Deletes what accounts have beside their own record, each with the secrets it has. */
 export async function eraseAccount(
   { instance, tx }: WriteScope,
-  { collection, id }: { readonly collection: Collection; readonly id: string },
+  { collection, id, only = accountCollectionNames }: ErasedAccount,
 ): Promise<void> {
   const { names } = tx;
-  for (const name of accountCollectionNames) {
+  for (const name of only) {
     const helper = instance.collections.find(name);
     // By these names an instance from before accounts may have something else.
     if (helper?.system !== true) continue;

@@ -18,6 +18,11 @@ export interface ReceivedMail {
   readonly raw: string;
 }
 
+/** The same as whoever reads it sees it. */
+export interface ReadMail extends ReceivedMail {
+  readonly parsed: Email;
+}
+
 /** A real mail server on a loopback port, which keeps what it gets. */
 export class SmtpSink {
   readonly mails: ReceivedMail[] = [];
@@ -69,7 +74,7 @@ export class SmtpSink {
   }
 
   /** The mail that comes after so many, as a reader of mails sees it. */
-  async mail(count: number): Promise<ReceivedMail & { readonly parsed: Email }> {
+  async mail(count: number): Promise<ReadMail> {
     const mail = await eventually('a mail', () => this.mails[count]);
     return { ...mail, parsed: await PostalMime.parse(mail.raw) };
   }

@@ -1,4 +1,5 @@
 import { auditPaths, auditSchemas } from './audit-paths.ts';
+import { accountPaths, accountSchemas } from './account-paths.ts';
 import { authPaths, authSchemas } from './auth-paths.ts';
 import { batchPaths, batchSchemas } from './batch-paths.ts';
 import { collectionPaths } from './collection-paths.ts';
@@ -61,6 +62,7 @@ export function serviceDocument(version: string): OpenApiDocument {
       ...collectionPaths,
       ...authPaths,
       ...setupPaths,
+      ...accountPaths,
       ...endpointPaths,
       ...deliveryPaths,
       ...keyPaths,
@@ -92,6 +94,7 @@ export function serviceDocument(version: string): OpenApiDocument {
         ...batchSchemas,
         ...collectionSchemas,
         ...authSchemas,
+        ...accountSchemas,
         ...endpointSchemas,
         ...deliverySchemas,
         ...keySchemas,

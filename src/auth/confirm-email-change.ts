@@ -1,0 +1,83 @@
+import { AppError, type FieldError } from '../base/errors.ts';
+import { fieldError } from '../fields/field-error.ts';
+import { fieldType } from '../fields/field-types.ts';
+import type { Instance } from '../instances/instance.ts';
+import { changeAccount } from '../records/change-account.ts';
+import { eraseAccount } from '../records/erase-account.ts';
+import { guardOldPassword } from '../records/guard-old-password.ts';
+import { valueOf, type StoredRecord } from '../records/record.ts';
+import type { WriteScope } from '../records/record-write.ts';
+import { guest } from '../rules/caller.ts';
+import { verifyPassword } from '../secrets/password.ts';
+import { readSecret } from '../secrets/secrets.ts';
+import { UniqueViolation } from '../storage/engine-errors.ts';
+import { refuseSuperusers, type AccountRequest } from './account-request.ts';
+import { decodeForm, refuseForm } from './decode-form.ts';
+import { readMailedToken, refuseToken, useMailedToken, type MailedToken } from './mailed-token.ts';
+import { withAuthCollection } from './with-auth-collection.ts';
+
+/**
+ * Gives the account whose token this is, and whose password this is, the address that the token was sent to: verified, without its
+ * sessions, the codes sent to the old address, and the accounts elsewhere by which it could be signed in to. Throws not_found
+ * (collection), bad_request, too_many_requests after too many wrong passwords.
+ */
+export function confirmEmailChange(
+  instance: Instance,
+  { collection: name, body }: AccountRequest,
+): Promise<void> {
+  return withAuthCollection(instance, name, async (collection) => {
+    refuseSuperusers(collection, 'All superusers can change their emails directly.');
+    const { token: text, password } = decodeForm(body, ['token', 'password']);
+    const token = await readMailedToken(instance, text, {
+      collection,
+      kind: 'emailChangeToken',
+      claims: ['email', 'newEmail'].map((claim) => ({ name: claim, problem: noNewEmail })),
+    });
+    if (password === '') refuseForm({ password: fieldError('validation_required') });
+    if (!(await isPasswordRight(instance, token, password))) refuseForm({ password: wrongPassword });
+    await useMailedToken(instance, token, (scope, existing) => moveAccount(scope, existing, token));
+  });
+}
+
+/** It need not be looked at again later: another password makes the token worthless. */
+async function isPasswordRight(
+  instance: Instance,
+  { collection, id }: MailedToken,
+  password: string,
+): Promise<boolean> {
+  const key = { collection: collection.id, record: id, name: 'password' };
+  const hash = await readSecret(instance.database, key);
+  const attempt = { caller: guest, collection: collection.id, id };
+  return guardOldPassword(instance, attempt, () => verifyPassword(password, hash));
+}
+
+async function moveAccount(scope: WriteScope, existing: StoredRecord, token: MailedToken): Promise<void> {
+  const { collection } = existing;
+  const email = token.claim('newEmail');
+  const field = collection.fields.find(({ name }) => name === 'email');
+  const isAllowed = field !== undefined && fieldType(field).check(email, field.options) === undefined;
+  if (valueOf(existing, 'email') !== token.claim('email') || !isAllowed) refuseToken(refusedEmail);
+  const failed = 'Failed to change the address.';
+  try {
+    await changeAccount(scope, existing, { email, verified: true, failed });
+  } catch (error) {
+    if (error instanceof AppError && error.cause instanceof UniqueViolation) refuseToken(refusedEmail);
+    throw error;
+  }
+  await eraseAccount(scope, { collection, id: token.id, only: ['_externalAuths', '_otps'] });
+}
+
+const noNewEmail: FieldError = {
+  code: 'validation_invalid_token_payload',
+  message: 'The token names no new address.',
+};
+
+const refusedEmail: FieldError = {
+  code: 'validation_invalid_token_email',
+  message: 'The account cannot have the address of the token.',
+};
+
+const wrongPassword: FieldError = {
+  code: 'validation_invalid_password',
+  message: 'Missing or invalid password of the account.',
+};

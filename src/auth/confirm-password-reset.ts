@@ -1,0 +1,59 @@
+import { assert } from '../base/assert.ts';
+import type { FieldError } from '../base/errors.ts';
+import { fieldError } from '../fields/field-error.ts';
+import { fieldType } from '../fields/field-types.ts';
+import type { Instance } from '../instances/instance.ts';
+import { changeAccount } from '../records/change-account.ts';
+import { valueOf } from '../records/record.ts';
+import { hashPassword } from '../secrets/password.ts';
+import type { AccountRequest } from './account-request.ts';
+import { decodeForm, refuseForm } from './decode-form.ts';
+import { readMailedToken, useMailedToken } from './mailed-token.ts';
+import { withAuthCollection, type AuthCollection } from './with-auth-collection.ts';
+
+/**
+ * Gives the account whose token this is another password, which ends its sessions and makes the token worthless. Who has read the
+ * mail has the address, so that it is verified if it is still the same. Throws not_found (collection), bad_request, unavailable.
+ */
+export function confirmPasswordReset(
+  instance: Instance,
+  { collection: name, body }: AccountRequest,
+): Promise<void> {
+  return withAuthCollection(instance, name, async (collection) => {
+    const form = decodeForm(body, ['token', 'password', 'passwordConfirm']);
+    const token = await readMailedToken(instance, form.token, {
+      collection,
+      kind: 'passwordResetToken',
+      claims: [],
+    });
+    refuseForm({
+      password: passwordProblem(collection, form.password),
+      passwordConfirm: confirmProblem(form),
+    });
+    const passwordHash = await hashPassword(form.password);
+    await useMailedToken(instance, token, async (scope, existing) => {
+      const isSame = valueOf(existing, 'email') === token.claim('email');
+      const failed = 'Failed to set the new password.';
+      await changeAccount(scope, existing, { passwordHash, failed, ...(isSame && { verified: true }) });
+    });
+  });
+}
+
+function passwordProblem({ fields }: AuthCollection, password: string): FieldError | undefined {
+  const field = fields.find(({ name }) => name === 'password');
+  assert(field !== undefined, 'accounts have passwords');
+  if (password === '') return fieldError('validation_required');
+  return fieldType(field).check(password, field.options);
+}
+
+function confirmProblem({
+  password,
+  passwordConfirm,
+}: {
+  readonly password: string;
+  readonly passwordConfirm: string;
+}): FieldError | undefined {
+  if (passwordConfirm === '') return fieldError('validation_required');
+  if (passwordConfirm === password) return undefined;
+  return { code: 'validation_values_mismatch', message: "Values don't match." };
+}

@@ -1,0 +1,41 @@
+import type { FieldError } from '../base/errors.ts';
+import type { Instance } from '../instances/instance.ts';
+import { changeAccount } from '../records/change-account.ts';
+import { valueOf } from '../records/record.ts';
+import { refuseSuperusers, type AccountRequest } from './account-request.ts';
+import { decodeForm } from './decode-form.ts';
+import { readMailedToken, refuseToken, useMailedToken } from './mailed-token.ts';
+import { withAuthCollection } from './with-auth-collection.ts';
+
+/**
+ * Verifies the account whose token this is, if it still has the address that the token was sent to. One that is verified stays so:
+ * programs that look into mails follow links before people do. Throws not_found (collection), bad_request.
+ */
+export function confirmVerification(
+  instance: Instance,
+  { collection: name, body }: AccountRequest,
+): Promise<void> {
+  return withAuthCollection(instance, name, async (collection) => {
+    refuseSuperusers(collection, 'All superusers are verified by default.');
+    const { token: text } = decodeForm(body, ['token']);
+    const token = await readMailedToken(instance, text, {
+      collection,
+      kind: 'verificationToken',
+      claims: [{ name: 'email', problem: noEmail }],
+    });
+    await useMailedToken(instance, token, async (scope, existing) => {
+      if (valueOf(existing, 'email') !== token.claim('email')) refuseToken(otherEmail);
+      await changeAccount(scope, existing, { verified: true, failed: 'Failed to verify the account.' });
+    });
+  });
+}
+
+const noEmail: FieldError = {
+  code: 'validation_invalid_token_claims',
+  message: 'The token names no address.',
+};
+
+const otherEmail: FieldError = {
+  code: 'validation_token_email_mismatch',
+  message: 'The token is for another address than the account has.',
+};

@@ -1,0 +1,55 @@
+import { isJsonObject, ownMember } from '../base/json.ts';
+import type { EmailTemplate } from '../collections/auth-options.ts';
+import type { Instance } from '../instances/instance.ts';
+import type { Mailer } from '../mail/mailer.ts';
+import { renderMail, type MailFacts } from '../mail/render-mail.ts';
+import { recordToJson, valueOf, type StoredRecord } from '../records/record.ts';
+import { WindowCounter } from '../limits/window-counter.ts';
+
+export interface AccountMail {
+  readonly record: StoredRecord;
+  readonly to: string;
+  /** What it is for, in the log; mails of one purpose to one address have a pause between them. */
+  readonly purpose: string;
+  readonly template: EmailTemplate;
+  /** Asked for only if the mail is going to be sent. */
+  readonly facts: () => Promise<Omit<MailFacts, 'meta' | 'field'>>;
+  /** How long the pause is; nobody fills a mailbox by asking again and again. None for mails that nobody can ask for. */
+  readonly pauseMs?: number;
+}
+
+/** Between two mails that anybody may ask for; docs/accounts.md repeats it. */
+const mailPauseMs = 2 * 60_000;
+
+/** About 200 bytes each. */
+const keysMax = 50_000;
+
+const sent = new WindowCounter(keysMax);
+
+/** Sends a mail to an account. Resolves when it waits for its turn: what becomes of it is logged. */
+export async function mailAccount(instance: Instance, mailer: Mailer, mail: AccountMail): Promise<void> {
+  const { record, to, purpose, template, facts, pauseMs: durationMs = mailPauseMs } = mail;
+  const nowMs = instance.clock.now();
+  const key = [instance.id, purpose, record.collection.id, valueOf(record, 'id'), to].join('|');
+  if (durationMs > 0 && !sent.take(key, { max: 1, durationMs, nowMs }).isAllowed) return;
+  const giveBack = (): void => sent.giveBack(key, nowMs);
+  try {
+    const { meta } = instance.settings.current;
+    const text = renderMail(template, { ...(await facts()), meta, field: fieldReader(record) });
+    const sending = mailer.send(instance, { ...text, to, purpose });
+    // Not waited for: it may take half a minute. Who was sent nothing may ask again at once.
+    void sending.then(({ kind }) => kind === 'failed' && giveBack());
+  } catch (error) {
+    giveBack();
+    throw error;
+  }
+}
+
+/** As the account sees itself: what is hidden from it does not come by mail either. */
+function fieldReader(record: StoredRecord): (name: string) => string {
+  const shown: unknown = JSON.parse(recordToJson(record, 'account'));
+  return (name) => {
+    const value = isJsonObject(shown) ? (ownMember(shown, name) ?? '') : '';
+    return typeof value === 'string' ? value : JSON.stringify(value);
+  };
+}

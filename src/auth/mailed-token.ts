@@ -1,0 +1,84 @@
+import { AppError, type FieldError } from '../base/errors.ts';
+import { ownMember } from '../base/json.ts';
+import type { TokenKind } from '../collections/auth-options.ts';
+import { fieldError } from '../fields/field-error.ts';
+import { toText } from '../fields/to-text.ts';
+import type { Instance } from '../instances/instance.ts';
+import { findRecordToChange } from '../records/find-record.ts';
+import type { WriteScope } from '../records/record-write.ts';
+import type { StoredRecord } from '../records/record.ts';
+import { guest } from '../rules/caller.ts';
+import { factsOfCaller } from '../rules/request-facts.ts';
+import { decodeToken } from '../secrets/token.ts';
+import { refuseForm } from './decode-form.ts';
+import { verifyRecordToken } from './verify-record-token.ts';
+import type { AuthCollection } from './with-auth-collection.ts';
+
+/** A token that came by mail, and was good for its account when it was looked at. */
+export interface MailedToken {
+  readonly collection: AuthCollection;
+  readonly kind: TokenKind;
+  readonly text: string;
+  /** Of the account. */
+  readonly id: string;
+  readonly claim: (name: string) => string;
+}
+
+export interface MailedTokenOptions {
+  readonly collection: AuthCollection;
+  readonly kind: TokenKind;
+  /** What it must claim besides. */
+  readonly claims: readonly { readonly name: string; readonly problem: FieldError }[];
+}
+
+/** Throws bad_request with the problem of `token`. */
+export async function readMailedToken(
+  instance: Instance,
+  text: string,
+  { collection, kind, claims }: MailedTokenOptions,
+): Promise<MailedToken> {
+  if (text === '') refuseToken(fieldError('validation_required'));
+  const unverified = decodeToken(text);
+  if (unverified === undefined) refuseToken(invalidToken);
+  for (const { name, problem } of claims)
+    if (typeof ownMember(unverified, name) !== 'string') refuseToken(problem);
+  const verified = await verifyRecordToken(instance, text, { kind });
+  if (verified === undefined) refuseToken(invalidToken);
+  if (verified.collection.id !== collection.id) refuseToken(otherCollection);
+  const claim = (name: string): string => toText(ownMember(verified.claims, name));
+  return { collection, kind, text, id: verified.id, claim };
+}
+
+/**
+ * Uses a token in the transaction of what it is used for. It is looked at once more, behind the lock of its account: of those that
+ * use the same at once, the first has made it worthless to the others, if what it does changes the account's token key.
+ */
+export function useMailedToken(
+  instance: Instance,
+  token: MailedToken,
+  work: (scope: WriteScope, existing: StoredRecord) => Promise<unknown>,
+): Promise<void> {
+  return instance.database.write(async (tx) => {
+    const collection = instance.collections.get(token.collection.id);
+    const existing = await findRecordToChange(tx, collection, token.id);
+    const { kind, text } = token;
+    const verified = await verifyRecordToken(instance, text, { kind, reader: tx });
+    if (existing === undefined || verified === undefined) refuseToken(invalidToken);
+    await work({ instance, facts: factsOfCaller(guest), tx }, existing);
+  });
+}
+
+export function refuseToken(problem: FieldError): never {
+  refuseForm({ token: problem });
+  throw new AppError('bad_request', problem.message);
+}
+
+const invalidToken: FieldError = {
+  code: 'validation_invalid_token',
+  message: 'The token is invalid or has expired.',
+};
+
+const otherCollection: FieldError = {
+  code: 'validation_token_collection_mismatch',
+  message: 'The token is for an account of another collection.',
+};

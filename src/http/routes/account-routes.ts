@@ -1,0 +1,61 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { AccountRequest, WorkAfterAnswer } from '../../auth/account-request.ts';
+import { confirmEmailChange } from '../../auth/confirm-email-change.ts';
+import { confirmPasswordReset } from '../../auth/confirm-password-reset.ts';
+import { confirmVerification } from '../../auth/confirm-verification.ts';
+import { requestEmailChange } from '../../auth/request-email-change.ts';
+import { requestPasswordReset } from '../../auth/request-password-reset.ts';
+import { requestVerification } from '../../auth/request-verification.ts';
+import { answerNothing } from '../answer.ts';
+import { runAfterAnswer, type AfterAnswer } from '../run-after-answer.ts';
+import { bodyOf } from '../json-body.ts';
+import { onInstance, type RequestContext } from '../on-instance.ts';
+
+interface CollectionPath {
+  Params: { collection: string };
+}
+
+type Ask = (context: RequestContext, asked: AccountRequest) => Promise<WorkAfterAnswer>;
+type Confirm = (context: RequestContext, asked: AccountRequest) => Promise<void>;
+
+const path = '/api/collections/:collection';
+
+/** What accounts do by mail. Each is asked for, which sends a mail, and confirmed with what the mail brings. */
+export function accountRoutes(app: FastifyInstance, options: AfterAnswer): void {
+  const { instances } = options;
+  const asks: Readonly<Record<string, Ask>> = {
+    'request-verification': ({ instance }, asked) => requestVerification(instance, asked),
+    'request-password-reset': ({ instance }, asked) => requestPasswordReset(instance, asked),
+    'request-email-change': ({ instance, caller }, asked) => requestEmailChange(instance, caller, asked),
+  };
+  for (const [name, ask] of Object.entries(asks))
+    app.post<CollectionPath>(
+      `${path}/${name}`,
+      onInstance<CollectionPath>(instances, async (context, request, reply) => {
+        const work = await ask(context, askedBy(context, request));
+        await runAfterAnswer(options, request, work);
+        return answerNothing(request, reply);
+      }),
+    );
+
+  const confirms: Readonly<Record<string, Confirm>> = {
+    'confirm-verification': ({ instance }, asked) => confirmVerification(instance, asked),
+    'confirm-password-reset': ({ instance }, asked) => confirmPasswordReset(instance, asked),
+    'confirm-email-change': ({ instance }, asked) => confirmEmailChange(instance, asked),
+  };
+  for (const [name, confirm] of Object.entries(confirms))
+    app.post<CollectionPath>(
+      `${path}/${name}`,
+      onInstance<CollectionPath>(instances, async (context, request, reply) => {
+        await confirm(context, askedBy(context, request));
+        return answerNothing(request, reply);
+      }),
+    );
+}
+
+/** Throws forbidden where superusers may not come from. */
+function askedBy({ instance }: RequestContext, request: FastifyRequest<CollectionPath>): AccountRequest {
+  const { collection } = request.params;
+  request.server.admission.requirePlaceOf(instance, collection, request);
+  return { collection, body: bodyOf(request) };
+}

@@ -1,0 +1,55 @@
+import type { StoredValue } from '../fields/field-type.ts';
+import { fieldType } from '../fields/field-types.ts';
+import { writeSecret } from '../secrets/secrets.ts';
+import { newTokenKey } from '../secrets/token.ts';
+import { notBefore } from './not-before.ts';
+import type { PasswordChange } from './password-changes.ts';
+import type { StoredRecord } from './record.ts';
+import type { WriteScope } from './record-write.ts';
+import { saveChanges } from './save-changes.ts';
+
+/** What an account has proven to be theirs; left out is what stays as it is. */
+export interface AccountProof {
+  readonly email?: string;
+  readonly verified?: boolean;
+  /** Of another password. */
+  readonly passwordHash?: string;
+  /** The message of the error when a unique index refuses the address. */
+  readonly failed: string;
+}
+
+/**
+ * Changes an account, which was read to be changed, with its event. No rule is asked: whoever asks for this has shown a token that
+ * was sent to them. Another password or address ends all sessions, as everywhere. Throws bad_request.
+ */
+export async function changeAccount(
+  scope: WriteScope,
+  existing: StoredRecord,
+  proof: AccountProof,
+): Promise<StoredRecord> {
+  const { collection } = existing;
+  const { email, verified, passwordHash, failed } = proof;
+  const given = new Map<string, StoredValue>([
+    ...(email === undefined ? [] : [['email', email] as const]),
+    ...(verified === undefined ? [] : [['verified', verified ? 1 : 0] as const]),
+  ]);
+  const isSame = collection.fields.every(
+    ({ name }, index) => !given.has(name) || given.get(name) === existing.values[index],
+  );
+  if (isSame && passwordHash === undefined) return existing;
+  const now = notBefore(existing, scope.instance.clock.now());
+  const values = collection.fields.map((field, index) => {
+    const stamp = fieldType(field).stamp?.('update', now, field.options);
+    return given.get(field.name) ?? stamp ?? existing.values[index] ?? null;
+  });
+  const secrets = new Map<string, string>([
+    ...(passwordHash === undefined ? [] : [['password', passwordHash] as const]),
+    ...(passwordHash === undefined && email === undefined ? [] : [['tokenKey', newTokenKey()] as const]),
+  ]);
+  const passwords = [...secrets].map(
+    ([name, value]): PasswordChange =>
+      (tx, record) =>
+        writeSecret(tx, { collection: collection.id, record, name }, value),
+  );
+  return saveChanges(scope, existing, { values, passwords, now, failed });
+}

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { Accounts } from './accounts.ts';
+import { MovableClock } from './movable-clock.ts';
+import type { TestServiceOptions } from './service.ts';
+import { SmtpSink, type ReadMail } from './smtp-sink.ts';
+
+/** A service with accounts, a clock that is moved, and a real mail server that has all of its mails. */
+export class Mailbox {
+  readonly accounts: Accounts;
+  readonly sink: SmtpSink;
+  readonly clock: MovableClock;
+
+  private constructor(accounts: Accounts, sink: SmtpSink, clock: MovableClock) {
+    this.accounts = accounts;
+    this.sink = sink;
+    this.clock = clock;
+  }
+
+  static async open(t: TestContext, options: TestServiceOptions = {}): Promise<Mailbox> {
+    const clock = new MovableClock();
+    const accounts = await Accounts.start(t, { ...options, parts: { clock, ...options.parts } });
+    const sink = await SmtpSink.start(t);
+    await sink.serve(accounts.service);
+    return new Mailbox(accounts, sink, clock);
+  }
+
+  /** Does what sends a mail, and waits for it. */
+  async mailOf(ask: () => Promise<unknown>): Promise<ReadMail & { readonly html: string }> {
+    const count = this.sink.mails.length;
+    await ask();
+    const mail = await this.sink.mail(count);
+    return { ...mail, html: mail.parsed.html ?? '' };
+  }
+
+  /** The token in the link of the mail that this sends. */
+  async tokenOf(ask: () => Promise<unknown>): Promise<string> {
+    const { html } = await this.mailOf(ask);
+    const [, token] = /\/_\/#\/auth\/confirm-[a-z-]+\/([\w.-]+)"/.exec(html) ?? [];
+    assert.ok(token !== undefined, html);
+    return token;
+  }
+
+  /** Says that the mails that were asked for so far have all come: a mail that is asked for after them. */
+  async settle(name: string): Promise<void> {
+    const { email } = await this.accounts.account(name);
+    const mail = await this.mailOf(() =>
+      this.accounts.ask('POST', '/api/collections/users/request-verification', { body: { email } }),
+    );
+    assert.deepEqual(mail.to, [email]);
+  }
+}
