@@ -56,7 +56,9 @@ test('answers false for a user that does not exist, after the same work (A-19)',
 
 const unsupported: readonly (readonly [name: string, hash: string])[] = [
   ['nothing', ''],
-  ['bcrypt', '$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy'],
+  ['bcrypt that costs too much', '$2b$15$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy'],
+  ['bcrypt of an unknown kind', '$2x$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy'],
+  ['half of bcrypt', '$2b$10$N9qo8uLOickgx2ZMRZoMye'],
   ['argon2i', `$argon2i$v=19$m=19456,t=2,p=1$${salt}$${tag}`],
   ['another version', `$argon2id$v=16$m=19456,t=2,p=1$${salt}$${tag}`],
   ['no version', `$argon2id$m=19456,t=2,p=1$${salt}$${tag}`],

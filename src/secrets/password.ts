@@ -2,6 +2,7 @@ import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { AppError } from '../base/errors.ts';
 import { boundedQueue } from './bounded-queue.ts';
+import { isBcryptHash, verifyBcrypt } from './verify-bcrypt.ts';
 
 /** How much work a hash is, as PHC strings write it: KiB of memory, passes over it, lanes. */
 interface Cost {
@@ -44,10 +45,12 @@ export async function hashPassword(password: string): Promise<string> {
 
 /**
  * Whether the password is the one that was hashed. Give undefined for a user that does not exist: the answer is false
- * after the same work, so that time tells nobody who exists. AppError `unavailable` when the queue is full.
+ * after the same work, so that time tells nobody who exists. An imported bcrypt hash takes longer, until the sign-in that replaces it.
+ * AppError `unavailable` when the queue is full.
  */
 export async function verifyPassword(password: string, hash: string | undefined): Promise<boolean> {
   if (!hasLength(password)) return false;
+  if (hash !== undefined && isBcryptHash(hash)) return verifyBcrypt(password, hash);
   // An unsupported or damaged hash matches nothing, after the same work as well.
   const parsed = (hash === undefined ? undefined : parseHash(hash)) ?? DUMMY;
   const tag = await derive(password, parsed);
@@ -56,10 +59,10 @@ export async function verifyPassword(password: string, hash: string | undefined)
 
 /** Whether verifyPassword can ever say yes to this hash. Importers ask before they store one. */
 export function isSupportedHash(hash: string): boolean {
-  return parseHash(hash) !== undefined;
+  return parseHash(hash) !== undefined || isBcryptHash(hash);
 }
 
-/** Whether a hash is weaker than what hashPassword makes now; a stronger one is kept. */
+/** Whether a hash is weaker than what hashPassword makes now, as bcrypt always is; a stronger one is kept. */
 export function needsRehash(hash: string): boolean {
   const parsed = parseHash(hash);
   if (parsed === undefined) return true;
