@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { version } from '../app.ts';
 import { dataSettings, serverSettings } from '../config.ts';
+import { importCommand } from './import-command.ts';
 import { instanceCommand } from './instance-command.ts';
 import { nodesCommand } from './nodes-command.ts';
 import { operatorMessage } from './operator-message.ts';
@@ -21,6 +22,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
   program.addCommand(superuserCommand());
   program.addCommand(instanceCommand());
   program.addCommand(nodesCommand());
+  program.addCommand(importCommand());
   overrideExits(program);
   try {
     await program.parseAsync(args, { from: 'user' });

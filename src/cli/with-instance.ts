@@ -22,7 +22,7 @@ export async function withDataDirectory<Result>(
 /** As {@link withDataDirectory}, with the instance that `--instance` names. */
 export function withInstance<Result>(
   flags: Flags,
-  work: (instance: Instance) => Promise<Result>,
+  work: (instance: Instance, data: DataDirectory) => Promise<Result>,
 ): Promise<Result> {
   const slug = String(flags['instance'] ?? defaultSlug);
   return withDataDirectory(flags, async (data) => {
@@ -30,7 +30,7 @@ export function withInstance<Result>(
     if (entry === undefined) throw new AppError('not_found', `There is no instance ${slug}.`);
     const loan = await data.instances.borrow(entry);
     try {
-      return await work(loan.instance);
+      return await work(loan.instance, data);
     } finally {
       loan.release();
     }

@@ -21,7 +21,7 @@ export interface TestService {
   readonly app: App;
   readonly url: string;
   readonly data: string;
-  readonly superuser: { readonly email: string; readonly password: string; readonly token: string };
+  readonly superuser: { readonly email: string; readonly password: string; token: string };
   /** Everything it logged. A test that expects trouble looks here; others may assert that nothing is an error. */
   readonly log: readonly LogLine[];
   /** Fetches a path of it. `body` is sent as JSON; `token` true means the superuser's. The answer must be one that openapi.json describes. */

@@ -1,0 +1,72 @@
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { dataSettings, readConfig } from '../config.ts';
+import { importPocketbase, type ImportProgress, type ImportSummary } from '../importers/import-pocketbase.ts';
+import { addSettings, flagsOf } from './settings.ts';
+import { withInstance } from './with-instance.ts';
+
+/** `import pocketbase DIR` */
+export function importCommand(): Command {
+  const command = new Command('import').description('bring everything over from another service');
+  const pocketbase = command
+    .command('pocketbase')
+    .description('from a data directory of PocketBase 0.23 or newer');
+  pocketbase.argument('<dir>', 'its pb_data, which is only read');
+  addSettings(pocketbase, dataSettings);
+  pocketbase.option('--instance <SLUG>', 'the instance, which must be empty', 'default');
+  pocketbase.option('--dry-run', 'say what would be imported and what would be left out, and write nothing');
+  pocketbase.option('--encryption-key <KEY>', 'the 32 characters that its settings are encrypted with');
+  pocketbase.option('--rotate-tokens', 'make new secrets for tokens: everybody signs in again');
+  pocketbase.action(async (directory: string) => {
+    const flags = flagsOf(pocketbase);
+    const isDryRun = flags['dry-run'] === true;
+    const encryptionKey = flags['encryption-key'];
+    const summary = await withInstance(flags, (instance, data) =>
+      importPocketbase({
+        instance,
+        control: data.home.control,
+        directory,
+        storage: join(readConfig(flags).data, 'instances', instance.id, 'storage'),
+        isDryRun,
+        rotateTokens: flags['rotate-tokens'] === true,
+        encryptionKey: typeof encryptionKey === 'string' ? encryptionKey : undefined,
+        onProgress: showProgress,
+      }),
+    );
+    process.stdout.write(summaryText(summary, isDryRun));
+  });
+  return command;
+}
+
+/** One line that is written over and over, where somebody looks at it. */
+function showProgress(progress: ImportProgress): void {
+  if (!process.stderr.isTTY) return;
+  const { collection } = progress;
+  const text =
+    progress.kind === 'records'
+      ? `${collection}: ${progress.done} of ${progress.of} records`
+      : progress.kind === 'files'
+        ? `${collection}: files`
+        : '';
+  process.stderr.write(`\r\u001B[K${text}`);
+}
+
+function summaryText({ collections, omissions }: ImportSummary, isDryRun: boolean): string {
+  const lines = collections.map(({ name, found, records, files, bytes, wasDone }) => {
+    const ofFiles = files === 0 ? '' : `, ${files} files (${bytes} bytes)`;
+    return `  ${name}: ${records} of ${found} records${ofFiles}${wasDone ? ' (by an earlier run)' : ''}`;
+  });
+  const left = omissions.map(({ of, what, why, count, examples }) => {
+    const which =
+      examples.length === 0 ? '' : ` [${examples.join(', ')}${count > examples.length ? ', …' : ''}]`;
+    return `  ${of}: ${what}${count > 1 ? ` (${count} times)` : ''}: ${why}${which}`;
+  });
+  const total = collections.reduce((sum, { records }) => sum + records, 0);
+  const verb = isDryRun ? 'Would import' : 'Imported';
+  return [
+    `${verb} ${collections.length} collections with ${total} records.`,
+    ...lines,
+    ...(left.length === 0 ? ['Nothing is left out.'] : ['Left out:', ...left]),
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,140 @@
+import { AppError, type FieldErrors } from '../base/errors.ts';
+import { isJsonObject, ownMember, type JsonObject } from '../base/json.ts';
+import { tokenKinds, type TokenKind } from '../collections/auth-options.ts';
+import { ruleNames, type Collection } from '../collections/collection.ts';
+import { givenTokenSecrets } from '../collections/decode-auth-options.ts';
+import { decodeCollection, type DecodeContext } from '../collections/decode-collection.ts';
+import { ProblemList } from '../collections/problem-list.ts';
+import { problemPlaces, type ProblemPlace } from './problem-places.ts';
+
+/** A definition of the source as this service can keep it. */
+export interface AdaptedDefinition {
+  readonly collection: Collection;
+  readonly secrets: ReadonlyMap<TokenKind, string>;
+}
+
+/** What of a definition had to be left out: `what` is its place in it. */
+type LeaveOut = (what: string, why: string) => void;
+
+/** What can be taken out of a field, which then is still the same field: none of it changes what its values are. */
+const dispensable: ReadonlySet<string> = new Set([
+  'pattern',
+  'autogeneratePattern',
+  'min',
+  'max',
+  'maxSize',
+  'mimeTypes',
+  'thumbs',
+  'help',
+  'cost',
+]);
+
+/** What can be left to its default, as a whole or member by member. */
+const optionNames: ReadonlySet<string> = new Set([
+  'oauth2',
+  'passwordAuth',
+  'mfa',
+  'otp',
+  'authAlert',
+  'verificationTemplate',
+  'resetPasswordTemplate',
+  'confirmEmailChangeTemplate',
+  ...tokenKinds,
+]);
+
+const rules: ReadonlySet<string> = new Set([...ruleNames, 'authRule', 'manageRule']);
+
+/** Leaving one thing out may bring the next to light; there are never more of them than levels in a definition. */
+const roundsMax = 20;
+
+/**
+ * Reads a definition as the collections API does. What it refuses and a collection can do without is left out and told of; throws
+ * bad_request for what its records cannot do without.
+ */
+export function adaptDefinition(
+  raw: JsonObject,
+  context: DecodeContext,
+  leaveOut: LeaveOut,
+): AdaptedDefinition {
+  let definition = raw;
+  for (let round = 0; ; round += 1) {
+    const problems = new ProblemList();
+    const collection = decodeCollection(definition, context, problems);
+    const secrets = givenTokenSecrets(definition, problems);
+    if (problems.isEmpty) return { collection, secrets };
+    const { places, refused } = sort(definition, problems.toErrors());
+    const [first] = refused;
+    if (first !== undefined || round === roundsMax) throw refusal(raw, first ?? places[0]);
+    for (const { path, error } of places) {
+      leaveOut(path.join('.'), error.message);
+      definition = without(definition, path);
+    }
+  }
+}
+
+function sort(
+  definition: JsonObject,
+  errors: FieldErrors,
+): { readonly places: readonly ProblemPlace[]; readonly refused: readonly ProblemPlace[] } {
+  const places: ProblemPlace[] = [];
+  const refused: ProblemPlace[] = [];
+  for (const place of problemPlaces(errors)) {
+    const path = dispensablePath(definition, place.path);
+    if (path === undefined) refused.push(place);
+    else places.push({ ...place, path });
+  }
+  // From the last to the first: those before an item that is taken out of a list keep their numbers.
+  const byItem = (one: ProblemPlace, other: ProblemPlace): number =>
+    Number(other.path[1] ?? 0) - Number(one.path[1] ?? 0);
+  const items = places.filter(({ path }) => path[0] === 'indexes').toSorted(byItem);
+  return { places: [...places.filter(({ path }) => path[0] !== 'indexes'), ...items], refused };
+}
+
+/** The path of what can be taken out, so that the problem at this path goes; undefined when there is no such thing. */
+function dispensablePath(definition: JsonObject, path: readonly string[]): readonly string[] | undefined {
+  const [name = '', index = '', option = ''] = path;
+  if (rules.has(name)) return ownMember(definition, name) === null ? undefined : [name];
+  if (name === 'indexes' && path.length === 2) return path;
+  if (name === 'fields') {
+    const isThere = dispensable.has(option) && hasMember(definition, [name, index, option]);
+    return isThere ? [name, index, option] : undefined;
+  }
+  if (!optionNames.has(name)) return undefined;
+  if (hasMember(definition, path)) return path;
+  return hasMember(definition, [name]) ? [name] : undefined;
+}
+
+function hasMember(value: unknown, path: readonly string[]): boolean {
+  const [name, ...rest] = path;
+  if (name === undefined) return true;
+  if (Array.isArray(value)) return hasMember(value[Number(name)], rest);
+  return isJsonObject(value) && Object.hasOwn(value, name) && hasMember(value[name], rest);
+}
+
+/** A rule that is left out lets nobody in but superusers. */
+function without(definition: JsonObject, path: readonly string[]): JsonObject {
+  const [name = ''] = path;
+  if (rules.has(name)) return { ...definition, [name]: null };
+  // Every place was looked up in it: an object stays one.
+  return removed(definition, path) as JsonObject;
+}
+
+function removed(value: unknown, [name = '', ...rest]: readonly string[]): unknown {
+  if (Array.isArray(value)) {
+    const items: readonly unknown[] = value;
+    return rest.length === 0
+      ? items.filter((_, index) => String(index) !== name)
+      : items.map((item, index) => (String(index) === name ? removed(item, rest) : item));
+  }
+  if (!isJsonObject(value)) return value;
+  const members = Object.entries(value).filter(([key]) => rest.length > 0 || key !== name);
+  return Object.fromEntries(members.map(([key, item]) => [key, key === name ? removed(item, rest) : item]));
+}
+
+function refusal({ name }: JsonObject, place: ProblemPlace | undefined): AppError {
+  const where = place === undefined ? '' : ` (${place.path.join('.')}: ${place.error.message})`;
+  return new AppError(
+    'bad_request',
+    `The collection ${JSON.stringify(name)} of the source cannot be kept here${where}.`,
+  );
+}

@@ -1,0 +1,128 @@
+import { assert } from '../base/assert.ts';
+import { AppError } from '../base/errors.ts';
+import { toTimestamp } from '../base/timestamp.ts';
+import type { Collection } from '../collections/collection.ts';
+import type { Instance } from '../instances/instance.ts';
+import { superusersName } from '../instances/system-collections.ts';
+import { writeTokenSecrets } from '../instances/token-secrets.ts';
+import { sql } from '../sql/sql.ts';
+import type { Transaction } from '../storage/database.ts';
+import { UniqueViolation } from '../storage/engine-errors.ts';
+import { writeImportState, type ImportState } from './import-state.ts';
+import { Omissions } from './omissions.ts';
+import type { PlannedCollection } from './plan-import.ts';
+import type { PocketbaseSource } from './pocketbase-source.ts';
+import { RecordInserter } from './record-inserter.ts';
+import { RecordReader, type ImportedRecord } from './record-reader.ts';
+
+export interface CollectionImport {
+  readonly instance: Instance;
+  readonly source: PocketbaseSource;
+  readonly planned: PlannedCollection;
+  /** Before this collection. */
+  readonly state: ImportState;
+  /** Called every now and then with the records that were read. May await nothing. */
+  readonly onRecords: (count: number) => void;
+}
+
+export interface ImportedCollection {
+  readonly state: ImportState;
+  readonly omissions: Omissions;
+}
+
+/**
+ * Makes a collection with all its records, in one transaction: definition, table, secrets, records and the word that it is done.
+ * Nobody is told of them. Throws bad_request when its unique indexes do not admit them.
+ */
+export async function importCollection(options: CollectionImport): Promise<ImportedCollection> {
+  const { instance, planned } = options;
+  try {
+    return await instance.database.write((tx) => importInside(tx, options), { isExclusive: true });
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    const what = error.columns.length > 0 ? `in ${error.columns.join(', ')}` : `for ${error.index}`;
+    throw new AppError(
+      'bad_request',
+      `The collection ${planned.collection.name} has records that are equal ${what}, which must not be.`,
+      { cause: error },
+    );
+  }
+}
+
+async function importInside(tx: Transaction, options: CollectionImport): Promise<ImportedCollection> {
+  const { instance, source, planned, state } = options;
+  const { collection, existing, secrets } = planned;
+  if (existing === undefined) await instance.collections.create(tx, collection);
+  else if (existing !== collection) await instance.collections.update(tx, existing, collection);
+  await writeTokenSecrets(tx, instance.sealer, { collection: collection.id, secrets });
+  const before = await countRecords(tx, collection);
+  // Its own with each try: this work may run more than once.
+  const omissions = new Omissions();
+  const present = await presentSuperusers(tx, collection);
+  const inserter = new RecordInserter(tx, collection);
+  let count = 0;
+  for (const record of readRecords(options, omissions)) {
+    if (isPresent(record, present, { collection, omissions })) continue;
+    await inserter.add(record);
+    count += 1;
+  }
+  await inserter.end();
+  const after = await countRecords(tx, collection);
+  assert(after - before === count, `${collection.name} has as many records more as were inserted`);
+  source.database.requireUnchanged();
+  const next = { ...state, done: { ...state.done, [collection.id]: count } };
+  await writeImportState(tx, next);
+  return { state: next, omissions };
+}
+
+async function countRecords(tx: Transaction, { name }: Collection): Promise<number> {
+  const row = await tx.get(sql`SELECT count(*) AS count FROM ${tx.names.collectionTable(name)}`);
+  return Number(row?.['count']);
+}
+
+/** How many records are read between two words of it. */
+const stepRecords = 1_000;
+
+/** What of a collection can be read, in order. */
+export function* readRecords(
+  { instance, source, planned, onRecords }: Omit<CollectionImport, 'state'>,
+  omissions: Omissions,
+): Generator<ImportedRecord> {
+  const { name } = planned.source;
+  const reader = new RecordReader(planned.collection, {
+    columns: source.database.columnsOf(name) ?? [],
+    now: toTimestamp(instance.clock.now()),
+    omissions,
+  });
+  let count = 0;
+  for (const row of source.database.rows(name, reader.columns)) {
+    const record = reader.read(row);
+    count += 1;
+    if (count % stepRecords === 0) onRecords(count);
+    if (record !== undefined) yield record;
+  }
+  onRecords(count);
+}
+
+/** Ids and addresses of the superusers that the instance has already. */
+async function presentSuperusers(tx: Transaction, { name }: Collection): Promise<ReadonlySet<string>> {
+  if (name !== superusersName) return new Set();
+  const rows = await tx.tuples(sql`SELECT id, email FROM ${tx.names.collectionTable(name)}`);
+  return new Set(rows.flat().map(String));
+}
+
+/** Whoever is a superuser here stays who they are. */
+function isPresent(
+  { id, values }: ImportedRecord,
+  present: ReadonlySet<string>,
+  { collection, omissions }: { readonly collection: Collection; readonly omissions: Omissions },
+): boolean {
+  if (
+    present.size === 0 ||
+    !(present.has(id) || values.some((value) => value !== '' && present.has(String(value))))
+  )
+    return false;
+  const why = 'This instance has a superuser with the same id or address, who stays as they are.';
+  omissions.add({ of: collection.name, what: 'a record', why, record: id });
+  return true;
+}

@@ -1,0 +1,41 @@
+import type { JsonObject } from '../base/json.ts';
+import { ProblemList } from '../collections/problem-list.ts';
+import { checkSettings } from '../settings/check-settings.ts';
+import { mergeSettings } from '../settings/merge-settings.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { Omissions } from './omissions.ts';
+import { problemPlaces } from './problem-places.ts';
+
+/** The settings with those of the source put over them. A part of them that is refused stays as it is, and is told of. */
+export function importSettings(
+  current: Settings,
+  given: JsonObject | undefined,
+  omissions: Omissions,
+): Settings {
+  let wanted = given ?? {};
+  for (;;) {
+    const problems = new ProblemList();
+    const settings = mergeSettings(current, wanted, problems);
+    if (problems.isEmpty) checkSettings(settings, problems);
+    const refused = problemPlaces(problems.toErrors()).filter(({ path: [name = ''] }) =>
+      Object.hasOwn(wanted, name),
+    );
+    for (const { path, error } of refused)
+      omissions.add({ of: 'the settings', what: path[0] ?? '', why: `${path.join('.')}: ${error.message}` });
+    if (refused.length === 0) {
+      if (isKeptInS3(settings))
+        omissions.add({
+          of: 'the files',
+          what: 'all',
+          why: 'They are kept in S3, of which nothing is copied.',
+        });
+      return settings;
+    }
+    const names = new Set(refused.map(({ path }) => path[0]));
+    wanted = Object.fromEntries(Object.entries(wanted).filter(([name]) => !names.has(name)));
+  }
+}
+
+function isKeptInS3({ s3 }: Settings): boolean {
+  return s3.enabled;
+}

@@ -1,0 +1,106 @@
+import { AppError } from '../base/errors.ts';
+import { isJsonObject, ownMember } from '../base/json.ts';
+import { superusersName } from '../instances/system-collections.ts';
+import type { Instance } from '../instances/instance.ts';
+import { usersCollection } from '../instances/users-collection.ts';
+import { sql } from '../sql/sql.ts';
+import type { Database, Reader, Transaction } from '../storage/database.ts';
+
+/** How far the import of an instance has come, kept in the instance itself: each step is committed with what it says is done. */
+export interface ImportState {
+  /** Of the source (pocketbase-source.ts). */
+  readonly fingerprint: string;
+  readonly rotateTokens: boolean;
+  readonly isFinished: boolean;
+  /** Records by the ids of the collections that are complete. */
+  readonly done: Readonly<Record<string, number>>;
+}
+
+export async function readImportState(reader: Reader): Promise<ImportState | undefined> {
+  const { names } = reader;
+  const row = await reader.get(
+    sql`SELECT value FROM ${names.table('$instance_setting')} WHERE ${names.scope} AND name = 'import'`,
+  );
+  if (row === undefined) return undefined;
+  // Written by writeImportState below, and by nobody else.
+  return JSON.parse(String(row['value'])) as ImportState;
+}
+
+export async function writeImportState(tx: Transaction, state: ImportState): Promise<void> {
+  const { names } = tx;
+  await tx.run(sql`
+    INSERT INTO ${names.table('$instance_setting')} (${names.scopeColumn}name, value)
+    VALUES (${names.scopeValue}'import', ${JSON.stringify(state)})
+    ON CONFLICT (${names.scopeColumn}name) DO UPDATE SET value = excluded.value`);
+}
+
+/** Throws bad_request when the instance holds anything that is not of this import. */
+export async function requireEmpty(instance: Instance): Promise<void> {
+  const { collections, database, slug } = instance;
+  const own = usersCollection('').id;
+  const others = collections.all().filter(({ system, id }) => !system && id !== own);
+  const [first] = others;
+  if (first !== undefined) throw occupied(slug, `it has the collection ${first.name}`);
+  for (const { name } of collections.all()) {
+    if (name === superusersName) continue;
+    const row = await database.get(
+      sql`SELECT 1 AS found FROM ${database.names.collectionTable(name)} LIMIT 1`,
+    );
+    if (row !== undefined) throw occupied(slug, `its collection ${name} has records`);
+  }
+}
+
+function occupied(slug: string, why: string): AppError {
+  return new AppError(
+    'bad_request',
+    `The instance ${slug} is not empty: ${why}. Make one for the import: instance create SLUG.`,
+  );
+}
+
+/**
+ * Two instances with the same secrets would take each other's tokens: whoever is somebody in one would be somebody in the other.
+ * So a source goes, with its secrets, into one instance of a service; whichever asks first keeps it. Throws bad_request.
+ */
+export async function claimSource(
+  control: Database,
+  fingerprint: string,
+  { id, slug }: Instance,
+): Promise<void> {
+  const owner = await ownerOf(control, fingerprint);
+  if (owner === undefined)
+    await control.write((tx) =>
+      tx.run(sql`
+        INSERT INTO ${tx.names.table('$setting')} (name, value) VALUES (${nameOf(fingerprint)}, ${JSON.stringify({ id, slug })})
+        ON CONFLICT DO NOTHING`),
+    );
+  requireOwner(await ownerOf(control, fingerprint), id);
+}
+
+/** As {@link claimSource}, without a claim. */
+export async function requireUnclaimed(
+  control: Database,
+  fingerprint: string,
+  { id }: Instance,
+): Promise<void> {
+  requireOwner(await ownerOf(control, fingerprint), id);
+}
+
+function requireOwner(owner: unknown, id: string): void {
+  if (!isJsonObject(owner) || ownMember(owner, 'id') === id) return;
+  const slug = String(ownMember(owner, 'slug'));
+  throw new AppError(
+    'bad_request',
+    `This source was imported into the instance ${slug}, where its tokens are good. Into another one it goes with --rotate-tokens only, after which everybody signs in again.`,
+  );
+}
+
+async function ownerOf(control: Database, fingerprint: string): Promise<unknown> {
+  const row = await control.get(
+    sql`SELECT value FROM ${control.names.table('$setting')} WHERE name = ${nameOf(fingerprint)}`,
+  );
+  return row === undefined ? undefined : JSON.parse(String(row['value']));
+}
+
+function nameOf(fingerprint: string): string {
+  return `import ${fingerprint}`;
+}

@@ -1,0 +1,201 @@
+import { AppError } from '../base/errors.ts';
+import { isJsonObject } from '../base/json.ts';
+import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
+import { checkRules } from '../collections/check-rules.ts';
+import { collectionLimits } from '../collections/collection-limits.ts';
+import type { CollectionFinder } from '../collections/collection-store.ts';
+import { ruleNames, type Collection } from '../collections/collection.ts';
+import { tokenKinds, type TokenKind } from '../collections/auth-options.ts';
+import { ProblemList } from '../collections/problem-list.ts';
+import { scaffoldCollection } from '../collections/scaffold-collection.ts';
+import { parseDate } from '../fields/parse-date.ts';
+import type { Instance } from '../instances/instance.ts';
+import { adaptDefinition } from './adapt-definition.ts';
+import type { Omissions } from './omissions.ts';
+import type { PocketbaseSource, SourceCollection } from './pocketbase-source.ts';
+
+/** A collection on its way: what the source calls it, and what it is going to be here. */
+export interface PlannedCollection {
+  readonly source: SourceCollection;
+  readonly collection: Collection;
+  /** What this instance has in its place already: collections of the service itself. */
+  readonly existing: Collection | undefined;
+  /** Of its tokens; one that is empty is to be made up. */
+  readonly secrets: ReadonlyMap<TokenKind, string>;
+}
+
+export interface PlanOptions {
+  readonly instance: Instance;
+  readonly rotateTokens: boolean;
+  readonly omissions: Omissions;
+}
+
+/** What helps to sign in for some minutes: there is no use in it afterwards. */
+const passing: ReadonlySet<string> = new Set(['_mfas', '_otps']);
+
+/** The options of accounts that a collection of the service itself takes over; all else of it is as the service has it. */
+const accountOptions = [
+  'passwordAuth',
+  'authAlert',
+  'mfa',
+  'otp',
+  'verificationTemplate',
+  'resetPasswordTemplate',
+  'confirmEmailChangeTemplate',
+  ...tokenKinds,
+];
+
+/** Decides about every collection of the source before anything is written. Throws bad_request for what cannot be imported at all. */
+export function planImport(source: PocketbaseSource, options: PlanOptions): readonly PlannedCollection[] {
+  const own = options.instance.collections.all().filter(({ system }) => system);
+  const wanted = source.collections.filter((one) => isWanted(one, source, options.omissions));
+  if (wanted.length > collectionLimits.collectionsMax)
+    throw new AppError('bad_request', `There can be at most ${collectionLimits.collectionsMax} collections.`);
+  const decoded = wanted.map((one) => findOwn(one, own) ?? sketchOf(one));
+  const unmentioned = own.filter((one) => !decoded.includes(one));
+  const planned = wanted.map((one, at): PlannedCollection => {
+    requireTable(one, source);
+    const existing = findOwn(one, own);
+    const others = [...unmentioned, ...decoded.filter((_, other) => other !== at)];
+    const { collection, secrets } = adapt(one, { existing, others, options });
+    decoded[at] = collection;
+    return {
+      source: one,
+      collection,
+      existing,
+      secrets: secretsOf(collection, { secrets, existing, options }),
+    };
+  });
+  const collections = finderOf([...unmentioned, ...decoded]);
+  return planned.map((one) => withRules(one, collections, options));
+}
+
+function isWanted(
+  { name, type }: SourceCollection,
+  { database }: PocketbaseSource,
+  omissions: Omissions,
+): boolean {
+  if (type === 'view') {
+    omissions.add({
+      of: name,
+      what: 'the collection',
+      why: 'Collections of type view are not supported yet.',
+    });
+    return false;
+  }
+  if (!passing.has(name)) return true;
+  if (database.columnsOf(name) !== undefined && database.count(name) > 0)
+    omissions.add({ of: name, what: 'its records', why: 'They are good for some minutes only.' });
+  return false;
+}
+
+/** A collection of the service itself that the source has as well. */
+function findOwn({ id, name }: SourceCollection, own: readonly Collection[]): Collection | undefined {
+  const found = own.find((one) => one.id === id || one.name.toLowerCase() === name.toLowerCase());
+  if (found === undefined || (found.id === id && found.name === name)) return found;
+  throw new AppError(
+    'bad_request',
+    `The collection ${JSON.stringify(name)} of the source, ${JSON.stringify(id)}, stands where ${found.name}, ${found.id}, is here.`,
+  );
+}
+
+/** What the others know of it until it is decoded. */
+function sketchOf({ id, name, type }: SourceCollection): Collection {
+  return { ...scaffoldCollection(type === 'auth' ? 'auth' : 'base'), id, name };
+}
+
+function requireTable({ name }: SourceCollection, { database, directory }: PocketbaseSource): void {
+  if (database.columnsOf(name) !== undefined) return;
+  throw new AppError(
+    'bad_request',
+    `${directory} has a collection ${JSON.stringify(name)} and no table of that name.`,
+  );
+}
+
+function adapt(
+  { name, definition }: SourceCollection,
+  context: {
+    readonly existing: Collection | undefined;
+    readonly others: readonly Collection[];
+    readonly options: PlanOptions;
+  },
+): ReturnType<typeof adaptDefinition> {
+  const { existing, others, options } = context;
+  const now = toTimestamp(options.instance.clock.now());
+  const leaveOut = (what: string, why: string): void => options.omissions.add({ of: name, what, why });
+  if (existing === undefined) {
+    const adapted = adaptDefinition({ ...definition, system: false }, { others, now }, leaveOut);
+    return { ...adapted, collection: { ...adapted.collection, ...timesOf(definition, now) } };
+  }
+  for (const field of ownFields(definition))
+    if (!existing.fields.some((known) => known.name === field))
+      leaveOut(`the field ${field}`, 'Collections of the service itself have no fields of others.');
+  if (existing.type !== 'auth') return { collection: existing, secrets: new Map() };
+  const taken = Object.entries(definition).filter(([option]) => accountOptions.includes(option));
+  return adaptDefinition(Object.fromEntries(taken), { existing, others, now }, leaveOut);
+}
+
+/** Names of fields. */
+function ownFields({ fields }: SourceCollection['definition']): readonly string[] {
+  const list: readonly unknown[] = Array.isArray(fields) ? fields : [];
+  return list.map((field) => (isJsonObject(field) ? String(field['name']) : ''));
+}
+
+function timesOf(
+  definition: SourceCollection['definition'],
+  now: Timestamp,
+): Pick<Collection, 'created' | 'updated'> {
+  const created = parseDate(String(definition['created'])) || now;
+  return { created, updated: parseDate(String(definition['updated'])) || created };
+}
+
+/** A new collection has a secret for every kind of token, its own or one that is made up. */
+function secretsOf(
+  { type }: Collection,
+  context: {
+    readonly secrets: ReadonlyMap<TokenKind, string>;
+    readonly existing: Collection | undefined;
+    readonly options: PlanOptions;
+  },
+): ReadonlyMap<TokenKind, string> {
+  if (type !== 'auth') return new Map();
+  const { secrets, existing, options } = context;
+  if (options.rotateTokens) return new Map(tokenKinds.map((kind) => [kind, '']));
+  const made = existing === undefined ? tokenKinds.map((kind) => [kind, ''] as const) : [];
+  return new Map([...made, ...secrets]);
+}
+
+function finderOf(collections: readonly Collection[]): CollectionFinder {
+  const byId = new Map(collections.map((collection) => [collection.id, collection]));
+  const byName = new Map(collections.map((collection) => [collection.name.toLowerCase(), collection]));
+  return { find: (nameOrId) => byName.get(nameOrId.toLowerCase()) ?? byId.get(nameOrId) };
+}
+
+/** A rule that this service would not follow becomes the strictest one: superusers only, or nobody. */
+function withRules(
+  planned: PlannedCollection,
+  collections: CollectionFinder,
+  { instance, omissions }: PlanOptions,
+): PlannedCollection {
+  const { collection } = planned;
+  const problems = new ProblemList();
+  checkRules(collection, { collections, names: instance.database.names }, problems);
+  const errors = problems.toErrors();
+  const refused = Object.keys(errors);
+  for (const name of refused) {
+    const message = errors[name]?.message;
+    const why = typeof message === 'string' ? message : 'Its rule cannot be followed here.';
+    omissions.add({ of: collection.name, what: name, why });
+  }
+  const rules = { ...collection.rules };
+  for (const name of ruleNames) if (refused.includes(name)) rules[name] = null;
+  const { auth } = collection;
+  if (auth === undefined) return { ...planned, collection: { ...collection, rules } };
+  const accounts = {
+    ...auth,
+    ...(refused.includes('authRule') && { authRule: null }),
+    ...(refused.includes('manageRule') && { manageRule: null }),
+    ...(refused.includes('mfa') && { mfa: { ...auth.mfa, rule: '' } }),
+  };
+  return { ...planned, collection: { ...collection, rules, auth: accounts } };
+}

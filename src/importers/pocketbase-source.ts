@@ -1,0 +1,152 @@
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '../base/errors.ts';
+import { decodeUtf8, isJsonObject, parseJson, type JsonObject } from '../base/json.ts';
+import { ruleNames } from '../collections/collection.ts';
+import { tokenKinds } from '../collections/auth-options.ts';
+import { digest } from '../secrets/digest.ts';
+import { openEncryptedText } from '../secrets/open-encrypted-text.ts';
+import { ForeignSqlite, type ForeignValue } from '../storage/foreign-sqlite.ts';
+
+/** A collection as the source defines it. Nothing of it has been checked but that its id, name and type are texts. */
+export interface SourceCollection {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  /** As the collections API would take it: fields, indexes, rules and options, secrets included. */
+  readonly definition: JsonObject;
+}
+
+/** A data directory, open for reading. */
+export interface PocketbaseSource {
+  readonly directory: string;
+  readonly database: ForeignSqlite;
+  readonly collections: readonly SourceCollection[];
+  /** Undefined when it has none of its own. */
+  readonly settings: JsonObject | undefined;
+  /** Tells sources apart by the secrets of their tokens: two with equal ones take each other's. */
+  readonly fingerprint: string;
+}
+
+/** Throws bad_request for what is no data directory of PocketBase 0.23 or newer, or cannot be read. */
+export async function openPocketbaseSource(
+  directory: string,
+  { encryptionKey }: { readonly encryptionKey: string | undefined },
+): Promise<PocketbaseSource> {
+  const found = await lstat(directory).catch(() => undefined);
+  if (found?.isDirectory() !== true) throw new AppError('bad_request', `${directory} is no directory.`);
+  const database = await ForeignSqlite.open(join(directory, 'data.db'));
+  try {
+    requireVersion(database, directory);
+    const collections = readCollections(database);
+    const settings = readSettings(database, encryptionKey);
+    return { directory, database, collections, settings, fingerprint: fingerprintOf(collections) };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+function requireVersion(database: ForeignSqlite, directory: string): void {
+  const columns = database.columnsOf('_collections');
+  if (columns === undefined)
+    throw new AppError('bad_request', `${directory} is no data directory of PocketBase.`);
+  if (database.columnsOf('_admins') === undefined && columns.includes('fields')) return;
+  throw new AppError(
+    'bad_request',
+    `${directory} was written by PocketBase before 0.23: start it once with PocketBase 0.23 or newer, which brings it up to date, and import it then.`,
+  );
+}
+
+const columns = [
+  'id',
+  'name',
+  'type',
+  'fields',
+  'indexes',
+  'options',
+  ...ruleNames,
+  'created',
+  'updated',
+] as const;
+
+function readCollections(database: ForeignSqlite): readonly SourceCollection[] {
+  const rows = [...database.rows('_collections', columns)];
+  return rows.map((row) => {
+    const members = new Map<string, ForeignValue>(columns.map((column, at) => [column, row[at] ?? null]));
+    const text = (name: string): string => textOf(members.get(name) ?? null);
+    const [id, name, type] = [text('id'), text('name'), text('type')];
+    const parsed = (member: string): unknown =>
+      text(member) === ''
+        ? undefined
+        : parse(text(member), `${member} of the collection ${JSON.stringify(name)}`);
+    const options = parsed('options');
+    const rules = ruleNames.map((rule) => [rule, members.get(rule) === null ? null : text(rule)] as const);
+    const definition = {
+      ...(isJsonObject(options) ? options : {}),
+      ...Object.fromEntries(rules),
+      fields: parsed('fields') ?? [],
+      indexes: parsed('indexes') ?? [],
+      created: text('created'),
+      updated: text('updated'),
+    };
+    return { id, name, type, definition: { ...definition, id, name, type } };
+  });
+}
+
+function readSettings(database: ForeignSqlite, encryptionKey: string | undefined): JsonObject | undefined {
+  if (database.columnsOf('_params') === undefined) return undefined;
+  for (const [id, value] of database.rows('_params', ['id', 'value'])) {
+    if (id !== 'settings') continue;
+    const stored = textOf(value ?? null);
+    const plain = stored.trimStart().startsWith('{') ? stored : openSettings(stored, encryptionKey);
+    const settings = parse(plain, 'the settings');
+    if (isJsonObject(settings)) return settings;
+    throw new AppError('bad_request', 'The settings of the source are no object.');
+  }
+  return undefined;
+}
+
+function openSettings(stored: string, encryptionKey: string | undefined): string {
+  if (encryptionKey === undefined) {
+    throw new AppError(
+      'bad_request',
+      'The settings of the source are encrypted: give its key of 32 characters with --encryption-key.',
+    );
+  }
+  // Some versions put the text into quotes, as JSON has it.
+  const opened = openEncryptedText(stored.replaceAll('"', ''), encryptionKey);
+  if (opened !== undefined) return opened;
+  throw new AppError(
+    'bad_request',
+    'The settings of the source cannot be decrypted with this --encryption-key.',
+  );
+}
+
+function textOf(value: ForeignValue): string {
+  if (value instanceof Uint8Array) return decodeUtf8(value);
+  return value === null ? '' : String(value);
+}
+
+function parse(text: string, what: string): unknown {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    throw new AppError('bad_request', `In the source, ${what} cannot be read: ${error.message}`, {
+      cause: error,
+    });
+  }
+}
+
+/** A later copy of the same installation has the same: its secrets are made once. */
+function fingerprintOf(collections: readonly SourceCollection[]): string {
+  const secrets = collections.flatMap(({ id, definition }) =>
+    tokenKinds.flatMap((kind) => {
+      const options = definition[kind];
+      const secret = isJsonObject(options) ? options['secret'] : undefined;
+      return typeof secret === 'string' ? [JSON.stringify([id, kind, secret])] : [];
+    }),
+  );
+  return digest(secrets.toSorted((one, other) => (one < other ? -1 : 1)).join());
+}

@@ -1,0 +1,206 @@
+import { statSync } from 'node:fs';
+import { copyFile, constants as copying, lstat, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { constants, DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+import { AppError } from '../base/errors.ts';
+import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
+
+export type ForeignValue = string | number | bigint | null | Uint8Array;
+
+/** A text or row that is longer would take more memory than an import may. */
+const valueBytesMax = 256 * 1024 * 1024;
+
+/** How often a file that changes while it is copied is copied again. */
+const copiesMax = 3;
+
+/**
+ * Somebody else's SQLite file, for imports. It may be hostile: only real tables are read, column by column, and nothing that its
+ * schema would compute (views, triggers, generated columns, virtual tables) is ever run. It is not changed, nor is anything
+ * beside it: a file with a write-ahead log, which cannot be read without, is read as a private copy.
+ */
+export class ForeignSqlite {
+  readonly #path: string;
+  readonly #database: DatabaseSync;
+  readonly #tables: ReadonlyMap<string, ForeignTable>;
+  /** Of the file itself; undefined when a copy is read. */
+  readonly #mark: string | undefined;
+  readonly #folder: string | undefined;
+
+  private constructor(path: string, place: Place) {
+    this.#path = path;
+    this.#folder = place.folder;
+    this.#mark = place.folder === undefined ? markOf(path) : undefined;
+    this.#database = openFile(place);
+    try {
+      this.#tables = readTables(this.#database);
+    } catch (error) {
+      this.#database.close();
+      throw unreadable(path, error);
+    }
+    allowReadsOnly(this.#database);
+  }
+
+  /** Throws bad_request when it is no such file, or is not at rest. */
+  static async open(path: string): Promise<ForeignSqlite> {
+    const place = await prepare(path);
+    try {
+      return new ForeignSqlite(path, place);
+    } catch (error) {
+      await removeCopy(place.folder);
+      throw error;
+    }
+  }
+
+  /** The columns that a table keeps; undefined when there is no such table, or it is no real one. */
+  columnsOf(table: string): readonly string[] | undefined {
+    return this.#tables.get(table)?.columns;
+  }
+
+  count(table: string): number {
+    for (const [count] of this.#ask(sql`SELECT count(*) FROM ${identifier(table)}`)) return Number(count);
+    return 0;
+  }
+
+  /** The rows of a table in the order in which they were made, with these of its columns. */
+  rows(table: string, columns: readonly string[]): Iterable<readonly ForeignValue[]> {
+    const names = joinSql(columns.map(identifier), ', ');
+    const hasRowId = this.#tables.get(table)?.hasRowId === true;
+    return this.#ask(
+      sql`SELECT ${names} FROM ${identifier(table)}${hasRowId ? sql` ORDER BY _rowid_` : sql``}`,
+    );
+  }
+
+  /** Throws when somebody has written into the file since it was opened: what was read of it may be of two minds. */
+  requireUnchanged(): void {
+    if (this.#mark !== undefined && this.#mark !== markOf(this.#path)) throw inUse(this.#path);
+  }
+
+  async close(): Promise<void> {
+    this.#database.close();
+    await removeCopy(this.#folder);
+  }
+
+  *#ask(statement: Sql): Generator<readonly ForeignValue[]> {
+    try {
+      const prepared = this.#database.prepare(statement.text);
+      prepared.setReturnArrays(true);
+      // A number beyond 2^53 would otherwise be an error.
+      prepared.setReadBigInts(true);
+      // The mode set above makes rows arrays; the types of node:sqlite do not follow it.
+      yield* prepared.iterate() as Iterable<unknown> as Iterable<readonly ForeignValue[]>;
+    } catch (error) {
+      throw unreadable(this.#path, error);
+    }
+  }
+}
+
+interface ForeignTable {
+  readonly columns: readonly string[];
+  readonly hasRowId: boolean;
+}
+
+interface Place {
+  readonly path: string;
+  /** Of the private copy, when there is one. */
+  readonly folder: string | undefined;
+}
+
+async function prepare(path: string): Promise<Place> {
+  if (!(await isPresent(path))) throw new AppError('bad_request', `There is no file ${path}.`);
+  // SQLite would play it back, and it says which files that changes.
+  if (await isPresent(`${path}-journal`)) throw inUse(path);
+  if (!(await isPresent(`${path}-wal`))) return { path, folder: undefined };
+  const folder = await mkdtemp(join(tmpdir(), 'chancery-import-'));
+  try {
+    for (let copies = 1; ; copies += 1) {
+      const before = `${markOf(path)} ${markOf(`${path}-wal`)}`;
+      for (const end of ['', '-wal'])
+        await copyFile(`${path}${end}`, join(folder, `data.db${end}`), copying.COPYFILE_FICLONE);
+      if (before === `${markOf(path)} ${markOf(`${path}-wal`)}`)
+        return { path: join(folder, 'data.db'), folder };
+      if (copies === copiesMax) throw inUse(path);
+    }
+  } catch (error) {
+    await removeCopy(folder);
+    throw error;
+  }
+}
+
+/** Whether there is such a file with anything in it. A link could lead anywhere. */
+async function isPresent(path: string): Promise<boolean> {
+  const found = await lstat(path).catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (found === undefined) return false;
+  if (!found.isFile()) throw new AppError('bad_request', `${path} is no regular file.`);
+  return found.size > 0;
+}
+
+/** Changes with every write. */
+function markOf(path: string): string {
+  const { ino, size, mtimeNs } = statSync(path, { bigint: true });
+  return `${ino} ${size} ${mtimeNs}`;
+}
+
+async function removeCopy(folder: string | undefined): Promise<void> {
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+}
+
+/** A file without a log is opened as one that nobody changes: else SQLite would put a lock and an index beside it. */
+function openFile({ path, folder }: Place): DatabaseSync {
+  const url = pathToFileURL(path);
+  if (folder === undefined) url.searchParams.set('immutable', '1');
+  try {
+    return new DatabaseSync(url, {
+      readOnly: true,
+      defensive: true,
+      allowExtension: false,
+      enableDoubleQuotedStringLiterals: false,
+      limits: { length: valueBytesMax },
+    });
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+function readTables(database: DatabaseSync): ReadonlyMap<string, ForeignTable> {
+  database.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0');
+  const found = database.prepare(
+    `SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table'`,
+  );
+  // `hidden` tells of what is computed when it is read.
+  const columns = database.prepare('SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0');
+  const names = found.all().map(({ name, wr }) => [String(name), wr === 0] as const);
+  return new Map(
+    names.map(([table, hasRowId]) => [
+      table,
+      { hasRowId, columns: columns.all(table).map(({ name }) => String(name)) },
+    ]),
+  );
+}
+
+/** From now on: whatever a crafted schema could slip into a SELECT is refused when the statement is prepared. */
+function allowReadsOnly(database: DatabaseSync): void {
+  const { SQLITE_SELECT, SQLITE_READ, SQLITE_FUNCTION, SQLITE_OK, SQLITE_DENY } = constants;
+  database.setAuthorizer((action, ...[, name, , view]) => {
+    if (view !== null && view !== undefined) return SQLITE_DENY;
+    if (action === SQLITE_SELECT || action === SQLITE_READ) return SQLITE_OK;
+    return action === SQLITE_FUNCTION && name === 'count' ? SQLITE_OK : SQLITE_DENY;
+  });
+}
+
+function unreadable(path: string, error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  const reason = error instanceof Error ? error.message : String(error);
+  return new AppError('bad_request', `${path} cannot be read: ${reason}.`, { cause: error });
+}
+
+function inUse(path: string): AppError {
+  return new AppError(
+    'bad_request',
+    `${path} is being written to, or was left in the middle of a write: stop the server that uses it, or give a backup of it.`,
+  );
+}

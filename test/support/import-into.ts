@@ -1,0 +1,46 @@
+import { join } from 'node:path';
+import {
+  importPocketbase,
+  type ImportSummary,
+  type PocketbaseImport,
+} from '../../src/importers/import-pocketbase.ts';
+import type { TestService } from './service.ts';
+
+export type ImportOptions = Partial<
+  Pick<PocketbaseImport, 'isDryRun' | 'rotateTokens' | 'encryptionKey' | 'onProgress'>
+> & { readonly slug?: string };
+
+/** Imports a directory into an instance of a service, past the command line. Its superuser signs in again: their token has ended. */
+export async function importInto(
+  service: TestService,
+  directory: string,
+  { slug = 'default', ...options }: ImportOptions = {},
+): Promise<ImportSummary> {
+  const summary = await service.withInstance(slug, (instance) =>
+    importPocketbase({
+      instance,
+      control: service.app.data.home.control,
+      directory,
+      storage: storageOf(service, instance.id),
+      isDryRun: false,
+      rotateTokens: false,
+      encryptionKey: undefined,
+      onProgress: () => undefined,
+      ...options,
+    }),
+  );
+  const { email: identity, password } = service.superuser;
+  const path = '/api/collections/_superusers/auth-with-password';
+  const signedIn = await service.request(path, { method: 'POST', body: { identity, password } });
+  service.superuser.token = String(signedIn.json.token);
+  return summary;
+}
+
+export function storageOf({ data }: Pick<TestService, 'data'>, instanceId: string): string {
+  return join(data, 'instances', instanceId, 'storage');
+}
+
+/** What was left out, a line each: `posts: listRule`. */
+export function omissionsOf({ omissions }: ImportSummary): readonly string[] {
+  return omissions.map(({ of, what, count }) => `${of}: ${what}${count > 1 ? ` × ${count}` : ''}`).toSorted();
+}
