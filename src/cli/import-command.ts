@@ -48,7 +48,7 @@ function showProgress(progress: ImportProgress): void {
       : progress.kind === 'files'
         ? `${collection}: files`
         : '';
-  process.stderr.write(`\r\u001B[K${text}`);
+  process.stderr.write(`\r\u001B[K${printable(text)}`);
 }
 
 function summaryText({ collections, omissions }: ImportSummary, isDryRun: boolean): string {
@@ -68,5 +68,12 @@ function summaryText({ collections, omissions }: ImportSummary, isDryRun: boolea
     ...lines,
     ...(left.length === 0 ? ['Nothing is left out.'] : ['Left out:', ...left]),
     '',
-  ].join('\n');
+  ]
+    .map(printable)
+    .join('\n');
+}
+
+/** Names come from the source, and a terminal does what it is told by such characters. */
+function printable(line: string): string {
+  return line.replaceAll(/\p{C}/gu, '?');
 }

@@ -63,9 +63,11 @@ export function adaptDefinition(
     const secrets = givenTokenSecrets(definition, problems);
     if (problems.isEmpty) return { collection, secrets };
     const { places, refused } = sort(definition, problems.toErrors());
-    const [first] = refused;
+    // A field with a problem is not there for indexes and options either, which may be as good as any.
+    const inFields = places.filter(({ path }) => path[0] === 'fields');
+    const [first] = inFields.length > 0 ? [] : refused;
     if (first !== undefined || round === roundsMax) throw refusal(raw, first ?? places[0]);
-    for (const { path, error } of places) {
+    for (const { path, error } of inFields.length > 0 ? inFields : places) {
       leaveOut(path.join('.'), error.message);
       definition = without(definition, path);
     }

@@ -50,7 +50,7 @@ export async function importCollection(options: CollectionImport): Promise<Impor
 }
 
 async function importInside(tx: Transaction, options: CollectionImport): Promise<ImportedCollection> {
-  const { instance, source, planned, state } = options;
+  const { instance, planned, state } = options;
   const { collection, existing, secrets } = planned;
   if (existing === undefined) await instance.collections.create(tx, collection);
   else if (existing !== collection) await instance.collections.update(tx, existing, collection);
@@ -61,7 +61,9 @@ async function importInside(tx: Transaction, options: CollectionImport): Promise
   const present = await presentSuperusers(tx, collection);
   const inserter = new RecordInserter(tx, collection);
   let count = 0;
-  for (const record of readRecords(options, omissions)) {
+  let read = 0;
+  const onRecords = (done: number): void => options.onRecords((read = done));
+  for (const record of readRecords({ ...options, onRecords }, omissions)) {
     if (isPresent(record, present, { collection, omissions })) continue;
     await inserter.add(record);
     count += 1;
@@ -69,10 +71,21 @@ async function importInside(tx: Transaction, options: CollectionImport): Promise
   await inserter.end();
   const after = await countRecords(tx, collection);
   assert(after - before === count, `${collection.name} has as many records more as were inserted`);
-  source.database.requireUnchanged();
+  requireAll(options, read);
   const next = { ...state, done: { ...state.done, [collection.id]: count } };
   await writeImportState(tx, next);
   return { state: next, omissions };
+}
+
+/** Every row that the source counts was read, and nobody has written into it meanwhile. */
+function requireAll({ source: { database }, planned: { source } }: CollectionImport, read: number): void {
+  const counted = database.count(source.name);
+  database.requireUnchanged();
+  if (read === counted) return;
+  throw new AppError(
+    'bad_request',
+    `The source is damaged: ${JSON.stringify(source.name)} counts ${counted} rows and has ${read}.`,
+  );
 }
 
 async function countRecords(tx: Transaction, { name }: Collection): Promise<number> {

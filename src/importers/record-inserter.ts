@@ -15,6 +15,7 @@ export class RecordInserter {
   readonly #collection: Collection;
   readonly #records: Rows;
   readonly #secrets: Rows;
+  #sent: Promise<unknown> = Promise.resolve();
 
   constructor(tx: Transaction, collection: Collection) {
     this.#tx = tx;
@@ -29,14 +30,21 @@ export class RecordInserter {
   }
 
   async add({ id, values, secrets }: ImportedRecord): Promise<void> {
-    if (this.#records.add(values)) await this.#tx.run(this.#records.take());
+    if (this.#records.add(values)) await this.#send(this.#records);
     for (const [name, value] of secrets)
-      if (this.#secrets.add([this.#collection.id, id, name, value])) await this.#tx.run(this.#secrets.take());
+      if (this.#secrets.add([this.#collection.id, id, name, value])) await this.#send(this.#secrets);
   }
 
   /** Inserts what is left. */
   async end(): Promise<void> {
-    for (const rows of [this.#records, this.#secrets]) if (!rows.isEmpty) await this.#tx.run(rows.take());
+    for (const rows of [this.#records, this.#secrets]) if (!rows.isEmpty) await this.#send(rows);
+    await this.#sent;
+  }
+
+  /** Waits for the statement before this one only: while the database works on one, the next is put together. */
+  async #send(rows: Rows): Promise<void> {
+    await this.#sent;
+    this.#sent = this.#tx.run(rows.take());
   }
 }
 

@@ -16,24 +16,26 @@ export async function importInto(
   directory: string,
   { slug = 'default', ...options }: ImportOptions = {},
 ): Promise<ImportSummary> {
-  const summary = await service.withInstance(slug, (instance) =>
-    importPocketbase({
-      instance,
-      control: service.app.data.home.control,
-      directory,
-      storage: storageOf(service, instance.id),
-      isDryRun: false,
-      rotateTokens: false,
-      encryptionKey: undefined,
-      onProgress: () => undefined,
-      ...options,
-    }),
-  );
-  const { email: identity, password } = service.superuser;
-  const path = '/api/collections/_superusers/auth-with-password';
-  const signedIn = await service.request(path, { method: 'POST', body: { identity, password } });
-  service.superuser.token = String(signedIn.json.token);
-  return summary;
+  try {
+    return await service.withInstance(slug, (instance) =>
+      importPocketbase({
+        instance,
+        control: service.app.data.home.control,
+        directory,
+        storage: storageOf(service, instance.id),
+        isDryRun: false,
+        rotateTokens: false,
+        encryptionKey: undefined,
+        onProgress: () => undefined,
+        ...options,
+      }),
+    );
+  } finally {
+    const { email: identity, password } = service.superuser;
+    const path = '/api/collections/_superusers/auth-with-password';
+    const signedIn = await service.request(path, { method: 'POST', body: { identity, password } });
+    service.superuser.token = String(signedIn.json.token);
+  }
 }
 
 export function storageOf({ data }: Pick<TestService, 'data'>, instanceId: string): string {

@@ -217,7 +217,7 @@ export function tokenKeyOf(id: string): string {
 export function sourceAccounts(
   users: readonly Record<string, SQLInputValue>[],
   superusers: readonly Record<string, SQLInputValue>[] = [],
-): readonly SourceTable[] {
+): readonly [users: SourceTable, superusers: SourceTable] {
   const fields = [sourceId, ...sourceAccount];
   const unique = (id: string, name: string): readonly string[] => [
     `CREATE UNIQUE INDEX \`idx_tokenKey_${id}\` ON \`${name}\` (\`tokenKey\`)`,
