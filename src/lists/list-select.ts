@@ -1,5 +1,6 @@
 import { compileFilter } from '../filters/compile.ts';
 import { compileSort, sortTerms, type SortTerm } from '../filters/compile-sort.ts';
+import { limit } from '../sql/limit.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Reader, Tuple } from '../storage/database.ts';
 import type { ListQuery } from './list-query.ts';
@@ -12,6 +13,11 @@ export interface ListSelect {
   readonly terms: readonly SortTerm[];
   readonly order: Sql;
   readonly ask: (statement: Sql) => Promise<Tuple[]>;
+  /**
+   * To be explained, not run: finds what the filter leaves, or without one, the first in the list's order. Not the page itself: an
+   * engine may look for a few rows in an order that it has rather than by an index that it has as well.
+   */
+  readonly probe: Sql;
 }
 
 export function listSelect(reader: Reader, query: ListQuery, source: ListSource): ListSelect {
@@ -22,7 +28,9 @@ export function listSelect(reader: Reader, query: ListQuery, source: ListSource)
   // A page in the order of the table is found without a search.
   const isSearch = conditions.length > 0 || query.sort.length > 0;
   const ask = (statement: Sql) => (isSearch ? reader.search(statement) : reader.tuples(statement));
-  return { from, conditions, terms, order, ask };
+  const found = sql`SELECT 1 FROM ${from}${whereAll(conditions)}`;
+  const probe = query.filter === undefined ? sql`${found} ORDER BY ${order}${limit(1)}` : found;
+  return { from, conditions, terms, order, ask, probe };
 }
 
 /** ` WHERE …`, or nothing. */

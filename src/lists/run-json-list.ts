@@ -9,6 +9,8 @@ import type { ListSource } from './list-source.ts';
 export interface JsonList extends ListPage {
   /** The JSON of the items with commas between them, in UTF-8. */
   readonly items: Uint8Array;
+  /** Tells, when it is explained, how they were found. */
+  readonly probe: Sql;
 }
 
 const nothing = new Uint8Array();
@@ -27,12 +29,14 @@ export async function runJsonList(
   const offset = (page - 1) * perPage;
   const { from, conditions, order } = select;
   const rows = sql`SELECT ${source.json} AS "$json" FROM ${from}${whereAll(conditions)} ORDER BY ${order}${limit(perPage, offset)}`;
-  const [row] = await select.ask(source.writer.page(rows));
+  const statement = source.writer.page(rows);
+  const [row] = await select.ask(statement);
   const items = row?.[0] instanceof Uint8Array ? row[0] : nothing;
   const count = Number(row?.[1] ?? 0);
-  if (skipTotal) return { items, page, perPage, totalItems: -1, totalPages: -1 };
+  const found = { items, probe: select.probe, page, perPage };
+  if (skipTotal) return { ...found, totalItems: -1, totalPages: -1 };
   // Rows that end within the page are the last ones; behind the end of all of them there is nothing to count from.
   const isLastPage = count < perPage && (count > 0 || page === 1);
   const totalItems = isLastPage ? offset + count : await countRows(select);
-  return { items, page, perPage, totalItems, totalPages: Math.ceil(totalItems / perPage) };
+  return { ...found, totalItems, totalPages: Math.ceil(totalItems / perPage) };
 }

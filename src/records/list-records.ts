@@ -14,7 +14,8 @@ import { runList } from '../lists/run-list.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { admit } from '../rules/rule.ts';
 import { SecretError } from '../secrets/secret-error.ts';
-import { sql } from '../sql/sql.ts';
+import { sql, type Sql } from '../sql/sql.ts';
+import type { Access } from '../storage/database.ts';
 import { presentRecords } from './present-records.ts';
 import { readStatements } from './read-statements.ts';
 import { recordJson } from './record-json.ts';
@@ -24,6 +25,8 @@ import { withCurrentCollection } from './with-current-collection.ts';
 export interface RecordPage extends ListPage {
   /** The JSON of the records, as the caller may see them: a text of each, or all in UTF-8 with commas between them. */
   readonly items: readonly string[] | Uint8Array;
+  /** For superusers, who can do something about it: whether an index led to them. */
+  readonly access: Access | undefined;
 }
 
 /** A page of a collection's records. Throws not_found (collection), forbidden (null rule), bad_request (filter, sort). */
@@ -36,18 +39,26 @@ export function listRecords(
     const { database } = instance;
     const { names } = database;
     const rule = admit(collection, 'listRule', facts.caller);
-    if (facts.caller.kind !== 'superuser') refuseRuleNames(request.query);
+    const isSuperuser = facts.caller.kind === 'superuser';
+    if (!isSuperuser) refuseRuleNames(request.query);
     const query = parseListQuery(request.query);
     const source = sourceOf(instance, facts, { collection, rule, query, asked: request.query });
     const expand = request.query.get('expand') ?? '';
     const isWhole = query.cursor === undefined && query.fields === undefined && expand === '';
-    const withHidden = facts.caller.kind === 'superuser';
-    const json = isWhole ? recordJson(collection, names, { withHidden }) : undefined;
-    if (json !== undefined && names.json !== undefined)
-      return runJsonList(database, query, { ...source, json, writer: names.json });
+    const json = isWhole ? recordJson(collection, names, { withHidden: isSuperuser }) : undefined;
+    // What cannot be told now is left out: the list itself is there.
+    const accessOf = async ({ probe }: { readonly probe: Sql }): Promise<Access | undefined> =>
+      isSuperuser
+        ? database.access(probe, { isFiltered: query.filter !== undefined }).catch(() => undefined)
+        : undefined;
+    if (json !== undefined && names.json !== undefined) {
+      const page = await runJsonList(database, query, { ...source, json, writer: names.json });
+      return { ...page, access: await accessOf(page) };
+    }
     const page = await runList(database, query, source);
     const records = page.items.map((tuple) => fromTuple(collection, tuple));
-    return { ...page, items: await presentRecords({ instance, facts }, records) };
+    const items = await presentRecords({ instance, facts }, records);
+    return { ...page, items, access: await accessOf(page) };
   });
 }
 

@@ -18,9 +18,14 @@ import type { Sql, SqlValue } from '../sql/sql.ts';
 export interface Database extends Reader {
   readonly engine: Engine;
   write<Result>(work: (tx: Transaction) => Promise<Result>, options?: WriteOptions): Promise<Result>;
+  /** How the engine finds the rows of a list: for those who made the indexes. `isFiltered` where a client restricts the list. */
+  access(statement: Sql, list: { readonly isFiltered: boolean }): Promise<Access>;
   /** Ends what is running, folds the log into the file, closes. */
   stop(): Promise<void>;
 }
+
+/** An index leads to the rows, or some table has to be read from its beginning to its end. */
+export type Access = 'index' | 'scan';
 
 export type Engine = 'sqlite' | 'postgres';
 

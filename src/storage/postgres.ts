@@ -2,7 +2,9 @@ import { assert } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
 import { randomUnit } from '../base/ids.ts';
 import { sql, type Sql, type SqlValue } from '../sql/sql.ts';
-import type { Database, Names, Row, Transaction, Tuple, WriteOptions } from './database.ts';
+import { AccessMemory } from './access-memory.ts';
+import type { Access, Database, Names, Row, Transaction, Tuple, WriteOptions } from './database.ts';
+import { explainWithoutScans, postgresAccess } from './postgres-access.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
 import { isCollision, isOutdatedName, isStaleStatement, toCommitError } from './postgres-errors.ts';
 import { EngineFailure, OutdatedDefinitions } from './engine-errors.ts';
@@ -82,6 +84,7 @@ class PostgresDatabase implements Database {
   readonly #groups: WriteGroups;
   readonly #lock: Sql;
   readonly #beginExclusive: string;
+  readonly #accesses = new AccessMemory();
   readonly #reads = new Set<Promise<unknown>>();
   #isStopped = false;
 
@@ -121,6 +124,13 @@ class PostgresDatabase implements Database {
     if (queryTimeoutMs >= statementTimeoutMs) return this.tuples(statement);
     const { rows } = await this.#read((connection) => searchWithin(connection, statement, this.#pool));
     return [...rows];
+  }
+
+  access(statement: Sql): Promise<Access> {
+    return this.#accesses.find(statement.text, async () => {
+      const { rows } = await this.#read((connection) => explainWithoutScans(connection, statement));
+      return postgresAccess(String(rows[0]?.[0]));
+    });
   }
 
   async write<Result>(

@@ -1,5 +1,6 @@
 import { sql, type Sql } from '../sql/sql.ts';
-import type { Database, Row, Transaction, Tuple, WriteOptions } from './database.ts';
+import type { Access, Database, Row, Transaction, Tuple, WriteOptions } from './database.ts';
+import { sqliteAccess } from './sqlite-access.ts';
 import { SqliteConnection, type Synchronous } from './sqlite-connection.ts';
 import { sqliteNames } from './sqlite-names.ts';
 import { WriteQueue } from './write-queue.ts';
@@ -52,6 +53,14 @@ class SqliteDatabase implements Database {
 
   search(statement: Sql): Promise<Tuple[]> {
     return this.tuples(statement);
+  }
+
+  async access(statement: Sql, list: { readonly isFiltered: boolean }): Promise<Access> {
+    const lines = this.#view().tuples(sql`EXPLAIN QUERY PLAN ${statement}`);
+    return sqliteAccess(
+      lines.map((line) => String(line[3])),
+      list,
+    );
   }
 
   write<Result>(work: (tx: Transaction) => Promise<Result>, options: WriteOptions = {}): Promise<Result> {

@@ -123,6 +123,7 @@ function readOnly(database: Database): Database {
   return {
     engine: database.engine,
     names: database.names,
+    access: (statement, list) => database.access(statement, list),
     all: (statement) => database.all(statement),
     get: (statement) => database.get(statement),
     tuples: (statement) => database.tuples(statement),

@@ -74,6 +74,10 @@ class CrashingDatabase implements Database {
     this.#reach = reach;
   }
 
+  access(...asked: Parameters<Database['access']>): ReturnType<Database['access']> {
+    return this.#database.access(...asked);
+  }
+
   all(statement: Sql): ReturnType<Database['all']> {
     return this.#database.all(statement);
   }

@@ -28,6 +28,10 @@ export class FaultyDatabase implements Database {
     return this.#database.names;
   }
 
+  access(...asked: Parameters<Database['access']>): ReturnType<Database['access']> {
+    return this.#database.access(...asked);
+  }
+
   all(statement: Sql): Promise<Row[]> {
     return this.#database.all(statement);
   }

@@ -24,6 +24,11 @@ export const headers: Readonly<Record<string, Schema>> = {
       '`"<revision>-<digest>"`, of the record as it is answered here. For `If-Match` and `If-None-Match`.',
     schema: { type: 'string' },
   },
+  ServerTiming: {
+    description:
+      '`query;desc="index"`, or `"scan"` where no index leads to what the filter or the order asks for. For superusers.',
+    schema: { type: 'string' },
+  },
   DocumentTag: {
     description: 'Of this document. For `If-None-Match`.',
     schema: { type: 'string' },

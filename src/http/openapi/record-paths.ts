@@ -51,7 +51,11 @@ export function recordsItem({ suffix, parameters, schemas, describe }: RecordOpe
       summary: 'A page of records',
       ...described(describe?.('listRule')),
       parameters: [...parameters, ...listParameters, 'Cursor', 'Expand'],
-      answers: { 200: jsonAnswer('The records that the caller may list.', schemas.list) },
+      answers: {
+        200: jsonAnswer('The records that the caller may list.', schemas.list, {
+          'Server-Timing': 'ServerTiming',
+        }),
+      },
     }),
     post: operation({
       id: `createRecord${suffix}`,
