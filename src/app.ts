@@ -16,10 +16,10 @@ import { RequestLog } from './logs/request-log.ts';
 import { OpenInstances } from './instances/open-instances.ts';
 import { ensureSystemCollections } from './instances/system-collections.ts';
 import { Mailer } from './mail/mailer.ts';
-import { keyCheckValue, loadMasterKey, requireKeyCheckValue, type MasterKey } from './secrets/master-key.ts';
+import type { MasterKey } from './secrets/master-key.ts';
+import { openMasterKey } from './secrets/open-master-key.ts';
 import { sealerFor } from './secrets/seal.ts';
 import { SettingsStore } from './settings/settings-store.ts';
-import { sql } from './sql/sql.ts';
 import { lockDataDirectory, type DataLock } from './storage/data-lock.ts';
 import type { Database } from './storage/database.ts';
 import { DatabaseClock } from './storage/database-clock.ts';
@@ -116,7 +116,10 @@ async function openControl(
   clock: Clock,
 ): Promise<{ readonly masterKey: MasterKey; readonly directory: InstanceDirectory }> {
   try {
-    const masterKey = await openMasterKey(home.control, config);
+    const masterKey = await openMasterKey(home.control, {
+      ...config.masterKey,
+      dataDirectory: config.data,
+    });
     return { masterKey, directory: await InstanceDirectory.open(home.control, clock) };
   } catch (error) {
     await home.stop();
@@ -235,29 +238,6 @@ async function takeLock(directory: string): Promise<DataLock> {
   if (lock === undefined)
     throw new StartError(`Another server is running on the data directory ${directory}.`);
   return lock;
-}
-
-/** The key belongs to the data from the first start on: another one is refused before anything is sealed with it. */
-async function openMasterKey(control: Database, config: Config): Promise<MasterKey> {
-  const row = await control.get(
-    sql`SELECT value FROM ${control.names.table('$setting')} WHERE name = 'key_check'`,
-  );
-  const stored = row === undefined ? undefined : String(row['value']);
-  const masterKey = await loadMasterKey({
-    ...config.masterKey,
-    dataDirectory: config.data,
-    mayCreate: stored === undefined,
-  });
-  // Another process may be making the same directory: whoever wrote first decides.
-  await control.write((tx) =>
-    tx.run(sql`
-      INSERT INTO ${tx.names.table('$setting')} (name, value) VALUES ('key_check', ${keyCheckValue(masterKey)}) ON CONFLICT DO NOTHING`),
-  );
-  const decided = await control.get(
-    sql`SELECT value FROM ${control.names.table('$setting')} WHERE name = 'key_check'`,
-  );
-  requireKeyCheckValue(masterKey, String(decided?.['value']));
-  return masterKey;
 }
 
 interface InstanceParts {
