@@ -16,8 +16,8 @@ export function postgresNames(schema: string, instanceId: string): Names {
     lastPosition: sql`lastval()`,
     anyOf: (values) => sql` = ANY(${arrayText(values)}::text[])`,
     isInTime: () => undefined,
-    // Not FOR UPDATE: no row's key is ever changed, and rows that refer to this one may go on being written.
     json: undefined,
+    // Not FOR UPDATE: no row's key is ever changed, and rows that refer to this one may go on being written.
     forUpdate: sql` FOR NO KEY UPDATE`,
     forDelete: sql` FOR UPDATE`,
     // The lock of foreign keys: it stands in the way of deletes alone.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { startService, type TestAnswer, type TestService } from './service.ts';
+import { startService, type TestAnswer, type TestService, type TestServiceOptions } from './service.ts';
 
 export interface Blog {
   readonly service: TestService;
@@ -35,8 +35,8 @@ export function longId(id: string): string {
  *           p4 by nobody, read by ann, bob and cat, tags x y z
  *   comments on p1: c1 (by bob, 1 star), c2 (by cat, 5 stars) · on p2: c3 (by bob, 5 stars)
  */
-export async function startBlog(t: TestContext): Promise<Blog> {
-  const service = await startService(t);
+export async function startBlog(t: TestContext, options: TestServiceOptions = {}): Promise<Blog> {
+  const service = await startService(t, options);
   const asks = (token: { readonly token?: true }): Ask => {
     return (method, path, body) =>
       service.request(`/api/collections${path}`, { method, ...token, ...(body && { body }) });

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { sql, type Sql } from '../../src/sql/sql.ts';
+import { numberPlaceholders } from '../../src/storage/postgres-placeholders.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { readDue, readOldestPending, readPendings } from '../../src/webhooks/deliveries.ts';
+import { longId, startBlog, type Blog } from '../support/blog.ts';
+import { testEngine } from '../support/service.ts';
+import { explain } from './explain.ts';
+import { recordedDatabase } from './recorded-database.ts';
+
+/** Written again by `npm run plans`, for a look at what has changed. */
+const file = fileURLToPath(new URL(`../../spec/sql/${testEngine}.md`, import.meta.url));
+const isWriting = process.env['CHANCERY_WRITE_PLANS'] === '1';
+
+const p1 = `/posts/records/${longId('p1')}`;
+
+/** Requests by what they stand for. Each is made twice: what is read once and remembered is no part of its price. */
+const requests: readonly (readonly [what: string, ask: (blog: Blog) => Promise<unknown>])[] = [
+  ['view a record', ({ ask }) => ask('GET', p1)],
+  ['list a page, with its total', ({ ask }) => ask('GET', '/posts/records?perPage=2')],
+  ['list by an indexed field, sorted', list('filter=title="p1"&sort=-created')],
+  ['list behind a cursor', list('cursor=&sort=created,id&perPage=2')],
+  ['list by a related record', list('filter=author.name="ann"')],
+  ['list by any of several related records', list('filter=readers.name?="ann"')],
+  ['list by all of several related records', list('filter=readers.name!="ann"')],
+  ['list by records that refer to it', list('filter=comments_via_post.stars?>4')],
+  ['list by another collection', list('filter=@collection.teams.name?="red"')],
+  ['list sorted by a related record', list('sort=author.name')],
+  ['expand related records', list('expand=author,readers&perPage=2')],
+  ['expand records that refer to it', list('expand=comments_via_post&perPage=2')],
+  ['update a record', ({ ask }) => ask('PATCH', p1, { title: `t${(titles += 1)}` })],
+  ['create and delete a record', createAndDelete],
+];
+
+let titles = 0;
+
+function list(query: string): (blog: Blog) => Promise<unknown> {
+  return ({ ask }) => ask('GET', `/posts/records?skipTotal=1&${query}`);
+}
+
+async function createAndDelete({ ask }: Blog): Promise<void> {
+  const id = longId('new');
+  assert.equal((await ask('POST', '/posts/records', { id, title: 'new' })).status, 201);
+  assert.equal((await ask('DELETE', `/posts/records/${id}`)).status, 204);
+}
+
+const deliveries: readonly (readonly [what: string, ask: (database: Database) => Promise<unknown>])[] = [
+  ['look for due deliveries', (database) => readDue(database, 'e', { now: 1, limit: 16 })],
+  ['read deliveries that are to be sent', (database) => readPendings(database, ['a', 'b'])],
+  ['the oldest delivery that is pending', (database) => readOldestPending(database)],
+];
+
+test('every stored statement is planned as spec/sql says', async (t) => {
+  const text = await describePlans(t);
+  if (text === undefined) return t.skip('another version of PostgreSQL plans otherwise');
+  if (isWriting) writeFileSync(file, text);
+  // By lines, so that a difference is shown where it is.
+  assert.deepEqual(text.split('\n'), readFileSync(file, 'utf8').split('\n'));
+});
+
+/** The major version that comes with the tests. */
+const POSTGRES = 18;
+
+async function isDescribed(database: Database): Promise<boolean> {
+  if (database.engine === 'sqlite') return true;
+  const row = await database.get(sql`SELECT current_setting('server_version_num')::int / 10000 AS major`);
+  return Number(row?.['major']) === POSTGRES;
+}
+
+async function describePlans(t: TestContext): Promise<string | undefined> {
+  let noted: Sql[] = [];
+  const wrapDatabase = (database: Database): Database =>
+    recordedDatabase(database, (statement) => void noted.push(statement));
+  const blog = await startBlog(t, { parts: { wrapDatabase } });
+  const { ask, service } = blog;
+  if (!(await service.withInstance('default', ({ database }) => isDescribed(database)))) return undefined;
+  const index = await ask('PATCH', '/posts', { indexes: ['CREATE INDEX posts_title ON posts (title)'] });
+  assert.equal(index.status, 200, index.text);
+  const parts = [
+    `# What is asked of ${testEngine}, and how it is planned\n\nEach statement stands where it is asked for the first time.\n`,
+  ];
+  for (const [what, request] of requests) {
+    await request(blog);
+    noted = [];
+    await request(blog);
+    parts.push(await service.withInstance('default', (instance) => describe(instance.database, what, noted)));
+  }
+  for (const [what, read] of deliveries) {
+    noted = [];
+    const part = await service.withInstance('default', async ({ database }) => {
+      await read(database);
+      return describe(database, what, noted);
+    });
+    parts.push(part);
+  }
+  return parts.join('\n');
+}
+
+/** Texts of statements: one that stands above is not said again. */
+const shown = new Set<string>();
+
+async function describe(database: Database, what: string, statements: readonly Sql[]): Promise<string> {
+  const parts = [`## ${what}\n`];
+  for (const statement of statements.filter(({ text }) => !isOnTheSide(text) && !shown.has(text))) {
+    shown.add(statement.text);
+    const plan = await explain(database, statement);
+    const text = withoutNames(numberPlaceholders(statement.text).replaceAll(/\s+/g, ' ').trim());
+    const lines = ['```sql', text, '```', ''];
+    if (plan.length > 0) lines.push('```text', ...plan.map(withoutNames), '```', '');
+    parts.push(lines.join('\n'));
+  }
+  return parts.join('\n');
+}
+
+/** Written on its own time, so that it comes with one request or another; and what is asked so that others can be told. */
+function isOnTheSide(text: string): boolean {
+  return /audit|EXPLAIN|pg_notify|chancery\.instance\b|\$log\b/.test(text);
+}
+
+/** Schemas are named after instances, whose ids are random as those of superusers are; those that tests choose end with zeros. */
+function withoutNames(text: string): string {
+  return text.replaceAll(/"?i_[a-z0-9]{15}"?/g, 'instance').replaceAll(/\b(?!\w*000)[a-z0-9]{15}\b/g, '…');
+}

@@ -1,0 +1,33 @@
+import type { Sql } from '../../src/sql/sql.ts';
+import type { Database, Transaction } from '../../src/storage/database.ts';
+
+/** Notes every statement that is run, inside works as well, and passes it on. */
+export function recordedDatabase(database: Database, note: (statement: Sql) => void): Database {
+  const write: Database['write'] = (work, options) =>
+    database.write((tx) => work(recordedTransaction(tx, note)), options);
+  return new Proxy(database, {
+    get: (target, key) => (key === 'write' ? write : recorded(target, key, note)),
+  });
+}
+
+function recordedTransaction(tx: Transaction, note: (statement: Sql) => void): Transaction {
+  const insertWith: Transaction['insertWith'] = (first, following) => {
+    for (const statement of [first, ...following(tx.names.lastPosition)]) note(statement);
+    return tx.insertWith(first, following);
+  };
+  return new Proxy(tx, {
+    get: (target, key) => (key === 'insertWith' ? insertWith : recorded(target, key, note)),
+  });
+}
+
+const asking = new Set<PropertyKey>(['all', 'get', 'tuples', 'search', 'run']);
+
+function recorded(target: object, key: PropertyKey, note: (statement: Sql) => void): unknown {
+  const member: unknown = Reflect.get(target, key, target);
+  if (typeof member !== 'function') return member;
+  return (...given: unknown[]): unknown => {
+    // Those take a statement before anything else.
+    if (asking.has(key)) note(given[0] as Sql);
+    return Reflect.apply(member, target, given);
+  };
+}
