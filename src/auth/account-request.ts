@@ -3,11 +3,13 @@ import type { JsonObject } from '../base/json.ts';
 import type { Instance } from '../instances/instance.ts';
 import { superusersName } from '../instances/system-collections.ts';
 import type { Mailer } from '../mail/mailer.ts';
+import type { RequestFacts } from '../rules/request-facts.ts';
 import type { AuthCollection } from './with-auth-collection.ts';
 
 /** What is asked about an account by somebody who may be nobody yet. */
 export interface AccountRequest {
   readonly collection: string;
+  readonly facts: RequestFacts;
   readonly body: JsonObject;
 }
 

@@ -23,7 +23,7 @@ import { withAuthCollection } from './with-auth-collection.ts';
  */
 export function confirmEmailChange(
   instance: Instance,
-  { collection: name, body }: AccountRequest,
+  { collection: name, facts, body }: AccountRequest,
 ): Promise<void> {
   return withAuthCollection(instance, name, async (collection) => {
     refuseSuperusers(collection, 'All superusers can change their emails directly.');
@@ -35,7 +35,9 @@ export function confirmEmailChange(
     });
     if (password === '') refuseForm({ password: fieldError('validation_required') });
     if (!(await isPasswordRight(instance, token, password))) refuseForm({ password: wrongPassword });
-    await useMailedToken(instance, token, (scope, existing) => moveAccount(scope, existing, token));
+    await useMailedToken(instance, { facts, token }, (scope, existing) =>
+      moveAccount(scope, existing, token),
+    );
   });
 }
 
@@ -64,7 +66,7 @@ async function moveAccount(scope: WriteScope, existing: StoredRecord, token: Mai
     if (error instanceof AppError && error.cause instanceof UniqueViolation) refuseToken(refusedEmail);
     throw error;
   }
-  await eraseAccount(scope, { collection, id: token.id, only: ['_externalAuths', '_otps'] });
+  await eraseAccount(scope, { collection, id: token.id, only: ['_externalAuths', '_mfas', '_otps'] });
 }
 
 const noNewEmail: FieldError = {

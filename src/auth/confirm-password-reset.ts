@@ -4,6 +4,7 @@ import { fieldError } from '../fields/field-error.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { Instance } from '../instances/instance.ts';
 import { changeAccount } from '../records/change-account.ts';
+import { eraseAccount } from '../records/erase-account.ts';
 import { valueOf } from '../records/record.ts';
 import { hashPassword } from '../secrets/password.ts';
 import type { AccountRequest } from './account-request.ts';
@@ -17,7 +18,7 @@ import { withAuthCollection, type AuthCollection } from './with-auth-collection.
  */
 export function confirmPasswordReset(
   instance: Instance,
-  { collection: name, body }: AccountRequest,
+  { collection: name, facts, body }: AccountRequest,
 ): Promise<void> {
   return withAuthCollection(instance, name, async (collection) => {
     const form = decodeForm(body, ['token', 'password', 'passwordConfirm']);
@@ -31,10 +32,12 @@ export function confirmPasswordReset(
       passwordConfirm: confirmProblem(form),
     });
     const passwordHash = await hashPassword(form.password);
-    await useMailedToken(instance, token, async (scope, existing) => {
+    await useMailedToken(instance, { facts, token }, async (scope, existing) => {
       const isSame = valueOf(existing, 'email') === token.claim('email');
       const failed = 'Failed to set the new password.';
       await changeAccount(scope, existing, { passwordHash, failed, ...(isSame && { verified: true }) });
+      // Begun with the password that was.
+      await eraseAccount(scope, { collection: existing.collection, id: token.id, only: ['_mfas'] });
     });
   });
 }

@@ -13,7 +13,7 @@ import { withAuthCollection } from './with-auth-collection.ts';
  */
 export function confirmVerification(
   instance: Instance,
-  { collection: name, body }: AccountRequest,
+  { collection: name, facts, body }: AccountRequest,
 ): Promise<void> {
   return withAuthCollection(instance, name, async (collection) => {
     refuseSuperusers(collection, 'All superusers are verified by default.');
@@ -23,7 +23,7 @@ export function confirmVerification(
       kind: 'verificationToken',
       claims: [{ name: 'email', problem: noEmail }],
     });
-    await useMailedToken(instance, token, async (scope, existing) => {
+    await useMailedToken(instance, { facts, token }, async (scope, existing) => {
       if (valueOf(existing, 'email') !== token.claim('email')) refuseToken(otherEmail);
       await changeAccount(scope, existing, { verified: true, failed: 'Failed to verify the account.' });
     });

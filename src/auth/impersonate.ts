@@ -6,7 +6,7 @@ import type { Instance } from '../instances/instance.ts';
 import { fieldError } from '../fields/field-error.ts';
 import { findRecord } from '../records/find-record.ts';
 import { issueToken } from './issue-token.ts';
-import type { SignedIn } from './sign-in.ts';
+import type { SignedIn } from './signed-in.ts';
 import { withAuthCollection } from './with-auth-collection.ts';
 
 /** Three years: as long as the tokens of a collection may be good for. */

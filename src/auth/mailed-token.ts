@@ -7,8 +7,7 @@ import type { Instance } from '../instances/instance.ts';
 import { findRecordToChange } from '../records/find-record.ts';
 import type { WriteScope } from '../records/record-write.ts';
 import type { StoredRecord } from '../records/record.ts';
-import { guest } from '../rules/caller.ts';
-import { factsOfCaller } from '../rules/request-facts.ts';
+import type { RequestFacts } from '../rules/request-facts.ts';
 import { decodeToken } from '../secrets/token.ts';
 import { refuseForm } from './decode-form.ts';
 import { verifyRecordToken } from './verify-record-token.ts';
@@ -55,7 +54,7 @@ export async function readMailedToken(
  */
 export function useMailedToken(
   instance: Instance,
-  token: MailedToken,
+  { facts, token }: { readonly facts: RequestFacts; readonly token: MailedToken },
   work: (scope: WriteScope, existing: StoredRecord) => Promise<unknown>,
 ): Promise<void> {
   return instance.database.write(async (tx) => {
@@ -64,7 +63,7 @@ export function useMailedToken(
     const { kind, text } = token;
     const verified = await verifyRecordToken(instance, text, { kind, reader: tx });
     if (existing === undefined || verified === undefined) refuseToken(invalidToken);
-    await work({ instance, facts: factsOfCaller(guest), tx }, existing);
+    await work({ instance, facts, tx }, existing);
   });
 }
 

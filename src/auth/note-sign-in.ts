@@ -3,6 +3,7 @@ import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { callerOf } from './caller-of.ts';
+import type { SignInResult } from './signed-in.ts';
 import type { AuthCollection } from './with-auth-collection.ts';
 
 /** Who wants to sign in. */
@@ -14,17 +15,18 @@ export interface SignInAttempt {
 }
 
 /** Runs a sign-in and writes down what became of it, without letting it wait for that. */
-export async function noteSignIn<Result>(
+export async function noteSignIn(
   instance: Instance,
   { facts, collection, id }: SignInAttempt,
-  signIn: () => Promise<Result>,
-): Promise<Result> {
+  signIn: () => Promise<SignInResult>,
+): Promise<SignInResult> {
   const audit = auditLogOf(instance);
   const entry = { action: 'sign-in', collection: collection.id, target: id } as const;
   try {
-    const signedIn = await signIn();
-    audit.note({ ...facts, caller: callerOf(collection, id) }, entry);
-    return signedIn;
+    const result = await signIn();
+    if (result.kind === 'signed in') audit.note({ ...facts, caller: callerOf(collection, id) }, entry);
+    else audit.note(facts, { ...entry, outcome: 'refused', details: { reason: result.kind } });
+    return result;
   } catch (error) {
     const reason = error instanceof AppError ? refusals.get(error.code) : undefined;
     if (reason !== undefined) audit.note(facts, { ...entry, outcome: 'refused', details: { reason } });
@@ -35,4 +37,5 @@ export async function noteSignIn<Result>(
 const refusals: ReadonlyMap<string, string> = new Map([
   ['bad_request', 'credentials'],
   ['forbidden', 'rule'],
+  ['too_many_requests', 'too many'],
 ]);

@@ -5,7 +5,7 @@ import type { RequestFacts } from '../rules/request-facts.ts';
 import { tokenOf } from './authenticate.ts';
 import { issueToken } from './issue-token.ts';
 import { requireSignInAllowed } from './require-sign-in-allowed.ts';
-import type { SignedIn } from './sign-in.ts';
+import type { SignedIn } from './signed-in.ts';
 import { verifyRecordToken } from './verify-record-token.ts';
 import { withAuthCollection } from './with-auth-collection.ts';
 

@@ -29,11 +29,10 @@ const asked = new WindowCounter(keysMax);
  */
 export function requestEmailChange(
   instance: Instance,
-  caller: Caller,
-  { collection: name, body }: AccountRequest,
+  { collection: name, facts, body }: AccountRequest,
 ): Promise<WorkAfterAnswer> {
   return withAuthCollection(instance, name, async (collection) => {
-    const { id } = requireOwn(caller, collection);
+    const { id } = requireOwn(facts.caller, collection);
     const { newEmail } = decodeForm(body, ['newEmail']);
     const record = await findRecord(instance.database, collection, id);
     if (record === undefined) throw noToken();

@@ -1,28 +1,15 @@
 import { AppError, type FieldError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
-import { valueOf, type StoredRecord } from '../records/record.ts';
+import { valueOf } from '../records/record.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { hashPassword, needsRehash, verifyPassword } from '../secrets/password.ts';
 import { readSecret, type SecretKey } from '../secrets/secrets.ts';
 import { sql } from '../sql/sql.ts';
 import { findByIdentity } from './find-by-identity.ts';
-import { issueToken } from './issue-token.ts';
+import { finishSignIn } from './finish-sign-in.ts';
 import { noteSignIn } from './note-sign-in.ts';
-import { requireSignInAllowed } from './require-sign-in-allowed.ts';
-import { withAuthCollection, type AuthCollection } from './with-auth-collection.ts';
-
-/**
- * What a sign-in answers. The map of this folder:
- *
- *   header ── verify-record-token ──► claims ── caller-of ──► Caller                              authenticate
- *   header ── caller-of-key ──► Caller, with bounds                                               authenticate
- *   identity and password ── find-by-identity ──► record ── require-sign-in-allowed ── issue-token ──► SignedIn
- */
-export interface SignedIn {
-  readonly token: string;
-  readonly collection: AuthCollection;
-  readonly record: StoredRecord;
-}
+import type { SignInResult } from './signed-in.ts';
+import { withAuthCollection } from './with-auth-collection.ts';
 
 const identityLengthMax = 255;
 const passwordBytesMax = 512;
@@ -32,7 +19,11 @@ const passwordBytesMax = 512;
  * gets the same answer as a wrong password. Throws not_found (no auth collection), forbidden (switched off, or the collection's
  * rule), bad_request.
  */
-export function signIn(instance: Instance, facts: RequestFacts, collectionName: string): Promise<SignedIn> {
+export function signIn(
+  instance: Instance,
+  facts: RequestFacts,
+  collectionName: string,
+): Promise<SignInResult> {
   return withAuthCollection(instance, collectionName, async (collection) => {
     const { passwordAuth } = collection.auth;
     if (!passwordAuth.enabled)
@@ -47,13 +38,7 @@ export function signIn(instance: Instance, facts: RequestFacts, collectionName: 
       if (!isRight || record === undefined || hash === undefined)
         throw new AppError('bad_request', 'Failed to authenticate.');
       if (needsRehash(hash)) await strengthen(instance, key, { hash, password });
-      await requireSignInAllowed(instance, { ...facts, context: 'password' }, { collection, id });
-      const claims = { refreshable: true };
-      return {
-        record,
-        collection,
-        token: await issueToken(instance, { collection, id, kind: 'authToken', claims }),
-      };
+      return finishSignIn(instance, facts, { collection, record, method: 'password' });
     });
   });
 }

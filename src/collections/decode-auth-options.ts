@@ -46,12 +46,12 @@ export function decodeAuthOptions(
     oauth2: decodeOauth2(read, was),
     passwordAuth,
     mfa: read.members('mfa', (mfa) => ({
-      enabled: refuseEnabled(mfa, 'Multi-factor authentication'),
+      enabled: mfa.flag('enabled', was.mfa.enabled),
       duration: mfa.count('duration', was.mfa.duration, sessionSeconds),
       rule: mfa.rule('rule', was.mfa.rule) ?? '',
     })),
     otp: read.members('otp', (otp) => ({
-      enabled: refuseEnabled(otp, 'Signing in by a one-time password'),
+      enabled: otp.flag('enabled', was.otp.enabled),
       duration: otp.count('duration', was.otp.duration, sessionSeconds),
       length: otp.count('length', was.otp.length, otpLength),
       emailTemplate: decodeTemplate(otp, 'emailTemplate', was.otp.emailTemplate),
@@ -65,6 +65,8 @@ export function decodeAuthOptions(
       was.confirmEmailChangeTemplate,
     ),
   };
+  if (options.mfa.enabled && !(options.passwordAuth.enabled && options.otp.enabled))
+    problems.add('mfa', { enabled: tooFewMethods });
   if (options.manageRule === '')
     problems.add('manageRule', { code: 'validation_nil_or_not_empty_required', message: 'Cannot be blank.' });
   if (context.existing?.system === true) refuseSystemChange(options, was, problems);
@@ -139,6 +141,11 @@ function decodeOauth2(read: MemberReader, was: AuthOptions): AuthOptions['oauth2
     };
   });
 }
+
+const tooFewMethods: FieldError = {
+  code: 'validation_mfa_not_enough_auths',
+  message: 'At least two ways to sign in must be enabled.',
+};
 
 /** Accepted and without effect it would be believed to protect somebody. */
 function refuseEnabled(read: MemberReader, what: string): false {

@@ -102,7 +102,7 @@ function routes(options: ServerOptions): (app: FastifyInstance, _: unknown, done
     settingsRoutes(app, options.instances);
     logRoutes(app, options.instances);
     ruleRoutes(app, options.instances);
-    authRoutes(app, options.instances);
+    authRoutes(app, options);
     accountRoutes(app, options);
     healthRoutes(app, options);
     descriptionRoutes(app, options);

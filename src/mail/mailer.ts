@@ -76,11 +76,16 @@ export class Mailer {
    * to do. False, and it never begins, when too many are waiting. What it throws is logged.
    */
   prepare(instanceId: string, work: () => Promise<void>): boolean {
+    const { logger } = this.#options;
     const running = this.#preparing.run(instanceId, work);
-    running?.catch((error: unknown) => {
-      this.#options.logger.error('A mail could not be prepared.', { instance: instanceId, error });
+    if (running === undefined) {
+      logger.warn('Too many mails are waiting to be prepared.', { instance: instanceId });
+      return false;
+    }
+    running.catch((error: unknown) => {
+      logger.error('A mail could not be prepared.', { instance: instanceId, error });
     });
-    return running !== undefined;
+    return true;
   }
 
   /** Sends a mail when its turn comes, with the settings of now. A failure is logged, and told. */

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { issueToken } from '../../src/auth/issue-token.ts';
+import { withAuthCollection } from '../../src/auth/with-auth-collection.ts';
+import type { TokenKind } from '../../src/collections/auth-options.ts';
 import { codes, password } from '../support/accounts.ts';
 import { Mailbox } from '../support/mailbox.ts';
 import type { TestAnswer } from '../support/service.ts';
@@ -99,4 +102,50 @@ test('A-15 whoever has found a mail does not find out the password by trying', a
   assert.equal((await confirm(password)).status, 429);
   box.clock.move(5 * 60_000);
   assert.equal((await confirm(password)).status, 204);
+});
+
+test('what a token claims must be there, and be what the account and its collection allow', async (t) => {
+  const box = await Mailbox.open(t);
+  const { accounts } = box;
+  const ann = await accounts.account('ann');
+  const issue = (kind: TokenKind, claims: object): Promise<string> =>
+    accounts.service.withInstance('default', (instance) =>
+      withAuthCollection(instance, 'users', (collection) =>
+        issueToken(instance, { collection, id: ann.id, kind, claims: { ...claims } }),
+      ),
+    );
+  const newEmail = 'ann@new.example';
+  const cases: readonly (readonly [string, TokenKind, object, string])[] = [
+    ['verification', 'verificationToken', {}, 'validation_invalid_token_claims'],
+    ['verification', 'verificationToken', { email: 5 }, 'validation_invalid_token_claims'],
+    ['verification', 'verificationToken', { email: 'bob@example.com' }, 'validation_token_email_mismatch'],
+    ['email-change', 'emailChangeToken', { email: ann.email }, 'validation_invalid_token_payload'],
+    ['email-change', 'emailChangeToken', { newEmail }, 'validation_invalid_token_payload'],
+    [
+      'email-change',
+      'emailChangeToken',
+      { email: 'bob@example.com', newEmail },
+      'validation_invalid_token_email',
+    ],
+  ];
+  for (const [name, kind, claims, code] of cases) {
+    const body = { token: await issue(kind, claims), password };
+    const answer = await accounts.ask('POST', `${path}/confirm-${name}`, { body });
+    assert.deepEqual(codes(answer), { token: code }, JSON.stringify(claims));
+  }
+  const body = { token: await issue('emailChangeToken', { email: ann.email, newEmail }), password };
+  const { json } = await accounts.ask('GET', path, { token: true });
+  const given: readonly { readonly name: string }[] = json.fields;
+  const fields = given.map((field) =>
+    field.name === 'email' ? { ...field, onlyDomains: ['example.com'] } : field,
+  );
+  await accounts.define({ fields });
+  const refused = await accounts.ask('POST', `${path}/confirm-email-change`, { body });
+  assert.deepEqual(codes(refused), { token: 'validation_invalid_token_email' });
+  const asked = await accounts.ask('POST', `${path}/request-email-change`, {
+    body: { newEmail },
+    token: ann.token,
+  });
+  assert.deepEqual(codes(asked), { newEmail: 'validation_email_domain_not_allowed' });
+  assert.equal(await accounts.isIn(ann.token), true);
 });

@@ -35,7 +35,6 @@ function notServed(why: string, ask: (pb: PocketBase) => Promise<unknown>): Reas
 
 /** Realtime connects by EventSource, which this Node has not: the route itself is asked. */
 const realtime: Reason = notServed('realtime', (pb) => pb.send('/api/realtime', { method: 'GET' }));
-const accounts = 'accounts other than superusers, with their e-mails';
 const outOfScope = 'out of scope (http-api A21)';
 const superusers = (pb: PocketBase) => pb.collection('_superusers');
 
@@ -79,8 +78,8 @@ const services: Readonly<Record<string, Coverage>> = {
       confirmVerification: { kind: 'client', why: 'account-mails.test.ts calls it' },
       requestEmailChange: { kind: 'client', why: 'account-mails.test.ts calls it' },
       confirmEmailChange: { kind: 'client', why: 'account-mails.test.ts calls it' },
-      requestOTP: notServed(accounts, (pb) => superusers(pb).requestOTP('a@example.com')),
-      authWithOTP: notServed(accounts, (pb) => superusers(pb).authWithOTP('id', 'p')),
+      requestOTP: { kind: 'client', why: 'one-time-passwords.test.ts calls it' },
+      authWithOTP: { kind: 'client', why: 'one-time-passwords.test.ts calls it' },
       impersonate: { kind: 'client', why: 'auth-records.test.ts calls it' },
       authWithOAuth2: { kind: 'not served', why: `${outOfScope}; needs realtime too` },
       authWithOAuth2Code: notServed(outOfScope, (pb) =>

@@ -41,6 +41,14 @@ export class Mailbox {
     return token;
   }
 
+  /** The one-time password in the mail that this sends. */
+  async codeOf(ask: () => Promise<unknown>): Promise<string> {
+    const { html } = await this.mailOf(ask);
+    const [, code] = /<strong>(\d+)<\/strong>/.exec(html) ?? [];
+    assert.ok(code !== undefined, html);
+    return code;
+  }
+
   /** Says that the mails that were asked for so far have all come: a mail that is asked for after them. */
   async settle(name: string): Promise<void> {
     const { email } = await this.accounts.account(name);

@@ -5,6 +5,14 @@ import { schemaReference } from './reference.ts';
 
 const answers = { 200: jsonAnswer('Signed in.', schemaReference('SignedIn')) };
 
+const signInAnswers = {
+  ...answers,
+  401: jsonAnswer(
+    'Another way to sign in is asked for as well, with this id.',
+    schemaReference('SecondFactor'),
+  ),
+};
+
 /** Signing in. */
 export const authPaths: Paths = {
   '/api/collections/{collection}/auth-methods': {
@@ -33,10 +41,36 @@ export const authPaths: Paths = {
       id: 'signInWithPassword',
       tag: 'auth',
       summary: 'Sign in with a password',
-      parameters: ['Collection', 'Expand', 'Fields'],
+      parameters: ['Collection', 'Expand', 'Fields', 'MfaId'],
       body: schemaReference('Credentials'),
-      answers,
-      refusals: [403, 507],
+      answers: signInAnswers,
+      refusals: [403, 409, 507],
+    }),
+  },
+  '/api/collections/{collection}/request-otp': {
+    post: operation({
+      id: 'requestOtp',
+      tag: 'auth',
+      summary: 'Send an account a one-time password',
+      parameters: ['Collection', 'Fields'],
+      body: schemaReference('AccountAddress'),
+      answers: {
+        200: jsonAnswer(
+          'If there is such an account, a mail is on its way.',
+          objectSchema({ otpId: { type: 'string', description: 'To be sent back with the code.' } }),
+        ),
+      },
+    }),
+  },
+  '/api/collections/{collection}/auth-with-otp': {
+    post: operation({
+      id: 'signInWithOtp',
+      tag: 'auth',
+      summary: 'Sign in with a one-time password',
+      parameters: ['Collection', 'Expand', 'Fields', 'MfaId'],
+      body: schemaReference('OneTimePassword'),
+      answers: signInAnswers,
+      refusals: [403, 409, 507],
     }),
   },
   '/api/collections/{collection}/auth-refresh': {
@@ -51,6 +85,11 @@ export const authPaths: Paths = {
   },
 };
 
+const mfaId: Schema = {
+  type: 'string',
+  description: 'Of the answer to the first of two ways to sign in; here or in the query.',
+};
+
 export const authSchemas: Readonly<Record<string, Schema>> = {
   Credentials: objectSchema(
     {
@@ -60,9 +99,19 @@ export const authSchemas: Readonly<Record<string, Schema>> = {
         type: 'string',
         description: 'Where the identity is looked for; anywhere if left out.',
       },
+      mfaId,
     },
-    ['identityField'],
+    ['identityField', 'mfaId'],
   ),
+  OneTimePassword: objectSchema(
+    {
+      otpId: { type: 'string', minLength: 1, maxLength: 255 },
+      password: { type: 'string', minLength: 1, maxLength: 71, description: 'The code of the mail.' },
+      mfaId,
+    },
+    ['mfaId'],
+  ),
+  SecondFactor: objectSchema({ mfaId: { type: 'string' } }),
   AuthMethods: objectSchema({
     password: objectSchema({
       identityFields: { type: 'array', items: { type: 'string' } },

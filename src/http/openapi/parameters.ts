@@ -47,6 +47,10 @@ export const parameters: Readonly<Record<string, Schema>> = {
       'then missing where they were not asked for. Of a list it selects members of the items.',
     schema: { type: 'string', maxLength: listLimits.fieldsLengthMax },
   }),
+  MfaId: inQuery('mfaId', {
+    description: 'Of the answer to the first of two ways to sign in, unless the body has it.',
+    schema: { type: 'string' },
+  }),
   Expand: inQuery('expand', {
     description:
       'Relations to follow: `author,comments_via_post.by`. What the caller may not view is left out. The records stand in `expand`.',

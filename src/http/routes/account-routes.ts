@@ -4,12 +4,14 @@ import { confirmEmailChange } from '../../auth/confirm-email-change.ts';
 import { confirmPasswordReset } from '../../auth/confirm-password-reset.ts';
 import { confirmVerification } from '../../auth/confirm-verification.ts';
 import { requestEmailChange } from '../../auth/request-email-change.ts';
+import { requestOtp } from '../../auth/request-otp.ts';
 import { requestPasswordReset } from '../../auth/request-password-reset.ts';
 import { requestVerification } from '../../auth/request-verification.ts';
-import { answerNothing } from '../answer.ts';
-import { runAfterAnswer, type AfterAnswer } from '../run-after-answer.ts';
+import { answer, answerNothing } from '../answer.ts';
+import { requireAfterAnswer, type AfterAnswer } from '../run-after-answer.ts';
 import { bodyOf } from '../json-body.ts';
 import { onInstance, type RequestContext } from '../on-instance.ts';
+import { factsOf } from '../request-facts.ts';
 
 interface CollectionPath {
   Params: { collection: string };
@@ -26,17 +28,26 @@ export function accountRoutes(app: FastifyInstance, options: AfterAnswer): void 
   const asks: Readonly<Record<string, Ask>> = {
     'request-verification': ({ instance }, asked) => requestVerification(instance, asked),
     'request-password-reset': ({ instance }, asked) => requestPasswordReset(instance, asked),
-    'request-email-change': ({ instance, caller }, asked) => requestEmailChange(instance, caller, asked),
+    'request-email-change': ({ instance }, asked) => requestEmailChange(instance, asked),
   };
   for (const [name, ask] of Object.entries(asks))
     app.post<CollectionPath>(
       `${path}/${name}`,
       onInstance<CollectionPath>(instances, async (context, request, reply) => {
         const work = await ask(context, askedBy(context, request));
-        await runAfterAnswer(options, request, work);
+        await requireAfterAnswer(options, request, work);
         return answerNothing(request, reply);
       }),
     );
+
+  app.post<CollectionPath>(
+    `${path}/request-otp`,
+    onInstance<CollectionPath>(instances, async (context, request, reply) => {
+      const { otpId, work } = await requestOtp(context.instance, askedBy(context, request));
+      if (work !== undefined) await requireAfterAnswer(options, request, work);
+      return answer(request, reply, { json: JSON.stringify({ otpId }) });
+    }),
+  );
 
   const confirms: Readonly<Record<string, Confirm>> = {
     'confirm-verification': ({ instance }, asked) => confirmVerification(instance, asked),
@@ -54,8 +65,11 @@ export function accountRoutes(app: FastifyInstance, options: AfterAnswer): void 
 }
 
 /** Throws forbidden where superusers may not come from. */
-function askedBy({ instance }: RequestContext, request: FastifyRequest<CollectionPath>): AccountRequest {
+function askedBy(
+  { instance, caller }: RequestContext,
+  request: FastifyRequest<CollectionPath>,
+): AccountRequest {
   const { collection } = request.params;
   request.server.admission.requirePlaceOf(instance, collection, request);
-  return { collection, body: bodyOf(request) };
+  return { collection, facts: factsOf(request, caller), body: bodyOf(request) };
 }

@@ -2,18 +2,21 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { authMethodsJson } from '../../auth/auth-methods-json.ts';
 import { callerOf } from '../../auth/caller-of.ts';
 import { impersonate } from '../../auth/impersonate.ts';
+import { noteOrigin } from '../../auth/note-origin.ts';
 import { refreshSignIn } from '../../auth/refresh-sign-in.ts';
-import { signIn, type SignedIn } from '../../auth/sign-in.ts';
+import { signIn } from '../../auth/sign-in.ts';
+import { signInWithOtp } from '../../auth/sign-in-with-otp.ts';
+import type { SignedIn, SignInResult } from '../../auth/signed-in.ts';
 import { withAuthCollection } from '../../auth/with-auth-collection.ts';
 import { ownMember } from '../../base/json.ts';
 import type { Instance } from '../../instances/instance.ts';
-import type { OpenInstances } from '../../instances/open-instances.ts';
 import { presentRecords } from '../../records/present-records.ts';
 import { valueOf } from '../../records/record.ts';
 import { answer } from '../answer.ts';
 import { bodyOf } from '../json-body.ts';
 import { onInstance, onInstanceAsSuperuser } from '../on-instance.ts';
 import { factsOf } from '../request-facts.ts';
+import { runAfterAnswer, type AfterAnswer } from '../run-after-answer.ts';
 
 interface CollectionPath {
   Params: { collection: string };
@@ -24,7 +27,8 @@ interface RecordPath {
 }
 
 /** Signing in, in every collection of accounts. */
-export function authRoutes(app: FastifyInstance, instances: OpenInstances): void {
+export function authRoutes(app: FastifyInstance, options: AfterAnswer): void {
+  const { instances } = options;
   const path = '/api/collections/:collection';
   app.get<CollectionPath>(
     `${path}/auth-methods`,
@@ -43,10 +47,26 @@ export function authRoutes(app: FastifyInstance, instances: OpenInstances): void
       const body = bodyOf(request);
       const asked = { collection, identity: ownMember(body, 'identity') };
       const facts = { ...factsOf(request, caller), body };
-      const signedIn = await request.server.admission.signIn({ instance, request }, asked, () =>
+      const result = await request.server.admission.signIn({ instance, request }, asked, () =>
         signIn(instance, facts, collection),
       );
-      return answerSignedIn(request, reply, { instance, signedIn });
+      return answerSignIn(request, reply, { instance, result, options });
+    }),
+  );
+
+  app.post<CollectionPath>(
+    `${path}/auth-with-otp`,
+    onInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
+      const { collection } = request.params;
+      const { admission } = request.server;
+      const body = bodyOf(request);
+      const asked = { collection, identity: ownMember(body, 'otpId') };
+      const facts = { ...factsOf(request, caller), body };
+      const from = { collection, address: admission.addressOf(instance, request) };
+      const result = await admission.signIn({ instance, request }, asked, () =>
+        signInWithOtp(instance, facts, from),
+      );
+      return answerSignIn(request, reply, { instance, result, options });
     }),
   );
 
@@ -68,6 +88,29 @@ export function authRoutes(app: FastifyInstance, instances: OpenInstances): void
       return answerSignedIn(request, reply, { instance, signedIn });
     }),
   );
+}
+
+interface SignInAnswer {
+  readonly instance: Instance;
+  readonly result: SignInResult;
+  readonly options: AfterAnswer;
+}
+
+/** Who is in; or, of who has to show more, with what. Its owner is told of a new place once this is answered. */
+async function answerSignIn(
+  request: FastifyRequest<object>,
+  reply: FastifyReply,
+  { instance, result, options }: SignInAnswer,
+): Promise<FastifyReply> {
+  if (result.kind === 'second factor') {
+    const json = JSON.stringify({ mfaId: result.mfaId });
+    return answer(request, reply, { status: 401, json, headers: { 'cache-control': 'no-store' } });
+  }
+  const { signedIn } = result;
+  const address = request.server.admission.addressOf(instance, request);
+  const work = noteOrigin(signedIn, { address, userAgent: request.headers['user-agent'] ?? '' });
+  if (work !== undefined) await runAfterAnswer(options, request, work);
+  return answerSignedIn(request, reply, { instance, signedIn });
 }
 
 /** The account as it sees itself. */

@@ -1,0 +1,77 @@
+import { toTimestamp } from '../base/timestamp.ts';
+import type { Collection } from '../collections/collection.ts';
+import type { Instance } from '../instances/instance.ts';
+import { createInside } from '../records/create-record.ts';
+import type { RecordBody } from '../records/decode-record.ts';
+import { recordShape } from '../records/record-shape.ts';
+import { recordStatements } from '../records/record-statements.ts';
+import type { PasswordHashes } from '../records/hash-passwords.ts';
+import { factsOfCaller } from '../rules/request-facts.ts';
+import { deleteSecrets } from '../secrets/secrets.ts';
+import { sql, withValues, type Sql } from '../sql/sql.ts';
+import type { Transaction } from '../storage/database.ts';
+
+/** A record of an auth collection, as what is kept beside it refers to it. */
+export interface AccountReference {
+  readonly collectionRef: string;
+  readonly recordRef: string;
+}
+
+export interface AccountRow {
+  /** One of the collections that help accounts. */
+  readonly holder: Collection;
+  readonly account: AccountReference;
+  /** Beside whose it is. */
+  readonly body: RecordBody;
+  readonly hashes?: PasswordHashes;
+}
+
+export interface AccountRowBounds {
+  /** The oldest beyond so many of one account go. */
+  readonly keptMax: number;
+  /** What the accounts of this collection have had for longer goes, a few of them with each that comes. */
+  readonly keptMs?: number;
+}
+
+/** How many expired rows one that is kept takes away: more than it adds, and few enough not to be felt. */
+const removedMax = 16;
+
+/** Keeps something for an account, in place of what it has had for too long or too much of. */
+export async function keepAccountRow(
+  tx: Transaction,
+  instance: Instance,
+  { holder, account, body, hashes = new Map(), keptMax, keptMs }: AccountRow & AccountRowBounds,
+): Promise<void> {
+  const { collectionRef, recordRef } = account;
+  const { table } = recordStatements(holder, tx.names);
+  const rows = (where: Sql): Sql =>
+    sql`SELECT id FROM ${table} WHERE "collectionRef" = ${collectionRef} AND ${where}`;
+  if (keptMs !== undefined) {
+    const before = toTimestamp(instance.clock.now() - keptMs);
+    await removeRows(
+      tx,
+      holder,
+      sql`${rows(sql`created <= ${before}`)} ORDER BY created LIMIT ${removedMax}`,
+    );
+  }
+  const own = rows(sql`"recordRef" = ${recordRef}`);
+  const rest = sql`LIMIT ${removedMax} OFFSET ${keptMax - 1}`;
+  await removeRows(tx, holder, sql`${own} ORDER BY created DESC, "$position" DESC ${rest}`);
+  const facts = factsOfCaller({ kind: 'superuser', id: '' });
+  const whole = { ...body, ...account };
+  const secrets = { hashes, old: undefined };
+  await createInside({ instance, facts, tx }, { collection: holder.id, body: whole, secrets });
+}
+
+/** Takes a row away; false when it is gone already: of several who use it at once, it is for one. */
+export async function takeAccountRow(tx: Transaction, holder: Collection, id: string): Promise<boolean> {
+  const count = await tx.run(withValues(recordStatements(holder, tx.names).deleteById, [id]));
+  if (count > 0 && recordShape(holder).hasSecrets)
+    await deleteSecrets(tx, { collection: holder.id, record: id });
+  return count > 0;
+}
+
+async function removeRows(tx: Transaction, holder: Collection, found: Sql): Promise<void> {
+  const rows = await tx.tuples(sql`${found}${tx.names.skipLocked}`);
+  for (const [id] of rows) await takeAccountRow(tx, holder, String(id));
+}

@@ -1,0 +1,77 @@
+import { ipAddressText } from '../base/ip-address.ts';
+import { toTimestamp } from '../base/timestamp.ts';
+import type { Instance } from '../instances/instance.ts';
+import { findRecordToChange } from '../records/find-record.ts';
+import { recordStatements } from '../records/record-statements.ts';
+import { valueOf } from '../records/record.ts';
+import { md5 } from '../secrets/md5.ts';
+import { sql } from '../sql/sql.ts';
+import type { WorkAfterAnswer } from './account-request.ts';
+import { accountCollection } from './account-collection.ts';
+import { keepAccountRow } from './account-rows.ts';
+import { mailAccount } from './mail-account.ts';
+import type { SignedIn } from './signed-in.ts';
+import { withAuthCollection } from './with-auth-collection.ts';
+
+/** Of one account. */
+const originsMax = 5;
+const userAgentLengthMax = 200;
+
+/** Where a client is, and what it says it is. */
+export interface Origin {
+  readonly address: Uint8Array;
+  readonly userAgent: string;
+}
+
+/**
+ * Remembers from where an account has signed in, and tells it by mail of a place that is new, but for the first. Undefined where the
+ * collection does not ask for that.
+ */
+export function noteOrigin({ collection, record }: SignedIn, origin: Origin): WorkAfterAnswer | undefined {
+  if (!collection.auth.authAlert.enabled) return undefined;
+  const id = String(valueOf(record, 'id'));
+  const ip = ipAddressText(origin.address);
+  const userAgent = origin.userAgent.slice(0, userAgentLengthMax).toWellFormed();
+  const fingerprint = md5(ip + userAgent);
+  return (instance, mailer) =>
+    withAuthCollection(instance, collection.id, async (collection) => {
+      const account = { collectionRef: collection.id, recordRef: id };
+      const before = await rememberOrigin(instance, account, fingerprint);
+      const to = String(valueOf(record, 'email') ?? '');
+      if (before !== 'others' || to === '') return;
+      const time = `${toTimestamp(instance.clock.now()).slice(0, 19)} UTC`;
+      await mailAccount(instance, mailer, {
+        record,
+        to,
+        purpose: 'login-alert',
+        template: collection.auth.authAlert.emailTemplate,
+        facts: async () => ({ alertInfo: [time, ip, userAgent].filter((part) => part !== '').join(' - ') }),
+        // Whoever causes these has signed in.
+        pauseMs: 0,
+      });
+    });
+}
+
+/** What was known before: this origin, only others, or none. Behind the lock of the account, as several may sign in at once. */
+async function rememberOrigin(
+  instance: Instance,
+  account: { readonly collectionRef: string; readonly recordRef: string },
+  fingerprint: string,
+): Promise<'this' | 'others' | 'none'> {
+  const { database, collections } = instance;
+  const holder = accountCollection(instance, '_authOrigins');
+  const origins = sql`
+    SELECT fingerprint FROM ${recordStatements(holder, database.names).table}
+    WHERE "collectionRef" = ${account.collectionRef} AND "recordRef" = ${account.recordRef}`;
+  const known = await database.tuples(origins);
+  if (known.flat().includes(fingerprint)) return 'this';
+  return database.write(async (tx) => {
+    const collection = collections.get(account.collectionRef);
+    const existing = await findRecordToChange(tx, collection, account.recordRef);
+    const known = (await tx.tuples(origins)).flat();
+    if (existing === undefined || known.includes(fingerprint)) return 'this';
+    const body = { fingerprint };
+    await keepAccountRow(tx, instance, { holder, account, body, keptMax: originsMax });
+    return known.length === 0 ? 'none' : 'others';
+  });
+}

@@ -1,0 +1,113 @@
+import { AppError } from '../base/errors.ts';
+import { randomText } from '../base/ids.ts';
+import type { Instance } from '../instances/instance.ts';
+import { WindowCounter } from '../limits/window-counter.ts';
+import type { Mailer } from '../mail/mailer.ts';
+import { valueOf } from '../records/record.ts';
+import { hashPassword } from '../secrets/password.ts';
+import type { AccountRequest, WorkAfterAnswer } from './account-request.ts';
+import { decodeForm, refuseForm } from './decode-form.ts';
+import { emailProblem } from './email-problem.ts';
+import { findByIdentity } from './find-by-identity.ts';
+import { accountCollection } from './account-collection.ts';
+import { keepAccountRow } from './account-rows.ts';
+import { mailAccount } from './mail-account.ts';
+import { newOtpId } from './new-otp-id.ts';
+import { withAuthCollection } from './with-auth-collection.ts';
+
+/** Codes of an account that are good at the same time; whoever asks for more is told the last one again. */
+const codesMax = 10;
+
+/** About 200 bytes each. */
+const keysMax = 50_000;
+
+const asked = new WindowCounter(keysMax);
+/** Of each key the last id that was told, in the order in which they were. */
+const lastIds = new Map<string, string>();
+
+export interface OtpAnswer {
+  /** What the code is sent back with. */
+  readonly otpId: string;
+  /** Absent where there is nothing to send. */
+  readonly work: WorkAfterAnswer | undefined;
+}
+
+/**
+ * Sends whoever has this address a one-time password. The id is told at once, and is good for something if there is such an account.
+ * Addresses that nobody has are counted as those of accounts, so that the answers are alike. Throws not_found (collection),
+ * forbidden (switched off), bad_request.
+ */
+export function requestOtp(
+  instance: Instance,
+  { collection: name, body }: AccountRequest,
+): Promise<OtpAnswer> {
+  return withAuthCollection(instance, name, async (collection) => {
+    const { otp } = collection.auth;
+    if (!otp.enabled)
+      throw new AppError('forbidden', 'The collection is not configured to allow OTP authentication.');
+    const { email } = decodeForm(body, ['email']);
+    refuseForm({ email: emailProblem(email) });
+    const { otpId, isNew } = chooseId(instance, `otp|${collection.id}|${email.toLowerCase()}`, otp.duration);
+    if (!isNew) return { otpId, work: undefined };
+    const code = { collection: collection.id, email, otpId };
+    return { otpId, work: (later, mailer) => sendCode(later, mailer, code) };
+  });
+}
+
+function chooseId(
+  { id: instanceId, sealer, clock }: Instance,
+  address: string,
+  seconds: number,
+): { readonly otpId: string; readonly isNew: boolean } {
+  const key = `${instanceId}|${sealer.fingerprint(address)}`;
+  const last = lastIds.get(key);
+  const limit = { max: codesMax, durationMs: seconds * 1_000, nowMs: clock.now() };
+  const { isAllowed } = asked.take(key, limit);
+  if (!isAllowed && last !== undefined) return { otpId: last, isNew: false };
+  const otpId = newOtpId(sealer, address);
+  lastIds.delete(key);
+  const [first] = lastIds.keys();
+  if (first !== undefined && lastIds.size >= keysMax) lastIds.delete(first);
+  lastIds.set(key, otpId);
+  return { otpId, isNew: true };
+}
+
+interface Code {
+  /** Id of the collection. */
+  readonly collection: string;
+  readonly email: string;
+  readonly otpId: string;
+}
+
+function sendCode(
+  instance: Instance,
+  mailer: Mailer,
+  { collection: name, email, otpId }: Code,
+): Promise<void> {
+  return withAuthCollection(instance, name, async (collection) => {
+    const record = await findByIdentity(instance, collection, { identity: email, fields: ['email'] });
+    if (record === undefined) return;
+    const { otp } = collection.auth;
+    const code = randomText(otp.length, '0123456789');
+    const hashes = new Map([['password', await hashPassword(code)]]);
+    const to = String(valueOf(record, 'email'));
+    const row = {
+      holder: accountCollection(instance, '_otps'),
+      account: { collectionRef: collection.id, recordRef: String(valueOf(record, 'id')) },
+      body: { id: otpId, password: code, sentTo: to },
+      hashes,
+      keptMax: codesMax,
+      keptMs: otp.duration * 1_000,
+    };
+    await instance.database.write((tx) => keepAccountRow(tx, instance, row));
+    await mailAccount(instance, mailer, {
+      record,
+      to,
+      purpose: 'otp',
+      template: otp.emailTemplate,
+      facts: async () => ({ otp: code, otpId }),
+      // So many codes are allowed.
+      pauseMs: 0,
+    });
+  });
+}

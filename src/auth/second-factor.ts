@@ -1,0 +1,89 @@
+import { AppError } from '../base/errors.ts';
+import { newId } from '../base/ids.ts';
+import { fromTimestamp } from '../base/timestamp.ts';
+import type { Instance } from '../instances/instance.ts';
+import { findAllowed } from '../records/find-allowed.ts';
+import { findRecord } from '../records/find-record.ts';
+import { valueOf } from '../records/record.ts';
+import { parseRule } from '../rules/parse-rule.ts';
+import type { RequestFacts } from '../rules/request-facts.ts';
+import { accountCollection } from './account-collection.ts';
+import { keepAccountRow, takeAccountRow } from './account-rows.ts';
+import type { AuthCollection } from './with-auth-collection.ts';
+
+/** By which somebody has shown who they are. */
+export type SignInMethod = 'password' | 'otp';
+
+export interface ShownFactor {
+  readonly collection: AuthCollection;
+  /** Of the account. */
+  readonly id: string;
+  readonly method: SignInMethod;
+}
+
+/** Sessions that wait for their second factor; nobody needs several. */
+const sessionsMax = 10;
+
+/**
+ * What is to be shown with the second factor, if one is needed and this was the first; undefined where nothing more is needed.
+ * Throws bad_request for a session that is not this account's, was used or has expired, and for the same method twice.
+ */
+export async function askSecondFactor(
+  instance: Instance,
+  facts: RequestFacts,
+  shown: ShownFactor,
+): Promise<string | undefined> {
+  if (!(await isNeeded(instance, facts, shown))) return undefined;
+  const mfaId = facts.query.get('mfaId') ?? facts.body['mfaId'];
+  if (typeof mfaId !== 'string' || mfaId === '') return beginSession(instance, shown);
+  await endSession(instance, shown, mfaId);
+  return undefined;
+}
+
+async function isNeeded(
+  instance: Instance,
+  facts: RequestFacts,
+  { collection, id }: ShownFactor,
+): Promise<boolean> {
+  const { enabled, rule: text } = collection.auth.mfa;
+  if (!enabled || text === '') return enabled;
+  const { database, collections, clock } = instance;
+  const context = { collections, names: database.names, facts, now: clock.now() };
+  return (await findAllowed(database, { collection, id }, { rule: parseRule(text), context })) !== undefined;
+}
+
+async function beginSession(instance: Instance, { collection, id, method }: ShownFactor): Promise<string> {
+  const mfaId = newId();
+  const row = {
+    holder: accountCollection(instance, '_mfas'),
+    account: { collectionRef: collection.id, recordRef: id },
+    body: { id: mfaId, method },
+    keptMax: sessionsMax,
+    keptMs: collection.auth.mfa.duration * 1_000,
+  };
+  await instance.database.write((tx) => keepAccountRow(tx, instance, row));
+  return mfaId;
+}
+
+async function endSession(
+  instance: Instance,
+  { collection, id, method }: ShownFactor,
+  mfaId: string,
+): Promise<void> {
+  const { database, clock } = instance;
+  const holder = accountCollection(instance, '_mfas');
+  const session = await findRecord(database, holder, mfaId);
+  if (session === undefined) throw expired();
+  const createdMs = fromTimestamp(String(valueOf(session, 'created')));
+  if (clock.now() >= createdMs + collection.auth.mfa.duration * 1_000) throw expired();
+  if (valueOf(session, 'collectionRef') !== collection.id || valueOf(session, 'recordRef') !== id)
+    throw new AppError('bad_request', 'Invalid MFA session.');
+  if (valueOf(session, 'method') === method)
+    throw new AppError('bad_request', 'A different authentication method is required.');
+  const isTaken = await database.write((tx) => takeAccountRow(tx, holder, mfaId));
+  if (!isTaken) throw expired();
+}
+
+function expired(): AppError {
+  return new AppError('bad_request', 'Invalid or expired MFA session.');
+}

@@ -1,0 +1,122 @@
+import { AppError, type FieldError } from '../base/errors.ts';
+import { fromTimestamp } from '../base/timestamp.ts';
+import { fieldError } from '../fields/field-error.ts';
+import type { Instance } from '../instances/instance.ts';
+import { changeAccount } from '../records/change-account.ts';
+import { findRecord, findRecordToChange } from '../records/find-record.ts';
+import { valueOf, type StoredRecord } from '../records/record.ts';
+import type { RequestFacts } from '../rules/request-facts.ts';
+import { hashPassword, verifyPassword } from '../secrets/password.ts';
+import { readSecret } from '../secrets/secrets.ts';
+import { newTokenKey } from '../secrets/token.ts';
+import { decodeForm, refuseForm } from './decode-form.ts';
+import { finishSignIn } from './finish-sign-in.ts';
+import { guardOtp } from './guard-otp.ts';
+import { accountCollection } from './account-collection.ts';
+import { takeAccountRow } from './account-rows.ts';
+import { noteSignIn } from './note-sign-in.ts';
+import type { SignInResult } from './signed-in.ts';
+import { withAuthCollection, type AuthCollection } from './with-auth-collection.ts';
+
+const idLengthMax = 255;
+const codeLengthMax = 71;
+
+export interface OtpSignIn {
+  readonly collection: string;
+  /** Where the client is. */
+  readonly address: Uint8Array;
+}
+
+/**
+ * Signs in by a code that came by mail, which is used up by it. An account that was not verified is by this, and gets a password
+ * that nobody knows unless a second factor is asked for: who has signed up with another's address must not stay in. Throws not_found
+ * (collection), forbidden (switched off, or the collection's rule), bad_request, too_many_requests.
+ */
+export function signInWithOtp(
+  instance: Instance,
+  facts: RequestFacts,
+  { collection: name, address }: OtpSignIn,
+): Promise<SignInResult> {
+  return withAuthCollection(instance, name, async (collection) => {
+    if (!collection.auth.otp.enabled)
+      throw new AppError('forbidden', 'The collection is not configured to allow OTP authentication.');
+    const { otpId, password } = decodeForm(facts.body, ['otpId', 'password']);
+    refuseForm({
+      otpId: lengthProblem(otpId, idLengthMax),
+      password: lengthProblem(password, codeLengthMax),
+    });
+    const code = await findCode(instance, collection, otpId);
+    return noteSignIn(instance, { facts, collection, id: code?.recordRef ?? '' }, async () => {
+      const isRight = await guardOtp(instance, { collection, otpId, address }, () =>
+        verifyPassword(password, code?.hash),
+      );
+      if (!isRight || code === undefined) throw invalidCode();
+      const record = await useCode(instance, facts, { collection, code });
+      return finishSignIn(instance, facts, { collection, record, method: 'otp' });
+    });
+  });
+}
+
+interface Code {
+  readonly id: string;
+  readonly recordRef: string;
+  readonly sentTo: string;
+  readonly hash: string | undefined;
+}
+
+async function findCode(
+  instance: Instance,
+  collection: AuthCollection,
+  id: string,
+): Promise<Code | undefined> {
+  const { database, clock } = instance;
+  const holder = accountCollection(instance, '_otps');
+  const row = await findRecord(database, holder, id);
+  if (row === undefined || valueOf(row, 'collectionRef') !== collection.id) return undefined;
+  const createdMs = fromTimestamp(String(valueOf(row, 'created')));
+  if (clock.now() >= createdMs + collection.auth.otp.duration * 1_000) return undefined;
+  const hash = await readSecret(database, { collection: holder.id, record: id, name: 'password' });
+  const sentTo = String(valueOf(row, 'sentTo') ?? '');
+  return { id, recordRef: String(valueOf(row, 'recordRef')), sentTo, hash };
+}
+
+/** Of several who use a code at once it is good for the first. One that was sent to another address than the account has is none. */
+async function useCode(
+  instance: Instance,
+  facts: RequestFacts,
+  { collection, code }: { readonly collection: AuthCollection; readonly code: Code },
+): Promise<StoredRecord> {
+  const holder = accountCollection(instance, '_otps');
+  const found = await findRecord(instance.database, collection, code.recordRef);
+  const isToReplace = found !== undefined && isProof(found, code) && !collection.auth.mfa.enabled;
+  // What nobody knows.
+  const passwordHash = isToReplace ? await hashPassword(newTokenKey()) : undefined;
+  return instance.database.write(async (tx) => {
+    const current = instance.collections.get(collection.id);
+    // The account first: whoever deletes it locks in this order.
+    const existing = await findRecordToChange(tx, current, code.recordRef);
+    const isTaken = await takeAccountRow(tx, holder, code.id);
+    const isMisdirected = code.sentTo !== '' && code.sentTo !== (existing && valueOf(existing, 'email'));
+    if (existing === undefined || !isTaken || isMisdirected) throw invalidCode();
+    if (!isProof(existing, code)) return existing;
+    return changeAccount({ instance, facts, tx }, existing, {
+      verified: true,
+      ...(passwordHash !== undefined && { passwordHash }),
+      failed: 'Failed to authenticate.',
+    });
+  });
+}
+
+/** Whether who has the code has shown something new: that the account's address is theirs. */
+function isProof(account: StoredRecord, { sentTo }: Code): boolean {
+  return valueOf(account, 'verified') !== 1 && sentTo !== '' && sentTo === valueOf(account, 'email');
+}
+
+function lengthProblem(text: string, max: number): FieldError | undefined {
+  if (text === '') return fieldError('validation_required');
+  return text.length > max ? fieldError('validation_length_out_of_range', { min: 1, max }) : undefined;
+}
+
+function invalidCode(): AppError {
+  return new AppError('bad_request', 'Invalid or expired OTP.');
+}
