@@ -66,10 +66,10 @@ export class AccessStage {
     return stage;
   }
 
-  /** A name, or a part of one, that nothing has had. */
+  /** A name, and an id, that nothing has had. */
   fresh(): string {
     this.#count += 1;
-    return `fresh${this.#count}`;
+    return `fresh${String(this.#count).padStart(10, '0')}`;
   }
 
   ask(
@@ -100,13 +100,12 @@ export class AccessStage {
 
   async account(): Promise<string> {
     const name = this.fresh();
-    return (await this.make('/api/collections/users/records', accountOf(name.padEnd(15, '0'), name))).id;
+    return (await this.make('/api/collections/users/records', accountOf(name, name))).id;
   }
 
   async superuser(): Promise<string> {
     const name = this.fresh();
-    return (await this.make('/api/collections/_superusers/records', accountOf(name.padEnd(15, '0'), name)))
-      .id;
+    return (await this.make('/api/collections/_superusers/records', accountOf(name, name))).id;
   }
 
   /** One that is paused: of what is for it nothing is sent, so that its deliveries stay as they are. */

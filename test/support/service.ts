@@ -8,6 +8,7 @@ import type { Logger, LogMembers } from '../../src/base/logger.ts';
 import { readConfig, type Config, type Flags } from '../../src/config.ts';
 import { openTestPostgres } from './postgres.ts';
 import type { Instance } from '../../src/instances/instance.ts';
+import { Canaries } from './canaries.ts';
 import { checkAnswer } from './check-answer.ts';
 
 export interface LogLine {
@@ -64,10 +65,18 @@ export async function startService(t: TestContext, options: TestServiceOptions =
   const app = await startApp(config, { logger: recordingLogger(log), ...options.parts });
   let stopping: Promise<void> | undefined;
   const stop = (): Promise<void> => (stopping ??= app.stop());
-  t.after(stop);
+  const canaries = new Canaries();
+  t.after(async () => {
+    try {
+      // A test that has stopped it itself has closed what would have to be looked at.
+      if (stopping === undefined) await canaries.search(app, log, masterKey);
+    } finally {
+      await stop();
+    }
+  });
   await borrowing(app, 'default', (instance) => upsertSuperuser(instance, email, password));
   const request = (path: string, asked: TestRequest = {}): Promise<TestAnswer> =>
-    send(app.url + path, asked, service.superuser.token);
+    send(app.url + path, asked, { superuserToken: service.superuser.token, canaries });
   const service = {
     app,
     url: app.url,
@@ -126,7 +135,16 @@ function recordingLogger(log: LogLine[]): Logger {
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-async function send(url: string, asked: TestRequest, superuserToken: string): Promise<TestAnswer> {
+interface Sending {
+  readonly superuserToken: string;
+  readonly canaries: Canaries;
+}
+
+async function send(
+  url: string,
+  asked: TestRequest,
+  { superuserToken, canaries }: Sending,
+): Promise<TestAnswer> {
   const headers: Record<string, string> = { ...asked.headers };
   if (asked.token !== undefined)
     headers['authorization'] = asked.token === true ? superuserToken : asked.token;
@@ -139,6 +157,8 @@ async function send(url: string, asked: TestRequest, superuserToken: string): Pr
   });
   const text = await response.text();
   const json: unknown = text === '' ? undefined : JSON.parse(text);
+  const where = `${asked.method ?? 'GET'} ${new URL(url).pathname}`;
+  canaries.note(where, text + JSON.stringify([...response.headers]));
   checkAnswer(
     { method: asked.method ?? 'GET', url, body: body ?? '' },
     { status: response.status, text, json },

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { accessCases } from '../support/access-cases.ts';
+import { AccessStage, roles, type Role } from '../support/access-stage.ts';
+import { Canaries } from '../support/canaries.ts';
+import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
+
+/** What nobody is ever shown. */
+const secret = 'canary-of-secrets';
+/** What only who makes the endpoint is shown, and who asks for it by name. */
+const endpointSecret = 'canary-of-an-endpoint';
+/** What only superusers see of records. */
+const hidden = 'canary-of-hidden-fields';
+/** What only its owner, managers and superusers see. */
+const address = 'canary@hidden.example.com';
+
+const questions = [
+  '/api/collections/notes/records?fields=*,whisper',
+  `/api/collections/notes/records?filter=${encodeURIComponent(`whisper = '${hidden}'`)}`,
+  `/api/collections/notes/records?filter=${encodeURIComponent(`owner.whisper ~ '${hidden}'`)}`,
+  '/api/collections/notes/records?sort=whisper',
+  '/api/collections/notes/records?expand=owner,notes_via_owner',
+  '/api/collections/users/records?fields=*,email,tokenKey,password',
+  '/api/collections/users/records?filter=tokenKey~%27a%27',
+  '/api/collections/users/records?filter=password~%27argon%27',
+  `/api/collections/users/records?filter=${encodeURIComponent(`email = '${address}'`)}`,
+  '/api/collections/users/records?sort=email',
+  '/api/openapi.json',
+];
+
+test('no answer, event, delivery or log has a secret, and to nobody but superusers what is hidden', async (t) => {
+  const stage = await AccessStage.start(t);
+  await using receiver = await Receiver.open();
+  await plant(stage, receiver.url);
+  const told: { readonly role: Role; readonly where: string; readonly text: string }[] = [];
+  // Of another instance one is a guest, as spec/access.json says.
+  for (const role of roles.slice(0, roles.indexOf('userElsewhere'))) {
+    for (const one of accessCases) {
+      const [method = ''] = one.route.split(' ');
+      const { path, body } = await one.request(stage);
+      const answer = await stage.ask(role, method, { path, body });
+      told.push({ role, where: `${method} ${path}`, text: answer.text });
+    }
+    for (const path of questions)
+      told.push({ role, where: `GET ${path}`, text: (await stage.ask(role, 'GET', { path })).text });
+  }
+  // The last write before is told last: then all are.
+  const last = await stage.note();
+  await eventually('the last event is delivered', () =>
+    bodiesOf(receiver).some((body) => body.includes(last)),
+  );
+  for (const { role, where, text } of told) {
+    for (const canary of [secret, endpointSecret])
+      assert.ok(!text.includes(canary), `${where} by ${role}: ${text}`);
+    if (role === 'superuser') continue;
+    assert.ok(!text.includes(hidden), `${where} by ${role}: ${text}`);
+    assert.ok(role === 'manager' || !text.includes(address), `${where} by ${role}: ${text}`);
+  }
+  const isSeen = told.some(({ role, text }) => role === 'superuser' && text.includes(hidden));
+  assert.ok(isSeen, 'what is hidden can be seen by those who may');
+  const received = bodiesOf(receiver).join('\n');
+  for (const canary of [secret, endpointSecret, hidden, address])
+    assert.ok(!received.includes(canary), canary);
+  assert.ok(!JSON.stringify(stage.service.log).includes('canary'));
+});
+
+test('a secret that is told is found, wherever it was told', async (t) => {
+  const { service } = await AccessStage.start(t);
+  const { app } = service;
+  const body = { smtp: { password: 'a planted "password"' } };
+  await service.request('/api/settings', { method: 'PATCH', token: true, body });
+  const told = [
+    ['GET /a', 'the key 0001020304', '0001020304'],
+    ['GET /b', '{"hash":"$argon2id$v=19$m=19456"}', ''],
+    ['GET /c', '{"text":"has a planted \\"password\\" in it"}', ''],
+  ] as const;
+  for (const [where, text, masterKey] of told) {
+    const canaries = new Canaries();
+    canaries.note('GET /fine', 'nothing');
+    await canaries.search(app, [], 'another key');
+    canaries.note(where, text);
+    await assert.rejects(canaries.search(app, [], masterKey), new RegExp(`^AssertionError.*${where}`));
+  }
+  const log = [{ message: 'x', members: { error: new Error('it was: a planted "password"') } }];
+  await assert.rejects(new Canaries().search(app, log, ''), /the log of the service/);
+});
+
+/** Everywhere where an instance keeps a secret. */
+async function plant(stage: AccessStage, url: string): Promise<void> {
+  const fields = [
+    { name: 'title', type: 'text' },
+    { name: 'owner', type: 'relation', collectionId: '_pb_users_auth_' },
+    { name: 'whisper', type: 'text', hidden: true },
+    { name: 'pin', type: 'password' },
+  ];
+  await stage.make('/api/collections/notes', { fields }, 'PATCH');
+  const users = await stage.service.request('/api/collections/users', { token: true });
+  const whispering = [...users.json.fields, { name: 'whisper', type: 'text', hidden: true }];
+  await stage.make('/api/collections/users', { listRule: '', viewRule: '', fields: whispering }, 'PATCH');
+  const more = { name: 'members', type: 'auth', fileToken: { secret: secret.repeat(3) } };
+  await stage.make('/api/collections', more);
+  const note = { title: 'a', owner: stage.userId, whisper: hidden, pin: secret };
+  await stage.make('/api/collections/notes/records', note);
+  const account = { email: address, whisper: hidden, password: secret, passwordConfirm: secret };
+  await stage.make('/api/collections/users/records', account);
+  const code = {
+    collectionRef: '_pb_users_auth_',
+    recordRef: stage.userId,
+    password: secret,
+    sentTo: hidden,
+  };
+  await stage.make('/api/collections/_otps/records', code);
+  const settings = { smtp: { password: secret }, s3: { secret }, backups: { s3: { secret } } };
+  await stage.make('/api/settings', settings, 'PATCH');
+  await stage.make('/api/webhooks/endpoints', {
+    url,
+    secret: endpointSecret,
+    headers: { Authorization: secret },
+  });
+}
+
+function bodiesOf(receiver: Receiver): readonly string[] {
+  return receiver.requests.map(({ body }) => body.toString());
+}

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import type { App } from '../../src/app.ts';
+import { tokenKinds } from '../../src/collections/auth-options.ts';
+import type { Instance } from '../../src/instances/instance.ts';
+import { tokenSecretPlace } from '../../src/instances/token-secrets.ts';
+import { sql } from '../../src/sql/sql.ts';
+import { endpointStoreOf } from '../../src/webhooks/endpoint-store.ts';
+
+/** A text that a service has told somebody. */
+interface Told {
+  /** Whom or what: `GET /api/logs`, `the log of the service`. */
+  readonly where: string;
+  readonly text: string;
+}
+
+/** Shorter ones could stand in a text by chance. */
+const lengthMin = 8;
+/** A test of huge bodies must not keep all of them. */
+const toldLengthMax = 50_000_000;
+
+/** The two answers that show the secret of an endpoint: to who makes it, and to who asks for it. */
+const showsEndpointSecret =
+  /^(?:POST \S*\/api\/webhooks\/endpoints|GET \S*\/api\/webhooks\/endpoints\/[^/]+\/secret)(?:\?|$)/;
+/** What a password is stored as, whoever's it is. */
+const passwordHash = /\$argon2id?\$|\$2[aby]\$\d\d\$/;
+
+/**
+ * The secrets that an instance has anywhere are canaries: whatever a service has answered, logged, or told in events is searched
+ * for each of them when its test is over.
+ */
+export class Canaries {
+  readonly #told: Told[] = [];
+  #length = 0;
+
+  /** Remembers an answer. */
+  note(where: string, text: string): void {
+    this.#length += text.length;
+    if (this.#length <= toldLengthMax) this.#told.push({ where, text });
+  }
+
+  /** Throws for the first secret that was told. `log` is what the service has told its operator. */
+  async search(app: App, log: unknown, masterKey: string): Promise<void> {
+    const told = [...this.#told, { where: 'the log of the service', text: textOf(log) }];
+    assertSilent(told, [['the master key', masterKey]]);
+    const hash = told.find(({ text }) => passwordHash.test(text));
+    assert.equal(hash, undefined, `${hash?.where}: a hash of a password`);
+    for (const { id } of app.data.directory.all()) {
+      const loan = app.data.instances.borrowOpen(id);
+      if (loan === undefined) continue;
+      try {
+        const written = await writtenBy(loan.instance);
+        assertSilent([...told, ...written], await secretsOf(loan.instance));
+      } catch (error) {
+        // Else a test of failures has taken the database away: nothing can be known of its secrets then.
+        if (error instanceof assert.AssertionError) throw error;
+      } finally {
+        loan.release();
+      }
+    }
+  }
+}
+
+function assertSilent(
+  told: readonly Told[],
+  secrets: readonly (readonly [what: string, secret: string])[],
+): void {
+  for (const [what, secret] of secrets) {
+    if (secret.length < lengthMin) continue;
+    // As it stands in JSON.
+    const written = JSON.stringify(secret).slice(1, -1);
+    for (const { where, text } of told) {
+      if (!text.includes(written) && !text.includes(secret)) continue;
+      const mayShow = what === 'the secret of an endpoint' && showsEndpointSecret.test(where);
+      assert.ok(mayShow, `${where} tells ${what}: ${secret}`);
+    }
+  }
+}
+
+/** Events as receivers get them, what came of them, and the log of requests. */
+async function writtenBy({ database, logs }: Instance): Promise<readonly Told[]> {
+  const { names } = database;
+  const events = await database.all(sql`SELECT body FROM ${names.table('$event')} WHERE ${names.scope}`);
+  const attempts = await database.all(
+    sql`SELECT cause, response_headers FROM ${names.table('$attempt')} WHERE ${names.scope}`,
+  );
+  const deliveries = await database.all(
+    sql`SELECT cause FROM ${names.table('$delivery')} WHERE ${names.scope}`,
+  );
+  const table = await logs.table();
+  const requests = await table.all(
+    sql`SELECT message, data FROM ${table.names.table('$log')} WHERE ${table.names.scope}`,
+  );
+  // The column holds bytes.
+  const bodies = events.map(({ body }) => Buffer.from(body as Uint8Array).toString());
+  return [
+    { where: 'the events', text: bodies.join('\n') },
+    { where: 'the deliveries', text: textOf([...attempts, ...deliveries]) },
+    { where: 'the log of requests', text: textOf(requests) },
+  ];
+}
+
+async function secretsOf(instance: Instance): Promise<readonly (readonly [string, string])[]> {
+  const { database, sealer, settings } = instance;
+  const { names } = database;
+  const rows = await database.all(
+    sql`SELECT collection, record, name, value FROM ${names.table('$secret')} WHERE ${names.scope}`,
+  );
+  const kept = rows.flatMap(({ collection, record, name, value }) => {
+    const what = `${String(name)} of ${String(collection)} ${String(record)}`;
+    const kind = record === '' ? tokenKinds.find((one) => one === name) : undefined;
+    const stored = [what, String(value)] as const;
+    if (kind === undefined) return [stored];
+    return [stored, [what, sealer.open(String(value), tokenSecretPlace(String(collection), kind))] as const];
+  });
+  const endpoints = await endpointStoreOf(instance).all(database);
+  const { smtp, s3, backups } = settings.current;
+  return [
+    ...kept,
+    ...endpoints.map(({ secret }) => ['the secret of an endpoint', secret] as const),
+    ['the password of SMTP', smtp.password],
+    ['the secret of S3', s3.secret],
+    ['the secret of backups', backups.s3.secret],
+  ];
+}
+
+/** With what errors hold, which JSON leaves out. */
+function textOf(value: unknown): string {
+  return JSON.stringify(value, (_name, member: unknown) => {
+    if (typeof member === 'bigint') return String(member);
+    if (!(member instanceof Error)) return member;
+    const { message, stack, cause } = member;
+    return { message, stack, cause, ...Object.fromEntries(Object.entries(member)) };
+  });
+}
