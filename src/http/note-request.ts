@@ -9,7 +9,7 @@ import { cutText } from '../logs/cut-text.ts';
 import { levelOf } from '../logs/log-entry.ts';
 import { logLimits } from '../logs/log-limits.ts';
 import { maskUrl } from '../logs/mask-url.ts';
-import { guest, type Caller } from '../rules/caller.ts';
+import { guest, type Caller, type KeyBounds, type Superuser } from '../rules/caller.ts';
 import { toErrorAnswer } from './error-response.ts';
 
 declare module 'fastify' {
@@ -83,9 +83,11 @@ function membersOf(
   const referer = cutText(maskUrl(headers.referer ?? ''), logLimits.textLengthMax);
   return {
     auth: collectionOf(instance, caller),
-    ...(logAuthId && caller.kind !== 'guest' && { authId: caller.id }),
+    ...(logAuthId && caller.kind !== 'guest' && !isKey(caller) && { authId: caller.id }),
     ...(refusal !== undefined && { error: cutText(refusal, logLimits.textLengthMax) }),
     execTime: Math.round((systemClock.monotonic() - request.startedMs) * 1_000) / 1_000,
+    // Of a program, so that it is nothing that logAuthId would have to keep out.
+    ...(isKey(caller) && { key: caller.id }),
     method,
     referer,
     ...(logIP && { remoteIP: socket.remoteAddress ?? '' }),
@@ -100,9 +102,13 @@ function membersOf(
 
 /** The name of the collection that the caller is a record of. */
 function collectionOf({ collections }: Instance, caller: Caller): string {
-  if (caller.kind === 'guest') return '';
+  if (caller.kind === 'guest' || isKey(caller)) return '';
   if (caller.kind === 'superuser') return superusersName;
   return collections.find(caller.collectionId)?.name ?? '';
+}
+
+function isKey(caller: Caller): caller is Superuser & { readonly key: KeyBounds } {
+  return caller.kind === 'superuser' && caller.key !== undefined;
 }
 
 function refusalOf(error: unknown): { readonly refusal?: string } {

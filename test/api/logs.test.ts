@@ -3,6 +3,7 @@ import { describe, test, type TestContext } from 'node:test';
 import type PocketBase from 'pocketbase';
 import { Accounts } from '../support/accounts.ts';
 import { faultyDatabases } from '../support/faulty-databases.ts';
+import { makeKey } from '../support/make-key.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { rawRequest, sendRaw } from '../support/raw-http.ts';
 import { refusalOf, superuserSdk } from '../support/sdk.ts';
@@ -124,6 +125,25 @@ describe('the log of requests', () => {
         ['_superusers', 'id', false],
       ],
     );
+  });
+
+  test('knows which API key has asked, which is nobody, and never the key itself', async (t) => {
+    const service = await startLogged(t);
+    const { id, key } = await makeKey(service, ['records:read']);
+    await service.request('/api/collections/users/records', { token: key });
+    await service.request('/api/keys', { token: key });
+    await change(service, { logAuthId: true });
+    await service.request('/api/collections/users/records', { token: `Bearer ${key}` });
+    const entries = await entriesOf(service, `data.key = '${id}'`);
+    assert.deepEqual(
+      entries.map(({ data }) => [data.auth, data.authId, data.status]),
+      [
+        ['', undefined, 200],
+        ['', undefined, 403],
+        ['', undefined, 200],
+      ],
+    );
+    assert.ok(!JSON.stringify(await entriesOf(service)).includes(key.slice(18)));
   });
 
   test('has no addresses where it shall have none', async (t) => {
