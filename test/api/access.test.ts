@@ -53,10 +53,10 @@ describe('spec/access.json', () => {
   });
 });
 
-describe('what each role is answered', () => {
+test('each role is answered what spec/access.json says, and who is refused has changed nothing', async (t) => {
+  const stage = await AccessStage.start(t);
   for (const [index, role] of roles.entries())
-    test(`to a ${role} is what spec/access.json says, and who is refused has changed nothing`, async (t) => {
-      const stage = await AccessStage.start(t);
+    await t.test(`a ${role}`, async () => {
       const expected = accessCases.map((one) => [nameOf(one), table.routes[one.route]?.[one.of]?.[index]]);
       const answered = [];
       for (const one of accessCases) answered.push([nameOf(one), await statusOf(stage, one, role)]);
@@ -89,6 +89,11 @@ describe('what everybody may ask for', () => {
       ['superuser', 1, 3, true, true],
       ['userElsewhere', 0, 0, false, false],
       ['superuserElsewhere', 0, 0, false, false],
+      ['readKey', 1, 3, false, false],
+      ['boundKey', undefined, undefined, false, false],
+      ['wideKey', 1, 3, false, true],
+      ['adminKey', 1, 3, true, true],
+      ['revokedKey', undefined, undefined, false, false],
     ]);
   });
 });
@@ -102,9 +107,9 @@ async function statusOf(stage: AccessStage, one: AccessCase, role: Role): Promis
   const request = await one.request(stage);
   const shape = new RegExp(`^${pattern.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`);
   assert.match(request.path, shape, 'the case asks for the route that it names');
-  const before = await stage.state();
+  const before = method === 'GET' ? undefined : await stage.state();
   const answer = await stage.ask(role, method, request);
-  if (answer.status >= 400)
+  if (before !== undefined && answer.status >= 400)
     assert.equal(await stage.state(), before, `${nameOf(one)} by ${role} has changed something`);
   if (method === 'GET') {
     const head = await stage.ask(role, 'HEAD', request);

@@ -25,7 +25,9 @@ export const accessCases: readonly AccessCase[] = [
   ...authCases(),
   ...webhookCases(),
   ...settingsCases(),
+  ...keyCases(),
   ...openCases(),
+  ...mailCases(),
 ];
 
 function recordCases(route: string): readonly AccessCase[] {
@@ -80,7 +82,11 @@ function accountCases(): readonly AccessCase[] {
     {
       route: `PATCH ${route}/{id}`,
       of: 'whether the address of the user is verified',
-      request: ({ userId }) => ({ path: `${users}/${userId}`, body: { verified: true } }),
+      request: async (stage) => {
+        const path = `${users}/${stage.userId}`;
+        await stage.make(path, { verified: false }, 'PATCH');
+        return { path, body: { verified: true } };
+      },
     },
     {
       route: `DELETE ${route}/{id}`,
@@ -254,7 +260,6 @@ function settingsCases(): readonly AccessCase[] {
       request: (stage) => ({ path: '/api/settings', body: { meta: { appName: stage.fresh() } } }),
     },
     { route: 'POST /api/settings/test/s3', of: '', request: () => ({ path: '/api/settings/test/s3' }) },
-    { route: 'POST /api/settings/test/email', of: '', request: () => ({ path: '/api/settings/test/email' }) },
     { route: 'GET /api/logs', of: '', request: () => ({ path: '/api/logs' }) },
     { route: 'DELETE /api/logs', of: '', request: () => ({ path: '/api/logs' }) },
     { route: 'GET /api/logs/stats', of: '', request: () => ({ path: '/api/logs/stats' }) },
@@ -263,6 +268,69 @@ function settingsCases(): readonly AccessCase[] {
       of: '',
       request: async (stage) => ({ path: `/api/logs/${await stage.logEntry()}` }),
     },
+  ];
+}
+
+function keyCases(): readonly AccessCase[] {
+  return [
+    { route: 'GET /api/keys', of: '', request: () => ({ path: '/api/keys' }) },
+    {
+      route: 'POST /api/keys',
+      of: '',
+      request: () => ({ path: '/api/keys', body: { name: 'a key', scopes: ['records:read'] } }),
+    },
+    {
+      route: 'DELETE /api/keys/{id}',
+      of: '',
+      request: async (stage) => ({ path: `/api/keys/${await stage.key()}` }),
+    },
+    { route: 'GET /api/audit', of: '', request: () => ({ path: '/api/audit' }) },
+    {
+      route: 'POST /api/setup',
+      of: 'with a token that is none',
+      request: (stage) => ({ path: '/api/setup', body: { ...newAccount(stage), token: 'none' } }),
+    },
+  ];
+}
+
+/** The mails are about an account that nothing else is asked of. */
+function mailCases(): readonly AccessCase[] {
+  const route = 'POST /api/collections/{collection}';
+  const users = '/api/collections/users';
+  const address = async (stage: AccessStage): Promise<object> => ({
+    email: `${await stage.account()}@example.com`,
+  });
+  return [
+    ...['request-verification', 'request-password-reset'].map((name) => ({
+      route: `${route}/${name}`,
+      of: '',
+      request: async (stage: AccessStage) => ({ path: `${users}/${name}`, body: await address(stage) }),
+    })),
+    {
+      route: `${route}/request-email-change`,
+      of: '',
+      request: (stage) => ({
+        path: `${users}/request-email-change`,
+        body: { newEmail: `${stage.fresh()}@example.com` },
+      }),
+    },
+    ...['confirm-verification', 'confirm-password-reset', 'confirm-email-change'].map((name) => ({
+      route: `${route}/${name}`,
+      of: 'with a token that is none',
+      request: ({ password }: AccessStage) => ({
+        path: `${users}/${name}`,
+        body: { token: 'none', password, passwordConfirm: password },
+      }),
+    })),
+    {
+      route: 'POST /api/settings/test/email',
+      of: '',
+      request: (stage) => ({
+        path: '/api/settings/test/email',
+        body: { email: `${stage.fresh()}@example.com`, template: 'verification' },
+      }),
+    },
+    { route: 'GET /api/mails', of: '', request: () => ({ path: '/api/mails' }) },
   ];
 }
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { sql } from '../../src/sql/sql.ts';
-import type { InternalTable } from '../../src/storage/database.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
+import { keyScopes } from '../../src/rules/key-scope.ts';
+import { sql, type Sql } from '../../src/sql/sql.ts';
+import { makeKey } from './make-key.ts';
 import { startService, type TestAnswer, type TestService } from './service.ts';
 
 /** Who asks, in the order of the columns of spec/access.json. */
@@ -19,6 +20,14 @@ export const roles = [
   'userElsewhere',
   /** Of another instance, and there has the id of `superuser`. */
   'superuserElsewhere',
+  /** An API key that reads records. */
+  'readKey',
+  /** One that reads and writes records, of another collection than those that the cases are about. */
+  'boundKey',
+  /** One with every scope but `admin`. */
+  'wideKey',
+  'adminKey',
+  'revokedKey',
 ] as const;
 
 export type Role = (typeof roles)[number];
@@ -33,6 +42,7 @@ export class AccessStage {
   readonly password = password;
   readonly #tokens = new Map<Role, string>();
   #count = 0;
+  #endpoint = 'none';
 
   private constructor(service: TestService) {
     this.service = service;
@@ -63,6 +73,7 @@ export class AccessStage {
     stage.#tokens.set('userElsewhere', await stage.#signIn('/i/elsewhere', 'users', 'user@example.com'));
     const away = await stage.#signIn('/i/elsewhere', '_superusers', 'superuser@example.com');
     stage.#tokens.set('superuserElsewhere', away);
+    await stage.#makeKeys();
     return stage;
   }
 
@@ -110,8 +121,12 @@ export class AccessStage {
 
   /** One that is paused: of what is for it nothing is sent, so that its deliveries stay as they are. */
   async endpoint(): Promise<string> {
+    // An instance has at most a hundred; a case may have deleted the last one.
+    const old = `/api/webhooks/endpoints/${this.#endpoint}`;
+    await this.service.request(old, { method: 'DELETE', token: true });
     const { id } = await this.make('/api/webhooks/endpoints', { url: 'http://127.0.0.1:9/' });
     await this.make(`/api/webhooks/endpoints/${id}/pause`);
+    this.#endpoint = id;
     return id;
   }
 
@@ -124,6 +139,10 @@ export class AccessStage {
     return page.json.items[0].id;
   }
 
+  async key(): Promise<string> {
+    return (await makeKey(this.service, ['records:read'])).id;
+  }
+
   async logEntry(): Promise<string> {
     const page = await this.service.request('/api/logs?perPage=1', { token: true });
     return page.json.items[0].id;
@@ -133,36 +152,40 @@ export class AccessStage {
   state(): Promise<string> {
     return this.service.withInstance('default', async ({ database, collections }) => {
       const { names } = database;
+      const tables: readonly Sql[] = [
+        sql`* FROM ${names.table('$collection')} WHERE ${names.scope} ORDER BY id`,
+        sql`* FROM ${names.table('$endpoint')} WHERE ${names.scope} ORDER BY id`,
+        sql`* FROM ${names.table('$event')} WHERE ${names.scope} ORDER BY id`,
+        sql`* FROM ${names.table('$idempotency')} WHERE ${names.scope} ORDER BY id`,
+        sql`* FROM ${names.table('$secret')} WHERE ${names.scope} ORDER BY collection, record, name`,
+        sql`* FROM ${names.table('$instance_setting')} WHERE ${names.scope} ORDER BY name`,
+        // Whether it is pending, and when a key was used, may change by the time.
+        sql`id, endpoint FROM ${names.table('$delivery')} WHERE ${names.scope} ORDER BY id`,
+        sql`id, digest, scopes FROM ${names.table('$api_key')} WHERE ${names.scope} ORDER BY id`,
+        sql`* FROM ${names.table('$setup_token')} WHERE ${names.scope} ORDER BY digest`,
+        ...['notes', 'users', '_superusers'].map(
+          (name) => sql`* FROM ${names.collectionTable(collections.get(name).name)} ORDER BY id`,
+        ),
+      ];
       const kept: unknown[] = [];
-      for (const table of tables)
-        kept.push(
-          await database.all(sql`SELECT * FROM ${names.table(table)} WHERE ${names.scope} ORDER BY id`),
-        );
-      kept.push(
-        await database.all(
-          sql`SELECT * FROM ${names.table('$secret')} WHERE ${names.scope} ORDER BY collection, record, name`,
-        ),
-      );
-      kept.push(
-        await database.all(
-          sql`SELECT * FROM ${names.table('$instance_setting')} WHERE ${names.scope} ORDER BY name`,
-        ),
-      );
-      for (const name of ['notes', 'users', '_superusers'])
-        kept.push(
-          await database.all(
-            sql`SELECT * FROM ${names.collectionTable(collections.get(name).name)} ORDER BY id`,
-          ),
-        );
-      kept.push(
-        await database.all(
-          sql`SELECT id, endpoint FROM ${names.table('$delivery')} WHERE ${names.scope} ORDER BY id`,
-        ),
-      );
+      for (const table of tables) kept.push(await database.all(sql`SELECT ${table}`));
       return JSON.stringify(kept, (_name, value: unknown) =>
         typeof value === 'bigint' ? String(value) : value,
       );
     });
+  }
+
+  async #makeKeys(): Promise<void> {
+    const collections = [await this.collection()];
+    const few = keyScopes.filter((scope) => scope !== 'admin');
+    const { id, key: revoked } = await makeKey(this.service, ['admin']);
+    await this.make(`/api/keys/${id}`, {}, 'DELETE');
+    this.#tokens.set('readKey', (await makeKey(this.service, ['records:read'])).key);
+    const bound = await makeKey(this.service, ['records:read', 'records:write'], { collections });
+    this.#tokens.set('boundKey', bound.key);
+    this.#tokens.set('wideKey', (await makeKey(this.service, few)).key);
+    this.#tokens.set('adminKey', (await makeKey(this.service, ['admin'])).key);
+    this.#tokens.set('revokedKey', revoked);
   }
 
   #callerOf(
@@ -183,8 +206,6 @@ export class AccessStage {
     return answer.json.token;
   }
 }
-
-const tables: readonly InternalTable[] = ['$collection', '$endpoint', '$event', '$idempotency'];
 
 const usersDefinition = {
   manageRule: "@request.auth.name = 'manager'",
