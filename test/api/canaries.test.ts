@@ -4,6 +4,7 @@ import { accessCases } from '../support/access-cases.ts';
 import { AccessStage, roles, type Role } from '../support/access-stage.ts';
 import { Canaries } from '../support/canaries.ts';
 import { eventually } from '../support/eventually.ts';
+import { makeKey } from '../support/make-key.ts';
 import { Receiver } from '../support/receiver.ts';
 
 /** What nobody is ever shown. */
@@ -82,6 +83,12 @@ test('a secret that is told is found, wherever it was told', async (t) => {
     canaries.note(where, text);
     await assert.rejects(canaries.search(app, [], masterKey), new RegExp(`^AssertionError.*${where}`));
   }
+  const { key } = await makeKey(service, ['admin']);
+  const canaries = new Canaries();
+  canaries.note('POST /api/keys', `{"key":"${key}"}`);
+  await canaries.search(app, [], '');
+  canaries.note('GET /d', key);
+  await assert.rejects(canaries.search(app, [], ''), /GET \/d tells an API key/);
   const log = [{ message: 'x', members: { error: new Error('it was: a planted "password"') } }];
   await assert.rejects(new Canaries().search(app, log, ''), /the log of the service/);
 });

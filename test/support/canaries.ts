@@ -21,6 +21,10 @@ const toldLengthMax = 50_000_000;
 /** The two answers that show the secret of an endpoint: to who makes it, and to who asks for it. */
 const showsEndpointSecret =
   /^(?:POST \S*\/api\/webhooks\/endpoints|GET \S*\/api\/webhooks\/endpoints\/[^/]+\/secret)(?:\?|$)/;
+const anEndpointSecret = 'the secret of an endpoint';
+/** The one answer that shows an API key. */
+const showsKey = /^POST \S*\/api\/keys$/;
+const anApiKey = 'an API key';
 /** What a password is stored as, whoever's it is. */
 const passwordHash = /\$argon2id?\$|\$2[aby]\$\d\d\$/;
 
@@ -31,9 +35,13 @@ const passwordHash = /\$argon2id?\$|\$2[aby]\$\d\d\$/;
 export class Canaries {
   readonly #told: Told[] = [];
   #length = 0;
+  /** What answers to those who made them have shown. */
+  readonly #keys: (readonly [what: string, secret: string])[] = [];
 
   /** Remembers an answer. */
   note(where: string, text: string): void {
+    const key = showsKey.test(where) ? /"key":"(ck_\w+)"/.exec(text)?.[1] : undefined;
+    if (key !== undefined) this.#keys.push([anApiKey, key]);
     this.#length += text.length;
     if (this.#length <= toldLengthMax) this.#told.push({ where, text });
   }
@@ -41,7 +49,7 @@ export class Canaries {
   /** Throws for the first secret that was told. `log` is what the service has told its operator. */
   async search(app: App, log: unknown, masterKey: string): Promise<void> {
     const told = [...this.#told, { where: 'the log of the service', text: textOf(log) }];
-    assertSilent(told, [['the master key', masterKey]]);
+    assertSilent(told, [['the master key', masterKey], ...this.#keys]);
     const hash = told.find(({ text }) => passwordHash.test(text));
     assert.equal(hash, undefined, `${hash?.where}: a hash of a password`);
     for (const { id } of app.data.directory.all()) {
@@ -49,7 +57,7 @@ export class Canaries {
       if (loan === undefined) continue;
       try {
         const written = await writtenBy(loan.instance);
-        assertSilent([...told, ...written], await secretsOf(loan.instance));
+        assertSilent([...told, ...written], [...this.#keys, ...(await secretsOf(loan.instance))]);
       } catch (error) {
         // Else a test of failures has taken the database away: nothing can be known of its secrets then.
         if (error instanceof assert.AssertionError) throw error;
@@ -70,7 +78,8 @@ function assertSilent(
     const written = JSON.stringify(secret).slice(1, -1);
     for (const { where, text } of told) {
       if (!text.includes(written) && !text.includes(secret)) continue;
-      const mayShow = what === 'the secret of an endpoint' && showsEndpointSecret.test(where);
+      const shows = what === anApiKey ? showsKey : showsEndpointSecret;
+      const mayShow = [anApiKey, anEndpointSecret].includes(what) && shows.test(where);
       assert.ok(mayShow, `${where} tells ${what}: ${secret}`);
     }
   }
@@ -113,10 +122,14 @@ async function secretsOf(instance: Instance): Promise<readonly (readonly [string
     return [stored, [what, sealer.open(String(value), tokenSecretPlace(String(collection), kind))] as const];
   });
   const endpoints = await endpointStoreOf(instance).all(database);
+  const digests = await database.all(sql`
+    SELECT digest FROM ${names.table('$api_key')} WHERE ${names.scope}
+    UNION ALL SELECT digest FROM ${names.table('$setup_token')} WHERE ${names.scope}`);
   const { smtp, s3, backups } = settings.current;
   return [
     ...kept,
-    ...endpoints.map(({ secret }) => ['the secret of an endpoint', secret] as const),
+    ...endpoints.map(({ secret }) => [anEndpointSecret, secret] as const),
+    ...digests.map(({ digest }) => ['the digest of a key', String(digest)] as const),
     ['the password of SMTP', smtp.password],
     ['the secret of S3', s3.secret],
     ['the secret of backups', backups.s3.secret],
