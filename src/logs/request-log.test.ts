@@ -6,6 +6,7 @@ import { migrate } from '../storage/migrate.ts';
 import { logMigrations } from '../storage/migrations/log-migrations.ts';
 import type { Database } from '../storage/database.ts';
 import { sql } from '../sql/sql.ts';
+import { eventually } from '../../test/support/eventually.ts';
 import { openSqliteFile } from '../../test/support/engines.ts';
 import { logLevels, type LogEntry } from './log-entry.ts';
 import { logLimits } from './log-limits.ts';
@@ -79,6 +80,16 @@ describe('a log of requests', () => {
       rows.map(({ message }) => message),
       ['GET /', '2 more requests were not logged.'],
     );
+  });
+
+  test('takes away what there is as soon as nothing is to be logged', async (t) => {
+    const { database, log, settings } = await openLog(t);
+    log.note(entry(info));
+    await log.table();
+    assert.equal(await countOf(database), 1);
+    settings.current = withLogs({ maxDays: 0 });
+    log.wants(info);
+    await eventually('it is gone', async () => (await countOf(database)) === 0);
   });
 
   test('is written when it stops', async (t) => {

@@ -31,6 +31,8 @@ export class RequestLog {
   #writing: Promise<void> = Promise.resolve();
   #untilCount = 0;
   #isStopped = false;
+  /** Whether all was taken away since nothing is to be logged any more. */
+  #hasForgotten = false;
 
   constructor(options: RequestLogOptions) {
     this.#options = options;
@@ -39,6 +41,7 @@ export class RequestLog {
   /** Whether an entry of this level is to be noted; one that is, but for which there is no room, is counted. Asked with every request. */
   wants(level: number): boolean {
     const { maxDays, minLevel } = this.#options.settings.current.logs;
+    if (maxDays === 0) this.#forgetOnce();
     if (maxDays === 0 || level < minLevel) return false;
     if (this.#entries.length < roomFor(level)) return true;
     this.#missed += 1;
@@ -47,6 +50,7 @@ export class RequestLog {
 
   note(entry: LogEntry): void {
     this.#entries.push(entry);
+    this.#hasForgotten = false;
     if (this.#timer === undefined && !this.#isStopped) this.#writeAfter(logLimits.writeDelayMs);
   }
 
@@ -60,10 +64,8 @@ export class RequestLog {
 
   /** Forgets everything. */
   async clear(): Promise<void> {
-    this.#entries = [];
-    this.#missed = 0;
     await this.#writing;
-    await clearLog(await this.#open());
+    await this.#clearNow();
   }
 
   async stop(): Promise<void> {
@@ -71,6 +73,21 @@ export class RequestLog {
     await this.#write();
     const database = await this.#opening?.catch(() => undefined);
     await database?.stop();
+  }
+
+  /** Whoever wants no log wants none that is left from before. */
+  #forgetOnce(): void {
+    if (this.#hasForgotten || this.#isStopped) return;
+    this.#hasForgotten = true;
+    this.#writing = this.#writing
+      .then(() => this.#clearNow())
+      .catch((error: unknown) => this.#options.logger.warn('The log could not be taken away.', { error }));
+  }
+
+  async #clearNow(): Promise<void> {
+    this.#entries = [];
+    this.#missed = 0;
+    await clearLog(await this.#open());
   }
 
   #writeAfter(delayMs: number): void {
@@ -90,13 +107,15 @@ export class RequestLog {
     if (entries.length === 0 && missed === 0) return;
     this.#entries = [];
     this.#missed = 0;
+    let lost = entries.length + missed;
     try {
       const rows = [...entries, ...this.#remarkOn(missed)].map(toRow);
       const database = await this.#open();
       await appendToLog(database, rows);
+      lost = 0;
       await this.#trimAfter(database, rows.length);
     } catch (error) {
-      this.#missed += entries.length + missed;
+      this.#missed += lost;
       const seconds = logLimits.pauseMs / 1_000;
       this.#options.logger.warn(`Requests could not be logged; trying again in ${seconds} s.`, { error });
       if (this.#timer === undefined && !this.#isStopped) this.#writeAfter(logLimits.pauseMs);
