@@ -12,12 +12,14 @@ type AuditedInstance = Pick<Instance, 'database' | 'clock' | 'auditDays'>;
 export const auditLimits = {
   /** Rows that one node writes for what is tallied in a minute: who comes from more addresses than that shares a row without one. */
   talliesMax: 1_000,
+  /** Of what is still to be written while the database is away: what more comes is not told of. */
+  unwrittenMax: 5_000,
   detailsBytesMax: 16 * 1024,
 } as const;
 
 const minuteMs = 60_000;
 /** Between two writes of tallies: a flood is a row that is counted up once a second. */
-const pauseMs = 1_000;
+const pauseMsDefault = 1_000;
 
 /** What is all alike in a minute. */
 interface Tally {
@@ -41,6 +43,7 @@ export function auditLogOf(instance: AuditedInstance): AuditLog {
 /** One instance's audit log. What is written is taken away by age alone, tallies also by their number. */
 export class AuditLog {
   readonly #instance: AuditedInstance;
+  readonly #pauseMs: number;
   /** What is still to be written. */
   #tallies = new Map<string, Tally>();
   /** The rows of this minute, to tell when there are enough. */
@@ -51,8 +54,9 @@ export class AuditLog {
   #isSettling = false;
   #endPause: () => void = () => undefined;
 
-  constructor(instance: AuditedInstance) {
+  constructor(instance: AuditedInstance, pauseMs = pauseMsDefault) {
     this.#instance = instance;
+    this.#pauseMs = pauseMs;
   }
 
   /** In the transaction of what it tells of. */
@@ -68,12 +72,7 @@ export class AuditLog {
   note(actor: Actor, entry: AuditEntry): void {
     const nowMs = this.#instance.clock.now();
     const tally = this.#tallyOf(writtenActor(actor), entry, nowMs);
-    const known = this.#tallies.get(tally.id);
-    if (known === undefined) this.#tallies.set(tally.id, tally);
-    else {
-      known.count += 1;
-      known.lastMs = nowMs;
-    }
+    merge(this.#tallies, tally);
     this.#wake();
   }
 
@@ -110,12 +109,12 @@ export class AuditLog {
   }
 
   async #writeAll(): Promise<void> {
+    let isWritten: boolean;
     do {
-      const isWritten = await this.#write();
-      // Kept for whoever comes next: the database is away or full, and says so to everyone.
-      if (!isWritten) break;
+      isWritten = await this.#write();
       await this.#pause();
-    } while (this.#tallies.size > 0);
+      // What could not be written is kept for whoever comes next: the database is away or full, and says so to everyone.
+    } while (isWritten && this.#tallies.size > 0);
     // In the same turn as the last look: what is noted from now on wakes again.
     this.#isWriting = false;
   }
@@ -136,8 +135,7 @@ export class AuditLog {
       if (isPruneDue) this.#prunedMs = nowMs;
       return true;
     } catch {
-      if (tallies.size < auditLimits.talliesMax)
-        for (const tally of this.#tallies.values()) merge(tallies, tally);
+      for (const tally of this.#tallies.values()) merge(tallies, tally);
       this.#tallies = tallies;
       return false;
     }
@@ -150,7 +148,7 @@ export class AuditLog {
   async #pause(): Promise<void> {
     if (this.#isSettling) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, pauseMs).unref();
+      const timer = setTimeout(resolve, this.#pauseMs).unref();
       this.#endPause = () => {
         clearTimeout(timer);
         resolve();
@@ -166,11 +164,10 @@ function tallyId(minute: number, { kind, id, address }: WrittenActor, entry: Aud
 
 function merge(tallies: Map<string, Tally>, tally: Tally): void {
   const known = tallies.get(tally.id);
-  if (known === undefined) tallies.set(tally.id, tally);
-  else {
+  if (known !== undefined) {
     known.count += tally.count;
     known.lastMs = tally.lastMs;
-  }
+  } else if (tallies.size < auditLimits.unwrittenMax) tallies.set(tally.id, tally);
 }
 
 async function insert(tx: Transaction, row: Tally, kind: 'once' | 'tallied'): Promise<void> {

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import PocketBase from 'pocketbase';
+import { noteKeyUse } from '../../src/auth/note-key-use.ts';
 import { sql } from '../../src/sql/sql.ts';
+import type { Database } from '../../src/storage/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { FaultyDatabase } from '../support/faulty-database.ts';
 import { makeKey } from '../support/make-key.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';
@@ -206,6 +209,26 @@ test('the last use of a key is written once a minute', async (t) => {
   await seen('a use a minute later', start + 60_000);
 });
 
+test('a use is written once where many requests come at once, and not where another node has written it', async (t) => {
+  const clock = new MovableClock();
+  const databases: FaultyDatabase[] = [];
+  const wrapDatabase = (database: Database): Database => {
+    const wrapped = new FaultyDatabase(database);
+    databases.push(wrapped);
+    return wrapped;
+  };
+  const service = await startService(t, { parts: { clock, wrapDatabase } });
+  const count = (): number => databases.flatMap(({ options }) => options).length;
+  await service.withInstance('default', async (instance) => {
+    const before = count();
+    const written = new Date(clock.now()).toISOString().replace('T', ' ');
+    noteKeyUse(instance, 'elsewhere', written);
+    assert.equal(count(), before);
+    for (let times = 0; times < 10; times += 1) noteKeyUse(instance, 'here', '');
+    assert.equal(count(), before + 1);
+  });
+});
+
 test('a key comes from where superusers may come from', async (t) => {
   const service = await startService(t, { flags: { 'trusted-proxies': '127.0.0.1' } });
   const { key } = await makeKey(service, scopes);
@@ -253,4 +276,15 @@ test('what a key was answered under an idempotency key is nothing to a superuser
   assert.equal((await create(one.key, 'a@example.com')).headers.get('idempotent-replayed'), 'true');
   assert.equal((await create(other.key, 'b@example.com')).status, 201);
   assert.equal((await create(true, 'c@example.com')).status, 201);
+  const twin = {
+    id: one.id,
+    email: 'twin@example.com',
+    password: 'correct horse',
+    passwordConfirm: 'correct horse',
+  };
+  const path = '/api/collections/_superusers';
+  await service.request(`${path}/records`, { method: 'POST', token: true, body: twin });
+  const body = { identity: twin.email, password: twin.password };
+  const { json } = await service.request(`${path}/auth-with-password`, { method: 'POST', body });
+  assert.equal((await create(String(json.token), 'd@example.com')).status, 201);
 });

@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import { issueSetupToken, setupLimits } from '../../src/auth/setup-token.ts';
 import { deleteSuperuser, upsertSuperuser } from '../../src/auth/superuser.ts';
 import { sql } from '../../src/sql/sql.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { FaultyDatabase } from '../support/faulty-database.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';
 
@@ -85,6 +87,21 @@ test('a token that is wrong, too old or without use is refused alike, whatever c
     upsertSuperuser(instance, 'x@example.com', 'long enough'),
   );
   assert.deepEqual((await setUp(service, { token: fresh, ...account })).json, refusal);
+});
+
+test('to be refused costs the service no hash and no transaction', async (t) => {
+  const databases: FaultyDatabase[] = [];
+  const wrapDatabase = (database: Database): Database => {
+    const wrapped = new FaultyDatabase(database);
+    databases.push(wrapped);
+    return wrapped;
+  };
+  const service = await startService(t, { parts: { wrapDatabase } });
+  const count = (): number =>
+    databases.flatMap(({ options }) => options).filter(({ isExclusive }) => isExclusive === true).length;
+  const before = count();
+  assert.equal((await setUp(service, { token: 'wrong', ...account })).status, 403);
+  assert.equal(count(), before);
 });
 
 test('what is wrong with the account is told to who has a token, which stays good', async (t) => {

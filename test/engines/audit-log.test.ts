@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Actor } from '../../src/audit/audit-entry.ts';
-import { auditLimits, auditLogOf, type AuditLog } from '../../src/audit/audit-log.ts';
+import { auditLimits, AuditLog } from '../../src/audit/audit-log.ts';
 import { auditTalliesMax } from '../../src/audit/prune-audit.ts';
 import { guest } from '../../src/rules/caller.ts';
 import { sql } from '../../src/sql/sql.ts';
@@ -10,11 +10,14 @@ import { migrate } from '../../src/storage/migrate.ts';
 import { instanceMigrations } from '../../src/storage/migrations/instance-migrations.ts';
 import { postgresMigrations } from '../../src/storage/migrations/postgres-migrations.ts';
 import { describeEngines } from '../support/engines.ts';
+import { eventually } from '../support/eventually.ts';
 import { FaultyDatabase } from '../support/faulty-database.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 
 const refusal = { action: 'sign-in', outcome: 'refused', collection: 'users' } as const;
 const dayMs = 86_400_000;
+/** Longer than any test: what is written is written at once, or by settling. */
+const pauseMs = 3_600_000;
 
 function guestAt(address: string): Actor {
   return { caller: guest, origin: () => ({ address, requestId: 'x' }) };
@@ -28,7 +31,7 @@ describeEngines('the audit log', (open, engine) => {
     const opened = await open(t, same);
     await migrate(opened, engine === 'sqlite' ? instanceMigrations : postgresMigrations);
     const database = new FaultyDatabase(opened);
-    return { opened, database, clock, log: auditLogOf({ database, clock, auditDays }) };
+    return { opened, database, clock, log: new AuditLog({ database, clock, auditDays }, pauseMs) };
   }
 
   test('who comes from more addresses than a minute has room for shares one row', async (t) => {
@@ -81,6 +84,31 @@ describeEngines('the audit log', (open, engine) => {
     assert.deepEqual((await rowsOf(database)).map(brief), [['sign-in', 2]]);
   });
 
+  test('while nothing can be written so much is kept in memory, and no more', async (t) => {
+    const { database, log, clock } = await openLog(t);
+    const { talliesMax, unwrittenMax } = auditLimits;
+    database.canWrite = false;
+    for (let minute = 0; minute < unwrittenMax / talliesMax + 2; minute += 1) {
+      for (let at = 0; at < talliesMax; at += 1) log.note(guestAt(`address ${at}`), refusal);
+      await log.settle();
+      clock.move(60_000);
+    }
+    database.canWrite = true;
+    log.note(guestAt('address 0'), refusal);
+    await log.settle();
+    assert.equal((await rowsOf(database)).length, unwrittenMax);
+  });
+
+  test('after a write the next one waits a while, but not for a stop', async (t) => {
+    const { database, log } = await openLog(t);
+    log.note(guestAt('one'), refusal);
+    await eventually('the first is written', async () => (await rowsOf(database)).length === 1);
+    log.note(guestAt('two'), refusal);
+    assert.equal(database.options.length, 1);
+    await log.settle();
+    assert.equal((await rowsOf(database)).length, 2);
+  });
+
   test('entries are kept for as many days as the operator says, for ever where that is none', async (t) => {
     for (const [auditDays, left] of [
       [90, ['settings.update', 'key.create']],
@@ -101,6 +129,8 @@ describeEngines('the audit log', (open, engine) => {
         (await rowsOf(database)).map(({ action }) => action),
         left,
       );
+      // Where all is kept, nothing is looked for that is too old.
+      assert.equal(database.options.length, auditDays === 0 ? 3 : 6);
     }
   });
 
