@@ -254,8 +254,14 @@ test('superusers are verified, change their address themselves, and reset a forg
     (await box.accounts.ask('POST', `${superusers}/confirm-password-reset`, { body })).status,
     204,
   );
-  assert.equal((await box.accounts.signIn(email, 'another horse', '_superusers')).status, 200);
+  const signedIn = await box.accounts.signIn(email, 'another horse', '_superusers');
+  assert.equal(signedIn.status, 200);
   assert.equal((await service.request('/api/settings', { token: true })).status, 401);
+  const query = "/api/audit?filter=(action='superuser.update')";
+  const audit = await service.request(query, { token: String(signedIn.json.token) });
+  const [{ actor, address, target, details }] = audit.json.items;
+  assert.deepEqual([actor, address, target], ['guest', '127.0.0.1', signedIn.json.record.id]);
+  assert.deepEqual(details, { changed: ['secrets'] });
 });
 
 test('superusers from another place than the settings say reset nothing', async (t) => {
