@@ -120,4 +120,9 @@ test('B-08 who asks is decided by the batch, whatever its items say', async (t) 
   assert.deepEqual([asSuperuser.status, asSuperuser.json[0].body.secret], [200, '']);
   const asGuest = await sendBatch(service, [{ method: 'POST', url: at }]);
   assert.equal('secret' in asGuest.json[0].body, false);
+  // Nor is it what a rule reads.
+  const definition = { name: 'named', createRule: "@request.headers.authorization = 'x'" };
+  await service.request('/api/collections', { method: 'POST', token: true, body: definition });
+  const named = { method: 'POST', url: '/api/records/named', headers: { Authorization: 'x' }, body: {} };
+  assert.equal((await refusalOf(service, named)).status, 400);
 });

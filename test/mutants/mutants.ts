@@ -1,0 +1,6 @@
+import { accessMutants } from './access-mutants.ts';
+import { edgeMutants } from './edge-mutants.ts';
+import type { Mutant } from './mutant.ts';
+
+/** All of them; new ones go to the file of their subject. */
+export const mutants: readonly Mutant[] = [...accessMutants, ...edgeMutants];

@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Mutant } from './mutant.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+/** What tests read. */
+const copied = ['src', 'test', 'spec', 'docs', 'tools', 'package.json', 'openapi.json', 'tsconfig.json'];
+const testTimeoutMs = 120_000;
+const runTimeoutMs = 180_000;
+
+/** What became of a mutant: noticed by a test, by none, or not even run. */
+export type Verdict = 'killed' | 'survived' | 'broken';
+
+/** A copy of the tree in which one mutant after the other is tried. The tree itself is never touched. */
+export class MutantTree {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'chancery-mutants-'));
+
+  constructor() {
+    for (const path of copied) cpSync(join(root, path), join(this.#folder, path), { recursive: true });
+    symlinkSync(join(root, 'node_modules'), join(this.#folder, 'node_modules'));
+  }
+
+  async try({ file, from, to, tests, engine = 'sqlite' }: Mutant): Promise<Verdict> {
+    const path = join(this.#folder, file);
+    const text = readFileSync(path, 'utf8');
+    writeFileSync(
+      path,
+      text.replace(from, () => to),
+    );
+    try {
+      return verdictOf(await this.#run(tests, engine));
+    } finally {
+      writeFileSync(path, text);
+    }
+  }
+
+  remove(): void {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** What the runner of tests prints. */
+  async #run(tests: readonly string[], engine: string): Promise<string> {
+    const options = ['--test', '--test-reporter=tap', `--test-timeout=${testTimeoutMs}`];
+    const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
+    // A group of its own: a process of tests that stands still in the database hears no signal but the last.
+    const child = spawn(process.execPath, [...options, ...tests], {
+      detached: true,
+      cwd: this.#folder,
+      stdio: ['ignore', 'pipe', 'ignore'],
+      env: { ...environment, CHANCERY_TEST_ENGINE: engine },
+    });
+    let printed = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
+    const { pid } = child;
+    const end = (): void => {
+      if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+    };
+    const timer = setTimeout(end, runTimeoutMs);
+    process.once('exit', end);
+    await once(child, 'close');
+    process.off('exit', end);
+    clearTimeout(timer);
+    return printed;
+  }
+}
+
+/** A file that cannot be read as a program fails under its own name: that is no mutant but an error, and anything would find it. */
+function verdictOf(printed: string): Verdict {
+  const count = (word: string): number =>
+    Number(new RegExp(`^# ${word} (\\d+)$`, 'm').exec(printed)?.[1] ?? 0);
+  const failed = count('fail') + count('cancelled');
+  if (/^not ok \d+ - \S*\.test\.ts$/m.test(printed) || failed + count('pass') === 0) return 'broken';
+  return failed > 0 ? 'killed' : 'survived';
+}
