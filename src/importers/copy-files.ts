@@ -1,7 +1,6 @@
 import { constants } from 'node:fs';
 import { lstat, mkdir, open, realpath, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { newId } from '../base/ids.ts';
 import type { Collection } from '../collections/collection.ts';
 import { chosenTexts } from '../fields/chosen-texts.ts';
 import type { Field } from '../fields/field.ts';
@@ -93,6 +92,8 @@ function isName(part: string): boolean {
 }
 
 const chunkBytes = 1024 * 1024;
+/** Always the same, so that what a run leaves that was killed goes with the next. */
+const PASSING = '.importing';
 
 /** Under another name until it is complete and synced. */
 async function copyFile(from: string, to: string): Promise<void> {
@@ -103,7 +104,8 @@ async function copyFile(from: string, to: string): Promise<void> {
     const present = await lstat(to).catch(() => undefined);
     if (present?.isFile() === true && present.size === size) return;
     await mkdir(dirname(to), { recursive: true, mode: 0o700 });
-    const passing = join(dirname(to), `.importing-${newId()}`);
+    const passing = join(dirname(to), PASSING);
+    await rm(passing, { force: true });
     const target = await open(passing, 'wx', 0o600);
     try {
       await copyBytes(source, target);

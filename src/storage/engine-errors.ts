@@ -38,6 +38,7 @@ export class QueryTimeout extends AppError {
 }
 
 /** Primary result codes of SQLite (https://www.sqlite.org/rescode.html). */
+const ERROR = 1;
 const PERM = 3;
 const BUSY = 5;
 const LOCKED = 6;
@@ -80,6 +81,13 @@ export function toEngineError(error: unknown): unknown {
     default:
       return error;
   }
+}
+
+/** A table or a column that is not there: it was there when the statement was put together. */
+export function isMissingName(error: unknown): boolean {
+  return (
+    sqliteCode(error) === ERROR && error instanceof Error && /^no such (?:table|column)/.test(error.message)
+  );
 }
 
 function sqliteCode(error: unknown): number | undefined {

@@ -1,12 +1,17 @@
 import { access, constants, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Watch } from '../base/watch.ts';
 import type { DataHome } from './data-home.ts';
 import type { Database } from './database.ts';
 import { migrate, type Migration } from './migrate.ts';
 import { controlMigrations } from './migrations/control-migrations.ts';
 import { instanceMigrations } from './migrations/instance-migrations.ts';
 import { logMigrations } from './migrations/log-migrations.ts';
+import { SqliteDefinitions } from './sqlite-definitions.ts';
 import { openSqlite, type SqliteOptions } from './sqlite.ts';
+
+/** Reads may rest on definitions this much older than the newest, which a command has changed; writes never do. */
+const watchIntervalMs = 250;
 
 /** A directory: `control.db`, and for each instance `instances/<id>/data.db` and `logs.db` beside it. */
 export async function openSqliteHome(
@@ -15,15 +20,22 @@ export async function openSqliteHome(
 ): Promise<DataHome> {
   const control = openSqlite({ path: join(directory, 'control.db') });
   await migrate(control, controlMigrations);
+  const opened = new Map<string, Opened>();
+  let watch: Watch | undefined;
   return {
     control,
     background: control,
-    openInstance: (instanceId) =>
-      openInstanceFile(join(directory, 'instances', instanceId), {
+    openInstance: async (instanceId, memory) => {
+      const definitions = new SqliteDefinitions(memory);
+      const database = await openInstanceFile(join(directory, 'instances', instanceId), {
         ...options,
         name: 'data.db',
         migrations: instanceMigrations,
-      }),
+        definitions,
+      });
+      opened.set(instanceId, { definitions, database });
+      return database;
+    },
     // The log of the file itself is not synced with each commit: no answer rests on what is in here.
     openLogs: (instanceId) =>
       openInstanceFile(join(directory, 'instances', instanceId), {
@@ -32,12 +44,30 @@ export async function openSqliteHome(
         migrations: logMigrations,
         synchronous: 'NORMAL',
       }),
-    // The command line changes superusers and instances beside a server, and of these nothing is remembered.
-    watch: () => undefined,
+    watch: (onError) => {
+      const look = async (): Promise<void> => {
+        for (const [instanceId, { definitions, database }] of opened) {
+          if (definitions.hasEnded) opened.delete(instanceId);
+          else await definitions.refresh(database);
+        }
+      };
+      watch = new Watch({ intervalMs: watchIntervalMs, look, onError });
+    },
     isReachable: () => true,
-    refresh: () => Promise.resolve(),
-    stop: () => control.stop(),
+    refresh: async (instanceId) => {
+      const found = opened.get(instanceId);
+      await found?.definitions.refresh(found.database);
+    },
+    stop: async () => {
+      await watch?.stop();
+      await control.stop();
+    },
   };
+}
+
+interface Opened {
+  readonly definitions: SqliteDefinitions;
+  readonly database: Database;
 }
 
 /** Makes the directory if it is not there; throws when it cannot be written. */
@@ -61,6 +91,8 @@ async function openInstanceFile(
   const database = openSqlite({ path: join(folder, name), ...options });
   try {
     await migrate(database, migrations);
+    // Where versions of definitions stand is made by a migration.
+    options.definitions?.start();
     return database;
   } catch (error) {
     await database.stop();

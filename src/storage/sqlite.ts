@@ -1,7 +1,9 @@
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Access, Database, Row, Transaction, Tuple, WriteOptions } from './database.ts';
+import { isMissingName, OutdatedDefinitions } from './engine-errors.ts';
 import { sqliteAccess } from './sqlite-access.ts';
 import { SqliteConnection, type Synchronous } from './sqlite-connection.ts';
+import type { SqliteDefinitions } from './sqlite-definitions.ts';
 import { sqliteNames } from './sqlite-names.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -10,6 +12,8 @@ export interface SqliteOptions {
   /** `NORMAL` loses acknowledged writes on power loss: for what nobody was told is kept, as logs. */
   readonly synchronous?: Synchronous;
   readonly queryTimeoutMs?: number;
+  /** Of a file whose definitions somebody remembers. */
+  readonly definitions?: SqliteDefinitions;
 }
 
 /** Opens one file as a {@link Database}: a writer that groups its commits, and a reader that never sees an open group. */
@@ -35,20 +39,24 @@ class SqliteDatabase implements Database {
       open: () => this.#open(false),
       onReopen: () => this.#reopenReader(),
       onCommit: () => this.#endView(),
+      ...(options.definitions !== undefined && {
+        isOutdated: (writer) => options.definitions?.isOutdated(writer) === true,
+        refresh: async () => void (await options.definitions?.refresh(this)),
+      }),
     });
     this.#reader = this.#open(true);
   }
 
-  async all(statement: Sql): Promise<Row[]> {
-    return this.#view().all(statement);
+  all(statement: Sql): Promise<Row[]> {
+    return this.#read((connection) => connection.all(statement));
   }
 
-  async get(statement: Sql): Promise<Row | undefined> {
-    return this.#view().get(statement);
+  get(statement: Sql): Promise<Row | undefined> {
+    return this.#read((connection) => connection.get(statement));
   }
 
-  async tuples(statement: Sql): Promise<Tuple[]> {
-    return this.#view().tuples(statement);
+  tuples(statement: Sql): Promise<Tuple[]> {
+    return this.#read((connection) => connection.tuples(statement));
   }
 
   search(statement: Sql): Promise<Tuple[]> {
@@ -56,7 +64,7 @@ class SqliteDatabase implements Database {
   }
 
   async access(statement: Sql, list: { readonly isFiltered: boolean }): Promise<Access> {
-    const lines = this.#view().tuples(sql`EXPLAIN QUERY PLAN ${statement}`);
+    const lines = await this.tuples(sql`EXPLAIN QUERY PLAN ${statement}`);
     return sqliteAccess(
       lines.map((line) => String(line[3])),
       list,
@@ -64,14 +72,31 @@ class SqliteDatabase implements Database {
   }
 
   write<Result>(work: (tx: Transaction) => Promise<Result>, options: WriteOptions = {}): Promise<Result> {
-    return this.#queue.add(work, options);
+    const { definitions } = this.#options;
+    if (definitions === undefined || options.isExclusive !== true) return this.#queue.add(work, options);
+    return this.#queue.add(async (tx) => {
+      const result = await work(tx);
+      await definitions.announce(tx);
+      return result;
+    }, options);
   }
 
   async stop(): Promise<void> {
     await this.#queue.drain();
+    this.#options.definitions?.end();
     this.#endView();
     this.#reader.close();
     this.#queue.close();
+  }
+
+  async #read<Result>(ask: (connection: SqliteConnection) => Result): Promise<Result> {
+    try {
+      return ask(this.#view());
+    } catch (error) {
+      const { definitions } = this.#options;
+      const isOutdated = isMissingName(error) && (await definitions?.refresh(this)) === true;
+      throw isOutdated ? new OutdatedDefinitions(error) : error;
+    }
   }
 
   #open(isReadOnly: boolean): SqliteConnection {

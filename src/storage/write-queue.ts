@@ -42,6 +42,10 @@ export interface WriteQueueOptions {
   readonly onReopen: () => void;
   /** Called before a group and after its commit: a reader's view of the file must end there. */
   readonly onCommit: () => void;
+  /** Asked in each group, before its works: whether they would rest on definitions that another process has changed. */
+  readonly isOutdated?: (writer: SqliteConnection) => boolean;
+  /** Called then, outside a transaction. May await nothing but reads. */
+  readonly refresh?: () => Promise<void>;
 }
 
 interface Waiting {
@@ -143,7 +147,7 @@ export class WriteQueue {
 
   /** Undefined when, without guards, a work has failed that had already written: the group has to be run again. */
   async #runWorks(group: readonly Waiting[], isGuarded: boolean): Promise<readonly Outcome[] | undefined> {
-    this.#connection.run(BEGIN);
+    await this.#begin();
     const outcomes: Outcome[] = [];
     for (const waiting of group) {
       const outcome = await this.#runWork(waiting, isGuarded);
@@ -154,6 +158,17 @@ export class WriteQueue {
       outcomes.push(outcome);
     }
     return outcomes;
+  }
+
+  async #begin(): Promise<void> {
+    this.#connection.run(BEGIN);
+    while (this.#options.isOutdated?.(this.#connection) === true) {
+      this.#connection.run(ROLLBACK);
+      // Or what is read would be as old as a view that was begun in this turn.
+      this.#options.onCommit();
+      await this.#options.refresh?.();
+      this.#connection.run(BEGIN);
+    }
   }
 
   #takeGroup(): Waiting[] {
