@@ -20,7 +20,7 @@ export const ben = {
   emailVisibility: 0,
   verified: 0,
 };
-const superuser = sourceUser('superusersuperu', 'super@example.com', hash);
+export const superuser = sourceUser('superusersuperu', 'super@example.com', hash);
 
 export const blogPosts: SourceTable = {
   id: 'pbc_1125843985',
