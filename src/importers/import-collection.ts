@@ -2,13 +2,14 @@ import { assert } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { Collection } from '../collections/collection.ts';
+import { hasColumn } from '../fields/field.ts';
 import type { Instance } from '../instances/instance.ts';
 import { superusersName } from '../instances/system-collections.ts';
 import { writeTokenSecrets } from '../instances/token-secrets.ts';
 import { sql } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
-import { writeImportState, type ImportState } from './import-state.ts';
+import { requireImportState, writeImportState, type ImportState } from './import-state.ts';
 import { Omissions } from './omissions.ts';
 import type { PlannedCollection } from './plan-import.ts';
 import type { PocketbaseSource } from './pocketbase-source.ts';
@@ -52,6 +53,7 @@ export async function importCollection(options: CollectionImport): Promise<Impor
 async function importInside(tx: Transaction, options: CollectionImport): Promise<ImportedCollection> {
   const { instance, planned, state } = options;
   const { collection, existing, secrets } = planned;
+  await requireImportState(tx, state);
   if (existing === undefined) await instance.collections.create(tx, collection);
   else if (existing !== collection) await instance.collections.update(tx, existing, collection);
   await writeTokenSecrets(tx, instance.sealer, { collection: collection.id, secrets });
@@ -130,11 +132,9 @@ function isPresent(
   present: ReadonlySet<string>,
   { collection, omissions }: { readonly collection: Collection; readonly omissions: Omissions },
 ): boolean {
-  if (
-    present.size === 0 ||
-    !(present.has(id) || values.some((value) => value !== '' && present.has(String(value))))
-  )
-    return false;
+  if (present.size === 0) return false;
+  const email = values[collection.fields.filter(hasColumn).findIndex(({ name }) => name === 'email')];
+  if (!present.has(id) && (email === '' || !present.has(String(email)))) return false;
   const why = 'This instance has a superuser with the same id or address, who stays as they are.';
   omissions.add({ of: collection.name, what: 'a record', why, record: id });
   return true;

@@ -11,6 +11,7 @@ import {
   claimSource,
   readImportState,
   requireEmpty,
+  requireImportState,
   requireUnclaimed,
   writeImportState,
   type ImportState,
@@ -69,7 +70,7 @@ export async function importPocketbase(options: PocketbaseImport): Promise<Impor
     const { instance, control, rotateTokens } = options;
     const state = await readImportState(instance.database);
     const resumed = state === undefined ? undefined : requireOwnState(state, source, options);
-    if (resumed === undefined) await requireEmpty(instance);
+    if (resumed === undefined) await requireEmpty(instance, instance.database);
     if (!rotateTokens) await requireUnclaimed(control, source.fingerprint, instance);
     const omissions = new Omissions();
     const planned = planImport(source, { instance, rotateTokens, omissions });
@@ -114,6 +115,9 @@ function begin(
   const state: ImportState = { fingerprint, rotateTokens, isFinished: false, done: {} };
   return instance.database.write(
     async (tx) => {
+      // As it was, and is now that nobody can write anything before this.
+      await requireImportState(tx, undefined);
+      await requireEmpty(instance, tx);
       await writeImportState(tx, state);
       // What a new instance has for its users: the source says what there is from now on.
       const users = instance.collections.find(usersCollection('').id);
@@ -168,9 +172,13 @@ async function importAll(run: Run, begun: ImportState, omissions: Omissions): Pr
     collections.push({ name, found, records: state.done[id] ?? 0, wasDone: false, ...copied });
     run.options.onProgress({ kind: 'collection', collection: name });
   }
-  await instance.database.write((tx) => writeImportState(tx, { ...state, isFinished: true }), {
-    isExclusive: true,
-  });
+  await instance.database.write(
+    async (tx) => {
+      await requireImportState(tx, state);
+      await writeImportState(tx, { ...state, isFinished: true });
+    },
+    { isExclusive: true },
+  );
   return { collections, omissions: omissions.all() };
 }
 

@@ -34,18 +34,22 @@ export async function writeImportState(tx: Transaction, state: ImportState): Pro
     ON CONFLICT (${names.scopeColumn}name) DO UPDATE SET value = excluded.value`);
 }
 
+/** Throws bad_request when another process has gone on with this import. */
+export async function requireImportState(reader: Reader, expected: ImportState | undefined): Promise<void> {
+  const found = await readImportState(reader);
+  if (JSON.stringify(found) === JSON.stringify(expected)) return;
+  throw new AppError('bad_request', 'Another import into this instance is running.');
+}
+
 /** Throws bad_request when the instance holds anything that is not of this import. */
-export async function requireEmpty(instance: Instance): Promise<void> {
-  const { collections, database, slug } = instance;
+export async function requireEmpty({ collections, slug }: Instance, reader: Reader): Promise<void> {
   const own = usersCollection('').id;
   const others = collections.all().filter(({ system, id }) => !system && id !== own);
   const [first] = others;
   if (first !== undefined) throw occupied(slug, `it has the collection ${first.name}`);
   for (const { name } of collections.all()) {
     if (name === superusersName) continue;
-    const row = await database.get(
-      sql`SELECT 1 AS found FROM ${database.names.collectionTable(name)} LIMIT 1`,
-    );
+    const row = await reader.get(sql`SELECT 1 AS found FROM ${reader.names.collectionTable(name)} LIMIT 1`);
     if (row !== undefined) throw occupied(slug, `its collection ${name} has records`);
   }
 }

@@ -105,10 +105,10 @@ function sketchOf({ id, name, type }: SourceCollection): Collection {
 }
 
 function requireTable({ name }: SourceCollection, { database, directory }: PocketbaseSource): void {
-  if (database.columnsOf(name) !== undefined) return;
+  if (database.columnsOf(name)?.includes('id') === true) return;
   throw new AppError(
     'bad_request',
-    `${directory} has a collection ${JSON.stringify(name)} and no table of that name.`,
+    `${directory} has a collection ${JSON.stringify(name)} and no table of that name with ids.`,
   );
 }
 

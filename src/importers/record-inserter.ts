@@ -8,6 +8,8 @@ import type { ImportedRecord } from './record-reader.ts';
 const valuesMax = 20_000;
 /** More of them gain nothing. */
 const rowsMax = 200;
+/** Of all their values: articles with pictures inside would otherwise fill the memory. */
+const charactersMax = 4 * 1024 * 1024;
 
 /** Inserts records of one collection, many with each statement, and tells nobody of them. */
 export class RecordInserter {
@@ -61,6 +63,7 @@ class Rows {
   readonly #statements = new Map<number, Sql>();
   #values: SqlValue[] = [];
   #count = 0;
+  #characters = 0;
 
   constructor(head: Sql, { before, width }: { readonly before: Sql; readonly width: number }) {
     this.#head = head;
@@ -75,9 +78,12 @@ class Rows {
 
   /** Whether there are as many now as one statement takes. */
   add(values: readonly SqlValue[]): boolean {
-    for (const value of values) this.#values.push(value);
+    for (const value of values) {
+      this.#values.push(value);
+      if (typeof value === 'string') this.#characters += value.length;
+    }
     this.#count += 1;
-    return this.#count === this.#rowsMax;
+    return this.#count === this.#rowsMax || this.#characters > charactersMax;
   }
 
   take(): Sql {
@@ -85,6 +91,7 @@ class Rows {
     const values = this.#values;
     this.#values = [];
     this.#count = 0;
+    this.#characters = 0;
     return withValues(statement, interleaved(this.#before.values, values, this.#width));
   }
 

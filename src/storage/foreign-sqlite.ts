@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { copyFile, constants as copying, lstat, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { constants, DatabaseSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { AppError } from '../base/errors.ts';
 import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
@@ -10,7 +10,7 @@ import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
 export type ForeignValue = string | number | bigint | null | Uint8Array;
 
 /** A text or row that is longer would take more memory than an import may. */
-const valueBytesMax = 256 * 1024 * 1024;
+const valueBytesMaxDefault = 256 * 1024 * 1024;
 
 /** How often a file that changes while it is copied is copied again. */
 const copiesMax = 3;
@@ -28,7 +28,7 @@ export class ForeignSqlite {
   readonly #mark: string | undefined;
   readonly #folder: string | undefined;
 
-  private constructor(path: string, place: Place) {
+  private constructor(path: string, place: OpenPlace) {
     this.#path = path;
     this.#folder = place.folder;
     this.#mark = place.folder === undefined ? markOf(path) : undefined;
@@ -39,12 +39,14 @@ export class ForeignSqlite {
       this.#database.close();
       throw unreadable(path, error);
     }
-    allowReadsOnly(this.#database);
   }
 
   /** Throws bad_request when it is no such file, or is not at rest. */
-  static async open(path: string): Promise<ForeignSqlite> {
-    const place = await prepare(path);
+  static async open(
+    path: string,
+    { valueBytesMax = valueBytesMaxDefault }: { readonly valueBytesMax?: number } = {},
+  ): Promise<ForeignSqlite> {
+    const place = { ...(await prepare(path)), valueBytesMax };
     try {
       return new ForeignSqlite(path, place);
     } catch (error) {
@@ -59,16 +61,17 @@ export class ForeignSqlite {
   }
 
   count(table: string): number {
+    this.#tableOf(table, []);
     for (const [count] of this.#ask(sql`SELECT count(*) FROM ${identifier(table)}`)) return Number(count);
     return 0;
   }
 
-  /** The rows of a table in the order in which they were made, with these of its columns. */
+  /** The rows of a table in the order in which they were made, with these of its columns: {@link columnsOf} says which there are. */
   rows(table: string, columns: readonly string[]): Iterable<readonly ForeignValue[]> {
+    const found = this.#tableOf(table, columns);
     const names = joinSql(columns.map(identifier), ', ');
-    const hasRowId = this.#tables.get(table)?.hasRowId === true;
     return this.#ask(
-      sql`SELECT ${names} FROM ${identifier(table)}${hasRowId ? sql` ORDER BY _rowid_` : sql``}`,
+      sql`SELECT ${names} FROM ${identifier(table)}${found.hasRowId ? sql` ORDER BY _rowid_` : sql``}`,
     );
   }
 
@@ -80,6 +83,16 @@ export class ForeignSqlite {
   async close(): Promise<void> {
     this.#database.close();
     await removeCopy(this.#folder);
+  }
+
+  /** All that keeps a view or a computed column of a crafted file from being run. Throws bad_request. */
+  #tableOf(table: string, columns: readonly string[]): ForeignTable {
+    const found = this.#tables.get(table);
+    const missing = columns.filter((column) => found?.columns.includes(column) !== true);
+    if (found !== undefined && missing.length === 0) return found;
+    const what =
+      found === undefined ? 'no' : `no ${missing.map((name) => JSON.stringify(name)).join(', ')} in its`;
+    throw new AppError('bad_request', `${this.#path} has ${what} table ${JSON.stringify(table)}.`);
   }
 
   *#ask(statement: Sql): Generator<readonly ForeignValue[]> {
@@ -105,6 +118,10 @@ interface Place {
   readonly path: string;
   /** Of the private copy, when there is one. */
   readonly folder: string | undefined;
+}
+
+interface OpenPlace extends Place {
+  readonly valueBytesMax: number;
 }
 
 async function prepare(path: string): Promise<Place> {
@@ -150,7 +167,7 @@ async function removeCopy(folder: string | undefined): Promise<void> {
 }
 
 /** A file without a log is opened as one that nobody changes: else SQLite would put a lock and an index beside it. */
-function openFile({ path, folder }: Place): DatabaseSync {
+function openFile({ path, folder, valueBytesMax }: OpenPlace): DatabaseSync {
   const url = pathToFileURL(path);
   if (folder === undefined) url.searchParams.set('immutable', '1');
   try {
@@ -180,16 +197,6 @@ function readTables(database: DatabaseSync): ReadonlyMap<string, ForeignTable> {
       { hasRowId, columns: columns.all(table).map(({ name }) => String(name)) },
     ]),
   );
-}
-
-/** From now on: whatever a crafted schema could slip into a SELECT is refused when the statement is prepared. */
-function allowReadsOnly(database: DatabaseSync): void {
-  const { SQLITE_SELECT, SQLITE_READ, SQLITE_FUNCTION, SQLITE_OK, SQLITE_DENY } = constants;
-  database.setAuthorizer((action, ...[, name, , view]) => {
-    if (view !== null && view !== undefined) return SQLITE_DENY;
-    if (action === SQLITE_SELECT || action === SQLITE_READ) return SQLITE_OK;
-    return action === SQLITE_FUNCTION && name === 'count' ? SQLITE_OK : SQLITE_DENY;
-  });
 }
 
 function unreadable(path: string, error: unknown): AppError {
