@@ -33,14 +33,13 @@ export function importCommand(): Command {
         onProgress: showProgress,
       }),
     );
+    showLine('');
     process.stdout.write(summaryText(summary, isDryRun));
   });
   return command;
 }
 
-/** One line that is written over and over, where somebody looks at it. */
 function showProgress(progress: ImportProgress): void {
-  if (!process.stderr.isTTY) return;
   const { collection } = progress;
   const text =
     progress.kind === 'records'
@@ -48,7 +47,12 @@ function showProgress(progress: ImportProgress): void {
       : progress.kind === 'files'
         ? `${collection}: files`
         : '';
-  process.stderr.write(`\r\u001B[K${printable(text)}`);
+  showLine(text);
+}
+
+/** Written over the one before, where somebody looks at it. */
+function showLine(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001B[K${printable(text)}`);
 }
 
 function summaryText({ collections, omissions }: ImportSummary, isDryRun: boolean): string {

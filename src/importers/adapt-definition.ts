@@ -63,12 +63,11 @@ export function adaptDefinition(
     const secrets = givenTokenSecrets(definition, problems);
     if (problems.isEmpty) return { collection, secrets };
     const { places, refused } = sort(definition, problems.toErrors());
-    // A field with a problem is not there for indexes and options either, which may be as good as any.
-    const inFields = places.filter(({ path }) => path[0] === 'fields');
-    const [first] = inFields.length > 0 ? [] : refused;
+    const basic = basicOf(places);
+    const [first] = basic.length > 0 ? [] : refused;
     if (first !== undefined || round === roundsMax) throw refusal(raw, first ?? places[0]);
-    for (const { path, error } of inFields.length > 0 ? inFields : places) {
-      leaveOut(path.join('.'), error.message);
+    for (const { path, error } of basic.length > 0 ? basic : places) {
+      leaveOut(describe(definition, path), error.message);
       definition = without(definition, path);
     }
   }
@@ -90,6 +89,31 @@ function sort(
     Number(other.path[1] ?? 0) - Number(one.path[1] ?? 0);
   const items = places.filter(({ path }) => path[0] === 'indexes').toSorted(byItem);
   return { places: [...places.filter(({ path }) => path[0] !== 'indexes'), ...items], refused };
+}
+
+/**
+ * What has to be mended before the rest is looked at: a field with a problem is not there for indexes, and an index with one not for
+ * what accounts sign in with, though both may be as good as any.
+ */
+function basicOf(places: readonly ProblemPlace[]): readonly ProblemPlace[] {
+  for (const name of ['fields', 'indexes']) {
+    const inside = places.filter(({ path }) => path[0] === name);
+    if (inside.length > 0) return inside;
+  }
+  return [];
+}
+
+const excerptLength = 100;
+
+/** As an operator finds it: by name where it stands in a list. */
+function describe(definition: JsonObject, path: readonly string[]): string {
+  const [name = '', index = '', ...rest] = path;
+  const list: unknown = definition[name];
+  const item: unknown = Array.isArray(list) ? list[Number(index)] : undefined;
+  if (name === 'indexes') return `the index ${JSON.stringify(item).slice(0, excerptLength)}`;
+  if (name === 'fields' && isJsonObject(item))
+    return `${rest.join('.')} of the field ${String(item['name'])}`;
+  return path.join('.');
 }
 
 /** The path of what can be taken out, so that the problem at this path goes; undefined when there is no such thing. */

@@ -95,10 +95,10 @@ test('indexes, options of fields and options of accounts that are refused are le
   ];
   const summary = await importInto(service, directoryOf(t, tables));
   assert.deepEqual(omissionsOf(summary), [
-    'notes: fields.1.pattern',
-    'notes: fields.2.autogeneratePattern',
-    'notes: indexes.0',
-    'notes: indexes.2',
+    'notes: autogeneratePattern of the field code',
+    'notes: pattern of the field text',
+    'notes: the index "CREATE INDEX `idx_length` ON `notes` (length(`text`))"',
+    'notes: the index "CREATE INDEX `idx_lower` ON `notes` (lower(`text`))"',
     'users: fileToken.duration',
     'users: fileToken.secret',
     'users: oauth2.enabled',
@@ -112,6 +112,21 @@ test('indexes, options of fields and options of accounts that are refused are le
   const { json: auth } = await service.request('/api/collections/users', { token: true });
   assert.deepEqual([auth.oauth2.enabled, auth.oauth2.mappedFields.name], [false, 'name']);
   assert.deepEqual([auth.passwordAuth.identityFields, auth.verificationTemplate.body], [['email'], 'Hello']);
+});
+
+test('what accounts sign in with stays when an index beside it is left out', async (t) => {
+  const indexes = [
+    'CREATE INDEX `idx_lower` ON `users` (lower(`name`))',
+    'CREATE UNIQUE INDEX `idx_name` ON `users` (`name` COLLATE NOCASE)',
+  ];
+  const more = { ...users.more, passwordAuth: { enabled: true, identityFields: ['email', 'name'] } };
+  const service = await startService(t);
+  const summary = await importInto(service, directoryOf(t, [{ ...users, indexes, more }]));
+  assert.deepEqual(omissionsOf(summary), [
+    'users: the index "CREATE INDEX `idx_lower` ON `users` (lower(`name`))"',
+  ]);
+  const { json } = await service.request('/api/collections/users', { token: true });
+  assert.deepEqual(json.passwordAuth.identityFields, ['email', 'name']);
 });
 
 test('values that no engine could keep become empty, and are told of with their records', async (t) => {

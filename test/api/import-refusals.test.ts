@@ -207,6 +207,20 @@ test('an unfinished import is nobody else’s to go on with', async (t) => {
   assert.equal((await service.request('/api/collections/posts/records', { token: true })).json.totalItems, 2);
 });
 
+test('of two imports at once one is refused, and the other one complete', async (t) => {
+  const service = await startService(t);
+  const directory = makeBlogDirectory(t);
+  const outcomes = await Promise.allSettled([importInto(service, directory), importInto(service, directory)]);
+  const refusals = outcomes.flatMap((outcome): unknown[] =>
+    outcome.status === 'rejected' ? [outcome.reason] : [],
+  );
+  // Whichever comes first, and however far it is when the other one looks.
+  assert.equal(refusals.length, 1);
+  assert.match(String(refusals[0]), /AppError: .*(?:is running|is not empty|imported already)/);
+  await assertRefuses(service, directory, /imported already/);
+  assert.equal((await service.request('/api/collections/posts/records', { token: true })).json.totalItems, 2);
+});
+
 test('a source that is written to meanwhile is noticed before anything of it is kept', async (t) => {
   const service = await startService(t);
   const directory = makeBlogDirectory(t);
