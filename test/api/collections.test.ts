@@ -185,7 +185,7 @@ test('a collection id is a word that no other id and no name is, in any case', a
   await assertReopens(t, service);
 });
 
-test('Q-53 S-10 a rule is null, an empty text or a filter that compiles; all else is refused', async (t) => {
+test('Q-53 a rule is null, an empty text or a filter that compiles; all else is refused', async (t) => {
   const service = await startService(t);
   for (const rule of ['listRule', 'viewRule', 'createRule', 'updateRule', 'deleteRule']) {
     for (const value of ["nope != ''", ' ', '\t', 'true', 'id = ', 0, false, {}, []]) {

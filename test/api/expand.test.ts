@@ -81,7 +81,7 @@ test('related records come in the order of the relation, expand stands last, and
   );
 });
 
-test('Q-26 what the view rule of a related record does not show, and hidden fields, are left out', async (t) => {
+test('Q-40 what the view rule of a related record does not show, and hidden fields, are left out', async (t) => {
   const blog = await startBlog(t);
   const { ask, askAsGuest } = blog;
   await ask('PATCH', '/people', { viewRule: "@request.context = 'expand' && team.name = 'red'" });

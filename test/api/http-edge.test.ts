@@ -208,7 +208,7 @@ test('H-28 A4 a known path answers another method with 405 and Allow, an unknown
   await assertNothingHappened(service);
 });
 
-test('H-65 H-66 a path or a query that is not percent-encoded UTF-8 is refused, and nothing is decoded twice', async (t) => {
+test('H-50 H-65 H-66 a path or a query that is not percent-encoded UTF-8 is refused, and nothing is decoded twice', async (t) => {
   const service = await withPosts(t);
   for (const bad of ['%', '%zz', '%C0%AF', '%ED%A0%80', '%00', '%FF', 'a%', 'a%2']) {
     for (const line of [

@@ -6,7 +6,7 @@ import { startService } from '../support/service.ts';
 /** Enough rows that no machine goes through their pairs in the time that is given. */
 const rowsMax = 20_000;
 
-test('A15 Q-31 a question that takes too long is ended and answered 503, and everybody else is served', async (t) => {
+test('A15 Q-38 a question that takes too long is ended and answered 503, and everybody else is served', async (t) => {
   const service = await startService(t, { flags: { 'query-timeout': '0.2' } });
   const rules = { listRule: '', viewRule: '', createRule: '' };
   const body = { name: 'posts', ...rules, fields: [{ name: 'title', type: 'text' }] };

@@ -26,7 +26,7 @@ test('a list shows what its rule is true of, and a view what the view rule is tr
   );
 });
 
-test('I-06 a record is made only if its rule is true of it, and a refusal says nothing of its values', async (t) => {
+test('a record is made only if its rule is true of it, and a refusal says nothing of its values', async (t) => {
   const { ask, askAsGuest, service } = await startBlog(t);
   const rule = "title != 'no' && @request.body.title:isset = true && author.team.name = 'red'";
   await ask('PATCH', '/posts', {
@@ -51,7 +51,7 @@ test('I-06 a record is made only if its rule is true of it, and a refusal says n
   assert.equal((await eventsOf(service, id)).length, 1);
 });
 
-test('I-08 an update is asked with the stored values as fields and the new ones as the body', async (t) => {
+test('an update is asked with the stored values as fields and the new ones as the body', async (t) => {
   const { ask, askAsGuest, service } = await startBlog(t);
   const post = longId('p1');
   const change = (body: object): ReturnType<typeof ask> =>
@@ -104,7 +104,7 @@ test('I-08 an update is asked with the stored values as fields and the new ones 
   assert.equal((await service.request(path, { ...asked, headers: { 'X-Pass': 'word' } })).status, 200);
 });
 
-test('I-10 a record is deleted only if its rule is true of it', async (t) => {
+test('a record is deleted only if its rule is true of it', async (t) => {
   const { ask, askAsGuest, service } = await startBlog(t);
   await ask('PATCH', '/comments', { deleteRule: 'stars < 5' });
   const remove = async (id: string): Promise<number> =>

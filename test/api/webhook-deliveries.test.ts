@@ -11,7 +11,7 @@ function move(service: WebhookService, to: string, status = 200): Promise<Json> 
   return service.call('POST', `/api/webhooks/deliveries/${to}`, { status });
 }
 
-test('a delivery shows its event and its attempts, with what the receiver answered', async (t) => {
+test('W-36 a delivery shows its event and its attempts, with what the receiver answered', async (t) => {
   const clock = new MovableClock();
   const headers = { 'x-why': 'busy', 'content-type': 'text/html' };
   const mode = { kind: 'status', status: 500, headers, body: '<script>alert(1)</script>\xff' } as const;
@@ -38,7 +38,7 @@ test('a delivery shows its event and its attempts, with what the receiver answer
   const { responseHeaders, responseBody, ...inList } = full.attempts[0];
   assert.deepEqual(attempts, [inList]);
   assert.equal(responseHeaders['x-why'], 'busy');
-  // W-36: given as JSON text, and never as a page.
+  // Given as JSON text, and never as a page.
   assert.equal(responseBody, '<script>alert(1)</script>ÿ');
   const { started, connectMs, firstByteMs, totalMs, ...attempt } = inList;
   assert.deepEqual(attempt, {
