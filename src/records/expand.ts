@@ -10,6 +10,7 @@ import type { RequestFacts } from '../rules/request-facts.ts';
 import { parseRule } from '../rules/parse-rule.ts';
 import { limit } from '../sql/limit.ts';
 import { sql, type Sql } from '../sql/sql.ts';
+import { answerTooLarge } from '../storage/answer-too-large.ts';
 import type { Reader, Tuple } from '../storage/database.ts';
 import type { ExpandTree } from './parse-expand.ts';
 import { readStatements } from './read-statements.ts';
@@ -34,12 +35,29 @@ const backRelationsMax = 1_000;
 /** Of all records' relations by one name: beyond it the rest is left out, as what may not be seen is. */
 const expandedMax = 20_000;
 
+/** Of all records by all names together. */
+const relatedMax = 50_000;
+
 /**
  * Records of one collection with what their relations lead to, as far as its view rule shows it to the caller: a statement for
- * each name in the tree, however many records there are. What cannot be expanded is left out (http-api section 7).
+ * each name in the tree, however many records there are. What cannot be expanded is left out (http-api section 7). Throws
+ * bad_request when it is too much for one answer.
  */
-export async function expandRecords(
+export function expandRecords(
   context: ExpandContext,
+  records: readonly StoredRecord[],
+  tree: ExpandTree,
+): Promise<readonly ExpandedRecord[]> {
+  return expandAll({ ...context, related: { count: 0 } }, records, tree);
+}
+
+interface Expansion extends ExpandContext {
+  /** How many were read so far. */
+  readonly related: { count: number };
+}
+
+async function expandAll(
+  context: Expansion,
   records: readonly StoredRecord[],
   tree: ExpandTree,
 ): Promise<readonly ExpandedRecord[]> {
@@ -105,7 +123,7 @@ function shown(
 }
 
 async function readRelated(
-  context: ExpandContext,
+  context: Expansion,
   records: readonly StoredRecord[],
   { relation, subtree }: { readonly relation: Relation; readonly subtree: ExpandTree },
 ): Promise<Pick<Found, 'related'>> {
@@ -115,9 +133,11 @@ async function readRelated(
     ),
   );
   const rows = ids.size === 0 ? [] : await selectRelated(context, relation, [...ids]);
+  context.related.count += rows.length;
+  if (context.related.count > relatedMax) throw answerTooLarge();
   // A record that several refer to is expanded once.
   const byId = new Map(rows.map(({ record }) => [String(valueOf(record, 'id')), record]));
-  const expanded = await expandRecords(context, [...byId.values()], subtree);
+  const expanded = await expandAll(context, [...byId.values()], subtree);
   const expandedById = new Map(expanded.map((one) => [String(valueOf(one.record, 'id')), one]));
   const related = new Map<string, ExpandedRecord[]>();
   for (const { key, record } of rows) {

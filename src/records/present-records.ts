@@ -1,9 +1,20 @@
+import { answerBytesMax, answerTooLarge } from '../storage/answer-too-large.ts';
 import { expandRecords, type ExpandContext, type ExpandedRecord } from './expand.ts';
 import { parseExpand } from './parse-expand.ts';
 import { recordToJson, type StoredRecord } from './record.ts';
-import { sightsOf, type SightOf } from './sights-of.ts';
+import { sightsOf } from './sights-of.ts';
 
-/** The JSON of records of one collection as the caller may see them, with what `expand` of the query asks for. */
+/** A record is shown once for each record that leads to it: a few that lead to each other make any number of them in six levels. */
+const shownMax = 50_000;
+/** Of what is shown inside of records, together. */
+const expandedLengthMax = 64 * 1024 * 1024;
+
+type JsonOf = (record: StoredRecord) => string;
+
+/**
+ * The JSON of records of one collection as the caller may see them, with what `expand` of the query asks for. Throws bad_request
+ * when that would be too much for one answer.
+ */
 export async function presentRecords(
   context: ExpandContext,
   records: readonly StoredRecord[],
@@ -11,24 +22,77 @@ export async function presentRecords(
   const expand = context.facts.query.get('expand');
   if (expand === null || expand === '') {
     const sightOf = await sightsOf(context, records);
-    return records.map((record) => recordToJson(record, sightOf(record)));
+    return bearable(records.map((record) => recordToJson(record, sightOf(record))));
   }
   const expanded = await expandRecords(context, records, parseExpand(expand));
-  const sightOf = await sightsOf(context, expanded.flatMap(allOf));
-  return expanded.map((record) => expandedToJson(record, sightOf));
+  const sightOf = await sightsOf(context, [...distinctRecords(expanded)]);
+  const known = new Map<StoredRecord, string>();
+  const jsonOf: JsonOf = (record) => {
+    const json = known.get(record) ?? recordToJson(record, sightOf(record));
+    known.set(record, json);
+    return json;
+  };
+  requireBearable(expanded, jsonOf);
+  return bearable(expanded.map((record) => expandedToJson(record, jsonOf)));
 }
 
-function allOf({ record, expand }: ExpandedRecord): readonly StoredRecord[] {
-  return [record, ...[...(expand?.values() ?? [])].flat().flatMap(allOf)];
+function bearable(texts: readonly string[]): readonly string[] {
+  let length = 0;
+  for (const text of texts) length += text.length;
+  if (length > answerBytesMax) throw answerTooLarge();
+  return texts;
 }
 
-function expandedToJson({ record, expand }: ExpandedRecord, sightOf: SightOf): string {
-  const json = recordToJson(record, sightOf(record));
+/** Those that several lead to are one object. */
+function distinctRecords(expanded: readonly ExpandedRecord[]): ReadonlySet<StoredRecord> {
+  const seen = new Set<ExpandedRecord>();
+  const look = (one: ExpandedRecord): void => {
+    if (seen.has(one)) return;
+    seen.add(one);
+    for (const related of one.expand?.values() ?? []) [related].flat().forEach(look);
+  };
+  expanded.forEach(look);
+  return new Set([...seen].map(({ record }) => record));
+}
+
+interface Size {
+  readonly count: number;
+  readonly length: number;
+}
+
+/** Before any of it is written: each record is measured once, however often it will be shown. */
+function requireBearable(expanded: readonly ExpandedRecord[], jsonOf: JsonOf): void {
+  const known = new Map<ExpandedRecord, Size>();
+  const sizeOfRelated = ({ expand }: ExpandedRecord): Size => {
+    const sizes = [...(expand?.values() ?? [])].flatMap((related) => [related].flat().map(sizeOf));
+    return sum(sizes);
+  };
+  const sizeOf = (one: ExpandedRecord): Size => {
+    const size = known.get(one) ?? sum([{ count: 1, length: jsonOf(one.record).length }, sizeOfRelated(one)]);
+    known.set(one, size);
+    return size;
+  };
+  const { count, length } = sum(expanded.map(sizeOfRelated));
+  if (count > shownMax || length > expandedLengthMax) throw answerTooLarge();
+}
+
+function sum(sizes: readonly Size[]): Size {
+  let count = 0;
+  let length = 0;
+  for (const size of sizes) {
+    count += size.count;
+    length += size.length;
+  }
+  return { count, length };
+}
+
+function expandedToJson({ record, expand }: ExpandedRecord, jsonOf: JsonOf): string {
+  const json = jsonOf(record);
   if (expand === undefined) return json;
   const members = [...expand].map(([name, related]) => {
     const value = isList(related)
-      ? `[${related.map((one) => expandedToJson(one, sightOf)).join(',')}]`
-      : expandedToJson(related, sightOf);
+      ? `[${related.map((one) => expandedToJson(one, jsonOf)).join(',')}]`
+      : expandedToJson(related, jsonOf);
     return `${JSON.stringify(name)}:${value}`;
   });
   return `${json.slice(0, -1)},"expand":{${members.join(',')}}}`;
