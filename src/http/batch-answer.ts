@@ -3,6 +3,7 @@ import { AppError } from '../base/errors.ts';
 import type { QueryReader } from '../lists/list-query.ts';
 import type { Instance } from '../instances/instance.ts';
 import { BatchItemFailed, type BatchEntry, type BatchResult } from '../records/batch.ts';
+import { answerBytesMax, answerTooLarge } from '../storage/answer-too-large.ts';
 import type { Reader } from '../storage/database.ts';
 import { projected } from './answer.ts';
 import type { WriteAnswer } from './answer-write.ts';
@@ -18,13 +19,19 @@ export interface BatchAnswerOptions {
   readonly entries: readonly BatchEntry[];
 }
 
-/** What became of each request, in their order, with the answer that each would have had alone. */
+/** What became of each request, in their order, with the answer that each would have had alone. Throws bad_request when that is too much. */
 export async function batchAnswer(
   results: readonly BatchResult[],
   options: BatchAnswerOptions,
 ): Promise<WriteAnswer> {
   const answers: WriteAnswer[] = [];
-  for (const [index, result] of results.entries()) answers.push(await itemAnswer(result, index, options));
+  let length = 0;
+  for (const [index, result] of results.entries()) {
+    const answer = await itemAnswer(result, index, options);
+    length += answer.json?.length ?? 0;
+    if (length > answerBytesMax) throw answerTooLarge();
+    answers.push(answer);
+  }
   const json = answers.map(({ status, json = 'null' }) => `{"body":${json},"status":${status}}`);
   const ids = answers.map(({ status, idsJson = () => 'null' }) => `{"body":${idsJson()},"status":${status}}`);
   return {

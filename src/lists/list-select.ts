@@ -27,7 +27,7 @@ export function listSelect(reader: Reader, query: ListQuery, source: ListSource)
   const from = source.scope === undefined ? source.from : sql`${source.from}${source.scope.joins()}`;
   // A page in the order of the table is found without a search.
   const isSearch = conditions.length > 0 || query.sort.length > 0;
-  const ask = (statement: Sql) => (isSearch ? reader.search(statement) : reader.tuples(statement));
+  const ask = (statement: Sql) => reader.search(statement, { isQuick: !isSearch });
   const found = sql`SELECT 1 FROM ${from}${whereAll(conditions)}`;
   const probe = query.filter === undefined ? sql`${found} ORDER BY ${order}${limit(1)}` : found;
   return { from, conditions, terms, order, ask, probe };

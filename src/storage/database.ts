@@ -114,11 +114,16 @@ export interface Reader {
   /** All rows as arrays in the order of the selected columns: for the paths where every microsecond is a client waiting. */
   tuples(statement: Sql): Promise<Tuple[]>;
   /**
-   * As `tuples`, of a question that a client has put together and that may have to look at every row: ends with a QueryTimeout
-   * when the query timeout is over. On SQLite its conditions see to that (`names.isInTime`); on PostgreSQL a question inside a
-   * transaction has the time that all its statements have.
+   * As `tuples`, of a question that a client has put together: refused as bad_request when its rows are too much to be held. When it
+   * may have to look at every row it ends with a QueryTimeout when the query timeout is over. On SQLite its conditions see to that
+   * (`names.isInTime`); on PostgreSQL a question inside a transaction has the time that all its statements have.
    */
-  search(statement: Sql): Promise<Tuple[]>;
+  search(statement: Sql, options?: SearchOptions): Promise<Tuple[]>;
+}
+
+export interface SearchOptions {
+  /** Whether its rows are found without a search, so that nobody has to look at the clock. */
+  readonly isQuick?: boolean;
 }
 
 /** The brand keeps TypeScript from accepting a Database where a Transaction is asked for: appending an event needs one. */

@@ -1,4 +1,5 @@
 import { AppError } from '../base/errors.ts';
+import { answerTooLarge } from './answer-too-large.ts';
 
 /** A unique index refused a row. `columns` are the columns of the index; empty where the engine names only the index. */
 export class UniqueViolation extends Error {
@@ -66,9 +67,7 @@ export function toEngineError(error: unknown): unknown {
     case FULL:
       return new AppError('storage_full', 'The storage is full.', { cause: error, retryAfter: 30 });
     case TOOBIG:
-      return new AppError('bad_request', 'The answer would be too large: ask for fewer records.', {
-        cause: error,
-      });
+      return answerTooLarge(error);
     case PERM:
     case READONLY:
     case IOERR:

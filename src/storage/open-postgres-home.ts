@@ -175,7 +175,7 @@ function announcing(database: Database, { instanceId, onChange, onStop }: Announ
     all: (statement) => database.all(statement),
     get: (statement) => database.get(statement),
     tuples: (statement) => database.tuples(statement),
-    search: (statement) => database.search(statement),
+    search: (statement, options) => database.search(statement, options),
     stop: () => {
       onStop();
       return database.stop();

@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
 import type { PoolClient, QueryArrayConfig, types } from 'pg';
 import type { Sql, SqlValue } from '../sql/sql.ts';
+import { answerBytesMax, answerTooLarge } from './answer-too-large.ts';
 import type { Row, Tuple } from './database.ts';
 import { isStaleStatement, toPostgresError } from './postgres-errors.ts';
 import { numberPlaceholders } from './postgres-placeholders.ts';
@@ -97,6 +98,7 @@ export class PostgresConnection {
         name: prepared,
         // Its types know of one mode only; any other value means rows as objects.
         rowMode: (isArray ? 'array' : undefined) as 'array',
+        ...(isArray && { types: boundedTypes() }),
       });
       if (prepared !== undefined) this.#names.noteSuccess(statement.text);
       return answer;
@@ -143,15 +145,36 @@ const INT8 = 20;
 const numberTypes = new Set([21, 23, 26, 700, 701, 1700, 5069]);
 
 /** Values as SQLite gives them: numbers are numbers, truth is 1 or 0, bytes are a Uint8Array, all else is its text. */
+function parserOf(type: number): (text: string) => unknown {
+  if (numberTypes.has(type)) return Number;
+  if (type === INT8) return toInteger;
+  if (type === BOOL) return toBit;
+  return type === BYTEA ? toBytes : String;
+}
+
 export const valueTypes = {
-  getTypeParser: ((type: number): unknown => {
-    if (numberTypes.has(type)) return Number;
-    if (type === INT8) return toInteger;
-    if (type === BOOL) return toBit;
-    return type === BYTEA ? toBytes : String;
-    // pg declares an overload per known type; this one function stands for all of them.
-  }) as typeof types.getTypeParser,
+  // pg declares an overload per known type; this one function stands for all of them.
+  getTypeParser: parserOf as typeof types.getTypeParser,
 };
+
+/**
+ * For one question: the same values, up to as much as can be held. What a parser throws is what the question fails with, once the
+ * rest of its rows has come and been dropped; the session goes on.
+ */
+function boundedTypes(): typeof valueTypes {
+  let length = 0;
+  return {
+    getTypeParser: ((type: number): unknown => {
+      const parse = parserOf(type);
+      return (text: string): unknown => {
+        length += text.length;
+        if (length > answerBytesMax) throw answerTooLarge();
+        return parse(text);
+      };
+      // As above.
+    }) as typeof types.getTypeParser,
+  };
+}
 
 function toInteger(text: string): number | bigint {
   const value = Number(text);

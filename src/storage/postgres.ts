@@ -3,7 +3,16 @@ import { AppError } from '../base/errors.ts';
 import { randomUnit } from '../base/ids.ts';
 import { sql, type Sql, type SqlValue } from '../sql/sql.ts';
 import { AccessMemory } from './access-memory.ts';
-import type { Access, Database, Names, Row, Transaction, Tuple, WriteOptions } from './database.ts';
+import type {
+  Access,
+  Database,
+  Names,
+  Row,
+  SearchOptions,
+  Transaction,
+  Tuple,
+  WriteOptions,
+} from './database.ts';
 import { explainWithoutScans, postgresAccess } from './postgres-access.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
 import { isCollision, isOutdatedName, isStaleStatement, toCommitError } from './postgres-errors.ts';
@@ -119,9 +128,9 @@ class PostgresDatabase implements Database {
     return [...(await this.#read((connection) => connection.tuples(statement))).rows];
   }
 
-  async search(statement: Sql): Promise<Tuple[]> {
+  async search(statement: Sql, { isQuick = false }: SearchOptions = {}): Promise<Tuple[]> {
     const { queryTimeoutMs, statementTimeoutMs } = this.#pool;
-    if (queryTimeoutMs >= statementTimeoutMs) return this.tuples(statement);
+    if (isQuick || queryTimeoutMs >= statementTimeoutMs) return this.tuples(statement);
     const { rows } = await this.#read((connection) => searchWithin(connection, statement, this.#pool));
     return [...rows];
   }

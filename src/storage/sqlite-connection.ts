@@ -1,6 +1,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { systemClock } from '../base/clock.ts';
 import type { Sql } from '../sql/sql.ts';
+import { answerBytesMax, answerTooLarge } from './answer-too-large.ts';
 import type { Row, Tuple } from './database.ts';
 import { QueryTimeout, toEngineError } from './engine-errors.ts';
 import { jsonNumber } from './sqlite-json.ts';
@@ -12,9 +13,6 @@ const QUERY_TIMEOUT_MS = 1_000;
 const BUSY_TIMEOUT_MS = 5_000;
 /** Without a limit one large transaction would leave its log at that size for ever. */
 const JOURNAL_SIZE_LIMIT_BYTES = 64 * 1024 * 1024;
-
-/** The largest value or row, and so the largest page of a list: several of the largest bodies, and a bearable part of the memory. */
-const LENGTH_MAX = 256 * 1024 * 1024;
 
 /** Of 4 KiB: a page that is written often goes into the file once for all of its versions in this much of the log. */
 const CHECKPOINT_PAGES = 4_000;
@@ -62,14 +60,27 @@ export class SqliteConnection {
   tuples(statement: Sql): Tuple[] {
     this.#deadline.reset();
     try {
-      let prepared = this.#tupleStatements.find(statement.text);
-      if (prepared === undefined) {
-        prepared = this.#database.prepare(statement.text);
-        prepared.setReturnArrays(true);
-        this.#tupleStatements.add(statement.text, prepared);
+      // The mode set below makes rows arrays; the types of node:sqlite do not follow it.
+      return this.#prepareTuples(statement.text).all(...statement.values) as unknown as Tuple[];
+    } catch (error) {
+      throw toEngineError(error);
+    }
+  }
+
+  /** As `tuples`, row by row, as nobody knows how many there are: that takes longer where there is one. */
+  search(statement: Sql): Tuple[] {
+    this.#deadline.reset();
+    try {
+      const rows: Tuple[] = [];
+      let bytes = 0;
+      for (const row of this.#prepareTuples(statement.text).iterate(...statement.values)) {
+        // As above.
+        const tuple = row as unknown as Tuple;
+        bytes += bytesOf(tuple);
+        if (bytes > answerBytesMax) throw answerTooLarge();
+        rows.push(tuple);
       }
-      // The mode set above makes rows arrays; the types of node:sqlite do not follow it.
-      return prepared.all(...statement.values) as unknown as Tuple[];
+      return rows;
     } catch (error) {
       throw toEngineError(error);
     }
@@ -89,6 +100,15 @@ export class SqliteConnection {
     this.#database.close();
   }
 
+  #prepareTuples(text: string): StatementSync {
+    const found = this.#tupleStatements.find(text);
+    if (found !== undefined) return found;
+    const prepared = this.#database.prepare(text);
+    prepared.setReturnArrays(true);
+    this.#tupleStatements.add(text, prepared);
+    return prepared;
+  }
+
   #prepare(text: string): StatementSync {
     const found = this.#rowStatements.find(text);
     if (found !== undefined) return found;
@@ -96,6 +116,15 @@ export class SqliteConnection {
     this.#rowStatements.add(text, prepared);
     return prepared;
   }
+}
+
+/** Of a text, at least: how many it has in UTF-8 is not worth counting them. */
+function bytesOf(tuple: Tuple): number {
+  let bytes = 0;
+  for (const value of tuple)
+    if (typeof value === 'string') bytes += value.length;
+    else if (value instanceof Uint8Array) bytes += value.byteLength;
+  return bytes;
 }
 
 /** Ends a statement that goes on for longer than this: SQLite calls it for rows, and it throws. */
@@ -134,7 +163,8 @@ function open(path: string, { isReadOnly, synchronous }: ConnectionOptions): Dat
     timeout: BUSY_TIMEOUT_MS,
     enableForeignKeyConstraints: true,
     defensive: true,
-    limits: { length: LENGTH_MAX },
+    // Of a value or a row, and so of a page that the engine writes as one text.
+    limits: { length: answerBytesMax },
   });
   try {
     if (!isReadOnly) {

@@ -59,8 +59,8 @@ class SqliteDatabase implements Database {
     return this.#read((connection) => connection.tuples(statement));
   }
 
-  search(statement: Sql): Promise<Tuple[]> {
-    return this.tuples(statement);
+  async search(statement: Sql): Promise<Tuple[]> {
+    return this.#view().search(statement);
   }
 
   async access(statement: Sql, list: { readonly isFiltered: boolean }): Promise<Access> {

@@ -268,8 +268,10 @@ class SqliteTransaction implements Transaction {
     return row;
   }
 
-  search(statement: Sql): Promise<Tuple[]> {
-    return this.tuples(statement);
+  async search(statement: Sql): Promise<Tuple[]> {
+    const rows = this.#live().search(statement);
+    this.#noteWrite(statement);
+    return rows;
   }
 
   async tuples(statement: Sql): Promise<Tuple[]> {

@@ -45,7 +45,7 @@ async function startNet(t: TestContext, count: number, data: unknown): Promise<N
 }
 
 /** The status first: what was not refused is too large to be compared. */
-function assertTooLarge(answer: TestAnswer, what?: string): void {
+function assertTooLarge(answer: TestAnswer, what = 'too much'): void {
   assert.equal(answer.status, 400, what);
   assert.deepEqual(answer.json, tooLarge, what);
 }
@@ -103,4 +103,13 @@ test('X-15 related records are read up to a number, shown or not', async (t) => 
   assert.equal(related.json.expand.leaves_via_b.length, 1_000);
   const refused = await service.request(`${nodes}/${id}?expand=leaves_via_a,leaves_via_b,leaves_via_c`);
   assertTooLarge(refused);
+});
+
+test('X-15 a batch is not made when its answer would be too large, though each request would do alone', async (t) => {
+  const { service, ids, expand } = await startNet(t, 8, 'x'.repeat(900_000));
+  assert.equal((await expand(2)).status, 200);
+  const create = { method: 'POST', url: `${nodes}?expand=to.to`, body: { to: ids } };
+  const requests = Array.from({ length: 6 }, () => create);
+  assertTooLarge(await service.request('/api/batch', { method: 'POST', body: { requests } }));
+  assert.equal((await service.request(`${nodes}?perPage=1&fields=id`)).json.totalItems, ids.length);
 });
