@@ -18,7 +18,7 @@ export class SqliteDefinitions {
   #isInForce = false;
   #hasEnded = false;
   #known = '';
-  /** Of definitions, by this process. */
+  /** Of the memory. */
   #changes = 0;
   #seen: unknown;
 
@@ -62,6 +62,8 @@ export class SqliteDefinitions {
       // A change of our own that was committed meanwhile is in the memory, and may not be in what was read.
       if (this.#changes !== before) continue;
       remember();
+      // Nor may another look that began before this one put what is older over it.
+      this.#changes += 1;
       this.#known = version;
       return true;
     }
