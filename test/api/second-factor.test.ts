@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import PocketBase from 'pocketbase';
 import { password, type Account } from '../support/accounts.ts';
+import { eventually } from '../support/eventually.ts';
 import { Mailbox } from '../support/mailbox.ts';
 import { refusalOf, superuserSdk } from '../support/sdk.ts';
 import type { TestAnswer } from '../support/service.ts';
@@ -142,4 +143,25 @@ test('an account has at most ten sessions that wait, and sees its own', async (t
   const { json } = await box.accounts.ask('GET', '/api/collections/_mfas/records', { token: ann.token });
   assert.equal(json.totalItems, 10);
   assert.equal((await box.accounts.ask('GET', '/api/collections/_mfas/records')).json.totalItems, 0);
+});
+
+test('the audit log tells a first factor from a sign-in, and by whom a code was tried', async (t) => {
+  const box = await openMailbox(t);
+  const ann = await box.accounts.account('ann');
+  const mfaId = await beginWithPassword(box, ann);
+  const sent = await sendCode(box, ann);
+  await useCode(box, { ...sent, code: 'nope' }, mfaId);
+  assert.equal((await useCode(box, sent, mfaId)).status, 200);
+  const filter = encodeURIComponent(`action = 'sign-in' && target = '${ann.id}'`);
+  const found = await eventually('the entries', async () => {
+    const { json } = await box.accounts.ask('GET', `/api/audit?filter=${filter}`, { token: true });
+    return json.totalItems === 3 ? json.items : undefined;
+  });
+  const entries: readonly {
+    readonly outcome: string;
+    readonly count: number;
+    readonly details: { readonly reason?: string };
+  }[] = found;
+  const told = entries.map(({ outcome, count, details }) => `${outcome} ${count} ${details.reason ?? ''}`);
+  assert.deepEqual(told.toSorted(), ['done 1 ', 'refused 1 credentials', 'refused 2 second factor']);
 });

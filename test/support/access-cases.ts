@@ -1,3 +1,4 @@
+import { newId } from '../../src/base/ids.ts';
 import type { AccessStage } from './access-stage.ts';
 
 /** A request for a route, and what it is about. */
@@ -322,6 +323,18 @@ function mailCases(): readonly AccessCase[] {
         body: { token: 'none', password, passwordConfirm: password },
       }),
     })),
+    {
+      route: `${route}/request-otp`,
+      of: 'for an address that nobody has',
+      // A code would be kept after the answer.
+      request: () => ({ path: `${users}/request-otp`, body: { email: 'nobody@example.com' } }),
+    },
+    {
+      route: `${route}/auth-with-otp`,
+      of: 'with a code that is none',
+      // Wrong codes are counted by how the id begins.
+      request: () => ({ path: `${users}/auth-with-otp`, body: { otpId: newId(), password: 'none' } }),
+    },
     {
       route: 'POST /api/settings/test/email',
       of: '',

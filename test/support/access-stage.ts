@@ -209,6 +209,9 @@ export class AccessStage {
 
 const usersDefinition = {
   manageRule: "@request.auth.name = 'manager'",
+  otp: { enabled: true },
+  // What is remembered of a sign-in comes after its answer, when the next case is on.
+  authAlert: { enabled: false },
   updateRule: "id = @request.auth.id || @request.auth.name = 'manager'",
 };
 

@@ -7,10 +7,9 @@ const answers = { 200: jsonAnswer('Signed in.', schemaReference('SignedIn')) };
 
 const signInAnswers = {
   ...answers,
-  401: jsonAnswer(
-    'Another way to sign in is asked for as well, with this id.',
-    schemaReference('SecondFactor'),
-  ),
+  401: jsonAnswer('Another way to sign in is asked for as well, with this id; or an API key is not valid.', {
+    anyOf: [schemaReference('SecondFactor'), schemaReference('Error')],
+  }),
 };
 
 /** Signing in. */

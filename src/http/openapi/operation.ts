@@ -55,7 +55,7 @@ export function operation(parts: OperationParts): Operation {
           },
         }),
     // Numbers are the keys of an object in ascending order, wherever they were added.
-    responses: { ...parts.answers, ...Object.fromEntries(refusals) },
+    responses: { ...Object.fromEntries(refusals), ...parts.answers },
   };
 }
 
