@@ -141,6 +141,16 @@ test('A-25 an owner changes the password with the old one, and neither address n
   assert.equal((await stage.signIn(email, 'another horse')).status, 200);
 });
 
+test('who is nobody manages no account, whatever the manage rule says', async (t) => {
+  const stage = await setUp(t);
+  const { id } = await stage.account('ann');
+  await stage.define({ updateRule: '', manageRule: "id != ''" });
+  const asGuest = await stage.update(id, { verified: true });
+  assert.deepEqual([asGuest.status, codes(asGuest)], [400, { verified: 'validation_values_mismatch' }]);
+  const bob = await stage.account('bob');
+  assert.equal((await stage.update(id, { verified: true }, bob.token)).status, 200);
+});
+
 test('A-15 who was wrong about an old password too often may not go on, and keeps nobody else from changing it', async (t) => {
   const clock = new MovableClock();
   const stage = await Accounts.start(t, { parts: { clock } });

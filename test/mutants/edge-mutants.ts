@@ -126,13 +126,6 @@ export const edgeMutants: readonly Mutant[] = [
   },
   // Writing.
   {
-    name: 'inside a work nothing but its transaction is awaited',
-    file: 'src/storage/write-queue.ts',
-    from: 'this.#onForeignAwait?.(new AssertionFailed',
-    to: 'void (new AssertionFailed',
-    tests: ['src/storage/sqlite.test.ts'],
-  },
-  {
     name: 'a work that failed after it had written is undone',
     file: 'src/storage/write-queue.ts',
     from: "return isGuarded || !tx.hasWritten ? { kind: 'rolled_back', error } : undefined;",

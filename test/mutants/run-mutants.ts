@@ -68,11 +68,9 @@ export class MutantTree {
   }
 }
 
-/** A file that cannot be read as a program fails under its own name: that is no mutant but an error, and anything would find it. */
+/** A file that cannot be read as a program fails under its own name alone: that is no mutant but an error, and anything would find it. */
 function verdictOf(printed: string): Verdict {
-  const count = (word: string): number =>
-    Number(new RegExp(`^# ${word} (\\d+)$`, 'm').exec(printed)?.[1] ?? 0);
-  const failed = count('fail') + count('cancelled');
-  if (/^not ok \d+ - \S*\.test\.ts$/m.test(printed) || failed + count('pass') === 0) return 'broken';
-  return failed > 0 ? 'killed' : 'survived';
+  const failed = [...printed.matchAll(/^not ok \d+ - (.*)$/gm)].map(([, name = '']) => name);
+  if (failed.some((name) => !/^\S*\.test\.ts$/.test(name))) return 'killed';
+  return failed.length === 0 && /^ok /m.test(printed) ? 'survived' : 'broken';
 }
