@@ -10,6 +10,8 @@ export const httpLimits = {
   headersTimeoutMs: 10_000,
   /** For a whole request with its body. */
   requestTimeoutMs: 300_000,
+  /** Of a connection on which nothing moves in the middle of a request: its client does not read its answer. */
+  stalledMs: 300_000,
   /** Longer than the idle time of common load balancers, or they would reuse a connection that we are closing. */
   keepAliveTimeoutMs: 65_000,
   /** How often the time-outs above are looked at. */

@@ -160,6 +160,8 @@ function createApp(options: ServerOptions): FastifyInstance {
       : fastifyWithTls({ ...settings, https: { ...server, ...openTls(options.tls) } });
   app.server.maxConnections = httpLimits.connectionsMax;
   app.server.maxHeadersCount = 0;
+  // Node has no such time by default: answers that nobody reads would be kept for as long as their clients like.
+  app.server.setTimeout(httpLimits.stalledMs);
   closeGently(app.server);
   app.server.on('checkExpectation', answerExpectation);
   app.server.on('connect', (_request, socket) => answerClientError(new Error('This is no proxy.'), socket));

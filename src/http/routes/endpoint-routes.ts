@@ -57,7 +57,7 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
       const endpoint = await createEndpoint(saving, bodyOf(request), policy);
       // The one answer beside the secret's own route that shows it.
       const json = JSON.stringify({ ...endpointView(endpoint), secret: endpoint.secret });
-      return answer(request, reply, { status: 201, json });
+      return answer(request, reply, { status: 201, json, headers: { 'cache-control': 'no-store' } });
     }),
   );
 

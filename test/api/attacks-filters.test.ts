@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startService } from '../support/service.ts';
+
+const types: Readonly<Record<string, object>> = {
+  title: { type: 'text' },
+  count: { type: 'number' },
+  flag: { type: 'bool' },
+  mail: { type: 'email' },
+  day: { type: 'date' },
+  pick: { type: 'select', values: ['a', 'b'] },
+  picks: { type: 'select', values: ['a', 'b'], maxSelect: 2 },
+  data: { type: 'json' },
+  place: { type: 'geoPoint' },
+  file: { type: 'file', maxSelect: 3 },
+};
+const operands = [
+  ...Object.keys(types),
+  ...['data.a.0', 'data.99999999999999999999', 'place.lon', 'picks:each', 'picks:length', 'data:lower'],
+  ...['@now', "strftime('%s',count)", "strftime('%J',data)", 'geoDistance(place.lon,count,title,1)', 'null'],
+];
+const values = [
+  ...["''", 'null', 'true', '-0', '9'.repeat(400), `0.${'0'.repeat(400)}1`, "'%'", "'%_%'", "'\\\\'"],
+  ...["'2026-02-30'", "'275760-09-13 00:00:00.000Z'", "'-1'", "'{}'", "'[1'", "'1e400'", "' 1'", "'NaN'"],
+];
+
+test('Q-15 Q-16 Q-20 every field is compared with every value, or refused, and nothing fails', async (t) => {
+  const service = await startService(t);
+  const fields = Object.entries(types).map(([name, options]) => ({ name, ...options }));
+  const definition = { name: 'posts', listRule: '', createRule: '', fields };
+  await service.request('/api/collections', { method: 'POST', token: true, body: definition });
+  for (const body of [
+    {},
+    { title: '10', count: 10, day: '2026-01-01', picks: ['a'], data: { a: [1] } },
+    { data: '[' },
+  ])
+    assert.equal((await service.request('/api/records/posts', { method: 'POST', body })).status, 201);
+  let asked = 0;
+  for (const operand of operands)
+    for (const operator of ['=', '!=', '~', '!~', '<', '?>=']) {
+      // Those that are fine are asked together: one that fails would fail them all.
+      const comparisons = values.map((value) => `${operand} ${operator} ${value}`);
+      for (const filter of [
+        comparisons.join(' || '),
+        `${operand} ${operator} ${operands[(asked += 1) % operands.length]}`,
+      ]) {
+        const { status, text } = await service.request(
+          `/api/records/posts?filter=${encodeURIComponent(filter)}`,
+        );
+        assert.ok(status === 200 || status === 400, `${status} ${filter} ${text}`);
+      }
+    }
+  assert.deepEqual(
+    service.log.filter(({ level }) => level === 'error'),
+    [],
+  );
+});
+
+test('Q-33 Q-35 a page beyond all records is empty, however far, and one beyond all numbers refused', async (t) => {
+  const service = await startService(t);
+  const definition = { name: 'posts', listRule: '', createRule: '' };
+  await service.request('/api/collections', { method: 'POST', token: true, body: definition });
+  await service.request('/api/records/posts', { method: 'POST', body: {} });
+  for (const query of [
+    'page=2147483647&perPage=1000',
+    'page=2147483647&perPage=1000&filter=id!=""&sort=-created',
+  ]) {
+    const { json } = await service.request(`/api/records/posts?${query}`);
+    assert.deepEqual([json.items, json.totalItems], [[], 1], query);
+  }
+  for (const page of ['2147483648', '1e18', '9223372036854775807', '0x10', '1.5'])
+    assert.equal((await service.request(`/api/records/posts?page=${page}`)).status, 400, page);
+});
