@@ -71,16 +71,14 @@ export class SqliteConnection {
   search(statement: Sql): Tuple[] {
     this.#deadline.reset();
     try {
-      const rows: Tuple[] = [];
-      let bytes = 0;
-      for (const row of this.#prepareTuples(statement.text).iterate(...statement.values)) {
-        // As above.
-        const tuple = row as unknown as Tuple;
-        bytes += bytesOf(tuple);
-        if (bytes > answerBytesMax) throw answerTooLarge();
-        rows.push(tuple);
+      const found = this.#prepareTuples(statement.text).iterate(...statement.values);
+      try {
+        return takeAll(found);
+      } catch (error) {
+        // A step that fails leaves the statement where it is, and with it the transaction that it reads in.
+        found.return?.();
+        throw error;
       }
-      return rows;
     } catch (error) {
       throw toEngineError(error);
     }
@@ -116,6 +114,20 @@ export class SqliteConnection {
     this.#rowStatements.add(text, prepared);
     return prepared;
   }
+}
+
+/** Throws `bad_request` when they are more than can be held. */
+function takeAll(found: Iterable<unknown>): Tuple[] {
+  const rows: Tuple[] = [];
+  let bytes = 0;
+  for (const row of found) {
+    // Rows are arrays, as their statement was told.
+    const tuple = row as Tuple;
+    bytes += bytesOf(tuple);
+    if (bytes > answerBytesMax) throw answerTooLarge();
+    rows.push(tuple);
+  }
+  return rows;
 }
 
 /** Of a text, at least: how many it has in UTF-8 is not worth counting them. */
