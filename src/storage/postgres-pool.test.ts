@@ -93,9 +93,12 @@ test('a session has its own timeouts and no search path', async (t) => {
     'search_path',
   ];
   const values = await Promise.all(
-    names.map((name) => database.tuples(sql`SELECT current_setting(${name})`)),
+    names.map((name) => database.tuples(sql`SELECT current_setting(${name}, TRUE)`)),
   );
-  assert.deepEqual(values.flat(2), ['7s', '8s', '8s', '']);
+  // Before 17 PostgreSQL has no limit for a whole transaction: there this process alone ends it.
+  const version = await database.get(sql`SELECT current_setting('server_version_num')::int AS number`);
+  const whole = Number(version?.['number']) >= 170_000 ? '8s' : null;
+  assert.deepEqual(values.flat(2), ['7s', whole, '8s', '']);
 });
 
 function isUnavailable(error: unknown): boolean {
