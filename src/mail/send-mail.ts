@@ -1,4 +1,4 @@
-import { createTransport } from 'nodemailer';
+import type { createTransport as CreateTransport } from 'nodemailer';
 import { codeOf, ConnectFailure } from '../network/connect-failure.ts';
 import { guardedConnect, type ConnectGuard } from '../network/guarded-connect.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -41,8 +41,10 @@ export async function sendMail(
   const total = AbortSignal.any([signal, AbortSignal.timeout(totalMsMax)]);
   let socket: Socket | undefined;
   try {
+    // Only now, as most services never send one; and before the socket is there, whose errors nobody would hear meanwhile.
+    const { createTransport } = await import('nodemailer');
     socket = await connect(server.smtp, guard, total);
-    await converse(mail, { server, socket, guard, signal: total });
+    await converse(mail, { createTransport, server, socket, guard, signal: total });
     return { kind: 'sent' };
   } catch (error) {
     return { kind: 'failed', reason: reasonOf(error) };
@@ -64,12 +66,16 @@ function connect(smtp: Settings['smtp'], guard: ConnectGuard, signal: AbortSigna
 
 interface Conversation {
   readonly server: MailServer;
+  readonly createTransport: typeof CreateTransport;
   readonly socket: Socket;
   readonly guard: MailGuard;
   readonly signal: AbortSignal;
 }
 
-async function converse(mail: Mail, { server, socket, guard, signal }: Conversation): Promise<void> {
+async function converse(
+  mail: Mail,
+  { createTransport, server, socket, guard, signal }: Conversation,
+): Promise<void> {
   const { host, username, password, authMethod, tls, localName } = server.smtp;
   // Where a mail may go without TLS, TLS with a certificate that nobody vouches for is better than none.
   const isPlainEnough = !tls && guard.isPlainAllowed(socket.remoteAddress ?? '');
