@@ -3,6 +3,7 @@ import { compileSort, sortTerms, type SortTerm } from '../filters/compile-sort.t
 import { limit } from '../sql/limit.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Reader, Tuple } from '../storage/database.ts';
+import type { ListPage } from './list-page.ts';
 import type { ListQuery } from './list-query.ts';
 import type { ListSource } from './list-source.ts';
 
@@ -38,10 +39,23 @@ export function whereAll(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? sql`` : sql` WHERE ${joinSql(conditions, ' AND ')}`;
 }
 
-/** How many rows the list has on all of its pages. */
-export async function countRows({ from, conditions, ask }: ListSelect): Promise<number> {
-  const [row] = await ask(sql`SELECT count(*) FROM ${from}${whereAll(conditions)}`);
-  return Number(row?.[0] ?? 0);
+/**
+ * How many rows the list has on all of its pages: told from a page of `count` rows where it `isEnd` of them, and counted else.
+ * Behind the end of all rows there is nothing to count from.
+ */
+export async function totalsOf(
+  { from, conditions, ask }: ListSelect,
+  { page, perPage, skipTotal }: ListQuery,
+  found: { readonly count: number; readonly isEnd: boolean },
+): Promise<Pick<ListPage, 'totalItems' | 'totalPages'>> {
+  if (skipTotal) return { totalItems: -1, totalPages: -1 };
+  const { count, isEnd } = found;
+  let totalItems = (page - 1) * perPage + count;
+  if (!isEnd || (count === 0 && page > 1)) {
+    const [row] = await ask(sql`SELECT count(*) FROM ${from}${whereAll(conditions)}`);
+    totalItems = Number(row?.[0] ?? 0);
+  }
+  return { totalItems, totalPages: Math.ceil(totalItems / perPage) };
 }
 
 function conditionsOf({ filter }: ListQuery, source: ListSource): readonly Sql[] {

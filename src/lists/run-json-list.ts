@@ -3,7 +3,7 @@ import { sql, type Sql } from '../sql/sql.ts';
 import type { JsonWriter, Reader } from '../storage/database.ts';
 import type { ListPage } from './list-page.ts';
 import type { ListQuery } from './list-query.ts';
-import { countRows, listSelect, whereAll } from './list-select.ts';
+import { listSelect, totalsOf, whereAll } from './list-select.ts';
 import type { ListSource } from './list-source.ts';
 
 export interface JsonList extends ListPage {
@@ -25,18 +25,12 @@ export async function runJsonList(
   source: ListSource & { readonly json: Sql; readonly writer: JsonWriter },
 ): Promise<JsonList> {
   const select = listSelect(reader, query, source);
-  const { page, perPage, skipTotal } = query;
-  const offset = (page - 1) * perPage;
+  const { page, perPage } = query;
   const { from, conditions, order } = select;
-  const rows = sql`SELECT ${source.json} AS "$json" FROM ${from}${whereAll(conditions)} ORDER BY ${order}${limit(perPage, offset)}`;
-  const statement = source.writer.page(rows);
-  const [row] = await select.ask(statement);
+  const rows = sql`SELECT ${source.json} AS "$json" FROM ${from}${whereAll(conditions)} ORDER BY ${order}${limit(perPage, (page - 1) * perPage)}`;
+  const [row] = await select.ask(source.writer.page(rows));
   const items = row?.[0] instanceof Uint8Array ? row[0] : nothing;
   const count = Number(row?.[1] ?? 0);
-  const found = { items, probe: select.probe, page, perPage };
-  if (skipTotal) return { ...found, totalItems: -1, totalPages: -1 };
-  // Rows that end within the page are the last ones; behind the end of all of them there is nothing to count from.
-  const isLastPage = count < perPage && (count > 0 || page === 1);
-  const totalItems = isLastPage ? offset + count : await countRows(select);
-  return { ...found, totalItems, totalPages: Math.ceil(totalItems / perPage) };
+  const totals = await totalsOf(select, query, { count, isEnd: count < perPage });
+  return { items, probe: select.probe, page, perPage, ...totals };
 }

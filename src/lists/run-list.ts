@@ -5,7 +5,7 @@ import type { Reader, Tuple } from '../storage/database.ts';
 import { afterCursor, cursorColumns, sealCursor } from './cursor.ts';
 import type { ListPage } from './list-page.ts';
 import type { ListQuery } from './list-query.ts';
-import { countRows, listSelect, whereAll, type ListSelect } from './list-select.ts';
+import { listSelect, totalsOf, whereAll, type ListSelect } from './list-select.ts';
 import type { ListSource } from './list-source.ts';
 
 export interface ListResult extends ListPage {
@@ -19,18 +19,14 @@ export async function runList(reader: Reader, query: ListQuery, source: ListSour
   const select = listSelect(reader, query, source);
   if (query.cursor !== undefined) return runFromCursor({ query, cursor: query.cursor }, source, select);
   const { page, perPage, skipTotal } = query;
-  const offset = (page - 1) * perPage;
   // One row more than the page has tells whether it is the last one.
   const count = skipTotal ? perPage : perPage + 1;
   const { from, conditions, order } = select;
-  const statement = sql`SELECT ${source.columns} FROM ${from}${whereAll(conditions)} ORDER BY ${order}${limit(count, offset)}`;
+  const statement = sql`SELECT ${source.columns} FROM ${from}${whereAll(conditions)} ORDER BY ${order}${limit(count, (page - 1) * perPage)}`;
   const rows = await select.ask(statement);
   const items = rows.length > perPage ? rows.slice(0, perPage) : rows;
-  const found = { items, probe: select.probe, page, perPage };
-  if (skipTotal) return { ...found, totalItems: -1, totalPages: -1 };
-  const isLastPage = rows.length <= perPage && (rows.length > 0 || page === 1);
-  const totalItems = isLastPage ? offset + rows.length : await countRows(select);
-  return { ...found, totalItems, totalPages: Math.ceil(totalItems / perPage) };
+  const totals = await totalsOf(select, query, { count: items.length, isEnd: rows.length <= perPage });
+  return { items, probe: select.probe, page, perPage, ...totals };
 }
 
 /** A deep page costs what the first one does: it begins where an index finds the cursor, and nothing is counted. */
