@@ -11,19 +11,10 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** In one packet, and in a transaction of its own: what it sets, nobody else sees. */
-export async function explainWithoutScans(
-  connection: PostgresConnection,
-  statement: Sql,
-): Promise<Answer<Tuple>> {
-  const steps = [
-    connection.command('BEGIN READ ONLY; SET LOCAL enable_seqscan = off'),
-    connection.tuples(sql`EXPLAIN (FORMAT JSON, COSTS OFF) ${statement}`),
-    connection.command('ROLLBACK'),
-  ] as const;
-  await Promise.allSettled(steps);
-  const [, answer] = await Promise.all(steps);
-  return answer;
+/** In a transaction of its own: what it sets, nobody else sees. */
+export function explainWithoutScans(connection: PostgresConnection, statement: Sql): Promise<Answer<Tuple>> {
+  const explained = sql`EXPLAIN (FORMAT JSON, COSTS OFF) ${statement}`;
+  return connection.tuplesBetween('BEGIN READ ONLY; SET LOCAL enable_seqscan = off', explained, 'ROLLBACK');
 }
 
 /** Nodes that read no more of what is under them than is asked of them: a page's worth. */

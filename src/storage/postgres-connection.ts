@@ -68,6 +68,14 @@ export class PostgresConnection {
     return this.#send({ text, rowMode: 'array' });
   }
 
+  /** A question with commands around it, in one packet; the last is run whatever becomes of the question. */
+  async tuplesBetween(before: string, statement: Sql, after: string): Promise<Answer<Tuple>> {
+    const steps = [this.command(before), this.tuples(statement), this.command(after)] as const;
+    await Promise.allSettled(steps);
+    const [, answer] = await Promise.all(steps);
+    return answer;
+  }
+
   /** Ends the session when it is not done in time, so that a network that swallows packets cannot hold anybody. */
   expireAfter(delayMs: number): NodeJS.Timeout {
     return setTimeout(() => this.close(), delayMs);

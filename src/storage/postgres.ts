@@ -268,21 +268,17 @@ class PostgresDatabase implements Database {
   }
 }
 
-/** In one packet; the last is run whatever becomes of the statement before it. */
-async function searchWithin(
+function searchWithin(
   connection: PostgresConnection,
   statement: Sql,
   { queryTimeoutMs, statementTimeoutMs }: PostgresPool,
 ): Promise<Answer<Tuple>> {
   assert(Number.isInteger(queryTimeoutMs) && Number.isInteger(statementTimeoutMs), 'whole milliseconds');
-  const steps = [
-    connection.command(`SET statement_timeout = ${queryTimeoutMs}`),
-    connection.tuples(statement),
-    connection.command(`SET statement_timeout = ${statementTimeoutMs}`),
-  ] as const;
-  await Promise.allSettled(steps);
-  const [, answer] = await Promise.all(steps);
-  return answer;
+  return connection.tuplesBetween(
+    `SET statement_timeout = ${queryTimeoutMs}`,
+    statement,
+    `SET statement_timeout = ${statementTimeoutMs}`,
+  );
 }
 
 interface WorkOptions extends WriteOptions {
