@@ -1,6 +1,7 @@
 import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import { clientKey } from '../limits/client-key.ts';
+import { secondsUntil } from '../limits/seconds-until.ts';
 import { WindowCounter } from '../limits/window-counter.ts';
 import { otpTagLength } from './new-otp-id.ts';
 import type { AuthCollection } from './with-auth-collection.ts';
@@ -55,8 +56,7 @@ export async function guardOtp(
   if (full.length > 0) {
     const message = 'Too many attempts, please try again later with a new OTP.';
     const endMs = Math.max(...full.map((window) => window.endMs));
-    const retryAfter = Math.max(1, Math.ceil((endMs - nowMs) / 1_000));
-    throw new AppError('too_many_requests', message, { retryAfter });
+    throw new AppError('too_many_requests', message, { retryAfter: secondsUntil(endMs, nowMs) });
   }
   // Counted before it is known: those that are tried at once would otherwise all be one too many.
   for (const { counter, key, limit } of counts) counter.take(key, limit);

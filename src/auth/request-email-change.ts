@@ -3,6 +3,7 @@ import { fieldError } from '../fields/field-error.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { Instance } from '../instances/instance.ts';
 import { tooManyRequests } from '../limits/rate-limiter.ts';
+import { secondsUntil } from '../limits/seconds-until.ts';
 import { WindowCounter } from '../limits/window-counter.ts';
 import { findRecord } from '../records/find-record.ts';
 import { valueOf, type StoredRecord } from '../records/record.ts';
@@ -80,7 +81,7 @@ function requireSeldom({ clock }: Instance, key: string): void {
   const nowMs = clock.now();
   const { windowMs: durationMs, askedMax: max } = emailChangeLimits;
   const window = asked.take(key, { max, durationMs, nowMs });
-  if (!window.isAllowed) throw tooManyRequests(Math.max(1, Math.ceil((window.endMs - nowMs) / 1_000)));
+  if (!window.isAllowed) throw tooManyRequests(secondsUntil(window.endMs, nowMs));
 }
 
 const takenEmail: FieldError = {

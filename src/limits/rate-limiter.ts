@@ -2,6 +2,7 @@ import { AppError } from '../base/errors.ts';
 import type { RateLimitRule } from '../settings/settings.ts';
 import { clientKey } from './client-key.ts';
 import { findRule, type Asked } from './find-rule.ts';
+import { secondsUntil } from './seconds-until.ts';
 import { WindowCounter } from './window-counter.ts';
 
 /**
@@ -27,7 +28,7 @@ export class RateLimiter {
     const key = [request.instanceId, policy, max, duration, clientKey(request.address)].join('|');
     const { nowMs } = request;
     const window = this.#counter.take(key, { max, durationMs: duration * 1_000, nowMs });
-    const resetSeconds = Math.max(1, Math.ceil((window.endMs - nowMs) / 1_000));
+    const resetSeconds = secondsUntil(window.endMs, nowMs);
     const isExceeded = !window.isAllowed;
     return { policy, max, windowSeconds: duration, remaining: max - window.used, resetSeconds, isExceeded };
   }

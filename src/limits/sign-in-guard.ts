@@ -1,6 +1,7 @@
 import { AppError } from '../base/errors.ts';
 import { clientKey } from './client-key.ts';
 import { tooManyRequests } from './rate-limiter.ts';
+import { secondsUntil } from './seconds-until.ts';
 import { WindowCounter, type WindowLimit } from './window-counter.ts';
 
 /** How many wrong passwords are taken; docs/settings.md repeats these numbers, with what follows from them. */
@@ -42,7 +43,7 @@ export class SignInGuard {
       .filter((window) => !window.isAllowed);
     if (full.length > 0) {
       const endMs = Math.max(...full.map((window) => window.endMs));
-      throw tooManyRequests(Math.max(1, Math.ceil((endMs - nowMs) / 1_000)));
+      throw tooManyRequests(secondsUntil(endMs, nowMs));
     }
     // Counted before it is known: those that are tried at once would otherwise all be one too many.
     for (const { counter, key, limit } of counts) counter.take(key, limit);

@@ -1,5 +1,6 @@
 import type { Instance } from '../instances/instance.ts';
 import { tooManyRequests } from '../limits/rate-limiter.ts';
+import { secondsUntil } from '../limits/seconds-until.ts';
 import { WindowCounter } from '../limits/window-counter.ts';
 import type { Caller } from '../rules/caller.ts';
 
@@ -33,7 +34,7 @@ export async function guardOldPassword(
   const limit = { max: oldPasswordLimits.wrongMax, durationMs: oldPasswordLimits.windowMs, nowMs };
   // Counted before it is known: those that are tried at once would otherwise all be one too many.
   const window = wrong.take(key, limit);
-  if (!window.isAllowed) throw tooManyRequests(Math.max(1, Math.ceil((window.endMs - nowMs) / 1_000)));
+  if (!window.isAllowed) throw tooManyRequests(secondsUntil(window.endMs, nowMs));
   let isWrong = false;
   try {
     isWrong = !(await verify());
