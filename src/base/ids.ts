@@ -2,6 +2,8 @@ import { randomFillSync } from 'node:crypto';
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 const ID_LENGTH = 15;
+const STEP_MS = 64;
+const STEP_LENGTH = 7;
 const TIME_LENGTH = 9;
 const TAIL_LENGTH = 11;
 
@@ -12,6 +14,16 @@ let poolAt = pool.length;
 /** A new id: 15 characters of `[a-z0-9]`, 77 random bits. */
 export function newId(): string {
   return randomText(ID_LENGTH, ALPHABET);
+}
+
+/**
+ * A new id of a record: of the same form, but its text order is nearly its order in time. 7 characters say when, in steps of
+ * 64 ms until the year 2128, and 8 are random (41 bits). An index on ids of records that are made one after the other then
+ * changes at its end, not at one random page for each of them.
+ */
+export function newRecordId(epochMs: number): string {
+  const step = Math.floor(epochMs / STEP_MS).toString(36);
+  return step.padStart(STEP_LENGTH, '0') + randomText(ID_LENGTH - STEP_LENGTH, ALPHABET);
 }
 
 /**

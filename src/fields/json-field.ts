@@ -33,6 +33,9 @@ export const jsonField: FieldType<JsonOptions> = {
   toJson: (stored) => (stored === null || stored === INVALID ? 'null' : String(stored)),
 };
 
+/** The last text that was made of a value, and so is JSON: it is asked for next, and parsing it would cost more than making it did. */
+let lastMade: string | undefined;
+
 function fromText(text: string, options: JsonOptions): string {
   // Parsing it could take many times its memory, and quoted it is too large as well.
   if (text.length > sizeMax(options)) return JSON.stringify(text);
@@ -43,7 +46,9 @@ function fromText(text: string, options: JsonOptions): string {
 
 function fromValue(value: unknown): string {
   if (value === undefined) return 'null';
-  return isStorable(value, 0) ? JSON.stringify(value) : INVALID;
+  if (!isStorable(value, 0)) return INVALID;
+  lastMade = JSON.stringify(value);
+  return lastMade;
 }
 
 /** What {@link compactJson} asks of a text, asked of a value: cycles, bigints, NaN and the like are nothing that came from JSON. */
@@ -57,6 +62,7 @@ function isStorable(value: unknown, depth: number): boolean {
 }
 
 function isJson(text: string): boolean {
+  if (text === lastMade) return true;
   try {
     JSON.parse(text);
     return true;

@@ -49,3 +49,16 @@ test('everything else is empty, days that do not exist included', () => {
   ]; // prettier-ignore
   for (const text of texts) assert.equal(parseDate(text), '', JSON.stringify(text.slice(0, 60)));
 });
+
+test('what is in the wire format already is understood as it would be in any other', () => {
+  const two = (number: number): string => String(number).padStart(2, '0');
+  const check = (date: string, clock: string): void =>
+    assert.equal(parseDate(`${date} ${clock}`), parseDate(`${date}T${clock}`), `${date} ${clock}`);
+  for (const year of ['0000', '0001', '0004', '1900', '2000', '2023', '2024', '9999'])
+    for (let month = 0; month <= 19; month += 1)
+      for (let day = 0; day <= 39; day += 1) check(`${year}-${two(month)}-${two(day)}`, '12:34:56.789Z');
+  for (let number = 0; number <= 99; number += 1)
+    for (const clock of [`${two(number)}:00:00`, `00:${two(number)}:00`, `00:00:${two(number)}`])
+      check('2026-11-20', `${clock}.000Z`);
+  check('0001-01-01', '00:00:00.000Z');
+});

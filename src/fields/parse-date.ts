@@ -1,5 +1,7 @@
 import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
 
+/** Of each month from 1 on; February's depend on the year. */
+const DAYS = [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
 const DAY = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)';
@@ -33,12 +35,31 @@ const MINUTE_MS = 60_000;
 
 /** The moment of a text in one of the layouts of http-api.md section 9, without a zone in UTC; empty for everything else. */
 export function parseDate(text: string): Timestamp {
+  if (isTimestamp(text)) return text;
   if (text.length > LENGTH_MAX) return '';
   for (const layout of LAYOUTS) {
     const parts = layout.exec(text)?.groups;
     if (parts !== undefined) return fromParts(parts);
   }
   return '';
+}
+
+const WIRE = /^\d{4}-[01]\d-[0-3]\d [0-2]\d:[0-5]\d:[0-5]\d\.\d{3}Z$/;
+/** The zero of the reference's time type, which counts as empty there. */
+const ZERO = '0001-01-01 00:00:00.000Z';
+
+/** Whether the text is as it would be stored: most dates come as they were once answered, and need no look at the layouts. */
+function isTimestamp(text: string): boolean {
+  if (!WIRE.test(text) || text === ZERO) return false;
+  const [year, month, day] = [Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8, 10))];
+  return day >= 1 && day <= daysIn(year, month) && text.slice(11, 13) <= '23';
+}
+
+/** 0 for a month that there is not. */
+function daysIn(year: number, month: number): number {
+  if (month !== 2) return DAYS[month] ?? 0;
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  return isLeap ? 29 : 28;
 }
 
 type Parts = Readonly<Record<string, string | undefined>>;
@@ -66,8 +87,8 @@ function fromParts(parts: Parts): Timestamp {
 
 function toWire(epochMs: number): Timestamp {
   const timestamp = toTimestamp(epochMs);
-  // An offset can push the moment out of the four-digit years. The zero of the reference's time type counts as empty there.
-  return /^\d{4}-/.test(timestamp) && timestamp !== '0001-01-01 00:00:00.000Z' ? timestamp : '';
+  // An offset can push the moment out of the four-digit years.
+  return /^\d{4}-/.test(timestamp) && timestamp !== ZERO ? timestamp : '';
 }
 
 function yearOf(parts: Parts): number {

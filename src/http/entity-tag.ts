@@ -1,13 +1,16 @@
+import { crc32 } from 'node:zlib';
 import { AppError } from '../base/errors.ts';
 import type { ExpectedRevision } from '../records/expected-revision.ts';
-import { digest } from '../secrets/digest.ts';
 
-/** 96 bits: an id that was given again begins at revision 1 again, and must not look like the record before it. */
-const digestLength = 16;
+const radix = 36;
 
-/** `"<revision>-<digest of the answer>"`: strong (RFC 9110 section 8.8.3), of what this caller is shown and in this form. */
+/**
+ * `"<revision>-<length>.<checksum of the answer>"`: strong (RFC 9110 section 8.8.3), of what this caller is shown and in this form.
+ * Changes tell themselves apart by their revision; length and CRC-32 have to tell only the few that have the same: another
+ * form, another definition, or an id that was given again. Nobody is kept out by a tag, so none has to be hard to forge.
+ */
 export function entityTag(revision: number, json: string): string {
-  return `"${revision}-${digest(json).slice(0, digestLength)}"`;
+  return `"${revision}-${json.length.toString(radix)}.${crc32(json).toString(radix)}"`;
 }
 
 /**

@@ -1,12 +1,12 @@
 import { AppError, type FieldError } from '../base/errors.ts';
-import { newId } from '../base/ids.ts';
-import type { Timestamp } from '../base/timestamp.ts';
+import { newRecordId } from '../base/ids.ts';
+import { fromTimestamp, type Timestamp } from '../base/timestamp.ts';
 import type { Collection } from '../collections/collection.ts';
-import { hasColumn, type Field } from '../fields/field.ts';
-import { fieldType } from '../fields/field-types.ts';
+import type { Field } from '../fields/field.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { mayWriteField } from './may-write-field.ts';
 import { readModifications, type Modifications } from './read-modifications.ts';
+import { recordShape, type ShapedField } from './record-shape.ts';
 import type { StoredRecord } from './record.ts';
 
 /** The members of a JSON object as a client sent it. Unknown ones are ignored. */
@@ -44,12 +44,13 @@ export function decodeRecord(
   const refuse = (key: string, problem: FieldError): void => void problems.set(key, problem);
   const modifications = readModifications(body, { find, refuse });
   const context: DecodeContext = { body, modifications, options };
-  for (const [index, field] of collection.fields.entries()) {
+  for (const [index, shaped] of recordShape(collection).fields.entries()) {
     const before = options.existing?.values[index];
-    const value = decodeValue(field, before, context);
-    const problem = checkValue(field, value, { before, isGiven: isGiven(field, context) });
-    if (problem !== undefined) problems.set(field.name, problem);
-    values.push(hasColumn(field) ? value : null);
+    const given = { before, isGiven: isGiven(shaped.field, context) };
+    const value = decodeValue(shaped, given, context);
+    const problem = checkValue(shaped, value, given);
+    if (problem !== undefined) problems.set(shaped.name, problem);
+    values.push(shaped.isSecret ? null : value);
   }
   const refuseProblems = (): void => {
     if (problems.size === 0) return;
@@ -64,18 +65,28 @@ interface DecodeContext {
   readonly options: DecodeRecordOptions;
 }
 
-function decodeValue(field: Field, before: StoredValue | undefined, context: DecodeContext): StoredValue {
-  const type = fieldType(field);
+interface Given {
+  /** What the record has; undefined while it is made. */
+  readonly before: StoredValue | undefined;
+  readonly isGiven: boolean;
+}
+
+function decodeValue(
+  shaped: ShapedField,
+  { before, isGiven: wasGiven }: Given,
+  context: DecodeContext,
+): StoredValue {
+  const { field, type } = shaped;
+  const { now } = context.options;
   if (type.stamp !== undefined) {
-    const { existing, now } = context.options;
-    const moment = existing === undefined ? 'create' : 'update';
+    const moment = context.options.existing === undefined ? 'create' : 'update';
     return type.stamp(moment, now, field.options) ?? before ?? type.zero(field.options);
   }
-  if (isGiven(field, context)) {
-    const value = givenValue(field, before, context);
-    return value === '' && before === undefined ? (generated(field) ?? value) : value;
+  if (wasGiven) {
+    const value = givenValue(shaped, before, context);
+    return value === '' && before === undefined ? (generated(shaped, now) ?? value) : value;
   }
-  return before ?? (before === null ? null : (generated(field) ?? type.zero(field.options)));
+  return before ?? (before === null ? null : (generated(shaped, now) ?? type.zero(field.options)));
 }
 
 function isGiven(field: Field, { body, modifications, options }: DecodeContext): boolean {
@@ -86,20 +97,23 @@ function isGiven(field: Field, { body, modifications, options }: DecodeContext):
 }
 
 /** The whole value where it was sent, then every change on the one before. */
-function givenValue(field: Field, before: StoredValue | undefined, context: DecodeContext): StoredValue {
-  const { body, modifications } = context;
-  const type = fieldType(field);
+function givenValue(
+  { field, type }: ShapedField,
+  before: StoredValue | undefined,
+  { body, modifications }: DecodeContext,
+): StoredValue {
   const whole = Object.hasOwn(body, field.name)
     ? type.normalise(body[field.name], field.options)
     : (before ?? type.zero(field.options));
-  const changes = modifications.get(field.name) ?? [];
+  const changes = modifications.get(field.name);
+  if (changes === undefined) return whole;
   return changes.reduce((value, change) => type.modify?.(value, change, field.options) ?? value, whole);
 }
 
 /** What a text field with `autogeneratePattern` gets when nothing was given for it. */
-function generated(field: Field): StoredValue | undefined {
-  if (isStandardId(field)) return newId();
-  return fieldType(field).generate?.(field.options);
+function generated({ field, type }: ShapedField, now: Timestamp): StoredValue | undefined {
+  if (isStandardId(field)) return newRecordId(fromTimestamp(now));
+  return type.generate?.(field.options);
 }
 
 function isStandardId(field: Field): boolean {
@@ -107,9 +121,9 @@ function isStandardId(field: Field): boolean {
 }
 
 function checkValue(
-  field: Field,
+  { field, type, isSecret }: ShapedField,
   value: StoredValue,
-  { before, isGiven: wasGiven }: { readonly before: StoredValue | undefined; readonly isGiven: boolean },
+  { before, isGiven: wasGiven }: Given,
 ): FieldError | undefined {
   if (field.name === 'id' && before !== undefined && value !== before) {
     return { code: 'validation_pk_change', message: 'The record primary key cannot be changed.' };
@@ -117,6 +131,6 @@ function checkValue(
   // Of our own making: its check would cost as much as all others together.
   if (!wasGiven && before === undefined && isStandardId(field)) return undefined;
   // What is kept apart from the record was checked when it came.
-  if (!wasGiven && before !== undefined && !hasColumn(field)) return undefined;
-  return fieldType(field).check(value, field.options, before);
+  if (!wasGiven && before !== undefined && isSecret) return undefined;
+  return type.check(value, field.options, before);
 }

@@ -1,7 +1,7 @@
 import type { Collection } from '../collections/collection.ts';
 import { hasColumn, type Field } from '../fields/field.ts';
 import { fieldType } from '../fields/field-types.ts';
-import type { StoredValue } from '../fields/field-type.ts';
+import type { FieldType, StoredValue } from '../fields/field-type.ts';
 
 /** What is known of a collection's records before any of them is read: made once per definition, used by every request. */
 export interface RecordShape {
@@ -19,6 +19,7 @@ export interface RecordShape {
 
 export interface ShapedField {
   readonly field: Field;
+  readonly type: FieldType;
   readonly name: string;
   readonly isHidden: boolean;
   /** Shown to nobody. */
@@ -68,6 +69,7 @@ function shapeField(field: Field): ShapedField {
   const type = fieldType(field);
   return {
     field,
+    type,
     name: field.name,
     isHidden: field.hidden,
     isSecret: !hasColumn(field),
