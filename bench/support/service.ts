@@ -9,6 +9,7 @@ import { ask } from '../../test/support/postgres.ts';
 
 /** A real server with one collection that everybody may use, on a data directory that goes with it. */
 export interface Service {
+  readonly pid: number;
   readonly url: string;
   api(path: string, body?: unknown, method?: string): Promise<Readonly<Record<string, unknown>>>;
   stop(): Promise<void>;
@@ -49,6 +50,7 @@ export async function startService(core: number | undefined, { postgres }: Bench
   await api('/api/collections', sampleCollection('bench'));
   return {
     url: child.url,
+    pid: child.process.pid ?? 0,
     api,
     stop: async () => {
       await child.stop();
