@@ -6,12 +6,15 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** How much was read of the body, once it is parsed. */
     bodyBytes: number;
+    /** Why the body cannot be read; null where it was. It is told once it is known who asks, and of what. */
+    bodyProblem: AppError | null;
   }
 }
 
 /** Bodies are JSON, decoded strictly and never coerced. Everything else is refused before it is read. */
 export function acceptJsonBodies(app: FastifyInstance): void {
   app.decorateRequest('bodyBytes', 0);
+  app.decorateRequest('bodyProblem', null);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(/^application\/json\b/i, { parseAs: 'buffer' }, (request, body, done) => {
     try {
@@ -22,7 +25,10 @@ export function acceptJsonBodies(app: FastifyInstance): void {
       request.bodyBytes = bytes.length;
       done(null, bytes.length === 0 ? undefined : parseJson(decodeUtf8(bytes)));
     } catch (error) {
-      done(error instanceof Error ? error : new Error(String(error)));
+      if (!(error instanceof AppError) || error.code !== 'bad_request')
+        return done(error instanceof Error ? error : new Error(String(error)));
+      request.bodyProblem = error;
+      done(null, undefined);
     }
   });
   app.addContentTypeParser('*', (request, _payload, done) => {

@@ -55,6 +55,7 @@ export function onInstance<Route extends RouteGenericInterface>(
       caller = authorization === undefined ? guest : await authenticated(instance, authorization, request);
       request.server.admission.admit(instance, caller, request);
       requireScope(caller, request);
+      if (request.bodyProblem !== null) refuseBody(instance, request, request.bodyProblem);
       checkFields(queryOf(request));
       const served = await serve({ instance, caller }, request, reply);
       noteRequest(request, { instance, caller, status: reply.raw.statusCode });
@@ -66,6 +67,14 @@ export function onInstance<Route extends RouteGenericInterface>(
       loan.release();
     }
   };
+}
+
+/** Throws not_found where there is no such collection, which comes before what it was sent; else what is wrong with that. */
+function refuseBody({ collections }: Instance, { params }: FastifyRequest<object>, problem: AppError): never {
+  // Every route's parameters are texts by name.
+  const { collection } = params as Readonly<Record<string, string | undefined>>;
+  if (collection !== undefined) collections.get(collection);
+  throw problem;
 }
 
 /** Throws unauthorized for an API key that is not valid, which is written down: somebody tries keys, or has lost one. */
