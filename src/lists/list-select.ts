@@ -23,11 +23,12 @@ export interface ListSelect {
 
 export function listSelect(reader: Reader, query: ListQuery, source: ListSource): ListSelect {
   const terms = sortTerms(query.sort, source);
-  const conditions = conditionsOf(query, source);
+  const asked = conditionsOf(query, source);
+  // A page in the order of the table is found without a search.
+  const isSearch = asked.length > 0 || query.sort.length > 0;
+  const conditions = isSearch && source.isInTime !== undefined ? [source.isInTime, ...asked] : asked;
   const order = compileSort(terms, source.dialect);
   const from = source.scope === undefined ? source.from : sql`${source.from}${source.scope.joins()}`;
-  // A page in the order of the table is found without a search.
-  const isSearch = conditions.length > 0 || query.sort.length > 0;
   const ask = (statement: Sql) => reader.search(statement, { isQuick: !isSearch });
   const found = sql`SELECT 1 FROM ${from}${whereAll(conditions)}`;
   const probe = query.filter === undefined ? sql`${found} ORDER BY ${order}${limit(1)}` : found;

@@ -12,6 +12,8 @@ export interface ListSource {
   readonly from: Sql;
   /** What must hold beside the filter: the list rule, the owner of the rows. */
   readonly where?: Sql;
+  /** Ends a search that takes too long; undefined where the engine does that by itself. */
+  readonly isInTime?: Sql;
   /** The hidden position: unique, never null; the default order and the end of every other. */
   readonly tieBreaker: Operand;
   /** What the names of the order mean, and without a scope those of the filter. */

@@ -85,13 +85,11 @@ function sourceOf(
   if (rule !== undefined) scope.add(rule, 'rule');
   const asker = caller.kind === 'superuser' ? 'rule' : 'client';
   const { columns, from } = readStatements(collection, names);
-  // A page in the order of the table is found without a search.
-  const isSearch = rule !== undefined || query.filter !== undefined || query.sort.length > 0;
-  const isInTime = isSearch ? names.isInTime(baseAlias, 'for some') : undefined;
+  const isInTime = names.isInTime(baseAlias, 'for some');
   return {
     columns,
     from,
-    ...(isInTime && { where: isInTime }),
+    ...(isInTime && { isInTime }),
     tieBreaker: position,
     resolve: scope.resolver(asker),
     scope: scope.forList(asker),
