@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { decimalText } from '../base/decimal-text.ts';
+import { realText } from '../base/real-text.ts';
+import { realTextFunction } from '../sql/real-text-function.ts';
 import { identifier, sql, type Sql, type SqlValue } from '../sql/sql.ts';
 import { compileComparison } from './compile-comparison.ts';
 import { isOperand, type Constant } from './operand.ts';
 import { likePattern } from './like-pattern.ts';
-import { decimalText, realText } from './numbers.ts';
 import type { Operand } from './operand.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 import type { Operator, OperandNode } from './tree.ts';
@@ -16,6 +18,7 @@ import type { Operator, OperandNode } from './tree.ts';
  * have the same on every engine. This compares the two on random rows.
  */
 const database = new DatabaseSync(':memory:');
+database.function(realTextFunction.name, realTextFunction.call);
 // NUMERIC and BOOLEAN as the reference declares them, a REAL beside it as our own tables do.
 database.exec(
   'CREATE TABLE t (id INTEGER PRIMARY KEY, s TEXT, s2 TEXT, n NUMERIC, n2 NUMERIC, r REAL, r2 REAL, b BOOLEAN)',

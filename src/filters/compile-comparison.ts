@@ -1,4 +1,6 @@
 import { unreachable } from '../base/assert.ts';
+import { decimalText } from '../base/decimal-text.ts';
+import { realText } from '../base/real-text.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import { balance } from './balance.ts';
 import { compareConstants } from './compare-constants.ts';
@@ -6,7 +8,7 @@ import type { Dialect } from './dialect.ts';
 import { filterError } from './filter-error.ts';
 import { filterLimits } from './filter-limits.ts';
 import { likePattern } from './like-pattern.ts';
-import { decimalText, numberOfText, realText } from './numbers.ts';
+import { numberOfText } from './numbers.ts';
 import {
   isOperand,
   type Constant,

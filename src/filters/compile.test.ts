@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { AppError } from '../base/errors.ts';
 import { fromTimestamp } from '../base/timestamp.ts';
+import { realTextFunction } from '../sql/real-text-function.ts';
 import { identifier, joinSql, sql, type Sql, type SqlValue } from '../sql/sql.ts';
 import { compileFilter } from './compile.ts';
 import { compileSort, sortTerms } from './compile-sort.ts';
@@ -56,6 +57,7 @@ const columnTypes: Readonly<Record<SpecKind, Sql>> = {
 
 function buildTable({ fields, rows }: SpecCollection): Table {
   const database = new DatabaseSync(':memory:');
+  database.function(realTextFunction.name, realTextFunction.call);
   const columns = Object.entries(fields).map(([name, kind]) => sql`${identifier(name)} ${columnTypes[kind]}`);
   const all = joinSql([sql`"$position" INTEGER PRIMARY KEY`, sql`id TEXT`, ...columns], ', ');
   run(database, sql`CREATE TABLE things (${all}) STRICT`);

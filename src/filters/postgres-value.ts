@@ -90,12 +90,28 @@ function numberText(number: Sql): Sql {
   return sql`CASE WHEN ${isInteger} THEN (${number})::bigint::text ELSE ${realText(number)} END`;
 }
 
-/** As realText of numbers.ts. */
+/** As base/real-text.ts. */
 function realText(number: Sql): Sql {
   const written = sql`(${number})::text`;
   const decimal = sql`${written}::numeric::text || CASE WHEN ${number} = trunc(${number}) THEN '.0' ELSE '' END`;
-  const exponential = sql`replace(CASE WHEN strpos(${written}, '.') > 0 THEN ${written} ELSE replace(${written}, 'e', '.0e') END, 'Infinity', 'Inf')`;
-  return sql`CASE WHEN ${number} = 0 THEN '0.0' WHEN abs(${number}) >= 1e-4::double precision AND abs(${number}) < 1e17::double precision THEN ${decimal} ELSE ${exponential} END`;
+  const exponential = sql`replace(${withPoint(written)}, 'Infinity', 'Inf')`;
+  return sql`CASE WHEN ${number} = 0 THEN '0.0' WHEN abs(${number}) >= 1e-4::double precision AND abs(${number}) < 1e17::double precision THEN ${decimal} WHEN abs(${number}) >= 1e17::double precision AND abs(${number}) < 1e41::double precision THEN ${withPoint(fewestDigits(number))} ELSE ${exponential} END`;
+}
+
+/**
+ * A decimal half way between two numbers is read as the even one of them, but PostgreSQL never writes it and takes more digits.
+ * Only whole numbers have one, of these sizes: 17 digits with up to 23 zeros, as 54 bits hold no more factors of five.
+ */
+function fewestDigits(number: Sql): Sql {
+  const short = (format: Sql): Sql =>
+    sql`regexp_replace(ltrim(to_char(${number}, ${format})), '[.]{0,1}0*e', 'e')`;
+  const [few, more] = [short(sql`'9.99999999999999EEEE'`), short(sql`'9.999999999999999EEEE'`)];
+  return sql`CASE ${number} WHEN ${few}::double precision THEN ${few} WHEN ${more}::double precision THEN ${more} ELSE (${number})::text END`;
+}
+
+/** `1.0e+21`, not `1e+21`. */
+function withPoint(written: Sql): Sql {
+  return sql`CASE WHEN strpos(${written}, '.') > 0 THEN ${written} ELSE replace(${written}, 'e', '.0e') END`;
 }
 
 /** What it is beside a number: a text that looks like a number becomes one, as numberOfText of numbers.ts has it. */

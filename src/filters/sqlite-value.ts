@@ -1,5 +1,6 @@
 import { assert } from '../base/assert.ts';
-import { sql, type Sql } from '../sql/sql.ts';
+import { realTextFunction } from '../sql/real-text-function.ts';
+import { identifier, sql, type Sql } from '../sql/sql.ts';
 import { isOperand, type Operand, type Term } from './operand.ts';
 
 /** The value by itself: of json what its path leads to. */
@@ -43,7 +44,8 @@ export function numberOf(operand: Operand): Sql {
 
 function textInJson(column: Sql, path: string): Sql {
   const value = sql`json_extract(${column}, ${path})`;
-  return sql`CASE json_type(${column}, ${path}) WHEN 'real' THEN ${realText(value)} ELSE ${value} END`;
+  // Of the value and not of the JSON: an integer that SQLite has no room for comes out as a REAL.
+  return sql`CASE typeof(${value}) WHEN 'real' THEN ${realText(value)} ELSE ${value} END`;
 }
 
 /** `5`, not `5.0`: a REAL column would otherwise show in a pattern that it is one. */
@@ -52,10 +54,7 @@ function numberText({ sql: number }: Operand): Sql {
   return sql`CASE WHEN ${number} = ${integer} THEN CAST(${integer} AS TEXT) ELSE ${realText(number)} END`;
 }
 
-/** As people write it and as PostgreSQL does: the fewest digits that mean this number, where SQLite itself takes 17. */
+/** With the fewest digits that mean this number, where SQLite itself takes 17. */
 function realText(number: Sql): Sql {
-  const itself = sql`CAST(${number} AS TEXT)`;
-  const [few, more] = [sql`printf('%!.15g', ${number})`, sql`printf('%!.16g', ${number})`];
-  // With fewer digits than stand before the point, printf begins to write exponents.
-  return sql`CASE WHEN abs(${number}) >= 1e15 AND abs(${number}) < 1e17 THEN ${itself} WHEN ${number} = CAST(${few} AS REAL) THEN ${few} WHEN ${number} = CAST(${more} AS REAL) THEN ${more} ELSE ${itself} END`;
+  return sql`${identifier(realTextFunction.name)}(${number})`;
 }

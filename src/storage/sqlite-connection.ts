@@ -1,5 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { systemClock } from '../base/clock.ts';
+import { realTextFunction } from '../sql/real-text-function.ts';
 import type { Sql } from '../sql/sql.ts';
 import { answerBytesMax, answerTooLarge } from './answer-too-large.ts';
 import type { Row, Tuple } from './database.ts';
@@ -30,6 +31,11 @@ export class SqliteConnection {
       this.#database = open(path, options);
       this.#database.function(jsonNumber, { deterministic: true, directOnly: true }, (number) =>
         JSON.stringify(number),
+      );
+      this.#database.function(
+        realTextFunction.name,
+        { deterministic: true, directOnly: true },
+        realTextFunction.call,
       );
       this.#database.function('$in_time', { varargs: true, directOnly: true }, () => this.#deadline.check());
     } catch (error) {

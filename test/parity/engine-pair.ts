@@ -3,6 +3,7 @@ import { Client, types, type CustomTypesConfig } from 'pg';
 import type { Dialect } from '../../src/filters/dialect.ts';
 import { postgresDialect } from '../../src/filters/postgres-dialect.ts';
 import { sqliteDialect } from '../../src/filters/sqlite-dialect.ts';
+import { realTextFunction } from '../../src/sql/real-text-function.ts';
 import { identifier, joinSql, sql, type Sql, type SqlValue } from '../../src/sql/sql.ts';
 import type { Engine, Reader, Tuple } from '../../src/storage/database.ts';
 import { sqliteNames } from '../../src/storage/sqlite-names.ts';
@@ -27,6 +28,7 @@ export async function openEnginePair(): Promise<EnginePair> {
 
 function openSqliteEngine(): ParityEngine {
   const database = new DatabaseSync(':memory:');
+  database.function(realTextFunction.name, realTextFunction.call);
   const tuples = async ({ text, values }: Sql): Promise<Tuple[]> => {
     const statement = database.prepare(text);
     statement.setReturnArrays(true);
