@@ -362,12 +362,7 @@ async function startBackground({
   data.directory.watch((error) => logger.error('The directory of instances could not be read.', { error }));
   data.instances.startSweeping();
   await delivering.start();
-  if (config.tls === undefined || !('setSecureContext' in server.server)) return { stop: () => undefined };
-  // With `tls` the server is one of node:tls, which has this method.
-  const tlsServer = server.server as unknown as Parameters<typeof watchTls>[0];
-  return watchTls(tlsServer, config.tls, (error) => {
-    logger.error('The certificate could not be read again; the old one stays in force.', { error });
-  });
+  return config.tls === undefined ? { stop: () => undefined } : watchTls(server.server, config.tls, logger);
 }
 
 /** In reverse order of the start: first no more requests, then no more attempts, then no more files. */

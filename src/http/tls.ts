@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs';
-import type { SecureContextOptions } from 'node:tls';
+import type { Server as HttpServer } from 'node:http';
+import { Server as TlsServer } from 'node:tls';
+import { assert } from '../base/assert.ts';
+import type { Logger } from '../base/logger.ts';
 
 /** PEM files of a certificate chain and its key. */
 export interface TlsFiles {
@@ -26,21 +29,21 @@ const lookIntervalMs = 1_000;
  * Gives the server the files again whenever one of them has changed. New files that do not fit leave the old ones in force.
  * What is compared are the bytes: times of files are too coarse, and a change just before the first look would be missed.
  */
-export function watchTls(
-  server: { setSecureContext(options: SecureContextOptions): void },
-  files: TlsFiles,
-  onError: (error: unknown) => void,
-): { stop(): void } {
+export function watchTls(server: HttpServer, files: TlsFiles, logger: Logger): { stop(): void } {
+  // Opened with such files it is one, whatever its type says.
+  const tlsServer: object = server;
+  assert(tlsServer instanceof TlsServer, 'a server with a certificate is one of node:tls');
   let last = '';
   const look = (): void => {
     let seen = 'unreadable';
     try {
       const context = openTls(files);
       seen = `${String(context.cert)}\n${String(context.key)}`;
-      if (seen !== last) server.setSecureContext(context);
+      if (seen !== last) tlsServer.setSecureContext(context);
     } catch (error) {
       // Once for each state of the files, not once a second.
-      if (seen !== last) onError(error);
+      if (seen !== last)
+        logger.error('The certificate could not be read again; the old one stays in force.', { error });
     }
     last = seen;
   };
