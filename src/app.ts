@@ -12,6 +12,7 @@ import { createServer, type HttpServer } from './http/server.ts';
 import { watchTls } from './http/tls.ts';
 import { InstanceDirectory, type InstanceEntry } from './instances/instance-directory.ts';
 import type { Instance } from './instances/instance.ts';
+import { startSweeping } from './limits/sweep-windows.ts';
 import { RequestLog } from './logs/request-log.ts';
 import { OpenInstances } from './instances/open-instances.ts';
 import { ensureSystemCollections } from './instances/system-collections.ts';
@@ -165,8 +166,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     url,
     stop: async () => {
       isStopping = true;
-      background.stop();
-      await stopApp(running);
+      await Promise.all([background.stop(), stopApp(running)]);
     },
   };
 }
@@ -301,6 +301,7 @@ async function openInstance(entry: InstanceEntry, options: InstanceParts): Promi
       logs,
       sealer,
       clock,
+      dueClock,
       auditDays,
       stop,
     };
@@ -357,12 +358,20 @@ async function startBackground({
   server,
   config,
   logger,
-}: Running): Promise<{ stop(): void }> {
+}: Running): Promise<{ stop(): Promise<void> }> {
   data.home.watch((error) => logger.error('Definitions could not be read again.', { error }));
   data.directory.watch((error) => logger.error('The directory of instances could not be read.', { error }));
   data.instances.startSweeping();
   await delivering.start();
-  return config.tls === undefined ? { stop: () => undefined } : watchTls(server.server, config.tls, logger);
+  const running: { stop(): Promise<void> | void }[] = [];
+  if (config.postgres !== undefined)
+    running.push(startSweeping({ database: data.home.background, clock: data.dueClock, logger }));
+  if (config.tls !== undefined) running.push(watchTls(server.server, config.tls, logger));
+  return {
+    stop: async () => {
+      for (const one of running) await one.stop();
+    },
+  };
 }
 
 /** In reverse order of the start: first no more requests, then no more attempts, then no more files. */

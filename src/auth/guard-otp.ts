@@ -1,8 +1,10 @@
 import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import { clientKey } from '../limits/client-key.ts';
+import { countTry } from '../limits/count-try.ts';
+import { countingOf } from '../limits/counting-of.ts';
 import { secondsUntil } from '../limits/seconds-until.ts';
-import { WindowCounter } from '../limits/window-counter.ts';
+import { SharedCounter } from '../limits/shared-counter.ts';
 import { otpTagLength } from './new-otp-id.ts';
 import type { AuthCollection } from './with-auth-collection.ts';
 
@@ -20,9 +22,9 @@ const otpLimits = {
 /** Of each kind; about 200 bytes each. */
 const keysMax = 50_000;
 
-const codes = new WindowCounter(keysMax);
-const pairs = new WindowCounter(keysMax);
-const accounts = new WindowCounter(keysMax);
+const codes = new SharedCounter({ kind: 'one-time password', keysMax });
+const pairs = new SharedCounter({ kind: 'one-time passwords by a client', keysMax });
+const accounts = new SharedCounter({ kind: 'one-time passwords by all', keysMax });
 
 export interface OtpTry {
   readonly collection: AuthCollection;
@@ -32,40 +34,36 @@ export interface OtpTry {
 
 /** Whether a code is right, unless too many were wrong before: the right one is not looked at then. Throws too_many_requests. */
 export async function guardOtp(
-  { id: instanceId, clock }: Instance,
+  instance: Instance,
   { collection, otpId, address }: OtpTry,
   verify: () => Promise<boolean>,
 ): Promise<boolean> {
-  const nowMs = clock.now();
+  const counting = countingOf(instance);
   // Not the account itself: then the sixth wrong code would tell whether there is one.
-  const account = `${instanceId}|${collection.id}|${otpId.slice(0, otpTagLength)}`;
+  const account = `${instance.id}|${collection.id}|${otpId.slice(0, otpTagLength)}`;
   const { windowMs: durationMs, codeMax, accountFromClientMax, accountMax } = otpLimits;
   const lifeMs = collection.auth.otp.duration * 1_000;
   const counts = [
-    { counter: codes, key: `${account}|${otpId}`, limit: { max: codeMax, durationMs: lifeMs, nowMs } },
+    { counter: accounts, key: account, limit: { max: accountMax, durationMs, ...counting } },
     {
       counter: pairs,
       key: `${account}|${clientKey(address)}`,
-      limit: { max: accountFromClientMax, durationMs, nowMs },
+      limit: { max: accountFromClientMax, durationMs, ...counting },
     },
-    { counter: accounts, key: account, limit: { max: accountMax, durationMs, nowMs } },
+    { counter: codes, key: `${account}|${otpId}`, limit: { max: codeMax, durationMs: lifeMs, ...counting } },
   ];
-  const full = counts
-    .map(({ counter, key, limit }) => counter.look(key, limit))
-    .filter((window) => !window.isAllowed);
-  if (full.length > 0) {
+  const counted = await countTry(counts);
+  if (counted.kind === 'full') {
     const message = 'Too many attempts, please try again later with a new OTP.';
-    const endMs = Math.max(...full.map((window) => window.endMs));
-    throw new AppError('too_many_requests', message, { retryAfter: secondsUntil(endMs, nowMs) });
+    const retryAfter = secondsUntil(counted.endMs, counting.nowMs);
+    throw new AppError('too_many_requests', message, { retryAfter });
   }
-  // Counted before it is known: those that are tried at once would otherwise all be one too many.
-  for (const { counter, key, limit } of counts) counter.take(key, limit);
   let isWrong = false;
   try {
     isWrong = !(await verify());
     return !isWrong;
   } finally {
     // One that could not be looked at was no guess.
-    if (!isWrong) for (const { counter, key } of counts) counter.giveBack(key, nowMs);
+    if (!isWrong) counted.giveBack();
   }
 }

@@ -4,7 +4,8 @@ import type { Instance } from '../instances/instance.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { renderMail, type MailFacts } from '../mail/render-mail.ts';
 import { recordToJson, valueOf, type StoredRecord } from '../records/record.ts';
-import { WindowCounter } from '../limits/window-counter.ts';
+import { countingOf } from '../limits/counting-of.ts';
+import { SharedCounter } from '../limits/shared-counter.ts';
 
 export interface AccountMail {
   readonly record: StoredRecord;
@@ -24,15 +25,19 @@ const mailPauseMs = 2 * 60_000;
 /** About 200 bytes each. */
 const keysMax = 50_000;
 
-const sent = new WindowCounter(keysMax);
+const sent = new SharedCounter({ kind: 'mail', keysMax });
 
 /** Sends a mail to an account. Resolves when it waits for its turn: what becomes of it is logged. */
 export async function mailAccount(instance: Instance, mailer: Mailer, mail: AccountMail): Promise<void> {
   const { record, to, purpose, template, facts, pauseMs: durationMs = mailPauseMs } = mail;
-  const nowMs = instance.clock.now();
   const key = [instance.id, purpose, record.collection.id, valueOf(record, 'id'), to].join('|');
-  if (durationMs > 0 && !sent.take(key, { max: 1, durationMs, nowMs }).isAllowed) return;
-  const giveBack = (): void => sent.giveBack(key, nowMs);
+  let giveBack = (): void => undefined;
+  if (durationMs > 0) {
+    const counting = countingOf(instance);
+    const { isAllowed, endMs } = await sent.take(key, { max: 1, durationMs, ...counting });
+    if (!isAllowed) return;
+    giveBack = () => sent.giveBack(key, endMs, counting.store);
+  }
   try {
     const { meta } = instance.settings.current;
     const text = renderMail(template, { ...(await facts()), meta, field: fieldReader(record) });

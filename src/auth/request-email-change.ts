@@ -2,9 +2,10 @@ import { AppError, type FieldError } from '../base/errors.ts';
 import { fieldError } from '../fields/field-error.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { Instance } from '../instances/instance.ts';
+import { countingOf } from '../limits/counting-of.ts';
 import { tooManyRequests } from '../limits/rate-limiter.ts';
 import { secondsUntil } from '../limits/seconds-until.ts';
-import { WindowCounter } from '../limits/window-counter.ts';
+import { SharedCounter } from '../limits/shared-counter.ts';
 import { findRecord } from '../records/find-record.ts';
 import { valueOf, type StoredRecord } from '../records/record.ts';
 import type { Caller, User } from '../rules/caller.ts';
@@ -22,7 +23,7 @@ const emailChangeLimits = { windowMs: 60 * 60_000, askedMax: 10 } as const;
 /** About 200 bytes each. */
 const keysMax = 50_000;
 
-const asked = new WindowCounter(keysMax);
+const asked = new SharedCounter({ kind: 'email change', keysMax });
 
 /**
  * Sends the address that an account wants to have what makes it the account's. Throws not_found (collection), unauthorized,
@@ -38,7 +39,7 @@ export function requestEmailChange(
     const record = await findRecord(instance.database, collection, id);
     if (record === undefined) throw noToken();
     refuseForm({ newEmail: newEmailProblem(record, newEmail) });
-    requireSeldom(instance, `${instance.id}|${collection.id}|${id}`);
+    await requireSeldom(instance, `${instance.id}|${collection.id}|${id}`);
     const other = await findByIdentity(instance, collection, { identity: newEmail, fields: ['email'] });
     if (other !== undefined && valueOf(other, 'id') !== id) refuseForm({ newEmail: takenEmail });
     return (later, mailer) =>
@@ -77,11 +78,11 @@ function newEmailProblem(record: StoredRecord, newEmail: string): FieldError | u
   return emailProblem(newEmail) ?? (field && fieldType(field).check(newEmail, field.options));
 }
 
-function requireSeldom({ clock }: Instance, key: string): void {
-  const nowMs = clock.now();
+async function requireSeldom(instance: Instance, key: string): Promise<void> {
+  const counting = countingOf(instance);
   const { windowMs: durationMs, askedMax: max } = emailChangeLimits;
-  const window = asked.take(key, { max, durationMs, nowMs });
-  if (!window.isAllowed) throw tooManyRequests(secondsUntil(window.endMs, nowMs));
+  const { isAllowed, endMs } = await asked.take(key, { max, durationMs, ...counting });
+  if (!isAllowed) throw tooManyRequests(secondsUntil(endMs, counting.nowMs));
 }
 
 const takenEmail: FieldError = {

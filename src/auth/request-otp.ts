@@ -1,7 +1,8 @@
 import { AppError } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import type { Instance } from '../instances/instance.ts';
-import { WindowCounter } from '../limits/window-counter.ts';
+import { countingOf } from '../limits/counting-of.ts';
+import { SharedCounter } from '../limits/shared-counter.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { valueOf } from '../records/record.ts';
 import { hashPassword } from '../secrets/password.ts';
@@ -21,7 +22,7 @@ const codesMax = 10;
 /** About 200 bytes each. */
 const keysMax = 50_000;
 
-const asked = new WindowCounter(keysMax);
+const asked = new SharedCounter({ kind: 'one-time passwords asked for', keysMax });
 /** Of each key the last id that was told, in the order in which they were. */
 const lastIds = new Map<string, string>();
 
@@ -47,22 +48,24 @@ export function requestOtp(
       throw new AppError('forbidden', 'The collection is not configured to allow OTP authentication.');
     const { email } = decodeForm(body, ['email']);
     refuseForm({ email: emailProblem(email) });
-    const { otpId, isNew } = chooseId(instance, `otp|${collection.id}|${email.toLowerCase()}`, otp.duration);
+    const address = `otp|${collection.id}|${email.toLowerCase()}`;
+    const { otpId, isNew } = await chooseId(instance, address, otp.duration);
     if (!isNew) return { otpId, work: undefined };
     const code = { collection: collection.id, email, otpId };
     return { otpId, work: (later, mailer) => sendCode(later, mailer, code) };
   });
 }
 
-function chooseId(
-  { id: instanceId, sealer, clock }: Instance,
+async function chooseId(
+  instance: Instance,
   address: string,
   seconds: number,
-): { readonly otpId: string; readonly isNew: boolean } {
+): Promise<{ readonly otpId: string; readonly isNew: boolean }> {
+  const { id: instanceId, sealer } = instance;
   const key = `${instanceId}|${sealer.fingerprint(address)}`;
+  const limit = { max: codesMax, durationMs: seconds * 1_000, ...countingOf(instance) };
+  const { isAllowed } = await asked.take(key, limit);
   const last = lastIds.get(key);
-  const limit = { max: codesMax, durationMs: seconds * 1_000, nowMs: clock.now() };
-  const { isAllowed } = asked.take(key, limit);
   if (!isAllowed && last !== undefined) return { otpId: last, isNew: false };
   const otpId = newOtpId(sealer, address);
   lastIds.delete(key);

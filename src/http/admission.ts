@@ -4,6 +4,7 @@ import { AppError } from '../base/errors.ts';
 import type { Cidr } from '../base/cidr.ts';
 import type { Instance } from '../instances/instance.ts';
 import { superusersName } from '../instances/system-collections.ts';
+import { countingOf } from '../limits/counting-of.ts';
 import { rateLimitHeaders, RateLimiter, tooManyRequests, type Quota } from '../limits/rate-limiter.ts';
 import { SignInGuard } from '../limits/sign-in-guard.ts';
 import { guest, type Caller } from '../rules/caller.ts';
@@ -47,26 +48,28 @@ export class Admission {
     return clientAddress(request.raw, { proxies: this.#options.trustedProxies, settings });
   }
 
-  /** Throws forbidden, too_many_requests. */
-  admit(instance: Instance, caller: Caller, request: FastifyRequest<object>): void {
-    if (caller.kind === 'superuser') return this.requireSuperuserPlace(instance, request);
-    if (!instance.settings.current.rateLimits.enabled) return;
+  /** Throws forbidden, too_many_requests. A promise only where other nodes have to be asked. */
+  admit(instance: Instance, caller: Caller, request: FastifyRequest<object>): Promise<void> | undefined {
+    if (caller.kind === 'superuser') this.requireSuperuserPlace(instance, request);
+    if (caller.kind === 'superuser' || !instance.settings.current.rateLimits.enabled) return undefined;
     const labels = rateLimitLabels(request, instance.collections);
     const quota = this.count({ instance, caller, request }, labels);
-    if (quota === undefined) return;
-    request.rateLimitHeaders = rateLimitHeaders(quota);
-    if (quota.isExceeded) throw tooManyRequests(quota.resetSeconds);
+    if (quota instanceof Promise) return quota.then((known) => applyQuota(known, request));
+    applyQuota(quota, request);
+    return undefined;
   }
 
-  /** Counts what a request does under one of these labels; undefined where it is not limited. */
-  count({ instance, caller, request }: Counted, labels: readonly string[]): Quota | undefined {
+  /** Counts what a request does under one of these labels; undefined where it is not limited. A promise as above. */
+  count(
+    { instance, caller, request }: Counted,
+    labels: readonly string[],
+  ): Quota | Promise<Quota> | undefined {
     const { enabled, rules, excludedIPs } = instance.settings.current.rateLimits;
     if (!enabled || caller.kind === 'superuser') return undefined;
     const address = this.addressOf(instance, request);
     if (isInRanges(address, excludedIPs)) return undefined;
     const isGuest = caller.kind === 'guest';
-    const nowMs = instance.clock.now();
-    return this.#limiter.count(rules, { instanceId: instance.id, address, labels, isGuest, nowMs });
+    return this.#limiter.count(rules, { instance, address, labels, isGuest });
   }
 
   /** Where superusers come from, or want to. Throws forbidden. */
@@ -100,7 +103,7 @@ export class Admission {
     const known = identity.slice(0, identityLengthMax).toLowerCase();
     const account = instance.sealer.fingerprint(`${collection.id}|${known}`);
     const address = this.addressOf(instance, request);
-    const attempt = { instanceId: instance.id, account, address, nowMs: instance.clock.now() };
+    const attempt = { instanceId: instance.id, account, address, ...countingOf(instance) };
     try {
       if (collection.name === superusersName) this.requireSuperuserPlace(instance, request);
       return await this.#signIns.run(attempt, asked);
@@ -110,6 +113,13 @@ export class Admission {
       throw error;
     }
   }
+}
+
+/** Throws too_many_requests. */
+function applyQuota(quota: Quota | undefined, request: FastifyRequest<object>): void {
+  if (quota === undefined) return;
+  request.rateLimitHeaders = rateLimitHeaders(quota);
+  if (quota.isExceeded) throw tooManyRequests(quota.resetSeconds);
 }
 
 function noteRefusal(

@@ -53,7 +53,8 @@ export function onInstance<Route extends RouteGenericInterface>(
       request.instance = instance;
       const { authorization } = request.headers;
       caller = authorization === undefined ? guest : await authenticated(instance, authorization, request);
-      request.server.admission.admit(instance, caller, request);
+      const admitted = request.server.admission.admit(instance, caller, request);
+      if (admitted !== undefined) await admitted;
       requireScope(caller, request);
       if (request.bodyProblem !== null) refuseBody(instance, request, request.bodyProblem);
       checkFields(queryOf(request));

@@ -26,6 +26,8 @@ export interface Instance {
   readonly logs: RequestLog;
   readonly sealer: Sealer;
   readonly clock: Clock;
+  /** For what several nodes compare, such as when something is due: where there may be others, the database's time. */
+  readonly dueClock: Clock;
   /** How long its audit log is kept; 0 for ever. */
   readonly auditDays: number;
   /** Writes what is still to be written, and closes. */

@@ -48,10 +48,10 @@ export class WindowCounter {
     return { isAllowed: used < limit.max, used, endMs };
   }
 
-  /** What was taken in a window that goes on was not used. */
-  giveBack(key: string, nowMs: number): void {
-    const window = this.#find(key, nowMs);
-    if (window !== undefined && window.used > 0) window.used -= 1;
+  /** What was taken in the window that ends then was not used. */
+  giveBack(key: string, endMs: number): void {
+    const window = this.#windows.get(key);
+    if (window?.endMs === endMs && window.used > 0) window.used -= 1;
   }
 
   get size(): number {

@@ -1,7 +1,9 @@
 import type { Instance } from '../instances/instance.ts';
+import { countTry } from '../limits/count-try.ts';
+import { countingOf } from '../limits/counting-of.ts';
 import { tooManyRequests } from '../limits/rate-limiter.ts';
 import { secondsUntil } from '../limits/seconds-until.ts';
-import { WindowCounter } from '../limits/window-counter.ts';
+import { SharedCounter } from '../limits/shared-counter.ts';
 import type { Caller } from '../rules/caller.ts';
 
 /** How many wrong old passwords one caller may send for one account; docs/rules.md repeats these numbers. */
@@ -10,7 +12,7 @@ const oldPasswordLimits = { windowMs: 5 * 60_000, wrongMax: 20 } as const;
 /** About 200 bytes each. */
 const keysMax = 50_000;
 
-const wrong = new WindowCounter(keysMax);
+const wrong = new SharedCounter({ kind: 'old password', keysMax });
 
 export interface OldPasswordTry {
   readonly caller: Caller;
@@ -24,23 +26,22 @@ export interface OldPasswordTry {
  * it. Throws too_many_requests.
  */
 export async function guardOldPassword(
-  { id: instanceId, clock }: Instance,
+  instance: Instance,
   { caller, collection, id }: OldPasswordTry,
   verify: () => Promise<boolean>,
 ): Promise<boolean> {
-  const nowMs = clock.now();
   const who = caller.kind === 'guest' ? caller.kind : `${caller.kind} ${caller.id}`;
-  const key = `${instanceId}|${who}|${collection}|${id}`;
-  const limit = { max: oldPasswordLimits.wrongMax, durationMs: oldPasswordLimits.windowMs, nowMs };
-  // Counted before it is known: those that are tried at once would otherwise all be one too many.
-  const window = wrong.take(key, limit);
-  if (!window.isAllowed) throw tooManyRequests(secondsUntil(window.endMs, nowMs));
+  const key = `${instance.id}|${who}|${collection}|${id}`;
+  const { wrongMax: max, windowMs: durationMs } = oldPasswordLimits;
+  const counting = countingOf(instance);
+  const counted = await countTry([{ counter: wrong, key, limit: { max, durationMs, ...counting } }]);
+  if (counted.kind === 'full') throw tooManyRequests(secondsUntil(counted.endMs, counting.nowMs));
   let isWrong = false;
   try {
     isWrong = !(await verify());
     return !isWrong;
   } finally {
     // One that could not be looked at was no guess.
-    if (!isWrong) wrong.giveBack(key, nowMs);
+    if (!isWrong) counted.giveBack();
   }
 }

@@ -197,15 +197,15 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'wrong old passwords are counted',
     file: 'src/records/guard-old-password.ts',
-    from: 'if (!window.isAllowed) throw',
-    to: 'if (nowMs < 0) throw',
+    from: "if (counted.kind === 'full') throw",
+    to: "if (counted.kind === 'full' && counting.nowMs < 0) throw",
     tests: ['test/api/auth-records.test.ts'],
   },
   {
     name: 'wrong passwords are counted',
     file: 'src/limits/sign-in-guard.ts',
-    from: 'if (full.length > 0) {',
-    to: 'if (full.length > 9) {',
+    from: "if (counted.kind === 'full') throw",
+    to: "if (counted.kind === 'full' && attempt.nowMs < 0) throw",
     tests: ['src/limits/sign-in-guard.test.ts'],
   },
   {

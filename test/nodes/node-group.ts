@@ -4,6 +4,7 @@ import { inspect } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { startApp, type App } from '../../src/app.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import type { Logger, LogMembers } from '../../src/base/logger.ts';
 import { createCollection } from '../../src/collections/change-collection.ts';
 import { readConfig } from '../../src/config.ts';
@@ -36,6 +37,12 @@ export interface Answer {
   readonly json: any; // oxlint-disable-line typescript/no-explicit-any
 }
 
+interface NodeGroupParts {
+  readonly postgres: string;
+  readonly receiver: Receiver;
+  readonly clock: Clock | undefined;
+}
+
 /** Several servers in this process on one fresh PostgreSQL database, and a receiver; all end with the test. */
 export class NodeGroup {
   readonly postgres: string;
@@ -44,22 +51,26 @@ export class NodeGroup {
   readonly log: string[] = [];
   token = '';
   readonly #t: TestContext;
+  readonly #clock: Clock | undefined;
 
-  private constructor(t: TestContext, parts: Pick<NodeGroup, 'postgres' | 'receiver'>) {
+  private constructor(t: TestContext, parts: NodeGroupParts) {
     this.#t = t;
     this.postgres = parts.postgres;
     this.receiver = parts.receiver;
+    this.#clock = parts.clock;
   }
 
-  static async open(t: TestContext): Promise<NodeGroup> {
+  /** A `clock` that is given stands for the time of all nodes and of the database. */
+  static async open(t: TestContext, clock?: Clock): Promise<NodeGroup> {
     const postgres = await (await openTestPostgres()).createDatabase();
-    return new NodeGroup(t, { postgres, receiver: await Receiver.open() });
+    return new NodeGroup(t, { postgres, receiver: await Receiver.open(), clock });
   }
 
   /** A node; `postgres` may lead to the database by another way. */
   async start(postgres = this.postgres): Promise<App> {
+    const parts = { logger: this.#logger(), ...(this.#clock && { clock: this.#clock }) };
     const flags = { data: temporaryFolder(this.#t), port: '0', dev: true, postgres };
-    const app = await startApp(readConfig(flags, { CHANCERY_KEY: testKey }), { logger: this.#logger() });
+    const app = await startApp(readConfig(flags, { CHANCERY_KEY: testKey }), parts);
     let stopping: Promise<void> | undefined;
     const stop = (): Promise<void> => (stopping ??= app.stop());
     this.#t.after(async () => {

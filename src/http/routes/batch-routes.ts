@@ -30,7 +30,7 @@ export function batchRoutes(app: FastifyInstance, instances: OpenInstances): voi
       requireAllowed(request, batch);
       const facts = factsOf(request, caller);
       const asked = readBatchRequests(bodyOf(request), facts, batch.maxRequests);
-      const entries = limitBatch({ instance, caller, request }, asked);
+      const entries = await limitBatch({ instance, caller, request }, asked);
       const write = await prepareBatch(instance, entries);
       // What waits for another's lock longer than this would be too late anyway.
       const options = { statementMsMax: batch.timeout * 1_000 };

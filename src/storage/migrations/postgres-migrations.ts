@@ -211,6 +211,18 @@ const log = sql`CREATE TABLE chancery.log (
 )`;
 const logCreated = sql`CREATE INDEX log_created ON chancery.log (instance_id, created)`;
 
+// Counts are worth nothing after a crash, so nothing of them is logged. Room in each page, as rows are updated more often than made.
+const limitWindow = sql`CREATE UNLOGGED TABLE chancery.limit_window (
+  instance_id text COLLATE "C" NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  ends bigint NOT NULL,
+  max bigint NOT NULL,
+  given bigint NOT NULL,
+  taken bigint NOT NULL,
+  PRIMARY KEY (instance_id, key)
+) WITH (fillfactor = 50)`;
+const limitWindowEnds = sql`CREATE INDEX limit_window_ends ON chancery.limit_window (ends)`;
+
 const tables: readonly Sql[] = [
   schema,
   instance,
@@ -242,4 +254,5 @@ export const postgresMigrations: readonly Migration[] = [
   { name: 'audit log', statements: () => [audit, auditCreated, auditTallied], admits: 1 },
   { name: 'setup tokens', statements: () => [setupToken], admits: 1 },
   { name: 'logs', statements: () => [log, logCreated], admits: 1 },
+  { name: 'windows of limits', statements: () => [limitWindow, limitWindowEnds], admits: 1 },
 ];

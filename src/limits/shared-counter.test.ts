@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { Client } from 'pg';
+import { eventually } from '../../test/support/eventually.ts';
+import { MovableClock } from '../../test/support/movable-clock.ts';
+import { ask, openTestPostgres } from '../../test/support/postgres.ts';
+import { recordedDatabase } from '../../test/plans/recorded-database.ts';
+import { parseMasterKey } from '../secrets/master-key.ts';
+import { sealerFor } from '../secrets/seal.ts';
+import type { Database } from '../storage/database.ts';
+import { openPostgresHome } from '../storage/open-postgres-home.ts';
+import { countTry } from './count-try.ts';
+import { PostgresWindowStore } from './postgres-window-store.ts';
+import { SharedCounter, type SharedLimit } from './shared-counter.ts';
+import { sweepWindows } from './sweep-windows.ts';
+import type { Window } from './window-counter.ts';
+import type { WindowStore } from './window-store.ts';
+
+interface Node {
+  readonly store: WindowStore;
+  /** Statements that it has sent. */
+  readonly sent: string[];
+  readonly database: Database;
+}
+
+interface Stage {
+  readonly url: string;
+  readonly clock: MovableClock;
+  readonly nodes: readonly [Node, Node, Node];
+  readonly limit: (node: Node, max: number) => SharedLimit;
+  /** Whether each of so many takes on this node is allowed, one after the other. */
+  readonly takes: (counter: SharedCounter, node: Node, asked: Asked) => Promise<readonly boolean[]>;
+}
+
+interface Asked {
+  readonly max: number;
+  readonly count: number;
+}
+
+const sealer = sealerFor(
+  parseMasterKey('000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f', 'key'),
+  'a',
+);
+const durationMs = 10_000;
+
+/** What is late on a slow machine is no reason for a test to fail. */
+const patienceMs = 60_000;
+
+/** Three nodes on one database that know nothing of each other. */
+async function openNodes(t: TestContext, waitMsMax?: number): Promise<Stage> {
+  const url = await (await openTestPostgres()).createDatabase();
+  const clock = new MovableClock();
+  const open = async (): Promise<Node> => {
+    const home = await openPostgresHome({ url });
+    t.after(() => home.stop());
+    const sent: string[] = [];
+    const database = recordedDatabase(home.control, ({ text }) => void sent.push(text));
+    return {
+      store: new PostgresWindowStore({ id: 'a', database, dueClock: clock, sealer }, waitMsMax),
+      sent,
+      database: home.background,
+    };
+  };
+  const nodes = [await open(), await open(), await open()] as const;
+  const limit = ({ store }: Node, max: number): SharedLimit => ({
+    max,
+    durationMs,
+    nowMs: clock.now(),
+    store,
+  });
+  const takes: Stage['takes'] = async (counter, node, { max, count }) => {
+    const allowed: boolean[] = [];
+    for (let index = 0; index < count; index += 1)
+      allowed.push((await counter.take('k', limit(node, max))).isAllowed);
+    return allowed;
+  };
+  return { url, clock, nodes, limit, takes };
+}
+
+function allowedOf(list: readonly boolean[]): number {
+  return list.filter((isAllowed) => isAllowed).length;
+}
+
+test('what is counted one by one is counted exactly over all nodes, one after the other and at once', async (t) => {
+  const { nodes, clock, limit, takes } = await openNodes(t, patienceMs);
+  const counter = new SharedCounter({ kind: 'x', keysMax: 10 });
+  let count = 0;
+  for (const node of nodes) count += allowedOf(await takes(counter, node, { max: 50, count: 30 }));
+  assert.equal(count, 50);
+  clock.move(durationMs);
+  const windows = await Promise.all(
+    Array.from({ length: 90 }, async (_, index) =>
+      counter.take('k', limit(nodes[index % 3] ?? nodes[0], 50)),
+    ),
+  );
+  assert.equal(allowedOf(windows.map(({ isAllowed }) => isAllowed)), 50);
+  for (const { endMs } of windows) assert.equal(endMs, clock.now() + durationMs);
+});
+
+test('what is given back on one node is taken on another, in the same window only', async (t) => {
+  const { nodes, clock, limit } = await openNodes(t, patienceMs);
+  const [a, b] = nodes;
+  const counter = new SharedCounter({ kind: 'x', keysMax: 10 });
+  const take = async (node: Node): Promise<Window> => counter.take('k', limit(node, 1));
+  const first = await take(a);
+  assert.deepEqual(
+    [first.isAllowed, (await take(b)).isAllowed, (await take(a)).isAllowed],
+    [true, false, false],
+  );
+  counter.giveBack('k', first.endMs, a.store);
+  counter.giveBack('k', first.endMs, a.store);
+  // What this node asks next goes out after what it gave back.
+  const again = await take(a);
+  assert.deepEqual([again.isAllowed, (await take(b)).isAllowed], [true, false]);
+  counter.giveBack('k', again.endMs, a.store);
+  assert.equal((await counter.take('other', limit(a, 1))).isAllowed, true);
+  assert.equal((await take(b)).isAllowed, true);
+  clock.move(durationMs);
+  const next = await take(a);
+  assert.equal(next.isAllowed, true);
+  counter.giveBack('k', first.endMs, a.store);
+  counter.giveBack('k', first.endMs, b.store);
+  assert.equal((await counter.take('other', limit(a, 1))).isAllowed, true);
+  assert.deepEqual([(await take(b)).isAllowed, (await take(a)).isAllowed], [false, false]);
+});
+
+test('what is final is asked for in shares, a full window is asked for once, and who waits for a key shares the question', async (t) => {
+  const { url, nodes, limit, takes } = await openNodes(t, patienceMs);
+  const [a, b, c] = nodes;
+  const counter = new SharedCounter({ kind: 'x', keysMax: 10, isFinal: true });
+  assert.equal(allowedOf(await takes(counter, a, { max: 160, count: 300 })), 160);
+  assert.equal(a.sent.length, 17);
+  assert.equal(allowedOf(await takes(counter, b, { max: 160, count: 100 })), 0);
+  assert.equal(b.sent.length, 1);
+  const crowd = await Promise.all(
+    Array.from({ length: 500 }, async () => counter.take('crowd', limit(c, 400))),
+  );
+  assert.equal(allowedOf(crowd.map(({ isAllowed }) => isAllowed)), 400);
+  assert.ok(c.sent.length <= 2, `${c.sent.length} statements`);
+  await ask(
+    url,
+    `INSERT INTO chancery.node (id, version, started, seen) SELECT n, '', now(), now() FROM generate_series(1, 20) AS n`,
+  );
+  const sent = a.sent.length;
+  for (let count = 0; count < 20; count += 1) await counter.take('many nodes', limit(a, 160));
+  assert.equal(a.sent.length - sent, 10);
+});
+
+test('a flood of keys is a few statements, and the rows of two nodes do not stand in each other’s way', async (t) => {
+  const { nodes, limit } = await openNodes(t, patienceMs);
+  const counter = new SharedCounter({ kind: 'x', keysMax: 10_000, isFinal: true });
+  const keys = Array.from({ length: 2_000 }, (_, index) => `k${index}`);
+  const flood = (node: Node, list: readonly string[]): Promise<readonly Window[]> =>
+    Promise.all(list.map(async (key) => counter.take(key, limit(node, 1))));
+  const windows = await Promise.all([
+    flood(nodes[0], keys),
+    flood(nodes[1], keys.toReversed()),
+    flood(nodes[2], keys),
+  ]);
+  assert.equal(allowedOf(windows.flat().map(({ isAllowed }) => isAllowed)), keys.length);
+  for (const { sent } of nodes) assert.ok(sent.length <= 5, `${sent.length} statements`);
+});
+
+test('a window ends for all at once, and one of a clock that was set back does not go on', async (t) => {
+  const { nodes, clock, takes } = await openNodes(t, patienceMs);
+  const [a, b] = nodes;
+  const counter = new SharedCounter({ kind: 'x', keysMax: 10, isFinal: true });
+  assert.equal(allowedOf(await takes(counter, a, { max: 2, count: 3 })), 2);
+  clock.move(durationMs - 1);
+  for (const node of nodes) assert.equal(allowedOf(await takes(counter, node, { max: 2, count: 1 })), 0);
+  clock.move(1);
+  assert.equal(allowedOf(await takes(counter, b, { max: 2, count: 1 })), 1);
+  assert.equal(allowedOf(await takes(counter, a, { max: 2, count: 3 })), 1);
+  clock.move(-100_000);
+  assert.equal(allowedOf(await takes(counter, a, { max: 2, count: 1 })), 1);
+  assert.equal(allowedOf(await takes(counter, b, { max: 2, count: 3 })), 1);
+});
+
+test('a database that does not answer keeps nobody waiting and opens no gate, and what was let in meanwhile counts', async (t) => {
+  const { url, nodes, limit, takes } = await openNodes(t);
+  const [a, b] = nodes;
+  const counter = new SharedCounter({ kind: 'x', keysMax: 10, isFinal: true });
+  assert.equal(allowedOf(await takes(counter, a, { max: 32, count: 2 })), 2);
+  const holder = new Client({ connectionString: url });
+  await holder.connect();
+  t.after(() => holder.end());
+  await holder.query('BEGIN; LOCK TABLE chancery.limit_window');
+  const crowd = async (key: string, count: number): Promise<number> => {
+    const windows = await Promise.all(
+      Array.from({ length: count }, async () => counter.take(key, limit(a, 32))),
+    );
+    return allowedOf(windows.map(({ isAllowed }) => isAllowed));
+  };
+  assert.equal(await crowd('k', 20), 20);
+  // Nobody sends another question while one has no answer.
+  assert.equal(allowedOf(await takes(counter, a, { max: 32, count: 4 })), 4);
+  assert.equal(await crowd('other', 50), 32);
+  assert.equal(a.sent.length, 2);
+  await holder.query('COMMIT');
+  const taken = async (): Promise<unknown> =>
+    (await ask(url, 'SELECT taken::integer FROM chancery.limit_window'))[0]?.['taken'];
+  await eventually('the late answer', async () => (await taken()) === 22);
+  await eventually('it is known', async () => {
+    await crowd('another', 1);
+    return a.sent.length === 3;
+  });
+  assert.equal(allowedOf(await takes(counter, a, { max: 32, count: 1 })), 1);
+  assert.equal(allowedOf(await takes(counter, b, { max: 32, count: 40 })), 32 - 2 - 20 - 4 - 1);
+});
+
+test('a database that is away is asked in vain, and each node counts alone', async (t) => {
+  const { nodes, takes } = await openNodes(t, patienceMs);
+  const [a, b] = nodes;
+  const counter = new SharedCounter({ kind: 'x', keysMax: 10 });
+  const dead = {
+    ...a,
+    store: new PostgresWindowStore({ id: 'a', database: b.database, dueClock: new MovableClock(), sealer }),
+  };
+  await b.database.stop();
+  assert.equal(allowedOf(await takes(counter, dead, { max: 5, count: 9 })), 5);
+});
+
+test('whoever is refused by the count that comes first leaves no trace in the others, which stay as they were', async (t) => {
+  const { url, nodes, limit } = await openNodes(t, patienceMs);
+  const [a, b] = nodes;
+  const wide = new SharedCounter({ kind: 'wide', keysMax: 10 });
+  const narrow = new SharedCounter({ kind: 'narrow', keysMax: 10 });
+  const attempt = async (node: Node, key: string, max = 2): Promise<string> => {
+    const counted = await countTry([
+      { counter: wide, key: 'all', limit: limit(node, 3) },
+      { counter: narrow, key, limit: limit(node, max) },
+    ]);
+    return counted.kind;
+  };
+  assert.deepEqual([await attempt(a, 'x'), await attempt(b, 'x')], ['counted', 'counted']);
+  // Refused by the second, and given back to the first.
+  assert.equal(await attempt(a, 'x'), 'full');
+  assert.equal(await attempt(a, 'y'), 'counted');
+  for (const node of [a, b]) assert.equal(await attempt(node, 'z'), 'full');
+  assert.deepEqual(await ask(url, 'SELECT taken::integer FROM chancery.limit_window ORDER BY taken'), [
+    { taken: 1 },
+    { taken: 2 },
+    { taken: 3 },
+  ]);
+});
+
+test('windows that are over are cleared away, and beyond so many those that end first', async (t) => {
+  const { url, clock, nodes, limit } = await openNodes(t, patienceMs);
+  const [a, b] = nodes;
+  const counter = new SharedCounter({ kind: 'x', keysMax: 10 });
+  const rows = async (): Promise<number> => {
+    const [row] = await ask(url, 'SELECT count(*)::integer AS count FROM chancery.limit_window');
+    return Number(row?.['count']);
+  };
+  for (const key of ['k1', 'k2']) await counter.take(key, limit(a, 1));
+  clock.move(5_000);
+  for (const key of ['k3', 'k4', 'k5']) await counter.take(key, limit(a, 1));
+  await sweepWindows(b.database, clock.now());
+  assert.equal(await rows(), 5);
+  clock.move(5_000);
+  await Promise.all([a, b].map(({ database }) => sweepWindows(database, clock.now())));
+  assert.equal(await rows(), 3);
+  clock.move(1);
+  await counter.take('k6', limit(a, 1));
+  await sweepWindows(b.database, clock.now(), 1);
+  assert.equal(await rows(), 1);
+  clock.move(durationMs);
+  await sweepWindows(b.database, clock.now());
+  assert.equal(await rows(), 0);
+});

@@ -1,0 +1,79 @@
+import type { Mutant } from './mutant.ts';
+
+const counter = 'src/limits/shared-counter.ts';
+const store = 'src/limits/postgres-window-store.ts';
+const tests = ['src/limits/shared-counter.test.ts'];
+
+/** Guards of how often clients may ask, where several nodes count together. */
+export const limitMutants: readonly Mutant[] = [
+  {
+    name: 'what comes to all nodes is counted together',
+    file: 'src/limits/counting-of.ts',
+    from: "if (instance.database.engine === 'sqlite') return { nowMs };",
+    to: 'if (nowMs > 0) return { nowMs };',
+    tests: ['test/nodes/limits.test.ts'],
+  },
+  {
+    name: 'all nodes are given no more of a window than there is',
+    file: store,
+    from: 'greatest(0, least(EXCLUDED.max - held.taken, EXCLUDED.given))',
+    to: 'EXCLUDED.given',
+    tests,
+  },
+  {
+    name: 'many nodes put less by of a window',
+    file: store,
+    from: 'least(reserve, max / (4 * living))',
+    to: 'reserve',
+    tests,
+  },
+  {
+    name: 'what is counted together does not say of whom it is',
+    file: store,
+    from: 'this.#instance.sealer.fingerprint(asked.question.key)',
+    to: 'asked.question.key',
+    tests: ['test/nodes/limits.test.ts'],
+  },
+  {
+    name: 'a database that is slow keeps nobody waiting',
+    file: store,
+    from: '}, this.#waitMsMax);',
+    to: '}, 60_000);',
+    tests,
+  },
+  {
+    name: 'a database that is slow opens no gate',
+    file: counter,
+    from: 'const isAllowed = held.used < max;',
+    to: 'const isAllowed = max > 0;',
+    tests,
+  },
+  {
+    name: 'what was let in without an answer is counted later',
+    file: counter,
+    from: 'asked.count = Math.max(0, held.used - held.given) + asked.waiting;',
+    to: 'asked.count = asked.waiting;',
+    tests,
+  },
+  {
+    name: 'a window that is full is asked for once',
+    file: counter,
+    from: 'held.isFull = this.#options.isFinal === true && share.given < asked.count;',
+    to: 'held.isFull = false;',
+    tests,
+  },
+  {
+    name: 'a try that one count refuses is taken out of the others',
+    file: 'src/limits/count-try.ts',
+    from: '      giveBack();\n',
+    to: '',
+    tests,
+  },
+  {
+    name: 'windows that are over are cleared away',
+    file: 'src/limits/sweep-windows.ts',
+    from: 'WHERE ends <= ${endsMax}', // oxlint-disable-line no-template-curly-in-string
+    to: 'WHERE ends < 0',
+    tests,
+  },
+];
