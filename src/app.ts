@@ -365,7 +365,7 @@ async function startBackground({
   await delivering.start();
   const running: { stop(): Promise<void> | void }[] = [];
   if (config.postgres !== undefined)
-    running.push(startSweeping({ database: data.home.background, clock: data.dueClock, logger }));
+    running.push(await startSweeping({ database: data.home.background, clock: data.dueClock, logger }));
   if (config.tls !== undefined) running.push(watchTls(server.server, config.tls, logger));
   return {
     stop: async () => {

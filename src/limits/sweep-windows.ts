@@ -21,13 +21,14 @@ export interface Sweeping {
   readonly logger: Logger;
 }
 
-/** Clears away what nodes have counted together in windows that are over, from time to time. */
-export function startSweeping({ database, clock, logger }: Sweeping): Watch {
+/** Clears away what nodes have counted together in windows that are over, now and from time to time. */
+export async function startSweeping({ database, clock, logger }: Sweeping): Promise<Watch> {
   const look = (): Promise<void> => sweepWindows(database, clock.now());
   const onError = (error: unknown): void =>
     logger.warn('What was counted in windows that are over could not be cleared away; trying again.', {
       error,
     });
+  await look();
   return new Watch({ intervalMs: sweepLimits.intervalMs, look, onError });
 }
 

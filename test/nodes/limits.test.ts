@@ -226,6 +226,15 @@ test('a mail is sent once in two minutes and another address is asked for ten ti
   assert.deepEqual([countOf(statuses, 204), countOf(statuses, 429)], [10, 5]);
 });
 
+test('a node clears away what others have left when it starts', async (t) => {
+  const three = await startThree(t);
+  const rows = (): Promise<unknown> => ask(three.group.postgres, 'SELECT key FROM chancery.limit_window');
+  assert.notDeepEqual(await rows(), []);
+  three.clock.move(signInLimits.windowMs);
+  await three.group.start();
+  assert.deepEqual(await rows(), []);
+});
+
 test('what was counted says nothing of whom it is', async (t) => {
   const three = await startThree(t, { rateLimits });
   await three.ask(0, 'GET /api/health');
