@@ -153,22 +153,32 @@ export class PostgresWindowStore implements WindowStore {
   }
 
   async #sendReturns(): Promise<void> {
-    const returns = this.#returns.splice(0, rowsMax);
-    // Locked in the order of keys, as above.
+    const returns = [...this.#nextReturns()];
+    // An upsert as above, in the same order of keys and by the same index. Of a window that was cleared away a row comes back that is over.
     await this.#instance.database.tuples(sql`
-      WITH unused AS (
-        SELECT key, ends, sum(count)::bigint AS count
-        FROM unnest(${arrayOf(returns.map(({ key }) => this.#instance.sealer.fingerprint(key)))}::text[],
-          ${arrayOf(returns.map(({ endMs }) => endMs))}::bigint[],
-          ${arrayOf(returns.map(({ count }) => count))}::bigint[]) AS returned (key, ends, count)
-        GROUP BY key, ends
-      ), locked AS (
-        SELECT held.key, unused.count FROM chancery.limit_window AS held
-        JOIN unused ON unused.key = held.key AND unused.ends = held.ends
-        WHERE held.instance_id = ${this.#instance.id} ORDER BY held.key FOR UPDATE OF held
-      )
-      UPDATE chancery.limit_window AS held SET taken = greatest(0, held.taken - locked.count)
-      FROM locked WHERE held.instance_id = ${this.#instance.id} AND held.key = locked.key`);
+      INSERT INTO chancery.limit_window AS held (instance_id, key, ends, max, given, taken)
+      SELECT ${this.#instance.id}, key, ends, 0, count, 0
+      FROM unnest(${arrayOf(returns.map(([key]) => key))}::text[],
+        ${arrayOf(returns.map(([, { endMs }]) => endMs))}::bigint[],
+        ${arrayOf(returns.map(([, { count }]) => count))}::bigint[]) AS unused (key, ends, count)
+      ORDER BY key COLLATE "C"
+      ON CONFLICT (instance_id, key) DO UPDATE SET taken = greatest(0, held.taken - EXCLUDED.given)
+      WHERE held.ends = EXCLUDED.ends`);
+  }
+
+  /** By sealed keys. Of two windows of one key the second waits for its turn. */
+  #nextReturns(): Map<string, Return> {
+    const batch = new Map<string, Return>();
+    const left: Return[] = [];
+    for (const one of this.#returns) {
+      const key = this.#instance.sealer.fingerprint(one.key);
+      const other = batch.get(key);
+      if (other === undefined && batch.size < rowsMax) batch.set(key, one);
+      else if (other?.endMs === one.endMs) batch.set(key, { ...one, count: one.count + other.count });
+      else left.push(one);
+    }
+    this.#returns = left;
+    return batch;
   }
 }
 

@@ -44,9 +44,9 @@ export async function sweepWindows(
   const endsMax = Math.max(nowMs, Number(last?.[0] ?? 0));
   for (let count = 0; count < sweepLimits.statementsMax; count += 1) {
     const gone = await database.tuples(sql`
-      DELETE FROM chancery.limit_window WHERE (instance_id, key) IN (
-        SELECT instance_id, key FROM chancery.limit_window WHERE ends <= ${endsMax}
-        ORDER BY ends LIMIT ${sweepLimits.rowsMax} FOR UPDATE SKIP LOCKED)
+      DELETE FROM chancery.limit_window WHERE ctid = ANY(ARRAY(
+        SELECT ctid FROM chancery.limit_window WHERE ends <= ${endsMax}
+        ORDER BY ends LIMIT ${sweepLimits.rowsMax} FOR UPDATE SKIP LOCKED))
       RETURNING 1`);
     if (gone.length < sweepLimits.rowsMax) return;
   }

@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import type { Instance } from '../../src/instances/instance.ts';
+import { countingOf } from '../../src/limits/counting-of.ts';
+import { sweepWindows } from '../../src/limits/sweep-windows.ts';
 import { sql, type Sql } from '../../src/sql/sql.ts';
 import { numberPlaceholders } from '../../src/storage/postgres-placeholders.ts';
 import type { Database } from '../../src/storage/database.ts';
@@ -53,6 +56,26 @@ const deliveries: readonly (readonly [what: string, ask: (database: Database) =>
   ['the oldest delivery that is pending', (database) => readOldestPending(database)],
 ];
 
+/** Where nodes count together, and nowhere else. */
+const windows: readonly (readonly [what: string, ask: (instance: Instance) => Promise<unknown>])[] = [
+  ['take a share of a window', takeShare],
+  [
+    'give back what was taken of a window',
+    async (instance) => {
+      countingOf(instance).store?.giveBack('client', { endMs: 1, count: 1 });
+      // Goes out after it.
+      await takeShare(instance);
+    },
+  ],
+  ['clear away windows that are over', ({ database }) => sweepWindows(database, 1)],
+];
+
+async function takeShare(instance: Instance): Promise<void> {
+  const want = () => ({ count: 1, reserve: 6 });
+  const question = { key: 'client', max: 100, durationMs: 10_000, want, answer: () => undefined };
+  assert.equal(await countingOf(instance).store?.take(question), 'answered');
+}
+
 test('every stored statement is planned as spec/sql says', async (t) => {
   const text = await describePlans(t);
   if (text === undefined) return t.skip('another version of PostgreSQL plans otherwise');
@@ -88,11 +111,12 @@ async function describePlans(t: TestContext): Promise<string | undefined> {
     await request(blog);
     parts.push(await service.withInstance('default', (instance) => describe(instance.database, what, noted)));
   }
-  for (const [what, read] of deliveries) {
+  const apart = deliveries.map(([what, read]) => [what, ({ database }: Instance) => read(database)] as const);
+  for (const [what, read] of [...apart, ...(testEngine === 'postgres' ? windows : [])]) {
     noted = [];
-    const part = await service.withInstance('default', async ({ database }) => {
-      await read(database);
-      return describe(database, what, noted);
+    const part = await service.withInstance('default', async (instance) => {
+      await read(instance);
+      return describe(instance.database, what, noted);
     });
     parts.push(part);
   }
