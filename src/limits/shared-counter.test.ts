@@ -268,3 +268,11 @@ test('windows that are over are cleared away, and beyond so many those that end 
   await sweepWindows(b.database, clock.now());
   assert.equal(await rows(), 0);
 });
+
+test('what is counted together says nothing of whom it is', async (t) => {
+  const { url, nodes, limit } = await openNodes(t, patienceMs);
+  const counter = new SharedCounter({ kind: 'x', keysMax: 10 });
+  await counter.take('ann@example.com', limit(nodes[0], 1));
+  const [row] = await ask(url, 'SELECT key FROM chancery.limit_window');
+  assert.match(String(row?.['key']), /^[\w-]{43}$/);
+});

@@ -32,7 +32,7 @@ export const limitMutants: readonly Mutant[] = [
     file: store,
     from: 'this.#instance.sealer.fingerprint(asked.question.key)',
     to: 'asked.question.key',
-    tests: ['test/nodes/limits.test.ts'],
+    tests,
   },
   {
     name: 'a database that is slow keeps nobody waiting',

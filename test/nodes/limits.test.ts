@@ -5,7 +5,6 @@ import { signInLimits } from '../../src/limits/sign-in-guard.ts';
 import { eventually } from '../support/eventually.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { ask } from '../support/postgres.ts';
-import { SmtpSink } from '../support/smtp-sink.ts';
 import { NodeGroup, posts, superuser, type Answer } from './node-group.ts';
 
 const users = '/api/collections/users';
@@ -196,26 +195,32 @@ test('A-21 wrong one-time passwords and wrong old passwords are counted over all
 });
 
 test('a mail is sent once in two minutes and another address is asked for ten times an hour, through whichever nodes', async (t) => {
-  const sink = await SmtpSink.start(t);
-  const smtp = { enabled: true, host: '127.0.0.1', port: sink.port };
-  const three = await startThree(t, { smtp });
+  const three = await startThree(t);
   await three.group.get(three.nodes[0], `PATCH ${users}`, { authAlert: { enabled: false } });
-  const [ann, bob, ...others] = [
-    await signUp(three, 'ann'),
-    await signUp(three, 'bob'),
-    await signUp(three, 'cid'),
-    await signUp(three, 'dan'),
-  ];
-  const verify = (node: number, { email }: Guest): Promise<Answer> =>
-    three.ask(node, `POST ${users}/request-verification`, { body: { email } });
-  assert.equal((await verify(0, ann)).status, 204);
-  assert.deepEqual((await sink.mail(0)).to, [ann.email]);
+  const ann = await signUp(three, 'ann');
+  const bob = await signUp(three, 'bob');
+  const cid = await signUp(three, 'cid');
+  const dan = await signUp(three, 'dan');
+  const verify = async (node: number, { email }: Guest): Promise<void> => {
+    const { status } = await three.ask(node, `POST ${users}/request-verification`, { body: { email } });
+    assert.equal(status, 204);
+  };
+  const mailed = (node: number, { email }: Guest): Promise<unknown> =>
+    eventually(`a mail of node ${node}`, async () => {
+      const { items } = await three.group.get(three.nodes[node] ?? three.nodes[0], 'GET /api/mails');
+      assert.deepEqual([items.length, items[0]?.to], [1, email]);
+      return true;
+    });
+  await verify(0, ann);
+  await mailed(0, ann);
   // What each node sends next comes after what it was asked for before.
-  for (const node of [1, 2]) {
-    assert.equal((await verify(node, ann)).status, 204);
-    const other = others[node - 1] ?? bob;
-    assert.equal((await verify(node, other)).status, 204);
-    assert.deepEqual((await sink.mail(node)).to, [other.email]);
+  for (const [node, other] of [
+    [1, cid],
+    [2, dan],
+  ] as const) {
+    await verify(node, ann);
+    await verify(node, other);
+    await mailed(node, other);
   }
   const statuses = await statusesOf(15, 1, (index) =>
     three.ask(index, `POST ${users}/request-email-change`, {
@@ -233,15 +238,4 @@ test('a node clears away what others have left when it starts', async (t) => {
   three.clock.move(signInLimits.windowMs);
   await three.group.start();
   assert.deepEqual(await rows(), []);
-});
-
-test('what was counted says nothing of whom it is', async (t) => {
-  const three = await startThree(t, { rateLimits });
-  await three.ask(0, 'GET /api/health');
-  const body = { identity: 'nobody@example.com', password: 'wrong' };
-  await three.ask(0, `POST ${users}/auth-with-password`, { body });
-  const rows = await ask(three.group.postgres, 'SELECT key FROM chancery.limit_window');
-  // Of the rule; of two sign-ins by one client, to two accounts, by whomever to each.
-  assert.equal(rows.length, 6);
-  for (const { key } of rows) assert.match(String(key), /^[\w-]{43}$/);
 });
