@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { auditLogOf } from '../audit/audit-log.ts';
 import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import { usersCollection } from '../instances/users-collection.ts';
@@ -126,6 +127,7 @@ function begin(
         await instance.collections.delete(tx, users);
       }
       await instance.settings.save(tx, settings);
+      await auditLogOf(instance).append(tx, 'operator', { action: 'import' });
       return state;
     },
     { isExclusive: true },

@@ -6,7 +6,7 @@ import { admit } from '../rules/rule.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import type { Transaction } from '../storage/database.ts';
 import { accountChanges } from './account-changes.ts';
-import { auditSuperuser } from './audit-superuser.ts';
+import { auditAccount } from './audit-account.ts';
 import { checkAccount, isVerifiedByNature, withVerified } from './check-account.ts';
 import { currentCollection } from './current-collection.ts';
 import { factsOfChange, wouldBeAllowed } from './ask-rule.ts';
@@ -82,7 +82,7 @@ export async function createInside(
     () => insertRecord(tx, record),
     ...kept.map((change) => () => change(tx, id)),
     async () => emitsEvents(collection) && instance.events.append(tx, event),
-    () => auditSuperuser(scope, record, { action: 'superuser.create' }),
+    () => auditAccount(scope, record, { kind: 'create' }),
   ]);
   return record;
 }

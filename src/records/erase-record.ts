@@ -1,7 +1,7 @@
 import { emitsEvents } from '../collections/collection.ts';
 import { deleteSecrets } from '../secrets/secrets.ts';
 import { withValues } from '../sql/sql.ts';
-import { auditSuperuser } from './audit-superuser.ts';
+import { auditAccount } from './audit-account.ts';
 import { eraseAccount } from './erase-account.ts';
 import { notBefore } from './not-before.ts';
 import { recordEvent } from './record-event.ts';
@@ -23,6 +23,6 @@ export async function eraseRecord(scope: WriteScope, existing: StoredRecord): Pr
     () => tx.run(withValues(recordStatements(collection, tx.names).deleteById, [id])),
     async () => hasSecrets && deleteSecrets(tx, { collection: collection.id, record: id }),
     async () => emitsEvents(collection) && instance.events.append(tx, event),
-    () => auditSuperuser(scope, existing, { action: 'superuser.delete' }),
+    () => auditAccount(scope, existing, { kind: 'delete' }),
   ]);
 }

@@ -3,7 +3,7 @@ import { emitsEvents } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { joinSql, sql } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
-import { auditSuperuser } from './audit-superuser.ts';
+import { auditAccount } from './audit-account.ts';
 import type { PasswordChange } from './password-changes.ts';
 import { recordEvent } from './record-event.ts';
 import { recordStatements } from './record-statements.ts';
@@ -35,7 +35,7 @@ export async function saveChanges(
     () => withUniqueErrors(updateRow(tx, existing, record), collection, failed),
     ...passwords.map((change) => () => change(tx, id)),
     async () => emitsEvents(collection) && instance.events.append(tx, event),
-    () => auditSuperuser(scope, record, { action: 'superuser.update', existing, passwords }),
+    () => auditAccount(scope, record, { kind: 'update', existing, passwords }),
   ]);
   return record;
 }

@@ -179,6 +179,28 @@ test('superusers are in the log as they are made, changed and removed, by record
   assert.ok(!JSON.stringify(entries).includes('canary'));
 });
 
+test('of other accounts it is written down when somebody else could sign in to them from now on', async (t) => {
+  const service = await startService(t);
+  const users = '/api/collections/users/records';
+  const secret = { password: 'correct horse', passwordConfirm: 'correct horse' };
+  const made = await send(service, `POST ${users}`, { email: 'a@example.com', name: 'Ann', ...secret });
+  assert.equal(made.status, 201);
+  const { id } = made.json;
+  const next = { password: 'another canary', passwordConfirm: 'another canary' };
+  for (const body of [{ name: 'Anna' }, { email: 'b@example.com', name: 'Bea' }, { verified: true }, next])
+    assert.equal((await send(service, `PATCH ${users}/${String(id)}`, body)).status, 200);
+  const entries = await entriesOf(service, "action = 'account.update'");
+  assert.deepEqual(
+    entries.map(({ actor, target, details }) => [actor, target, details]),
+    [
+      ['superuser', id, { changed: ['email', 'secrets'] }],
+      ['superuser', id, { changed: ['verified'] }],
+      ['superuser', id, { changed: ['secrets'] }],
+    ],
+  );
+  assert.ok(!JSON.stringify(entries).includes('canary'));
+});
+
 test('what is refused and rolled back leaves no entry', async (t) => {
   const service = await startService(t);
   const account = { email: 'a@example.com', password: 'correct horse', passwordConfirm: 'correct horse' };

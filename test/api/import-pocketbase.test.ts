@@ -33,6 +33,10 @@ test('records come with their ids, times and values, in the order in which they 
   );
   assert.deepEqual(summary.omissions, []);
   const { json } = await service.request('/api/collections/posts/records', { token: true });
+  const audit = await service.request(`/api/audit?filter=${encodeURIComponent("action = 'import'")}`, {
+    token: true,
+  });
+  assert.deepEqual([audit.json.totalItems, audit.json.items[0]?.['actor']], [1, 'operator']);
   const empty = { views: 0, isDraft: false, tags: [], state: '', author: '', related: [], cover: '' };
   const common = { collectionId: 'pbc_1125843985', collectionName: 'posts', created, updated };
   assert.deepEqual(json.items, [

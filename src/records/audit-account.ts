@@ -1,0 +1,61 @@
+import type { AuditAction } from '../audit/audit-entry.ts';
+import { auditLogOf } from '../audit/audit-log.ts';
+import { superusersName } from '../instances/system-collections.ts';
+import type { PasswordChange } from './password-changes.ts';
+import { valueOf, type StoredRecord } from './record.ts';
+import type { WriteScope } from './record-write.ts';
+
+export interface AccountChange {
+  readonly kind: 'create' | 'update' | 'delete';
+  /** As it was, where it is another now. */
+  readonly existing?: StoredRecord;
+  readonly passwords?: readonly PasswordChange[];
+}
+
+/** By whom an account is signed in to, and whether that is proven. */
+const credentials: ReadonlySet<string> = new Set(['email', 'verified', 'secrets']);
+
+/**
+ * Writes down what becomes of a superuser, and of other accounts when somebody else could sign in to them from now on. Does nothing
+ * for other records.
+ */
+export async function auditAccount(
+  { instance, facts, tx }: WriteScope,
+  record: StoredRecord,
+  change: AccountChange,
+): Promise<void> {
+  const { collection } = record;
+  if (collection.type !== 'auth') return;
+  const entry = collection.name === superusersName ? ofSuperuser(record, change) : ofUser(record, change);
+  if (entry === undefined) return;
+  const { action, changed } = entry;
+  await auditLogOf(instance).append(tx, facts, {
+    action,
+    collection: collection.id,
+    target: String(valueOf(record, 'id')),
+    ...(changed.length > 0 && { details: { changed } }),
+  });
+}
+
+interface Entry {
+  readonly action: AuditAction;
+  readonly changed: readonly string[];
+}
+
+function ofSuperuser(record: StoredRecord, change: AccountChange): Entry {
+  return { action: `superuser.${change.kind}`, changed: changedNames(record, change) };
+}
+
+function ofUser(record: StoredRecord, change: AccountChange): Entry | undefined {
+  const changed = changedNames(record, change).filter((name) => credentials.has(name));
+  return changed.length === 0 ? undefined : { action: 'account.update', changed };
+}
+
+/** Of fields. Another password or token key is `secrets`, whatever they are. */
+function changedNames(record: StoredRecord, { existing, passwords = [] }: AccountChange): readonly string[] {
+  if (existing === undefined) return [];
+  const names = record.collection.fields
+    .filter((field, index) => field.type !== 'autodate' && record.values[index] !== existing.values[index])
+    .map(({ name }) => name);
+  return passwords.length > 0 ? [...names, 'secrets'] : names;
+}
