@@ -1,11 +1,11 @@
 import type { JsonObject } from '../base/json.ts';
 import type { Timestamp } from '../base/timestamp.ts';
-import { dialectOf } from '../filters/dialect-of.ts';
-import type { Operand } from '../filters/operand.ts';
 import type { Instance } from '../instances/instance.ts';
 import { columnResolver } from '../lists/column-resolver.ts';
+import { column } from '../lists/column.ts';
 import type { ListQuery } from '../lists/list-query.ts';
 import { runList, type ListResult } from '../lists/run-list.ts';
+import { tableSource, type ListedTable } from '../lists/table-source.ts';
 import { sql } from '../sql/sql.ts';
 import type { Tuple } from '../storage/database.ts';
 
@@ -29,26 +29,22 @@ export interface AuditView {
 
 const columns = sql`id, created, until, count, action, outcome, actor, actor_id, address, request, collection, target, details`;
 
-function text(column: Operand['sql']): Operand {
-  return { sql: column, kind: 'text', isNeverNull: true };
-}
-
 const resolve = columnResolver({
-  id: text(sql`id`),
-  created: { sql: sql`created`, kind: 'date', isNeverNull: true },
-  until: { sql: sql`until`, kind: 'date', isNeverNull: true },
-  count: { sql: sql`count`, kind: 'number', isNeverNull: true },
-  action: text(sql`action`),
-  outcome: text(sql`outcome`),
-  actor: text(sql`actor`),
-  actorId: text(sql`actor_id`),
-  address: text(sql`address`),
-  requestId: text(sql`request`),
-  collection: text(sql`collection`),
-  target: text(sql`target`),
+  id: column('text', sql`id`),
+  created: column('date', sql`created`),
+  until: column('date', sql`until`),
+  count: column('number', sql`count`),
+  action: column('text', sql`action`),
+  outcome: column('text', sql`outcome`),
+  actor: column('text', sql`actor`),
+  actorId: column('text', sql`actor_id`),
+  address: column('text', sql`address`),
+  requestId: column('text', sql`request`),
+  collection: column('text', sql`collection`),
+  target: column('text', sql`target`),
 });
 
-const position: Operand = { sql: sql`position`, kind: 'number', isNeverNull: true };
+const entries: ListedTable = { name: '$audit', columns, resolve };
 
 /** A page of the audit log, the oldest entry first when nothing else is asked for. */
 export async function listAudit(
@@ -56,15 +52,7 @@ export async function listAudit(
   query: ListQuery,
 ): Promise<Omit<ListResult, 'items'> & { readonly items: readonly AuditView[] }> {
   const { database } = instance;
-  const page = await runList(database, query, {
-    columns,
-    from: database.names.table('$audit'),
-    where: database.names.scope,
-    tieBreaker: position,
-    resolve,
-    dialect: dialectOf(database.names.engine),
-    now: instance.clock.now(),
-  });
+  const page = await runList(database, query, tableSource(database, entries, instance.clock.now()));
   return { ...page, items: page.items.map(toView) };
 }
 

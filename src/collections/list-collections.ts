@@ -1,22 +1,22 @@
-import type { Operand } from '../filters/operand.ts';
-import { dialectOf } from '../filters/dialect-of.ts';
 import { columnResolver } from '../lists/column-resolver.ts';
+import { column } from '../lists/column.ts';
 import type { ListQuery } from '../lists/list-query.ts';
 import { runList, type ListResult } from '../lists/run-list.ts';
+import { tableSource, type ListedTable } from '../lists/table-source.ts';
 import { sql } from '../sql/sql.ts';
 import type { CollectionChange } from './change-collection.ts';
 import type { Collection } from './collection.ts';
 
 const resolve = columnResolver({
-  id: { sql: sql`id`, kind: 'text', isNeverNull: true },
-  name: { sql: sql`name`, kind: 'text', isNeverNull: true },
-  type: { sql: sql`type`, kind: 'text', isNeverNull: true },
-  system: { sql: sql`system`, kind: 'bool', isNeverNull: true },
-  created: { sql: sql`created`, kind: 'date', isNeverNull: true },
-  updated: { sql: sql`updated`, kind: 'date', isNeverNull: true },
+  id: column('text', sql`id`),
+  name: column('text', sql`name`),
+  type: column('text', sql`type`),
+  system: column('bool', sql`system`),
+  created: column('date', sql`created`),
+  updated: column('date', sql`updated`),
 });
 
-const position: Operand = { sql: sql`position`, kind: 'number', isNeverNull: true };
+const ids: ListedTable = { name: '$collection', columns: sql`id`, resolve };
 
 export interface ListCollectionsOptions extends CollectionChange {
   /** Whether those of the service itself are listed, too. */
@@ -28,16 +28,9 @@ export async function listCollections(
   source: ListCollectionsOptions,
   query: ListQuery,
 ): Promise<Omit<ListResult, 'items'> & { readonly items: readonly Collection[] }> {
-  const { scope } = source.database.names;
-  const page = await runList(source.database, query, {
-    columns: sql`id`,
-    from: source.database.names.table('$collection'),
-    where: source.withSystem ? scope : sql`${scope} AND system = 0`,
-    tieBreaker: position,
-    resolve,
-    dialect: dialectOf(source.database.names.engine),
-    now: source.now,
-  });
+  const { database, withSystem, now } = source;
+  const table = withSystem ? ids : { ...ids, where: sql`system = 0` };
+  const page = await runList(database, query, tableSource(database, table, now));
   // One that was deleted between the two looks is left out.
   const items = page.items
     .map(([id]) => source.collections.find(String(id)))

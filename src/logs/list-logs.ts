@@ -5,6 +5,7 @@ import { jsonPath } from '../filters/json-path.ts';
 import type { Operand, Resolve } from '../filters/operand.ts';
 import { parseFilter } from '../filters/parse.ts';
 import { columnResolver } from '../lists/column-resolver.ts';
+import { column } from '../lists/column.ts';
 import type { ListQuery } from '../lists/list-query.ts';
 import { runList, type ListResult } from '../lists/run-list.ts';
 import { sql, type Sql } from '../sql/sql.ts';
@@ -92,13 +93,13 @@ function whereOf(names: Names): Sql {
   return isInTime === undefined ? names.scope : sql`${names.scope} AND ${isInTime}`;
 }
 
-const id: Operand = { sql: sql`id`, kind: 'text', isNeverNull: true };
+const id: Operand = column('text', sql`id`);
 
 const resolveColumn = columnResolver({
   id,
-  created: { sql: sql`created`, kind: 'date', isNeverNull: true },
-  level: { sql: sql`level`, kind: 'number', isNeverNull: true },
-  message: { sql: sql`message`, kind: 'text', isNeverNull: true },
+  created: column('date', sql`created`),
+  level: column('number', sql`level`),
+  message: column('text', sql`message`),
 });
 
 const resolve: Resolve = (name) => {

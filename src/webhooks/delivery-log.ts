@@ -4,6 +4,7 @@ import type { Operand } from '../filters/operand.ts';
 import { dialectOf } from '../filters/dialect-of.ts';
 import type { Instance } from '../instances/instance.ts';
 import { columnResolver } from '../lists/column-resolver.ts';
+import { column } from '../lists/column.ts';
 import type { ListQuery } from '../lists/list-query.ts';
 import { runList, type ListResult } from '../lists/run-list.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
@@ -37,19 +38,19 @@ function fromOf(names: Names): Sql {
   return sql`${names.table('$delivery')} d JOIN ${events}`;
 }
 
-const id: Operand = { sql: sql`d.id`, kind: 'text', isNeverNull: true };
+const id: Operand = column('text', sql`d.id`);
 
 const resolve = columnResolver({
   id,
-  endpoint: { sql: sql`d.endpoint`, kind: 'text', isNeverNull: true },
-  event: { sql: sql`e.id`, kind: 'text', isNeverNull: true },
-  kind: { sql: sql`e.kind`, kind: 'text', isNeverNull: true },
-  collection: { sql: sql`e.collection_name`, kind: 'text', isNeverNull: true },
-  record: { sql: sql`e.record`, kind: 'text', isNeverNull: true },
-  status: { sql: sql`d.status`, kind: 'text', isNeverNull: true },
-  cause: { sql: sql`d.cause`, kind: 'text', isNeverNull: true },
-  created: { sql: sql`d.created`, kind: 'date', isNeverNull: true },
-  updated: { sql: sql`d.updated`, kind: 'date', isNeverNull: true },
+  endpoint: column('text', sql`d.endpoint`),
+  event: column('text', sql`e.id`),
+  kind: column('text', sql`e.kind`),
+  collection: column('text', sql`e.collection_name`),
+  record: column('text', sql`e.record`),
+  status: column('text', sql`d.status`),
+  cause: column('text', sql`d.cause`),
+  created: column('date', sql`d.created`),
+  updated: column('date', sql`d.updated`),
 });
 
 /** A page of deliveries, each with its attempts; what receivers answered is shown by {@link readDelivery} only. */

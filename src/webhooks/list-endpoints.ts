@@ -1,23 +1,23 @@
-import type { Operand } from '../filters/operand.ts';
-import { dialectOf } from '../filters/dialect-of.ts';
 import type { Instance } from '../instances/instance.ts';
 import { columnResolver } from '../lists/column-resolver.ts';
+import { column } from '../lists/column.ts';
 import type { ListQuery } from '../lists/list-query.ts';
 import { runList, type ListResult } from '../lists/run-list.ts';
+import { tableSource, type ListedTable } from '../lists/table-source.ts';
 import { sql } from '../sql/sql.ts';
 import { endpointStoreOf } from './endpoint-store.ts';
 import type { Endpoint } from './endpoint.ts';
 
 const resolve = columnResolver({
-  id: { sql: sql`id`, kind: 'text', isNeverNull: true },
-  url: { sql: sql`url`, kind: 'text', isNeverNull: true },
-  description: { sql: sql`description`, kind: 'text', isNeverNull: true },
-  status: { sql: sql`status`, kind: 'text', isNeverNull: true },
-  created: { sql: sql`created`, kind: 'date', isNeverNull: true },
-  updated: { sql: sql`updated`, kind: 'date', isNeverNull: true },
+  id: column('text', sql`id`),
+  url: column('text', sql`url`),
+  description: column('text', sql`description`),
+  status: column('text', sql`status`),
+  created: column('date', sql`created`),
+  updated: column('date', sql`updated`),
 });
 
-const position: Operand = { sql: sql`position`, kind: 'number', isNeverNull: true };
+const ids: ListedTable = { name: '$endpoint', columns: sql`id`, resolve };
 
 /** A page of endpoints, in the order in which they were made when nothing else is asked for. */
 export async function listEndpoints(
@@ -25,15 +25,7 @@ export async function listEndpoints(
   query: ListQuery,
 ): Promise<Omit<ListResult, 'items'> & { readonly items: readonly Endpoint[] }> {
   const { database } = instance;
-  const page = await runList(database, query, {
-    columns: sql`id`,
-    from: database.names.table('$endpoint'),
-    where: database.names.scope,
-    tieBreaker: position,
-    resolve,
-    dialect: dialectOf(database.names.engine),
-    now: instance.clock.now(),
-  });
+  const page = await runList(database, query, tableSource(database, ids, instance.clock.now()));
   const endpoints = await endpointStoreOf(instance).all(database);
   const byId = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
   // One that was deleted between the two looks is left out.
