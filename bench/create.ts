@@ -25,8 +25,8 @@ export async function create(options: BenchOptions): Promise<void> {
       engine: engineOf(options),
       rows: 0,
       floor: floorOf(options, { sqlite: 0.5, postgres: 0.25 }),
-      ours: () => runLoad({ url, method: 'POST', body, seconds }),
-      ceiling: () => runLoad({ url: bare.url, method: 'POST', body, seconds }),
+      ours: () => runLoad({ url, pid: service.pid, method: 'POST', body, seconds }),
+      ceiling: () => runLoad({ ...bare, method: 'POST', body, seconds }),
     },
     runs,
   );

@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { startChild } from './support/child.ts';
 import { compare, type Measurement } from './support/compare.ts';
 import { engineOf, floorOf, type BenchOptions } from './support/options.ts';
+import { processorTimeUs, processorUsEach } from './support/processor-time.ts';
 import { fill, startService } from './support/service.ts';
 
 const perRun = 10_000;
@@ -24,16 +25,19 @@ export async function deliver(options: BenchOptions): Promise<void> {
     await service.api(`${path}/pause`, {});
     await fill(service, perRun);
     const before = await taken();
+    const processorBefore = processorTimeUs(service.pid);
     const start = performance.now();
     await service.api(`${path}/resume`, {});
     while ((await taken()) < before + perRun) await new Promise((resolve) => setTimeout(resolve, pollMs));
-    return toMeasurement(performance.now() - start);
+    const ms = performance.now() - start;
+    return toMeasurement(ms, processorUsEach(service.pid, processorBefore, perRun));
   };
   const raw = fileURLToPath(new URL('support/raw-sender.ts', import.meta.url));
   const ceiling = async (): Promise<Measurement> => {
     const args = [raw, `${receiver.url}/hook`, String(perRun), '700'];
     const { stdout } = await promisify(execFile)(process.execPath, args);
-    return toMeasurement(Number(stdout));
+    const [ms, processorUs] = stdout.split(' ').map(Number);
+    return toMeasurement(ms ?? Number.NaN, (processorUs ?? Number.NaN) / perRun);
   };
   await compare(
     {
@@ -49,6 +53,6 @@ export async function deliver(options: BenchOptions): Promise<void> {
   await Promise.all([service.stop(), receiver.stop()]);
 }
 
-function toMeasurement(ms: number): Measurement {
-  return { perSecond: (perRun / ms) * 1000, p50Ms: 0, p99Ms: 0 };
+function toMeasurement(ms: number, processorUs: number | undefined): Measurement {
+  return { perSecond: (perRun / ms) * 1000, p50Ms: 0, p99Ms: 0, processorUs };
 }

@@ -14,12 +14,12 @@ export async function list(options: BenchOptions): Promise<void> {
   const page = await service.api(`${path}&skipTotal=1`);
   const bytes = JSON.stringify(page).length;
   const bare = await startChild('bench/support/bare-server.ts', [String(bytes)], { core: 0 });
-  const ceiling = () => runLoad({ url: bare.url, seconds });
+  const ceiling = () => runLoad({ ...bare, seconds });
   for (const [what, floors, suffix] of [
     ['list 30, indexed, skipTotal', { sqlite: 0.5, postgres: 0.25 }, '&skipTotal=1'],
     ['list 30, indexed, with totals', { sqlite: 0.25, postgres: 0.15 }, ''],
   ] as const) {
-    const ours = () => runLoad({ url: service.url + path + suffix, seconds });
+    const ours = () => runLoad({ url: service.url + path + suffix, pid: service.pid, seconds });
     const floor = floorOf(options, floors);
     await compare({ what, engine: engineOf(options), rows, floor, ours, ceiling }, runs);
   }

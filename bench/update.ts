@@ -20,8 +20,9 @@ export async function update(options: BenchOptions): Promise<void> {
   const bytes = JSON.stringify(await service.api(paths[0] ?? '')).length;
   const bare = await startChild('bench/support/bare-server.ts', [String(bytes)], { core: 0 });
   let count = 0;
-  const load = (url: string, pathOf: (n: number) => string): Load => ({
+  const load = ({ url, pid }: Pick<Load, 'url' | 'pid'>, pathOf: (n: number) => string): Load => ({
     url,
+    pid,
     method: 'PATCH',
     // Another value each time: one that is as it was changes nothing and writes no event.
     next: () => ({ path: pathOf((count += 1)), body: `{"views":${count}}` }),
@@ -33,8 +34,8 @@ export async function update(options: BenchOptions): Promise<void> {
       engine: engineOf(options),
       rows: records,
       floor: floorOf(options, { sqlite: 0.45, postgres: 0.22 }),
-      ours: () => runLoad(load(service.url, (n) => paths[n % records] ?? '')),
-      ceiling: () => runLoad(load(bare.url, () => '/')),
+      ours: () => runLoad(load(service, (n) => paths[n % records] ?? '')),
+      ceiling: () => runLoad(load(bare, () => '/')),
     },
     runs,
   );

@@ -21,8 +21,8 @@ export async function view(options: BenchOptions): Promise<void> {
       engine: engineOf(options),
       rows,
       floor: floorOf(options, { sqlite: 0.7, postgres: 0.35 }),
-      ours: () => runLoad({ url, seconds }),
-      ceiling: () => runLoad({ url: bare.url, seconds }),
+      ours: () => runLoad({ url, pid: service.pid, seconds }),
+      ceiling: () => runLoad({ ...bare, seconds }),
     },
     runs,
   );

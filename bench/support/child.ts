@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 export interface Child {
   /** What it printed on its first line that has it: its address. */
   readonly url: string;
-  readonly process: ChildProcess;
+  readonly pid: number | undefined;
   stop(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export async function startChild(
   const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
   for await (const line of createInterface({ input: child.stdout })) {
     const url = /http:\/\/[\d.]+:\d+/.exec(line)?.[0];
-    if (url !== undefined) return { url, process: child, stop: () => stop(child) };
+    if (url !== undefined) return { url, pid: child.pid, stop: () => stop(child) };
   }
   throw new Error(`${file} ended before it said where it listens`);
 }

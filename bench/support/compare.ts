@@ -14,7 +14,7 @@ export interface Comparison {
   readonly ceiling: () => Promise<Measurement>;
 }
 
-export type Measurement = Pick<LoadResult, 'perSecond' | 'p50Ms' | 'p99Ms'>;
+export type Measurement = Pick<LoadResult, 'perSecond' | 'p50Ms' | 'p99Ms' | 'processorUs'>;
 
 /** Runs both sides in turns and prints a JSON line and a row of a table: medians, and the median of the ratios. */
 export async function compare(comparison: Comparison, runs: number): Promise<number> {
@@ -39,6 +39,8 @@ export async function compare(comparison: Comparison, runs: number): Promise<num
     ceilingPerSecond: Math.round(median(ceilings.map((one) => one.perSecond))),
     p50Ms: median(ours.map((one) => one.p50Ms)),
     p99Ms: median(ours.map((one) => one.p99Ms)),
+    processorUs: processorOf(ours),
+    ceilingProcessorUs: processorOf(ceilings),
     ratio: round(ratio),
     ratioLeast: round(Math.min(...ratios)),
     ratioMost: round(Math.max(...ratios)),
@@ -49,9 +51,24 @@ export async function compare(comparison: Comparison, runs: number): Promise<num
   process.stdout.write(`${JSON.stringify(line)}\n`);
   const verdict = ratio >= comparison.floor ? 'at or above' : 'BELOW';
   process.stderr.write(
-    `  ${comparison.what.padEnd(34)} ${String(line.perSecond).padStart(7)}/s of ${String(line.ceilingPerSecond).padStart(7)}/s = ${line.ratio} (${line.ratioLeast}–${line.ratioMost}), ${verdict} the floor ${comparison.floor}\n`,
+    `  ${comparison.what.padEnd(34)} ${String(line.perSecond).padStart(7)}/s of ${String(line.ceilingPerSecond).padStart(7)}/s = ${line.ratio} (${line.ratioLeast}–${line.ratioMost}), ${verdict} the floor ${comparison.floor}${processorText(line)}\n`,
   );
   return ratio;
+}
+
+/** The median, in microseconds; undefined where the system does not tell. */
+function processorOf(measurements: readonly Measurement[]): number | undefined {
+  const known = measurements.flatMap(({ processorUs }) => (processorUs === undefined ? [] : [processorUs]));
+  return known.length === 0 ? undefined : Math.round(median(known) * 10) / 10;
+}
+
+function processorText(line: {
+  readonly processorUs: number | undefined;
+  readonly ceilingProcessorUs: number | undefined;
+}): string {
+  const { processorUs, ceilingProcessorUs } = line;
+  if (processorUs === undefined || ceilingProcessorUs === undefined) return '';
+  return `; processor ${processorUs} µs, the ceiling ${ceilingProcessorUs} µs = ${round(ceilingProcessorUs / processorUs)}`;
 }
 
 function round(value: number): number {

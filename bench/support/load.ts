@@ -1,4 +1,5 @@
 import autocannon, { type Request } from 'autocannon';
+import { processorTimeUs, processorUsEach } from './processor-time.ts';
 
 export interface Load {
   readonly url: string;
@@ -10,6 +11,8 @@ export interface Load {
   readonly headers?: Readonly<Record<string, string>>;
   readonly connections?: number;
   readonly seconds: number;
+  /** Of the server, to tell its processor time. */
+  readonly pid?: number | undefined;
 }
 
 export interface LoadResult {
@@ -18,10 +21,13 @@ export interface LoadResult {
   readonly p99Ms: number;
   /** Bytes of one answer, headers included. */
   readonly answerBytes: number;
+  /** The server's processor time for a request; undefined where the system does not tell. */
+  readonly processorUs: number | undefined;
 }
 
 /** Keeps `connections` busy for `seconds`; throws when an answer was no 2xx. */
 export async function runLoad(load: Load): Promise<LoadResult> {
+  const before = processorTimeUs(load.pid);
   const result = await autocannon({
     url: load.url,
     method: load.method ?? 'GET',
@@ -43,6 +49,7 @@ export async function runLoad(load: Load): Promise<LoadResult> {
     p50Ms: result.latency.p50,
     p99Ms: result.latency.p99,
     answerBytes: Math.round(result.throughput.total / total),
+    processorUs: processorUsEach(load.pid, before, total),
   };
 }
 

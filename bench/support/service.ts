@@ -9,8 +9,8 @@ import { ask } from '../../test/support/postgres.ts';
 
 /** A real server with one collection that everybody may use, on a data directory that goes with it. */
 export interface Service {
-  readonly pid: number;
   readonly url: string;
+  readonly pid: number | undefined;
   api(path: string, body?: unknown, method?: string): Promise<Readonly<Record<string, unknown>>>;
   stop(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export async function startService(core: number | undefined, { postgres }: Bench
   await api('/api/collections', sampleCollection('bench'));
   return {
     url: child.url,
-    pid: child.process.pid ?? 0,
+    pid: child.pid,
     api,
     stop: async () => {
       await child.stop();
