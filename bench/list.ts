@@ -1,14 +1,16 @@
 import { startChild } from './support/child.ts';
 import { compare } from './support/compare.ts';
+import { fillTable } from './support/fill-table.ts';
 import { runLoad } from './support/load.ts';
 import { engineOf, floorOf, type BenchOptions } from './support/options.ts';
-import { fill, startService } from './support/service.ts';
+import { sampleColumns } from './support/sample-record.ts';
+import { startService } from './support/service.ts';
 
 /** How fast is a page of 30 records, with a filter and a sort that an index serves? Without totals and with them. */
 export async function list(options: BenchOptions): Promise<void> {
   const { runs, seconds, rows } = options;
   const service = await startService(0, options);
-  await fill(service, rows);
+  await fillTable(service.store, 'bench', { count: rows, columns: sampleColumns });
   const query = `filter=${encodeURIComponent("(author='writer7@example.com')")}&sort=-created&perPage=30`;
   const path = `/api/collections/bench/records?${query}`;
   const page = await service.api(`${path}&skipTotal=1`);

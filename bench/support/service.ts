@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { startChild } from './child.ts';
 import type { BenchOptions } from './options.ts';
 import { sampleCollection, sampleRecord } from './sample-record.ts';
+import { openStore, type Store } from './store.ts';
 import { runCli } from '../../src/cli/cli.ts';
 import { ask } from '../../test/support/postgres.ts';
 
@@ -11,6 +12,8 @@ import { ask } from '../../test/support/postgres.ts';
 export interface Service {
   readonly url: string;
   readonly pid: number | undefined;
+  /** Where its data is, for what would take too long over HTTP. */
+  readonly store: Store;
   api(path: string, body?: unknown, method?: string): Promise<Readonly<Record<string, unknown>>>;
   stop(): Promise<void>;
 }
@@ -51,6 +54,7 @@ export async function startService(core: number | undefined, { postgres }: Bench
   return {
     url: child.url,
     pid: child.pid,
+    store: openStore(data, process.env['CHANCERY_POSTGRES']),
     api,
     stop: async () => {
       await child.stop();
