@@ -30,15 +30,16 @@ export async function findTokenKey(
   { record, kind, reader = instance.database }: TokenUse,
 ): Promise<string | undefined> {
   const { names } = reader;
-  const rows = await reader.tuples(sql`
-    SELECT name, value FROM ${names.table('$secret')} WHERE ${names.scope} AND collection = ${collection.id}
-    AND record IN ('', ${record}) AND name IN ('tokenKey', ${kind})`);
-  const values = new Map(rows.map(([name, value]) => [String(name), String(value)]));
-  const own = values.get('tokenKey');
-  if (own === undefined) return undefined;
-  const sealed = values.get(kind);
-  assert(sealed !== undefined, `the auth collection ${collection.name} has a secret for its ${kind}`);
-  return own + openSecret(instance, collection, { kind, sealed });
+  const table = names.table('$secret');
+  // Two keys that are known, and not a list of them, of which SQLite would make a table each time.
+  const [row] = await reader.tuples(sql`
+    SELECT own.value, shared.value FROM ${table} AS own
+    LEFT JOIN ${table} AS shared ON ${names.scopeOf('shared')} AND shared.collection = ${collection.id} AND shared.record = '' AND shared.name = ${kind}
+    WHERE ${names.scopeOf('own')} AND own.collection = ${collection.id} AND own.record = ${record} AND own.name = 'tokenKey'`);
+  if (row === undefined) return undefined;
+  const [own, sealed] = row;
+  assert(typeof sealed === 'string', `the auth collection ${collection.name} has a secret for its ${kind}`);
+  return String(own) + openSecret(instance, collection, { kind, sealed });
 }
 
 function openSecret(
@@ -49,7 +50,9 @@ function openSecret(
   let known = opened.get(instance);
   if (known === undefined || known.size >= openedMax)
     opened.set(instance, (known = new Map<string, string>()));
-  const found = known.get(sealed) ?? instance.sealer.open(sealed, tokenSecretPlace(collection.id, kind));
-  known.set(sealed, found);
-  return found;
+  const found = known.get(sealed);
+  if (found !== undefined) return found;
+  const secret = instance.sealer.open(sealed, tokenSecretPlace(collection.id, kind));
+  known.set(sealed, secret);
+  return secret;
 }

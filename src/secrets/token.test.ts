@@ -31,6 +31,14 @@ test('verifies what it signed, until it expires', () => {
   assert.equal(verifyToken(token, key, now + 61), undefined);
 });
 
+test('judges a token that was right before by the key and the time of now', () => {
+  const shown = signToken({ ...claims, id: 'shown before' }, key);
+  assert.ok(verifyToken(shown, key, now));
+  assert.equal(verifyToken(shown, newTokenKey() + authSecret, now), undefined, 'another key');
+  assert.equal(verifyToken(shown, key, now + 60), undefined, 'a later time');
+  assert.deepEqual(verifyToken(shown, key, now), decodeToken(shown));
+});
+
 test('reads a signed token whose header is written in another way', () => {
   const other = forge('{"typ":"JWT",\r\n "alg":"HS256"}', claims);
   assert.deepEqual(verifyToken(other, key, now), claims);

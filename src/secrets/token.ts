@@ -27,17 +27,25 @@ export function signToken(claims: TokenClaims, key: string): string {
   return token;
 }
 
+/**
+ * Tokens whose signature was right, each with the key that it was right for: whoever has signed in shows the same one with every
+ * request. That a text was signed with a key stays true for ever, so nothing of it has to be forgotten: the key is looked up again
+ * each time, and another key or a later time is judged as if the token had never been seen. Only tokens that were right get in here.
+ */
+const seen = new Map<string, { readonly claims: TokenClaims; readonly key: string }>();
+/** About half a kilobyte each, over all instances of a process; the map is emptied rather than kept in order. */
+const seenMax = 5_000;
+
 /** What a token claims, **unverified**: good for finding the record whose key verifies it, and for nothing else. */
 export function decodeToken(text: string): TokenClaims | undefined {
-  return splitToken(text)?.claims;
+  return seen.get(text)?.claims ?? splitToken(text)?.claims;
 }
 
 /** The claims of a token that was signed with this key and has not expired (`exp`, Unix seconds), or undefined. */
 export function verifyToken(text: string, key: string, nowSeconds: number): TokenClaims | undefined {
-  const parts = splitToken(text);
-  if (parts === undefined) return undefined;
-  if (!timingSafeEqual(signatureOf(parts.signed, key), parts.signature)) return undefined;
-  return isInForce(parts.claims, nowSeconds) ? parts.claims : undefined;
+  const known = seen.get(text);
+  const claims = known?.key === key ? known.claims : verifySignature(text, key);
+  return claims !== undefined && isInForce(claims, nowSeconds) ? claims : undefined;
 }
 
 /** A new value of a record's `tokenKey`: 50 characters of `[A-Za-z0-9]`, 297 random bits. */
@@ -48,6 +56,15 @@ export function newTokenKey(): string {
 /** A new secret of a collection for one kind of token. */
 export function newTokenSecret(): string {
   return randomText(SECRET_LENGTH, SECRET_ALPHABET);
+}
+
+function verifySignature(text: string, key: string): TokenClaims | undefined {
+  const parts = splitToken(text);
+  if (parts === undefined) return undefined;
+  if (!timingSafeEqual(signatureOf(parts.signed, key), parts.signature)) return undefined;
+  if (seen.size >= seenMax) seen.clear();
+  seen.set(text, { claims: parts.claims, key });
+  return parts.claims;
 }
 
 function signatureOf(signed: string, key: string): Buffer {

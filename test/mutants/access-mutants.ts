@@ -160,6 +160,13 @@ export const accessMutants: readonly Mutant[] = [
     tests: ['test/api/auth.test.ts', 'test/api/auth-sign-in.test.ts'],
   },
   {
+    name: 'a token that was right for another key is checked again',
+    file: 'src/secrets/token.ts',
+    from: 'known?.key === key ? known.claims',
+    to: 'known !== undefined ? known.claims',
+    tests: ['src/secrets/token.test.ts'],
+  },
+  {
     name: 'a token is signed',
     file: 'src/secrets/token.ts',
     from: 'if (!timingSafeEqual(signatureOf(parts.signed, key), parts.signature)) return undefined;',
