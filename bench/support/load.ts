@@ -10,6 +10,8 @@ export interface Load {
   readonly next?: () => { readonly path: string; readonly body?: string };
   readonly headers?: Readonly<Record<string, string>>;
   readonly connections?: number;
+  /** Requests a second, of all connections together; as many as are answered where it is not given. */
+  readonly rate?: number;
   readonly seconds: number;
   /** Of the server, to tell its processor time. */
   readonly pid?: number | undefined;
@@ -33,6 +35,7 @@ export async function runLoad(load: Load): Promise<LoadResult> {
     method: load.method ?? 'GET',
     connections: load.connections ?? 64,
     duration: load.seconds,
+    ...(load.rate === undefined ? {} : { overallRate: load.rate }),
     headers: {
       ...(load.body === undefined && load.method === undefined ? {} : { 'content-type': 'application/json' }),
       ...load.headers,

@@ -1,6 +1,7 @@
-/** Takes every POST and answers 200; GET / tells how many it has taken. */
+/** Takes every POST and answers 200, after so many milliseconds as its argument says; GET / tells how many it has taken. */
 import { createServer } from 'node:http';
 
+const delayMs = Number(process.argv[2] ?? 0);
 let taken = 0;
 const server = createServer((request, response) => {
   if (request.method === 'GET') {
@@ -10,7 +11,8 @@ const server = createServer((request, response) => {
   request.resume();
   request.on('end', () => {
     taken += 1;
-    response.end('ok');
+    if (delayMs === 0) response.end('ok');
+    else setTimeout(() => response.end('ok'), delayMs);
   });
 });
 server.keepAliveTimeout = 60_000;

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startChild } from './child.ts';
+import { startChild, type Child } from './child.ts';
 import type { BenchOptions } from './options.ts';
 import { sampleCollection, sampleRecord } from './sample-record.ts';
 import { openStore, type Store } from './store.ts';
@@ -12,6 +12,9 @@ import { ask } from '../../test/support/postgres.ts';
 export interface Service {
   readonly url: string;
   readonly pid: number | undefined;
+  readonly child: Child;
+  /** What `src/main.ts` is started with, for a question that starts it again on the same data. */
+  readonly args: readonly string[];
   /** Where its data is, for what would take too long over HTTP. */
   readonly store: Store;
   api(path: string, body?: unknown, method?: string): Promise<Readonly<Record<string, unknown>>>;
@@ -54,6 +57,8 @@ export async function startService(core: number | undefined, { postgres }: Bench
   return {
     url: child.url,
     pid: child.pid,
+    child,
+    args,
     store: openStore(data, process.env['CHANCERY_POSTGRES']),
     api,
     stop: async () => {
