@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { dataSettings, readConfig } from '../config.ts';
-import { importPocketbase, type ImportProgress, type ImportSummary } from '../importers/import-pocketbase.ts';
+import type { ImportProgress, ImportSummary } from '../importers/import-pocketbase.ts';
 import { addSettings, flagsOf } from './settings.ts';
 import { withInstance } from './with-instance.ts';
 
@@ -21,6 +21,8 @@ export function importCommand(): Command {
     const flags = flagsOf(pocketbase);
     const isDryRun = flags['dry-run'] === true;
     const encryptionKey = flags['encryption-key'];
+    // Only now: a server never needs it.
+    const { importPocketbase } = await import('../importers/import-pocketbase.ts');
     const summary = await withInstance(flags, (instance, data) =>
       importPocketbase({
         instance,

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import { threadEnvironment } from '../base/thread-environment.ts';
 import { boundedQueue } from './bounded-queue.ts';
 
 /** What goes to bcrypt-worker.ts, which answers with true or false, one after the other. */
@@ -53,6 +54,8 @@ async function ask(question: BcryptQuestion): Promise<boolean> {
 }
 
 function startWorker(): Worker {
-  // No environment: nothing in it is this thread's affair.
-  return new Worker(new URL('./bcrypt-worker.ts', import.meta.url), { env: {}, name: 'bcrypt' });
+  return new Worker(new URL('./bcrypt-worker.ts', import.meta.url), {
+    env: threadEnvironment(),
+    name: 'bcrypt',
+  });
 }

@@ -58,6 +58,28 @@ function poison(url: string): AttemptRequest {
   return attemptRequest(url, { deliveryId: 'poison', secrets: null as unknown as string[] });
 }
 
+test('there is no thread until something is to be sent, and one from then on', async () => {
+  let threads = 0;
+  const count = (): unknown => (threads += 1);
+  process.on('worker', count);
+  await using receiver = await Receiver.open();
+  await using opened = open();
+  opened.sender.send([]);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal(threads, 0);
+  opened.sender.send(requests(receiver.url, 2));
+  await opened.waitForResults(2);
+  opened.sender.send(requests(receiver.url, 2));
+  await opened.waitForResults(4);
+  assert.equal(threads, 1);
+  process.off('worker', count);
+});
+
+test('a sender that never had a thread stops at once', async () => {
+  const { sender } = open();
+  await sender.stop(60_000);
+});
+
 test('a batch arrives whole: each body with its own signature, each result with its own delivery', async () => {
   await using receiver = await Receiver.open();
   await using opened = open();

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
+import { threadEnvironment } from '../base/thread-environment.ts';
 import { abortedResult } from './attempt-result.ts';
 import type { AttemptRequest, AttemptResult } from './attempt-result.ts';
 import { packRequests, unpackResults } from './sender-messages.ts';
@@ -29,7 +30,7 @@ export interface SenderOptions extends SenderSettings {
 
 export type ResultsListener = (results: readonly AttemptResult[]) => void;
 
-/** Starts the sending thread. */
+/** The sending thread, which starts with the first request that it is given. */
 export function openSender(options: SenderOptions): Sender {
   return new Sender(options);
 }
@@ -56,7 +57,6 @@ export class Sender {
 
   constructor(options: SenderOptions) {
     this.#options = options;
-    this.#start();
   }
 
   get inFlightCount(): number {
@@ -92,8 +92,9 @@ export class Sender {
     this.#restartTimer = null;
     const { policy, dnsServers, trustedCertificates } = this.#options;
     const settings: SenderSettings = { policy, dnsServers, trustedCertificates };
-    // No environment: no proxy variable can change where a request goes.
-    const worker = new Worker(workerUrl, { workerData: settings, env: {}, name: 'webhook-sender' });
+    // No proxy variable can change where a request goes.
+    const env = threadEnvironment();
+    const worker = new Worker(workerUrl, { workerData: settings, env, name: 'webhook-sender' });
     this.#worker = worker;
     this.#startedAt = this.#options.clock.monotonic();
     // Only sender-worker.ts holds the other end.
@@ -108,7 +109,12 @@ export class Sender {
 
   #flush(): void {
     if (this.#isStopping) return this.#abortOutbox('The service is stopping.');
-    if (this.#worker === null || this.#outbox.length === 0) return;
+    if (this.#outbox.length === 0) return;
+    // Who sends nothing has no thread: it is a fifth of the memory of an idle service. One that has ended comes back in its time.
+    if (this.#worker === null) {
+      if (this.#restartTimer === null) this.#start();
+      return;
+    }
     const requests = this.#outbox;
     this.#outbox = [];
     const packed = packRequests(requests);
