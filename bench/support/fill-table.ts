@@ -1,7 +1,7 @@
 import type { Store } from './store.ts';
 
 /** So many rows in one transaction: its log is then reused instead of growing to the size of the table. */
-const batchRows = 200_000;
+const batchRows = 500_000;
 
 /** What each column holds, as SQL over `n`, the number of the row from 1. */
 export type Columns = Readonly<Record<string, string>>;
@@ -25,13 +25,15 @@ export async function fillTable(
   const all = { id, $revision: '1', created: time, updated: time, ...columns };
   const names = Object.keys(all).map((name) => `"${name}"`);
   const values = Object.values(all).join(', ');
+  const statements: string[] = [];
   for (let from = 1; from <= count; from += batchRows) {
     const to = Math.min(count, from + batchRows - 1);
     const numbers = isSqlite
       ? `(WITH RECURSIVE s(n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM s WHERE n < ${to}) SELECT n FROM s)`
       : `generate_series(${from}, ${to}) AS n`;
-    await store.run(`INSERT INTO "${table}" (${names.join(', ')}) SELECT ${values} FROM ${numbers}`);
+    statements.push(`INSERT INTO "${table}" (${names.join(', ')}) SELECT ${values} FROM ${numbers}`);
   }
   // As autovacuum does within a minute or so, of which a run would see more or less.
-  if (!isSqlite) await store.run(`VACUUM ANALYZE "${table}"`);
+  if (!isSqlite) statements.push(`VACUUM ANALYZE "${table}"`);
+  await store.run(...statements);
 }

@@ -6,8 +6,8 @@ import { Client } from 'pg';
 /** The tables of a bench's only instance, behind the back of its server: millions of rows would take hours over HTTP. */
 export interface Store {
   readonly engine: 'sqlite' | 'postgres';
-  /** Runs statements that name the instance's tables without a schema. */
-  run(statements: string): Promise<void>;
+  /** Runs statements, which name the instance's tables without a schema, each in a transaction of its own. */
+  run(...statements: readonly string[]): Promise<void>;
   /** The first column of what a query finds. */
   texts(query: string): Promise<readonly string[]>;
 }
@@ -34,7 +34,10 @@ function sqliteStore(directory: string): Store {
   };
   return {
     engine: 'sqlite',
-    run: (statements) => use((database) => database.exec(statements)),
+    run: (...statements) =>
+      use((database) => {
+        for (const statement of statements) database.exec(statement);
+      }),
     texts: (query) =>
       use((database) =>
         database
@@ -64,9 +67,9 @@ function postgresStore(url: string): Store {
   };
   return {
     engine: 'postgres',
-    run: (statements) =>
+    run: (...statements) =>
       use(async (client) => {
-        await client.query(statements);
+        for (const statement of statements) await client.query(statement);
       }),
     texts: (query) =>
       use(async (client) => {
