@@ -2,7 +2,7 @@ import { fieldColumn, hasColumn, type Field } from '../fields/field.ts';
 import { numberOfText } from '../filters/numbers.ts';
 import type { Constant, Constants, Misuse, Operand, Resolve } from '../filters/operand.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
-import { sql, type Sql } from '../sql/sql.ts';
+import { identifier, sql, type Sql } from '../sql/sql.ts';
 import type { Collection } from './collection.ts';
 import { findPath, isMultiple, type Path, type PathContext, type Step } from './path.ts';
 
@@ -148,8 +148,13 @@ function resolveCaller(asked: Asked, context: RequestContext): Resolved {
     if (first === 'id') return caller.id;
     if (first === 'collectionId') return collection.id;
     if (first === 'collectionName') return collection.name;
+    const known = context.facts.callerRelations?.get(first ?? '');
+    if (known !== undefined) return known;
   }
   const table = context.names.collectionTable(collection.name);
+  const path = findPath(context, collection, { ...asked, joinedBy: 'id' });
+  if (path !== undefined && !('kind' in path) && path.steps.length === 0)
+    return valueOfCaller(path, table, caller.id);
   const step: Step = {
     key: '@auth.',
     hasMany: false,
@@ -159,7 +164,20 @@ function resolveCaller(asked: Asked, context: RequestContext): Resolved {
       on: sql`${to}.id = ${caller.id}`,
     }),
   };
-  return behind([step], findPath(context, collection, { ...asked, joinedBy: 'id' })) ?? null;
+  return behind([step], path) ?? null;
+}
+
+/** How the caller's record is called where nothing else is looked at. */
+const callerAlias = identifier('$caller');
+
+/**
+ * What the caller's own record holds is the same for every record that is asked about: looked up once for a statement, where a join
+ * would look it up for each row. NULL when the record is gone.
+ */
+function valueOfCaller({ leaf }: Path, table: Sql, id: string): Operand {
+  const { sql: value, kind, path } = leaf(callerAlias);
+  const found = sql`(SELECT ${value} FROM ${table} AS ${callerAlias} WHERE ${callerAlias}.id = ${id})`;
+  return { sql: found, kind, ...(path !== undefined && { path }) };
 }
 
 /** Whether the stored value is another one: as `!=` has it. */

@@ -16,6 +16,7 @@ import { admit } from '../rules/rule.ts';
 import { SecretError } from '../secrets/secret-error.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Access } from '../storage/database.ts';
+import { lookUpCaller } from './look-up-caller.ts';
 import { presentRecords } from './present-records.ts';
 import { readStatements } from './read-statements.ts';
 import { recordJson } from './record-json.ts';
@@ -42,7 +43,8 @@ export function listRecords(
     const isSuperuser = facts.caller.kind === 'superuser';
     if (!isSuperuser) refuseRuleNames(request.query);
     const query = parseListQuery(request.query);
-    const source = sourceOf(instance, facts, { collection, rule, query, asked: request.query });
+    const known = rule === undefined ? facts : await lookUpCaller(instance, facts, collection.rules.listRule);
+    const source = sourceOf(instance, known, { collection, rule, query, asked: request.query });
     const expand = request.query.get('expand') ?? '';
     const isWhole = query.cursor === undefined && query.fields === undefined && expand === '';
     const json = isWhole ? recordJson(collection, names, { withHidden: isSuperuser }) : undefined;

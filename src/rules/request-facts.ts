@@ -4,6 +4,8 @@ import type { Caller } from './caller.ts';
 export interface RequestFacts {
   readonly caller: Caller;
   readonly context: RuleContext;
+  /** What relations of the caller's record hold, by name, as far as they were looked up before. */
+  readonly callerRelations?: ReadonlyMap<string, string>;
   readonly method: string;
   readonly query: FactReader;
   /** By their names in snake case: `x_token`. */

@@ -1,0 +1,41 @@
+import { isMultiple } from '../collections/path.ts';
+import type { Instance } from '../instances/instance.ts';
+import type { RequestFacts } from '../rules/request-facts.ts';
+import type { Rule } from '../rules/rule.ts';
+import { joinSql, sql } from '../sql/sql.ts';
+
+/** What a rule asks of the caller's own record, without going on from there. */
+const ownFields = /@request\.auth\.(\w+)(?![\w.:])/g;
+/** Ids as they are made unless somebody has other ones: nothing in them means anything to `~`. */
+const plainId = /^[a-z0-9]*$/;
+
+/**
+ * The facts with the relations of the caller that the rule names, such as `@request.auth.team`: beside a value that is known an
+ * engine uses an index of what it is compared with, where beside another column it has to read every row. Of relations only: ids
+ * are compared with ids, while a text beside a number would be another comparison than that of two columns.
+ */
+export async function lookUpCaller(
+  { database, collections }: Pick<Instance, 'database' | 'collections'>,
+  facts: RequestFacts,
+  rule: Rule,
+): Promise<RequestFacts> {
+  const { caller } = facts;
+  if (caller.kind !== 'user' || rule === null || !rule.includes('@request.auth.')) return facts;
+  const collection = collections.find(caller.collectionId);
+  const named = new Set([...rule.matchAll(ownFields)].map(([, name]) => name));
+  const fields = (collection?.fields ?? []).filter(
+    (field) => field.type === 'relation' && named.has(field.name) && !isMultiple(field),
+  );
+  if (collection === undefined || fields.length === 0) return facts;
+  const { names } = database;
+  const columns = joinSql(
+    fields.map(({ name }) => names.column(name)),
+    ', ',
+  );
+  const [row] = await database.tuples(
+    sql`SELECT ${columns} FROM ${names.collectionTable(collection.name)} WHERE id = ${caller.id}`,
+  );
+  if (row === undefined) return facts;
+  const found = fields.map(({ name }, index) => [name, String(row[index])] as const);
+  return { ...facts, callerRelations: new Map(found.filter(([, id]) => plainId.test(id))) };
+}
