@@ -7,8 +7,8 @@ const batchRows = 500_000;
 export type Columns = Readonly<Record<string, string>>;
 
 /**
- * Makes rows in the table of a collection by SQL alone: no events, no validation, which is the caller's duty. Each row gets a random
- * id, if `columns` names none, and was created a second after the one before.
+ * Makes rows in the table of a collection by SQL alone: no events, no validation, which is the caller's duty. Each row gets an
+ * id, if `columns` names none, that begins with the time as those of the service do, and was created a second after the one before.
  */
 export async function fillTable(
   store: Store,
@@ -17,8 +17,8 @@ export async function fillTable(
 ): Promise<void> {
   const isSqlite = store.engine === 'sqlite';
   const id = isSqlite
-    ? 'substr(lower(hex(randomblob(8))), 1, 15)'
-    : `substr(replace(gen_random_uuid()::text, '-', ''), 1, 15)`;
+    ? `printf('%08x', 1767225600 + n) || substr(lower(hex(randomblob(4))), 1, 7)`
+    : `to_hex(1767225600 + n) || substr(gen_random_uuid()::text, 1, 7)`;
   const time = isSqlite
     ? `strftime('%Y-%m-%d %H:%M:%fZ', 1767225600 + n, 'unixepoch')`
     : `to_char(to_timestamp(1767225600 + n) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.MS"Z"')`;
