@@ -3,7 +3,6 @@ import { AppError } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { Database, Transaction } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
-import { sqlState } from '../storage/postgres-errors.ts';
 import { tokenKinds, type TokenKind } from './auth-options.ts';
 import type { CollectionStore } from './collection-store.ts';
 import type { Collection } from './collection.ts';
@@ -154,7 +153,7 @@ export async function changeTables<Result>(
   try {
     return await change.database.write(work, { isExclusive: true });
   } catch (error) {
-    if (sqlState(error) === OUT_OF_LOCKS) {
+    if (await isOutOfLocks(change.database, error)) {
       const advice = 'The database has no room for so many changes at once: make them in several steps.';
       throw new AppError('bad_request', `${failed} ${advice}`, { cause: error });
     }
@@ -165,6 +164,13 @@ export async function changeTables<Result>(
       details: { indexes: { code: 'validation_invalid_index_expression', message } },
     });
   }
+}
+
+/** The driver is loaded where it is used: most servers never need it. */
+async function isOutOfLocks({ engine }: Database, error: unknown): Promise<boolean> {
+  if (engine !== 'postgres') return false;
+  const { sqlState } = await import('../storage/postgres-errors.ts');
+  return sqlState(error) === OUT_OF_LOCKS;
 }
 
 /**
