@@ -1,7 +1,7 @@
 import { assert } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
 import { randomUnit } from '../base/ids.ts';
-import { sql, type Sql, type SqlValue } from '../sql/sql.ts';
+import { sql, type Sql } from '../sql/sql.ts';
 import { AccessMemory } from './access-memory.ts';
 import type {
   Access,
@@ -20,6 +20,7 @@ import { EngineFailure, OutdatedDefinitions } from './engine-errors.ts';
 import { WriteGate } from './postgres-gate.ts';
 import { SpoiledGroup, WriteGroups } from './postgres-groups.ts';
 import { advisoryKey, postgresNames } from './postgres-names.ts';
+import { Opening, type Definitions, type Outcome } from './postgres-opening.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 import { PostgresTransaction } from './postgres-transaction.ts';
 
@@ -40,16 +41,6 @@ export interface PostgresOptions {
   readonly waitMsMax?: number;
   /** Changes of tables may rewrite them, which takes longer than any request may. */
   readonly exclusiveTimeoutMs?: number;
-}
-
-/** What this process remembers of the tables, and how a write finds out that another process has changed them. */
-export interface Definitions {
-  /** Gives one value, read in every write, without a round trip of its own. */
-  readonly version: Sql;
-  /** The value on which what is remembered rests. */
-  known(): SqlValue;
-  /** Called when another value was read; the work is then run again. */
-  refresh(): Promise<void>;
 }
 
 /**
@@ -76,13 +67,6 @@ const GRACE_MS = 2_000;
 
 const retriesMax = 3;
 const RETRY_DELAY_MS = 10;
-
-type Outcome<Result> =
-  | { readonly kind: 'kept'; readonly value: Result; readonly callbacks: readonly (() => void)[] }
-  | { readonly kind: 'collided'; readonly error: unknown }
-  | { readonly kind: 'needs_guards' }
-  | { readonly kind: 'outdated' }
-  | { readonly kind: 'failed'; readonly error: unknown };
 
 class PostgresDatabase implements Database {
   readonly engine = 'postgres';
@@ -296,42 +280,6 @@ function begin({ statementMsMax }: RunOptions, { isLossAllowed = false }: Postgr
   if (statementMsMax === undefined) return `BEGIN${unsynced}`;
   assert(Number.isInteger(statementMsMax), 'whole milliseconds');
   return `BEGIN${unsynced}; SET LOCAL statement_timeout = ${statementMsMax}`;
-}
-
-/** What goes out before the first statement, and what its answers say when the work is over. */
-class Opening {
-  readonly #connection: PostgresConnection;
-  readonly #definitions: Definitions | undefined;
-  readonly #known: SqlValue | undefined;
-  #answers: Promise<readonly Tuple[]> = Promise.resolve([]);
-
-  constructor(connection: PostgresConnection, definitions: Definitions | undefined) {
-    this.#connection = connection;
-    this.#definitions = definitions;
-    // Before the work looks at what is remembered: should that change meanwhile, the work is run again for nothing, at worst.
-    this.#known = definitions?.known();
-  }
-
-  send(begin: string, lock?: Sql): void {
-    const answers: Promise<readonly Tuple[]>[] = [this.#connection.command(begin).then(() => [])];
-    if (lock !== undefined) answers.push(this.#connection.tuples(lock).then(() => []));
-    // A statement of its own: the snapshot of one that waits for the lock is older than what it waits for.
-    if (this.#definitions !== undefined)
-      answers.push(this.#connection.tuples(this.#definitions.version).then(({ rows }) => rows));
-    this.#answers = Promise.all(answers).then((rows) => rows.flat());
-    // Looked at when the work is over; until then nobody listens.
-    this.#answers.catch(() => undefined);
-  }
-
-  async obstacle(): Promise<Outcome<never> | undefined> {
-    try {
-      const rows = await this.#answers;
-      if (this.#definitions === undefined || rows[0]?.[0] === this.#known) return undefined;
-      return { kind: 'outdated' };
-    } catch (error) {
-      return { kind: isCollision(error) || isStaleStatement(error) ? 'collided' : 'failed', error };
-    }
-  }
 }
 
 function settle<Result>(
