@@ -1,7 +1,7 @@
 import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { hasColumn } from '../fields/field.ts';
-import { joinSql, sql, withValues, type Sql } from '../sql/sql.ts';
+import { joinSql, runTogether, sql, withValues, type Sql } from '../sql/sql.ts';
 import type { Names } from '../storage/database.ts';
 
 /** The statements on a collection's table, put together once per definition; they are run with values by `withValues`. */
@@ -54,7 +54,7 @@ function makeStatements(collection: Collection, names: Names): RecordStatements 
   return {
     table,
     columns,
-    selectById,
+    selectById: runTogether(selectById, 'lookup'),
     selectToChange: sql`${selectById}${names.forUpdate}`,
     insert: (values) =>
       withValues(insert, isStored === undefined ? values : values.filter((_, index) => isStored[index])),

@@ -9,8 +9,17 @@ declare const brand: unique symbol;
 export interface Sql {
   readonly text: string;
   readonly values: readonly SqlValue[];
+  /** Absent where a statement is run as it is. */
+  readonly together?: Together;
   readonly [brand]: true;
 }
+
+/**
+ * What statements of the same text are, when an engine that they have to travel to may run many of them as one:
+ *
+ * - `lookup`: a SELECT of the one row whose key is its only value, a text.
+ */
+export type Together = 'lookup';
 
 /** Texts of templates without nested SQL, by call site: joined once, so that an engine's statement cache hits on identity. */
 const textOf = new WeakMap<TemplateStringsArray, string>();
@@ -40,8 +49,29 @@ export function joinSql(parts: readonly Sql[], separator: ', ' | ' AND ' | ' OR 
 }
 
 /** The same statement with other values, for statements that are put together once and run often. */
-export function withValues(statement: Sql, values: readonly SqlValue[]): Sql {
-  return make(statement.text, values);
+export function withValues({ text, together }: Sql, values: readonly SqlValue[]): Sql {
+  // As in `make`.
+  return (together === undefined ? { text, values } : { text, values, together }) as Sql;
+}
+
+/** The same statement, said to be what {@link Together} says. */
+export function runTogether(statement: Sql, together: Together): Sql {
+  return { ...statement, together };
+}
+
+/** The statement with SQL in place of its values, in their order; the parts have no values of their own. */
+export function fillIn(statement: Sql, parts: readonly Sql[]): Sql {
+  return make(
+    replacePlaceholders(statement.text, (count) => parts[count - 1]?.text ?? '?'),
+    [],
+  );
+}
+
+/** Something else for each `?`, which is counted from 1. One between quotes is left alone; our statements hold no comments, and no strings with backslashes. */
+export function replacePlaceholders(text: string, replacement: (count: number) => string): string {
+  let count = 0;
+  // A doubled quote ends one string and begins the next, which comes to the same.
+  return text.replaceAll(/'[^']*'|"[^"]*"|\?/g, (part) => (part === '?' ? replacement((count += 1)) : part));
 }
 
 /** The last text of a template with nested SQL, by call site: nearly always the same parts are spliced in again. */

@@ -27,7 +27,7 @@ export function postgresNames(schema: string, instanceId: string): Names {
 }
 
 /** An array as PostgreSQL reads it from text. */
-function arrayText(values: readonly string[]): string {
+export function arrayText(values: readonly string[]): string {
   return `{${values.map((value) => `"${value.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`;
 }
 

@@ -1,3 +1,5 @@
+import { replacePlaceholders } from '../sql/sql.ts';
+
 /** Texts are few and run often; one that is seen for the first time in this many others is numbered again. */
 const textsMax = 4_096;
 
@@ -8,17 +10,11 @@ let old = new Map<string, string>();
 export function numberPlaceholders(text: string): string {
   const found = young.get(text);
   if (found !== undefined) return found;
-  const numbered = old.get(text) ?? number(text);
+  const numbered = old.get(text) ?? replacePlaceholders(text, (count) => `$${count}`);
   if (young.size >= textsMax) {
     old = young;
     young = new Map();
   }
   young.set(text, numbered);
   return numbered;
-}
-
-function number(text: string): string {
-  let count = 0;
-  // A doubled quote ends one string and begins the next, which comes to the same.
-  return text.replaceAll(/'[^']*'|"[^"]*"|\?/g, (part) => (part === '?' ? `$${(count += 1)}` : part));
 }

@@ -19,6 +19,7 @@ import { isCollision, isOutdatedName, isStaleStatement, toCommitError } from './
 import { EngineFailure, OutdatedDefinitions } from './engine-errors.ts';
 import { WriteGate } from './postgres-gate.ts';
 import { SpoiledGroup, WriteGroups } from './postgres-groups.ts';
+import { Lookups } from './postgres-lookups.ts';
 import { advisoryKey, postgresNames } from './postgres-names.ts';
 import { Opening, type Definitions, type Outcome } from './postgres-opening.ts';
 import type { PostgresPool } from './postgres-pool.ts';
@@ -75,6 +76,7 @@ class PostgresDatabase implements Database {
   readonly #pool: PostgresPool;
   readonly #gate: WriteGate;
   readonly #groups: WriteGroups;
+  readonly #lookups: Lookups;
   readonly #lock: Sql;
   readonly #beginExclusive: string;
   readonly #accesses = new AccessMemory();
@@ -95,6 +97,10 @@ class PostgresDatabase implements Database {
       together: (work) => this.#write(work, { isGroup: true }),
       waitingMax: options.waitingMax ?? WAITING_MAX,
     });
+    this.#lookups = new Lookups({
+      ask: async (statement) => (await this.#ask((connection) => connection.tuples(statement))).rows,
+      waitingMax: options.waitingMax ?? WAITING_MAX,
+    });
     const key = advisoryKey(options.lockName ?? options.instanceId);
     this.#lock = sql`SELECT pg_advisory_xact_lock_shared(${key})`;
     this.#beginExclusive = beginExclusive(key, options);
@@ -109,6 +115,8 @@ class PostgresDatabase implements Database {
   }
 
   async tuples(statement: Sql): Promise<Tuple[]> {
+    if (statement.together === 'lookup' && !this.#isStopped)
+      return [...(await this.#lookups.find(statement))];
     return [...(await this.#read((connection) => connection.tuples(statement))).rows];
   }
 
@@ -152,6 +160,7 @@ class PostgresDatabase implements Database {
     this.#isStopped = true;
     await this.#groups.drain();
     await this.#gate.drain();
+    await this.#lookups.drain();
     await Promise.allSettled(this.#reads);
   }
 
@@ -159,6 +168,10 @@ class PostgresDatabase implements Database {
     ask: (connection: PostgresConnection) => Promise<Answer<Shape>>,
   ): Promise<Answer<Shape>> {
     if (this.#isStopped) throw stopping();
+    return await this.#ask(ask);
+  }
+
+  async #ask<Shape>(ask: (connection: PostgresConnection) => Promise<Answer<Shape>>): Promise<Answer<Shape>> {
     const reading = this.#pool.lend(async (connection) => {
       const timer = connection.expireAfter(this.#pool.statementTimeoutMs + GRACE_MS);
       try {

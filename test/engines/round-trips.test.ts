@@ -50,6 +50,10 @@ test('on PostgreSQL the statements and round trips of each path are these', asyn
     statements: 1,
     roundTrips: 1,
   });
+  const several = await together(20);
+  const readAll = (): Promise<unknown> =>
+    Promise.all(several.map((one) => readRecord(instance, facts, { collection: 'posts', id: one })));
+  assert.deepEqual(await cost(readAll), { statements: 1, roundTrips: 1 });
   const update = (): Promise<unknown> =>
     updateRecord(instance, facts, { collection: 'posts', id, body: title() });
   // BEGIN, the lock, the version, the record as it is | the record · the event with its delivery | COMMIT

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { runTogether, sql, withValues, type Sql } from '../../src/sql/sql.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { describeEngines, type OpenDatabase } from '../support/engines.ts';
+
+const odd = [
+  '',
+  ' ',
+  'NULL',
+  '{}',
+  '{"a","b"}',
+  'a,b',
+  '"',
+  '\\',
+  '\\"',
+  "'",
+  '?',
+  '$1',
+  'é',
+  '😀',
+  'A',
+  'a',
+];
+
+async function openNotes(t: TestContext, open: OpenDatabase): Promise<Database> {
+  const database = await open(t);
+  const table = database.names.collectionTable('note');
+  const collation = database.engine === 'postgres' ? sql`COLLATE "C"` : sql``;
+  await database.write(
+    (tx) => tx.run(sql`CREATE TABLE ${table} (id TEXT ${collation} UNIQUE, text TEXT ${collation})`),
+    { isExclusive: true },
+  );
+  await database.write(async (tx) => {
+    for (const id of odd)
+      await tx.run(sql`INSERT INTO ${table} (id, text) VALUES (${id}, ${`text of ${id}`})`);
+  });
+  return database;
+}
+
+function lookupIn(database: Database): Sql {
+  const table = database.names.collectionTable('note');
+  return runTogether(sql`SELECT text, NULL, '?', id FROM ${table} WHERE id = ${''}`, 'lookup');
+}
+
+describeEngines('lookups at the same time', (open) => {
+  test('each get their own row or none, whatever the keys are, as one by one', async (t) => {
+    const database = await openNotes(t, open);
+    const lookup = lookupIn(database);
+    const keys = [...odd, 'missing', 'a', ...odd.toReversed(), 'b', 'a'];
+    const expected = keys.map((key) => (odd.includes(key) ? [[`text of ${key}`, null, '?', key]] : []));
+    const find = (key: string): Promise<unknown> => database.tuples(withValues(lookup, [key]));
+    assert.deepEqual(await Promise.all(keys.map(find)), expected);
+    for (const [index, key] of keys.entries()) assert.deepEqual(await find(key), expected[index]);
+  });
+
+  test('see what was written before they were asked for', async (t) => {
+    const database = await openNotes(t, open);
+    const table = database.names.collectionTable('note');
+    const lookup = lookupIn(database);
+    const others: Promise<unknown>[] = [];
+    for (let n = 0; n < 50; n += 1) {
+      others.push(database.tuples(withValues(lookup, ['a'])));
+      await database.write((tx) => tx.run(sql`UPDATE ${table} SET text = ${`${n}`} WHERE id = 'a'`));
+      assert.deepEqual(await database.tuples(withValues(lookup, ['a'])), [[`${n}`, null, '?', 'a']]);
+    }
+    await Promise.all(others);
+  });
+
+  test('all fail when they cannot be asked, and the next ones are answered', async (t) => {
+    const database = await openNotes(t, open);
+    const missing = runTogether(sql`SELECT id FROM "nowhere" WHERE id = ${'a'}`, 'lookup');
+    const results = await Promise.allSettled([database.tuples(missing), database.tuples(missing)]);
+    assert.ok(results.every(({ status }) => status === 'rejected'));
+    assert.equal((await database.tuples(withValues(lookupIn(database), ['a']))).length, 1);
+  });
+
+  test('are answered before a stop', async (t) => {
+    const database = await openNotes(t, open);
+    const lookup = lookupIn(database);
+    const asked = Array.from({ length: 300 }, () => database.tuples(withValues(lookup, ['a'])));
+    await database.stop();
+    for (const rows of await Promise.all(asked)) assert.equal(rows.length, 1);
+  });
+});
