@@ -1,6 +1,6 @@
 import { newTimeOrderedId } from '../base/ids.ts';
 import { fromTimestamp, toIsoTimestamp } from '../base/timestamp.ts';
-import { sql, type Sql } from '../sql/sql.ts';
+import { runTogether, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Transaction } from '../storage/database.ts';
 import type { Event, NewEvent } from './event.ts';
 
@@ -50,7 +50,8 @@ export class EventLog {
 
 function eventRow(names: Names, event: Event): Sql {
   const { id, kind, collection, collectionName, record, revision, created, body } = event;
-  return sql`
+  const insert = sql`
     INSERT INTO ${names.table('$event')} (${names.scopeColumn}id, kind, collection, collection_name, record, revision, created, body)
     VALUES (${names.scopeValue}${id}, ${kind}, ${collection}, ${collectionName}, ${record}, ${revision}, ${created}, ${body})`;
+  return runTogether(insert, 'insert');
 }

@@ -28,6 +28,7 @@ export async function answerWrite(
 ): Promise<FastifyReply> {
   const key = request.headers['idempotency-key'];
   if (key === undefined) return writeAnswer(request, reply, await instance.database.write(write, options));
+  const { isAppending: _, changes: __, ...alone } = options;
   const idempotent = toIdempotent(String(key), request, { instance, caller });
   const { answer, isReplayed } = await instance.database.write(
     (tx) =>
@@ -35,8 +36,8 @@ export async function answerWrite(
         const { status, json, headers = {}, idsJson = () => '{}' } = await write(tx);
         return { status, json, headers, idsJson };
       }),
-    // The key is a row that is changed.
-    { ...options, isAppending: false },
+    // Alone: the key is another row that is changed.
+    alone,
   );
   const { status, json } = answer;
   const headers = isReplayed ? { ...answer.headers, 'idempotent-replayed': 'true' } : answer.headers;

@@ -42,7 +42,10 @@ function makeStatements(collection: Collection, names: Names): RecordStatements 
     stored.map(() => sql`${null}`),
     ', ',
   );
-  const insert = sql`INSERT INTO ${table} ("$revision", ${fields}) VALUES (1, ${placeholders})`;
+  const insert = runTogether(
+    sql`INSERT INTO ${table} ("$revision", ${fields}) VALUES (1, ${placeholders})`,
+    'insert',
+  );
   const columns = joinSql(
     [
       sql`"$revision"`,
@@ -55,7 +58,7 @@ function makeStatements(collection: Collection, names: Names): RecordStatements 
     table,
     columns,
     selectById: runTogether(selectById, 'lookup'),
-    selectToChange: sql`${selectById}${names.forUpdate}`,
+    selectToChange: runTogether(sql`${selectById}${names.forUpdate}`, 'lookup'),
     insert: (values) =>
       withValues(insert, isStored === undefined ? values : values.filter((_, index) => isStored[index])),
     deleteById: sql`DELETE FROM ${table} WHERE id = ${null}`,

@@ -1,7 +1,7 @@
 import type { Timestamp } from '../base/timestamp.ts';
 import { emitsEvents } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
-import { joinSql, sql } from '../sql/sql.ts';
+import { joinSql, runTogether, sql } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 import { auditAccount } from './audit-account.ts';
 import type { PasswordChange } from './password-changes.ts';
@@ -49,5 +49,6 @@ function updateRow(tx: Transaction, before: StoredRecord, after: StoredRecord): 
   });
   const set = joinSql([sql`"$revision" = ${after.revision}`, ...changes], ', ');
   const id = valueOf(before, 'id') ?? null;
-  return tx.run(sql`UPDATE ${recordStatements(collection, tx.names).table} SET ${set} WHERE id = ${id}`);
+  const { table } = recordStatements(collection, tx.names);
+  return tx.run(runTogether(sql`UPDATE ${table} SET ${set} WHERE id = ${id}`, 'change'));
 }

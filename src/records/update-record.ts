@@ -35,7 +35,7 @@ export async function updateRecord(
   facts: RequestFacts,
   request: UpdateRecordRequest,
 ): Promise<StoredRecord> {
-  return instance.database.write(await prepareUpdate(instance, facts, request));
+  return instance.database.write(await prepareUpdate(instance, facts, request), { changes: request.id });
 }
 
 /** Throws not_found (collection), forbidden (null rule); the write besides not_found (record), precondition_failed, bad_request (values, by field). */

@@ -17,9 +17,11 @@ export interface Sql {
 /**
  * What statements of the same text are, when an engine that they have to travel to may run many of them as one:
  *
- * - `lookup`: a SELECT of the one row whose key is its only value, a text.
+ * - `lookup`: a SELECT of the one row whose key is its only value, a text;
+ * - `insert`: an INSERT of one row by VALUES, and nothing behind them;
+ * - `change`: an UPDATE of the one row that its work has looked up to change it.
  */
-export type Together = 'lookup';
+export type Together = 'lookup' | 'insert' | 'change';
 
 /** Texts of templates without nested SQL, by call site: joined once, so that an engine's statement cache hits on identity. */
 const textOf = new WeakMap<TemplateStringsArray, string>();
@@ -65,6 +67,12 @@ export function fillIn(statement: Sql, parts: readonly Sql[]): Sql {
     replacePlaceholders(statement.text, (count) => parts[count - 1]?.text ?? '?'),
     [],
   );
+}
+
+/** What stands behind VALUES in an INSERT of one row; before it there are no values. */
+export function rowOfInsert({ text, values }: Sql): Sql {
+  const head = /^\s*INSERT INTO (?:"[^"]*"|[^"?'])*?\)\s*VALUES\s*(?=\()/.exec(text)?.[0] ?? '';
+  return make(text.slice(head.length), values);
 }
 
 /** Something else for each `?`, which is counted from 1. One between quotes is left alone; our statements hold no comments, and no strings with backslashes. */

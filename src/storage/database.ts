@@ -36,6 +36,11 @@ export interface WriteOptions {
   readonly statementMsMax?: number;
   /** Inserts, and changes no row that is there: on an engine where every work has a transaction of its own it may share one. */
   readonly isAppending?: boolean;
+  /**
+   * As `isAppending`, but for one row: it has this key, and the work looks it up to change it before it writes anything. Works that
+   * share a transaction have different keys.
+   */
+  readonly changes?: string;
 }
 
 /**

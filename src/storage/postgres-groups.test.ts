@@ -1,11 +1,59 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { Client } from 'pg';
 import { openPostgresDatabase } from '../../test/support/postgres-database.ts';
-import { sql } from '../sql/sql.ts';
+import { runTogether, sql } from '../sql/sql.ts';
 import type { Database, Transaction } from './database.ts';
 import { UniqueViolation } from './engine-errors.ts';
 
 const appending = { isAppending: true } as const;
+
+interface Counters {
+  readonly database: Database;
+  /** Of the same rows, as another node has it. */
+  readonly other: Database;
+  readonly url: string;
+}
+
+async function openCounters(t: TestContext, ids: readonly string[]): Promise<Counters> {
+  const { database, open, url } = await openPostgresDatabase(t);
+  const table = database.names.collectionTable('counter');
+  const create = sql`CREATE TABLE ${table} (id text COLLATE "C" UNIQUE, count bigint, code text UNIQUE, transaction xid8)`;
+  await database.write((tx) => tx.run(create), { isExclusive: true });
+  await database.write(async (tx) => {
+    for (const id of ids) await tx.run(sql`INSERT INTO ${table} (id, count) VALUES (${id}, 0)`);
+  });
+  return { database, other: open(), url };
+}
+
+/** Reads, and writes what it has made of that: two of them at once would lose one of the two. */
+function increment(database: Database, id: string): Promise<number> {
+  return database.write(
+    async (tx) => {
+      const table = tx.names.collectionTable('counter');
+      const lookup = sql`SELECT count FROM ${table} WHERE id = ${id}${tx.names.forUpdate}`;
+      const [row] = await tx.tuples(runTogether(lookup, 'lookup'));
+      if (row === undefined) throw new Error(`there is no ${id}`);
+      const count = Number(row[0]) + 1;
+      const change = sql`UPDATE ${table} SET count = ${count}, transaction = pg_current_xact_id() WHERE id = ${id}`;
+      await tx.run(runTogether(change, 'change'));
+      return count;
+    },
+    { changes: id },
+  );
+}
+
+async function counted(
+  database: Database,
+): Promise<{ readonly counts: object; readonly transactions: number }> {
+  const rows = await database.tuples(
+    sql`SELECT id, count, transaction::text FROM ${database.names.collectionTable('counter')} ORDER BY id`,
+  );
+  return {
+    counts: Object.fromEntries(rows.map(([id, count]) => [id, count])),
+    transactions: new Set(rows.map(([, , transaction]) => transaction)).size,
+  };
+}
 
 async function openNotes(t: TestContext): Promise<Database> {
   const { database } = await openPostgresDatabase(t);
@@ -121,4 +169,113 @@ test('a stop waits for the works that have been asked for', async (t) => {
     database.write((tx) => insert(tx, 'c'), appending),
     /stopping/,
   );
+});
+
+test('works that change different rows share a transaction, and each sees its own row', async (t) => {
+  const { database } = await openCounters(t, ['a', 'b', 'c']);
+  assert.deepEqual(await Promise.all(['a', 'b', 'c'].map((id) => increment(database, id))), [1, 1, 1]);
+  assert.deepEqual(await counted(database), { counts: { a: 1, b: 1, c: 1 }, transactions: 1 });
+});
+
+test('of works that change the same rows, here and on another node, none is lost', async (t) => {
+  const ids = ['a', 'b', 'c'];
+  const { database, other } = await openCounters(t, ids);
+  const each = 25;
+  const works = Array.from({ length: each }, () =>
+    ids.flatMap((id) => [increment(database, id), increment(other, id)]),
+  );
+  const answers = await Promise.all(works.flat());
+  const all = Array.from({ length: 2 * each }, (_, n) => n + 1).flatMap((n) => [n, n, n]);
+  assert.deepEqual(
+    answers.toSorted((one, two) => one - two),
+    all,
+  );
+  assert.deepEqual((await counted(database)).counts, { a: 2 * each, b: 2 * each, c: 2 * each });
+});
+
+test('a work whose row somebody else has locked waits alone, and the others do not wait for it', async (t) => {
+  const { database, url } = await openCounters(t, ['a', 'b', 'c']);
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  t.after(() => client.end());
+  await client.query(`BEGIN; SELECT 1 FROM i_test.counter WHERE id = 'b' FOR UPDATE`);
+  const locked = increment(database, 'b');
+  const told: string[] = [];
+  void locked.then(() => told.push('b'));
+  // More of them than groups may run, and among them what only appends.
+  for (let round = 1; round <= 3; round += 1) {
+    const others = ['a', 'c'].map((id) => increment(database, id));
+    assert.deepEqual(await Promise.all(others), [round, round]);
+    await database.write((tx) => tx.tuples(sql`SELECT 1`), appending);
+  }
+  assert.deepEqual(told, []);
+  await client.query('COMMIT');
+  assert.equal(await locked, 1);
+});
+
+test('a work that finds no row fails alone', async (t) => {
+  const { database } = await openCounters(t, ['a', 'b']);
+  const results = await Promise.allSettled(['a', 'missing', 'b'].map((id) => increment(database, id)));
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  );
+  assert.deepEqual((await counted(database)).counts, { a: 1, b: 1 });
+});
+
+test('a change that is refused is refused alone', async (t) => {
+  const { database } = await openCounters(t, ['a', 'b', 'c']);
+  const changes = ['a', 'b', 'c'].map((id) =>
+    database.write(
+      async (tx) => {
+        const table = tx.names.collectionTable('counter');
+        const code = id === 'c' ? 'other' : 'same';
+        await tx.run(runTogether(sql`UPDATE ${table} SET code = ${code} WHERE id = ${id}`, 'change'));
+      },
+      { changes: id },
+    ),
+  );
+  const results = await Promise.allSettled(changes);
+  const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+  assert.ok(refused.length === 1 && refused[0] instanceof UniqueViolation);
+  assert.equal(results[2]?.status, 'fulfilled');
+});
+
+test('a work in a shared transaction cannot look up another row than it has named to change it', async (t) => {
+  const { database } = await openCounters(t, ['a', 'b']);
+  const lookup = sql`SELECT count FROM ${database.names.collectionTable('counter')} WHERE id = ${'b'}${database.names.forUpdate}`;
+  const wrong = database.write((tx) => tx.tuples(runTogether(lookup, 'lookup')), { changes: 'a' });
+  await assert.rejects(wrong, /changes the row that it has named/);
+});
+
+test('statements of a work stay in its order, whatever its neighbours ask for', async (t) => {
+  const database = await openNotes(t);
+  await database.write(
+    (tx) =>
+      tx.run(
+        sql`CREATE TABLE ${tx.names.collectionTable('child')} (note text REFERENCES ${tx.names.collectionTable('note')} (id))`,
+      ),
+    { isExclusive: true },
+  );
+  const parent = (tx: Transaction, id: string): Promise<number> =>
+    tx.run(runTogether(sql`INSERT INTO ${tx.names.collectionTable('note')} (id) VALUES (${id})`, 'insert'));
+  const child = (tx: Transaction, id: string): Promise<number> =>
+    tx.run(
+      runTogether(sql`INSERT INTO ${tx.names.collectionTable('child')} (note) VALUES (${id})`, 'insert'),
+    );
+  await database.write((tx) => insert(tx, 'z'));
+  let runs = 0;
+  const write = (steps: (tx: Transaction) => readonly (() => Promise<unknown>)[]): Promise<void> =>
+    database.write((tx) => {
+      runs += 1;
+      return tx.inOrder(steps(tx));
+    }, appending);
+  await Promise.all([
+    write((tx) => [() => child(tx, 'z'), () => parent(tx, 'a'), () => child(tx, 'a')]),
+    write((tx) => [() => parent(tx, 'b'), () => child(tx, 'b')]),
+    write((tx) => [() => child(tx, 'z'), () => parent(tx, 'c'), () => child(tx, 'c')]),
+  ]);
+  // Nothing had to be run again.
+  assert.equal(runs, 3);
+  assert.deepEqual((await stored(database)).ids, 'abcz');
 });

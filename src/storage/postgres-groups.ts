@@ -1,6 +1,7 @@
 import { AppError } from '../base/errors.ts';
-import type { Sql } from '../sql/sql.ts';
-import type { Names, Row, Transaction, Tuple } from './database.ts';
+import type { Transaction } from './database.ts';
+import { GroupStatements } from './postgres-group-statements.ts';
+import { SharedTransaction } from './shared-transaction.ts';
 
 export interface WriteGroupsOptions {
   /** Runs one work in a transaction of its own. */
@@ -13,10 +14,15 @@ export interface WriteGroupsOptions {
 type Work<Result> = (tx: Transaction) => Promise<Result>;
 
 type Outcome =
-  { readonly kind: 'kept'; readonly value: unknown } | { readonly kind: 'refused'; readonly error: unknown };
+  | { readonly kind: 'kept'; readonly value: unknown; readonly callbacks: readonly (() => void)[] }
+  | { readonly kind: 'refused'; readonly error: unknown }
+  /** It did not find the row that it was going to change: it is not there, or another transaction has it. */
+  | { readonly kind: 'missed' };
 
 interface Waiting {
   readonly work: Work<unknown>;
+  /** The key of the row that it looks up to change it. */
+  readonly changes: string | undefined;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -34,13 +40,20 @@ const groupsMax = 2;
 const aloneAfterSpoiled = 100;
 
 /**
- * Group commit on PostgreSQL, for works that only append: those that wait at the same time share one transaction, that is one
- * BEGIN, one lock, one look at the definitions and one COMMIT, and their statements go out in one packet. A row that is refused
- * ends the transaction for all; each is then run again alone, and only the one that is to blame fails.
+ * Group commit on PostgreSQL, for works that only append, or change one row: those that wait at the same time share one transaction,
+ * that is one BEGIN, one lock, one look at the definitions and one COMMIT, and their statements go out in one packet, many of them
+ * as one. A row that is refused ends the transaction for all; each is then run again alone, and only the one that is to blame fails.
+ *
+ * A group never waits for the lock of a row: a work whose row is another's leaves it and is run alone. Works that change the same row
+ * are never in groups at the same time, or each would write over what the other has written.
  */
 export class WriteGroups {
   readonly #options: WriteGroupsOptions;
   readonly #running = new Set<Promise<void>>();
+  /** Works that have left their group. */
+  readonly #alone = new Set<Promise<void>>();
+  /** The rows that running groups change. */
+  readonly #changing = new Set<string>();
   #waiting: Waiting[] = [];
   #isScheduled = false;
   #aloneLeft = 0;
@@ -49,23 +62,23 @@ export class WriteGroups {
     this.#options = options;
   }
 
-  add<Result>(work: Work<Result>): Promise<Result> {
+  add<Result>(work: Work<Result>, changes?: string): Promise<Result> {
     if (this.#waiting.length >= this.#options.waitingMax) {
       const error = new AppError('unavailable', 'The service is busy, try again.', { retryAfter: 1 });
       return Promise.reject(error);
     }
     return new Promise<Result>((resolve, reject) => {
       // `resolve` is given only what `work` of the same entry returned.
-      this.#waiting.push({ work, resolve: resolve as (value: unknown) => void, reject });
+      this.#waiting.push({ work, changes, resolve: resolve as (value: unknown) => void, reject });
       this.#schedule();
     });
   }
 
   /** Resolves when nothing waits and nothing runs. */
   async drain(): Promise<void> {
-    while (this.#waiting.length > 0 || this.#running.size > 0) {
+    while (this.#waiting.length > 0 || this.#running.size > 0 || this.#alone.size > 0) {
       this.#start();
-      await Promise.all(this.#running);
+      await Promise.all([...this.#running, ...this.#alone]);
     }
   }
 
@@ -80,104 +93,82 @@ export class WriteGroups {
   }
 
   #start(): void {
-    while (this.#waiting.length > 0 && this.#running.size < groupsMax) {
-      const group = this.#waiting.splice(0, groupMax);
+    while (this.#running.size < groupsMax) {
+      const group = this.#takeGroup();
+      if (group.length === 0) return;
       const running = this.#run(group).finally(() => {
         this.#running.delete(running);
+        for (const { changes } of group) if (changes !== undefined) this.#changing.delete(changes);
         if (this.#waiting.length > 0) this.#schedule();
       });
       this.#running.add(running);
     }
   }
 
+  #takeGroup(): readonly Waiting[] {
+    const group: Waiting[] = [];
+    this.#waiting = this.#waiting.filter((one) => {
+      const { changes } = one;
+      if (group.length >= groupMax || (changes !== undefined && this.#changing.has(changes))) return true;
+      if (changes !== undefined) this.#changing.add(changes);
+      group.push(one);
+      return false;
+    });
+    return group;
+  }
+
   async #run(group: readonly Waiting[]): Promise<void> {
-    if (group.length === 1 || this.#aloneLeft > 0) return this.#runAlone(group);
+    const isOne = group.length === 1;
+    if ((isOne && group[0]?.changes === undefined) || this.#aloneLeft > 0) return this.#runAlone(group);
     try {
       const outcomes = await this.#options.together((tx) => runAll(tx, group));
-      for (const [index, outcome] of outcomes.entries()) {
-        if (outcome.kind === 'kept') group[index]?.resolve(outcome.value);
-        else group[index]?.reject(outcome.error);
-      }
+      for (const [index, one] of group.entries()) this.#settle(one, outcomes[index]);
     } catch (error) {
       if (!(error instanceof SpoiledGroup)) return group.forEach(({ reject }) => reject(error));
-      this.#aloneLeft = aloneAfterSpoiled;
+      if (!isOne) this.#aloneLeft = aloneAfterSpoiled;
       await this.#runAlone(group);
     }
   }
 
+  #settle(one: Waiting, outcome: Outcome | undefined): void {
+    if (outcome?.kind === 'kept') one.resolve(outcome.value);
+    else if (outcome?.kind === 'refused') one.reject(outcome.error);
+    else void this.#runAlone([one]);
+  }
+
+  /** Those that change a row are not waited for: they may have to wait for somebody else's lock, and the next group shall not. */
   async #runAlone(group: readonly Waiting[]): Promise<void> {
     this.#aloneLeft = Math.max(0, this.#aloneLeft - group.length);
-    await Promise.all(
-      group.map(({ work, resolve, reject }) => this.#options.alone(work).then(resolve, reject)),
-    );
+    const appending = group.map(async ({ work, changes, resolve, reject }) => {
+      const alone = this.#options
+        .alone(work)
+        .then(resolve, reject)
+        .finally(() => this.#alone.delete(alone));
+      this.#alone.add(alone);
+      if (changes === undefined) await alone;
+    });
+    await Promise.all(appending);
   }
 }
 
-function runAll(tx: Transaction, group: readonly Waiting[]): Promise<readonly Outcome[]> {
-  return Promise.all(group.map(({ work }) => runOne(new SharedTransaction(tx), work)));
+async function runAll(tx: Transaction, group: readonly Waiting[]): Promise<readonly Outcome[]> {
+  const statements = new GroupStatements(tx);
+  const outcomes = await Promise.all(
+    group.map(({ work, changes }) => runOne(new SharedTransaction(tx, { statements, changes }), work)),
+  );
+  for (const outcome of outcomes)
+    if (outcome.kind === 'kept') for (const callback of outcome.callbacks) tx.afterCommit(callback);
+  return outcomes;
 }
 
 /** A work that has written nothing leaves nothing behind. When a statement of its own has failed, the group has failed with it. */
 async function runOne(tx: SharedTransaction, work: Work<unknown>): Promise<Outcome> {
-  try {
-    return { kind: 'kept', value: await work(tx) };
-  } catch (error) {
-    if (tx.hasWritten) throw new SpoiledGroup('A work of the group has failed.', { cause: error });
-    return { kind: 'refused', error };
-  }
+  const outcome = await work(tx).then(
+    (value): Outcome => ({ kind: 'kept', value, callbacks: tx.callbacks }),
+    (error: unknown): Outcome => ({ kind: 'refused', error }),
+  );
+  if (!tx.hasWritten) return tx.hasMissed ? { kind: 'missed' } : outcome;
+  if (outcome.kind === 'kept' && !tx.hasMissed) return outcome;
+  const cause = outcome.kind === 'refused' ? outcome.error : undefined;
+  throw new SpoiledGroup('A work of the group has failed.', { cause });
 }
-
-/** What one work of a group sees. */
-class SharedTransaction implements Transaction {
-  readonly isTransaction = true;
-  hasWritten = false;
-  readonly #tx: Transaction;
-
-  constructor(tx: Transaction) {
-    this.#tx = tx;
-  }
-
-  get names(): Names {
-    return this.#tx.names;
-  }
-
-  all(statement: Sql): Promise<Row[]> {
-    return this.#noting(statement).all(statement);
-  }
-
-  get(statement: Sql): Promise<Row | undefined> {
-    return this.#noting(statement).get(statement);
-  }
-
-  search(statement: Sql): Promise<Tuple[]> {
-    return this.tuples(statement);
-  }
-
-  tuples(statement: Sql): Promise<Tuple[]> {
-    return this.#noting(statement).tuples(statement);
-  }
-
-  run(statement: Sql): Promise<number> {
-    return this.#noting(statement).run(statement);
-  }
-
-  insertWith(first: Sql, following: (position: Sql) => readonly Sql[]): Promise<void> {
-    return this.#noting(first).insertWith(first, following);
-  }
-
-  inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
-    return this.#tx.inOrder(steps);
-  }
-
-  afterCommit(callback: () => void): void {
-    this.#tx.afterCommit(callback);
-  }
-
-  /** INSERT … RETURNING is asked like a question. */
-  #noting(statement: Sql): Transaction {
-    if (!READS.test(statement.text)) this.hasWritten = true;
-    return this.#tx;
-  }
-}
-
-const READS = /^\s*SELECT\b/;

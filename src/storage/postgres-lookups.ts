@@ -1,7 +1,7 @@
 import { AppError } from '../base/errors.ts';
-import { fillIn, sql, type Sql } from '../sql/sql.ts';
+import { sql, type Sql } from '../sql/sql.ts';
 import type { Tuple } from './database.ts';
-import { arrayText } from './postgres-names.ts';
+import { combineLookups, separateRows } from './postgres-combine.ts';
 
 export interface LookupsOptions {
   readonly ask: (statement: Sql) => Promise<readonly Tuple[]>;
@@ -108,25 +108,9 @@ export class Lookups {
   }
 
   async #many(statements: readonly Sql[]): Promise<readonly (readonly Tuple[])[]> {
-    return lookupRows(statements, await this.#options.ask(asOneLookup(statements)));
+    return separateRows(
+      statements.length,
+      await this.#options.ask(combineLookups(statements, sql` LIMIT 1`)),
+    );
   }
-}
-
-/**
- * Not `= ANY`: for more than a few keys that may be planned as a look at the whole table, and such a plan outlives the small table that
- * it was made for. So each key is looked for as it would be by itself.
- */
-function asOneLookup(statements: readonly Sql[]): Sql {
-  const [first = sql``] = statements;
-  const keys = statements.map(({ values }) => String(values[0]));
-  const one = fillIn(first, [sql`"$key".key`]);
-  return sql`SELECT "$key".number, "$row".* FROM unnest(${arrayText(keys)}::text[]) WITH ORDINALITY AS "$key" (key, number)
-    CROSS JOIN LATERAL (${one} LIMIT 1) AS "$row"`;
-}
-
-/** What each of them would have been answered: a row at most. */
-function lookupRows(statements: readonly Sql[], rows: readonly Tuple[]): readonly (readonly Tuple[])[] {
-  const found = statements.map((): readonly Tuple[] => []);
-  for (const [number, ...row] of rows) found[Number(number) - 1] = [row];
-  return found;
 }

@@ -1,6 +1,7 @@
 import { AssertionFailed, assert } from '../base/assert.ts';
-import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
+import type { Sql } from '../sql/sql.ts';
 import type { Names, Row, Transaction, Tuple } from './database.ts';
+import { combineInsertion } from './postgres-combine.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
 import { isCollision, isStaleStatement } from './postgres-errors.ts';
 
@@ -94,7 +95,7 @@ export class PostgresTransaction implements Transaction {
   }
 
   async insertWith(first: Sql, following: (position: Sql) => readonly Sql[]): Promise<void> {
-    await this.run(inOneStatement(first, following(insertedPosition)));
+    await this.run(combineInsertion({ first, following }));
   }
 
   async inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
@@ -172,16 +173,4 @@ export class PostgresTransaction implements Transaction {
         this.#onForeignAwait?.(new AssertionFailed('a transaction awaited something else than its tx'));
     });
   }
-}
-
-const insertedPosition = sql`(SELECT position FROM inserted)`;
-
-/** Not by `lastval()`: works that share a transaction insert between each other's statements. */
-function inOneStatement(first: Sql, following: readonly Sql[]): Sql {
-  const last = following.at(-1);
-  if (last === undefined) return first;
-  const between = following
-    .slice(0, -1)
-    .map((statement, index) => sql`${identifier(`following${index}`)} AS (${statement})`);
-  return sql`WITH ${joinSql([sql`inserted AS (${first} RETURNING position)`, ...between], ', ')} ${last}`;
 }

@@ -47,8 +47,9 @@ export interface PostgresOptions {
 /**
  * Opens one instance as a {@link Database}. The promises of the port, kept by a pool of connections:
  *
- * - Each work has a transaction of its own (READ COMMITTED), so works of one instance run at the same time: what a work reads in
- *   order to write it must be locked by its SELECT (`names.forUpdate`). `BEGIN` goes out with the first statement, COMMIT alone.
+ * - Each work has a transaction of its own (READ COMMITTED), or shares one with others that append or change other rows
+ *   (postgres-groups.ts), so works of one instance run at the same time: what a work reads in order to write it must be locked by its
+ *   SELECT (`names.forUpdate`). `BEGIN` goes out with the first statement, COMMIT alone.
  * - An exclusive work holds the instance's advisory lock alone, all others share it: no process writes by definitions that an
  *   exclusive work is changing. In this process they wait until its `afterCommit` is over, in others `definitions` tells them.
  * - Collisions are tried again, up to three times.
@@ -139,7 +140,8 @@ class PostgresDatabase implements Database {
     options: WriteOptions = {},
   ): Promise<Result> {
     if (this.#isStopped) throw stopping();
-    if (options.isAppending === true) return await this.#groups.add(work);
+    if (options.isAppending === true || options.changes !== undefined)
+      return await this.#groups.add(work, options.changes);
     return await this.#write(work, options);
   }
 

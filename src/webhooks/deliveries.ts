@@ -1,6 +1,6 @@
 import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
 import { limit } from '../sql/limit.ts';
-import { sql, type Sql } from '../sql/sql.ts';
+import { runTogether, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Reader, Transaction, Tuple } from '../storage/database.ts';
 import type { AttemptResult } from './attempt-result.ts';
 import type { DeliveryState, DeliveryStatus } from './delivery.ts';
@@ -35,10 +35,11 @@ export function deliveryRow(
   state: DeliveryState,
 ): Sql {
   const { id, endpoint, created } = identity;
-  return sql`
+  const insert = sql`
     INSERT INTO ${names.table('$delivery')} (${names.scopeColumn}id, event, endpoint, status, attempts, due, cause, created, updated)
     VALUES (${names.scopeValue}${id}, ${position}, ${endpoint}, ${state.status}, ${state.attempts}, ${state.due}, ${state.cause},
       ${created}, ${created})`;
+  return runTogether(insert, 'insert');
 }
 
 export interface DueDeliveries {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { eventsOf } from '../support/events-of.ts';
 import { eventually } from '../support/eventually.ts';
 import { faultyDatabases } from '../support/faulty-databases.ts';
 import { startWebhookService } from '../support/webhook-service.ts';
@@ -48,12 +49,37 @@ test('of records that are made at the same time each has its own event, and a re
     // webhooks.md section 1: the record's fields are in `data`.
     const { data } = JSON.parse(String(body)) as { readonly data: { readonly id: string; title: string } };
     assert.equal(data.title, kept.get(data.id));
-    return `${data.id} to ${String(headers['x-service-delivery']).split('-')[1]}`;
+    // The delivery leads to its own event, and to no neighbour's.
+    const [event, endpoint] = String(headers['x-service-delivery']).split('-');
+    assert.equal(event, headers['webhook-id']);
+    return `${data.id} to ${endpoint}`;
   });
   const each = [...kept.keys()].flatMap((record) =>
     endpoints.map(({ id: endpoint }) => `${record} to ${endpoint}`),
   );
   assert.deepEqual(told.toSorted(), each.toSorted());
+});
+
+test('of changes of the same records at the same time none is lost, and each has its own event in its place', async (t) => {
+  const service = await startWebhookService(t);
+  await Promise.all([service.addEndpoint(), service.addEndpoint()]);
+  const posts = await Promise.all(Array.from({ length: 5 }, (_, n) => service.addPost(`post ${n}`)));
+  const ids = posts.map(({ id }) => String(id));
+  const times = 8;
+  const change = async (id: string): Promise<void> => {
+    const path = `/api/collections/posts/records/${id}`;
+    await service.call('PATCH', path, { body: { 'rank+': 1 } });
+  };
+  await Promise.all(Array.from({ length: times }, () => ids.map(change)).flat());
+  for (const id of ids) {
+    const { rank } = await service.call('GET', `/api/collections/posts/records/${id}`);
+    assert.equal(rank, times);
+    const told = (await eventsOf(service, id)).map(({ revision, data }) => [revision, data['rank']]);
+    assert.deepEqual(
+      told,
+      Array.from({ length: times + 1 }, (_, n) => [n + 1, n]),
+    );
+  }
 });
 
 test('a record is made in a shared transaction, and not under an Idempotency-Key, which is a row of its own', async (t) => {

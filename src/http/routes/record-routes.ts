@@ -73,7 +73,7 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
         const expected = expectedRevision(request.headers['if-match']);
         const body = bodyOf(request);
         const write = await prepareUpdate(instance, facts, { collection, id, body, expected });
-        return answerWrite({ instance, caller }, { request, reply }, async (tx) =>
+        return answerWrite({ instance, caller }, { request, reply, options: { changes: id } }, async (tx) =>
           recordAnswer({ instance, facts, reader: tx }, await write(tx), 200),
         );
       }),

@@ -1,0 +1,72 @@
+import { fillIn, identifier, joinSql, literal, rowOfInsert, sql, type Sql } from '../sql/sql.ts';
+import type { Tuple } from './database.ts';
+import { arrayText } from './postgres-names.ts';
+
+/**
+ * Several lookups as one statement. Not by `= ANY`: for more than a few keys that may be planned as a look at the whole table, and
+ * such a plan outlives the small table that it was made for. So each key is looked for as it would be by itself.
+ */
+export function combineLookups(lookups: readonly Sql[], end: Sql): Sql {
+  const [first = sql``] = lookups;
+  const keys = lookups.map(({ values }) => String(values[0]));
+  const one = fillIn(first, [sql`"$key".key`]);
+  return sql`SELECT "$key".number, "$row".* FROM unnest(${arrayText(keys)}::text[]) WITH ORDINALITY AS "$key" (key, number)
+    CROSS JOIN LATERAL (${one}${end}) AS "$row"`;
+}
+
+/** What each of so many lookups would have been answered by itself: a row at most. */
+export function separateRows(count: number, rows: readonly Tuple[]): readonly (readonly Tuple[])[] {
+  const found = Array.from({ length: count }, (): readonly Tuple[] => []);
+  for (const [number, ...row] of rows) found[Number(number) - 1] = [row];
+  return found;
+}
+
+/** A row for a table that counts positions, and the rows that hold its position. */
+export interface Insertion {
+  readonly first: Sql;
+  readonly following: (position: Sql) => readonly Sql[];
+}
+
+export const insertedPosition = sql`(SELECT position FROM inserted)`;
+
+/** Not by `lastval()`: works that share a transaction insert between each other's statements. */
+export function combineInsertion({ first, following }: Insertion): Sql {
+  return inserting(first, [], following(insertedPosition));
+}
+
+/** Several at once, each with as many following rows: positions are given in the order of the rows. */
+export function combineInsertions(insertions: readonly Insertion[]): Sql {
+  const first = combineInserts(insertions.map((insertion) => insertion.first));
+  const rows = insertions.map(({ following }, index) =>
+    following(sql`(SELECT "all"[${literal(index + 1)}] FROM positions)`),
+  );
+  const [shape = []] = rows;
+  const positions = sql`positions AS (SELECT array_agg(position ORDER BY position) AS "all" FROM inserted)`;
+  const following = shape.map((_, place) => combineInserts(rows.flatMap((row) => row[place] ?? [])));
+  return inserting(first, [positions], following);
+}
+
+function inserting(first: Sql, between: readonly Sql[], following: readonly Sql[]): Sql {
+  const last = following.at(-1);
+  if (last === undefined) return first;
+  const named = following
+    .slice(0, -1)
+    .map((statement, index) => sql`${identifier(`following${index}`)} AS (${statement})`);
+  return sql`WITH ${joinSql([sql`inserted AS (${first} RETURNING position)`, ...between, ...named], ', ')} ${last}`;
+}
+
+/** INSERTs of one row each into the same columns. */
+function combineInserts(inserts: readonly Sql[]): Sql {
+  const [first = sql``, ...others] = inserts;
+  return joinSql([first, ...others.map(rowOfInsert)], ', ');
+}
+
+/** UPDATEs of different rows. All of them see what was there before. */
+export function combineChanges(changes: readonly Sql[]): Sql {
+  const last = changes.at(-1) ?? sql``;
+  if (changes.length === 1) return last;
+  const named = changes
+    .slice(0, -1)
+    .map((statement, index) => sql`${identifier(`change${index}`)} AS (${statement})`);
+  return sql`WITH ${joinSql(named, ', ')} ${last}`;
+}
