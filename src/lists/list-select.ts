@@ -40,20 +40,25 @@ export function whereAll(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? sql`` : sql` WHERE ${joinSql(conditions, ' AND ')}`;
 }
 
+/** How many rows the list has on all of its pages. */
+export function countOf({ from, conditions }: Pick<ListSelect, 'from' | 'conditions'>): Sql {
+  return sql`SELECT count(*) FROM ${from}${whereAll(conditions)}`;
+}
+
 /**
- * How many rows the list has on all of its pages: told from a page of `count` rows where it `isEnd` of them, and counted else.
- * Behind the end of all rows there is nothing to count from.
+ * How many rows the list has on all of its pages, where `totalItems` does not say it: told from a page of `count` rows where it `isEnd`
+ * of them, and counted else. Behind the end of all rows there is nothing to count from.
  */
 export async function totalsOf(
-  { from, conditions, ask }: ListSelect,
+  select: ListSelect,
   { page, perPage, skipTotal }: ListQuery,
-  found: { readonly count: number; readonly isEnd: boolean },
+  found: { readonly count: number; readonly isEnd: boolean; readonly totalItems?: number },
 ): Promise<Pick<ListPage, 'totalItems' | 'totalPages'>> {
   if (skipTotal) return { totalItems: -1, totalPages: -1 };
   const { count, isEnd } = found;
-  let totalItems = (page - 1) * perPage + count;
-  if (!isEnd || (count === 0 && page > 1)) {
-    const [row] = await ask(sql`SELECT count(*) FROM ${from}${whereAll(conditions)}`);
+  let totalItems = found.totalItems ?? (page - 1) * perPage + count;
+  if (found.totalItems === undefined && (!isEnd || (count === 0 && page > 1))) {
+    const [row] = await select.ask(countOf(select));
     totalItems = Number(row?.[0] ?? 0);
   }
   return { totalItems, totalPages: Math.ceil(totalItems / perPage) };

@@ -53,7 +53,7 @@ export function listRecords(
       isSuperuser
         ? database.access(probe, { isFiltered: query.filter !== undefined }).catch(() => undefined)
         : undefined;
-    if (json !== undefined && names.json !== undefined) {
+    if (json !== undefined) {
       const page = await runJsonList(database, query, { ...source, json, writer: names.json });
       return { ...page, access: await accessOf(page) };
     }

@@ -10,15 +10,15 @@ import { recordShape } from './record-shape.ts';
 const known = new WeakMap<Collection, Map<boolean, Sql>>();
 
 /**
- * The JSON of a record as the API shows it, as a column: the same text that `recordToJson` makes of its values. Undefined where
- * the engine writes no JSON, and of accounts, of which each one shows more or less of itself.
+ * The JSON of a record as the API shows it, as a column: the same text that `recordToJson` makes of its values. Undefined of
+ * accounts, of which each one shows more or less of itself.
  */
 export function recordJson(
   collection: Collection,
   names: Names,
   options: { readonly withHidden: boolean },
 ): Sql | undefined {
-  if (names.json === undefined || collection.type === 'auth') return undefined;
+  if (collection.type === 'auth') return undefined;
   const { withHidden } = options;
   const texts = known.get(collection) ?? new Map<boolean, Sql>();
   known.set(collection, texts);

@@ -72,8 +72,7 @@ export interface Names {
    * statement that takes too long.
    */
   isInTime(alias: Sql, looks: 'for every row' | 'for some'): Sql | undefined;
-  /** Undefined where rows are written as JSON by this process. */
-  readonly json: JsonWriter | undefined;
+  readonly json: JsonWriter;
   /** Ends a SELECT whose row the work is going to change. */
   readonly forUpdate: Sql;
   /** Ends a SELECT whose row the work is going to delete: nobody may begin to refer to it meanwhile. */
@@ -84,14 +83,17 @@ export interface Names {
   readonly skipLocked: Sql;
 }
 
-/** How an engine in this process writes rows as JSON by itself: a page of them costs one value instead of one for each column. */
+/** How an engine writes rows as JSON by itself: a row of them costs one value instead of one for each column. */
 export interface JsonWriter {
   /** The JSON text of what a column holds; `ofNothing` is that of no JSON, or of an empty one. */
   value(kind: 'text' | 'number' | 'bool' | 'json', column: Sql, ofNothing: string): Sql;
   /** The texts one after the other. */
   concat(parts: readonly Sql[]): Sql;
-  /** One row from a SELECT of one text: the texts with commas between them as UTF-8, null when there is none, and their number. */
-  page(select: Sql): Sql;
+  /**
+   * One row from a SELECT of one text: the texts with commas between them as UTF-8, null when there is none, and their number.
+   * Undefined where the rows come one after the other, and nobody holds all of them before they are known to be bearable.
+   */
+  readonly page: ((select: Sql) => Sql) | undefined;
 }
 
 export type InternalTable =

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import type { PoolClient, QueryArrayConfig, types } from 'pg';
+import { assert } from '../base/assert.ts';
 import type { Sql, SqlValue } from '../sql/sql.ts';
 import { answerBytesMax, answerTooLarge } from './answer-too-large.ts';
 import type { Row, Tuple } from './database.ts';
@@ -24,10 +25,16 @@ export class PostgresConnection {
   #isCorked = false;
   #asked = 0;
   #warnings = 0;
+  #timeoutMs: number;
 
-  constructor(client: PoolClient, statementsMax: number) {
+  /** `timeoutMs` is what the session begins with. */
+  constructor(
+    client: PoolClient,
+    { statementsMax, timeoutMs }: { readonly statementsMax: number; readonly timeoutMs: number },
+  ) {
     this.#client = client;
     this.#names = new StatementNames(statementsMax);
+    this.#timeoutMs = timeoutMs;
     // Without a listener the loss of a lent connection would end the process.
     client.on('error', () => {
       this.#isLost = true;
@@ -74,6 +81,15 @@ export class PostgresConnection {
     await Promise.allSettled(steps);
     const [, answer] = await Promise.all(steps);
     return answer;
+  }
+
+  /** How long each statement may take from now on; outside of transactions. Goes out with the next one, and only where it changes. */
+  limitStatements(timeoutMs: number): void {
+    if (timeoutMs === this.#timeoutMs) return;
+    assert(Number.isInteger(timeoutMs), 'whole milliseconds');
+    this.#timeoutMs = timeoutMs;
+    // It fails only with the session, which the next statement will tell.
+    this.command(`SET statement_timeout = ${timeoutMs}`).catch(() => this.close());
   }
 
   /** Ends the session when it is not done in time, so that a network that swallows packets cannot hold anybody. */

@@ -1,5 +1,6 @@
 import { identifier, sql, type Sql } from '../sql/sql.ts';
 import type { Names } from './database.ts';
+import { postgresJson } from './postgres-json.ts';
 
 /** How the tables of one instance are called: its collections have a schema of their own, all else is shared and told apart by a column. */
 export function postgresNames(schema: string, instanceId: string): Names {
@@ -16,7 +17,7 @@ export function postgresNames(schema: string, instanceId: string): Names {
     lastPosition: sql`lastval()`,
     anyOf: (values) => sql` = ANY(${arrayText(values)}::text[])`,
     isInTime: () => undefined,
-    json: undefined,
+    json: postgresJson,
     // Not FOR UPDATE: no row's key is ever changed, and rows that refer to this one may go on being written.
     forUpdate: sql` FOR NO KEY UPDATE`,
     forDelete: sql` FOR UPDATE`,

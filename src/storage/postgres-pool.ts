@@ -124,7 +124,10 @@ class SessionPool implements PostgresPool {
 
   /** The first words of a session, in one round trip: what it is, and how it shall behave. */
   async #greet(client: PoolClient): Promise<PostgresConnection> {
-    const connection = new PostgresConnection(client, this.#options.statementsMax ?? 128);
+    const connection = new PostgresConnection(client, {
+      statementsMax: this.#options.statementsMax ?? 128,
+      timeoutMs: this.statementTimeoutMs,
+    });
     const timer = connection.expireAfter(this.#options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS);
     try {
       const { rows } = await connection.command(greeting(this.statementTimeoutMs, this.transactionTimeoutMs));

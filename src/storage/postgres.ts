@@ -123,9 +123,8 @@ class PostgresDatabase implements Database {
 
   async search(statement: Sql, { isQuick = false }: SearchOptions = {}): Promise<Tuple[]> {
     const { queryTimeoutMs, statementTimeoutMs } = this.#pool;
-    if (isQuick || queryTimeoutMs >= statementTimeoutMs) return this.tuples(statement);
-    const { rows } = await this.#read((connection) => searchWithin(connection, statement, this.#pool));
-    return [...rows];
+    const timeoutMs = isQuick ? statementTimeoutMs : Math.min(queryTimeoutMs, statementTimeoutMs);
+    return [...(await this.#read((connection) => connection.tuples(statement), timeoutMs)).rows];
   }
 
   access(statement: Sql): Promise<Access> {
@@ -168,13 +167,18 @@ class PostgresDatabase implements Database {
 
   async #read<Shape>(
     ask: (connection: PostgresConnection) => Promise<Answer<Shape>>,
+    timeoutMs = this.#pool.statementTimeoutMs,
   ): Promise<Answer<Shape>> {
     if (this.#isStopped) throw stopping();
-    return await this.#ask(ask);
+    return await this.#ask(ask, timeoutMs);
   }
 
-  async #ask<Shape>(ask: (connection: PostgresConnection) => Promise<Answer<Shape>>): Promise<Answer<Shape>> {
+  async #ask<Shape>(
+    ask: (connection: PostgresConnection) => Promise<Answer<Shape>>,
+    timeoutMs = this.#pool.statementTimeoutMs,
+  ): Promise<Answer<Shape>> {
     const reading = this.#pool.lend(async (connection) => {
+      connection.limitStatements(timeoutMs);
       const timer = connection.expireAfter(this.#pool.statementTimeoutMs + GRACE_MS);
       try {
         return await ask(connection);
@@ -235,10 +239,11 @@ class PostgresDatabase implements Database {
     const tx = new PostgresTransaction(connection, {
       names: this.names,
       isGuarded: options.isGuarded,
-      open: () =>
-        options.isExclusive
-          ? opening.send(this.#beginExclusive)
-          : opening.send(begin(options, this.#options), this.#lock),
+      open: () => {
+        connection.limitStatements(this.#pool.statementTimeoutMs);
+        if (options.isExclusive) opening.send(this.#beginExclusive);
+        else opening.send(begin(options, this.#options), this.#lock);
+      },
     });
     const timer = connection.expireAfter(this.#deadlineMs(options.isExclusive));
     try {
@@ -265,19 +270,6 @@ class PostgresDatabase implements Database {
     if (!isExclusive) return this.#pool.transactionTimeoutMs + GRACE_MS;
     return (this.#options.exclusiveTimeoutMs ?? EXCLUSIVE_TIMEOUT_MS) + GRACE_MS;
   }
-}
-
-function searchWithin(
-  connection: PostgresConnection,
-  statement: Sql,
-  { queryTimeoutMs, statementTimeoutMs }: PostgresPool,
-): Promise<Answer<Tuple>> {
-  assert(Number.isInteger(queryTimeoutMs) && Number.isInteger(statementTimeoutMs), 'whole milliseconds');
-  return connection.tuplesBetween(
-    `SET statement_timeout = ${queryTimeoutMs}`,
-    statement,
-    `SET statement_timeout = ${statementTimeoutMs}`,
-  );
 }
 
 interface WorkOptions extends WriteOptions {
