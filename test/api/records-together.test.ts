@@ -82,21 +82,34 @@ test('of changes of the same records at the same time none is lost, and each has
   }
 });
 
-test('a record is made in a shared transaction, and not under an Idempotency-Key, which is a row of its own', async (t) => {
+test('records are made and changed in shared transactions, and not under an Idempotency-Key, which is a row of its own', async (t) => {
   const { databases, wrapDatabase } = faultyDatabases();
   const service = await startWebhookService(t, { parts: { wrapDatabase } });
-  const last = (): unknown => databases[0]?.options.at(-1)?.isAppending;
-  await service.addPost();
-  assert.equal(last(), true);
-  const answer = await fetch(`${service.url}/api/collections/posts/records`, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      'idempotency-key': 'the first',
-      authorization: service.superuser.token,
-    },
-    body: '{"title":"x"}',
-  });
-  assert.equal(answer.status, 201);
-  assert.notEqual(last(), true);
+  // Of all writes: others may come between ours.
+  const shared = (): number =>
+    (databases[0]?.options ?? []).filter(
+      (options) => options.isAppending === true || options.changes !== undefined,
+    ).length;
+  const before = shared();
+  const { id } = await service.addPost();
+  const path = `/api/collections/posts/records`;
+  assert.equal(shared(), before + 1);
+  await service.call('PATCH', `${path}/${String(id)}`, { body: { title: 'y' } });
+  assert.equal(shared(), before + 2);
+  for (const [method, at] of [
+    ['POST', path],
+    ['PATCH', `${path}/${String(id)}`],
+  ] as const) {
+    const answer = await fetch(service.url + at, {
+      method,
+      headers: {
+        'content-type': 'application/json',
+        'idempotency-key': `the first ${method}`,
+        authorization: service.superuser.token,
+      },
+      body: '{"title":"x"}',
+    });
+    assert.ok(answer.ok);
+  }
+  assert.equal(shared(), before + 2);
 });
