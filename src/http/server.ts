@@ -7,7 +7,7 @@ import {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify';
-import { assert } from '../base/assert.ts';
+import { assert, AssertionFailed } from '../base/assert.ts';
 import { systemClock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
@@ -145,6 +145,8 @@ function createApp(options: ServerOptions): FastifyInstance {
       request.corsHeaders = corsHeaders(request.raw, options.origins) ?? null;
       return answerError(error, request, { reply, logger: options.logger });
     },
+    // No route has a schema: to load what compiles them would be a tenth of a start.
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     logger: false,
   } as const;
   const server = {
@@ -166,6 +168,10 @@ function createApp(options: ServerOptions): FastifyInstance {
   app.server.on('checkExpectation', answerExpectation);
   app.server.on('connect', (_request, socket) => answerClientError(new Error('This is no proxy.'), socket));
   return app;
+}
+
+function noSchemas(): never {
+  throw new AssertionFailed('no route has a schema');
 }
 
 /** The type of a TLS server differs only in the raw request, of which nothing here uses more than both have. */
