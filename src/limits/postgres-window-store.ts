@@ -1,8 +1,7 @@
 import { newId } from '../base/ids.ts';
 import type { Instance } from '../instances/instance.ts';
 import { sql, type Sql } from '../sql/sql.ts';
-
-import type { Question, WindowStore } from './window-store.ts';
+import { clockSlackMs, type Question, type WindowStore } from './window-store.ts';
 
 /** Who waits longer goes on without an answer: far more than a busy database needs, and less than a client's patience. */
 const waitMsDefault = 2_000;
@@ -12,9 +11,6 @@ const rowsMax = 500;
 
 /** Nobody gives back as much, unless the database is away: then windows stay as full as they are until they end. */
 const returnsMax = 10_000;
-
-/** A window that ends later than this after it could have ended is of a clock that was set back. */
-const clockSlackMs = 10_000;
 
 /** Nodes that have not told that they live for as long put nothing by. */
 const nodeSeconds = 10;

@@ -1,7 +1,7 @@
 import { assert } from '../base/assert.ts';
 import type { Counting } from './counting-of.ts';
 import { WindowCounter, type Window, type WindowLimit } from './window-counter.ts';
-import type { Share, WindowStore } from './window-store.ts';
+import { clockSlackMs, type Share, type WindowStore } from './window-store.ts';
 
 export interface SharedLimit extends WindowLimit, Counting {}
 
@@ -18,9 +18,6 @@ export interface SharedCounterOptions {
 
 /** Of a window, put by on one node at most, as one part of so many: what three nodes put by is less than a quarter of it. */
 const reserveParts = 16;
-
-/** Clocks of nodes differ by less; a window that ends later than this after it could have ended is of a clock that was set back. */
-const clockSlackMs = 10_000;
 
 /** What this node knows of a window, and has had of it. */
 interface Held {

@@ -1,3 +1,6 @@
+/** Clocks of nodes differ by less; a window that ends later than this after it could have ended is of a clock that was set back. */
+export const clockSlackMs = 10_000;
+
 /** Where several nodes count together. A question may be answered late, or never; whoever asked goes on without. */
 export interface WindowStore {
   /** Tells it apart from all others that one process has open. */
