@@ -21,7 +21,7 @@ export const headers: Readonly<Record<string, Schema>> = {
   },
   EntityTag: {
     description:
-      '`"<revision>-<digest>"`, of the record as it is answered here. For `If-Match` and `If-None-Match`.',
+      '`"<revision>-<checksum>"`, of the record as it is answered here. For `If-Match` and `If-None-Match`.',
     schema: { type: 'string' },
   },
   ServerTiming: {
