@@ -51,13 +51,19 @@ interface Parser {
 const encoder = new TextEncoder();
 
 function checkText(text: string): void {
-  // A text has at least as many bytes as UTF-16 units, so a huge one is refused without encoding it.
-  if (text.length > filterLimits.bytesMax || encoder.encode(text).length > filterLimits.bytesMax) {
+  if (isTooLong(text)) {
     throw filterError(`Expected at most ${filterLimits.bytesMax} bytes; the filter is longer`, 0);
   }
   if (!text.isWellFormed()) throw filterError('Expected well-formed Unicode; a surrogate stands alone', 0);
   const nul = text.indexOf('\u0000');
   if (nul !== -1) throw filterError('The character U+0000 is not allowed', nul);
+}
+
+/** A text has at least as many bytes as UTF-16 units and at most three times as many: most are told without encoding them. */
+function isTooLong(text: string): boolean {
+  const { bytesMax } = filterLimits;
+  if (text.length > bytesMax) return true;
+  return text.length * 3 > bytesMax && encoder.encode(text).length > bytesMax;
 }
 
 /** The items up to a closing parenthesis or the end. */

@@ -10,18 +10,16 @@ export function answer(
   request: FastifyRequest,
   reply: FastifyReply,
   content: {
-    /** Bytes are sent as they are: they are made only where no `fields` are asked for. */
-    readonly json: string | Uint8Array;
+    readonly json: string;
     readonly status?: number;
     readonly isList?: boolean;
     readonly headers?: Readonly<Record<string, string>>;
   },
 ): FastifyReply {
-  const { json } = content;
   const project = content.isList === true ? projectedList : projected;
   return writeAnswer(request, reply, {
     status: content.status ?? 200,
-    json: typeof json === 'string' ? project(queryOf(request), json) : json,
+    json: project(queryOf(request), content.json),
     headers: content.headers ?? none,
   });
 }
@@ -60,13 +58,6 @@ function projectionOf(query: QueryReader): Projection | undefined {
 /** The envelope of every list, from the JSON texts of its items. */
 export function listJson(page: ListPage, items: readonly string[]): string {
   return `{"items":[${items.join(',')}${listEnd(page)}`;
-}
-
-const listHead = Buffer.from('{"items":[');
-
-/** As {@link listJson}, from UTF-8 with the commas between the items. */
-export function listBytes(page: ListPage, items: Uint8Array): Uint8Array {
-  return Buffer.concat([listHead, items, Buffer.from(listEnd(page))]);
 }
 
 function listEnd({ page, perPage, totalItems, totalPages, nextCursor }: ListPage): string {

@@ -18,8 +18,8 @@ export function commonHeaders(request: FastifyRequest): Readonly<Record<string, 
 
 export interface Answer {
   readonly status: number;
-  /** As text or in UTF-8; absent for an answer without a body. */
-  readonly json?: string | Uint8Array;
+  /** Absent for an answer without a body. */
+  readonly json?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -2,7 +2,7 @@ import { compileFilter } from '../filters/compile.ts';
 import { compileSort, sortTerms, type SortTerm } from '../filters/compile-sort.ts';
 import { limit } from '../sql/limit.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
-import type { Reader, Tuple } from '../storage/database.ts';
+import type { Reader, SearchOptions, Tuple } from '../storage/database.ts';
 import type { ListPage } from './list-page.ts';
 import type { ListQuery } from './list-query.ts';
 import type { ListSource } from './list-source.ts';
@@ -13,7 +13,7 @@ export interface ListSelect {
   readonly conditions: readonly Sql[];
   readonly terms: readonly SortTerm[];
   readonly order: Sql;
-  readonly ask: (statement: Sql) => Promise<Tuple[]>;
+  readonly ask: (statement: Sql, options?: SearchOptions) => Promise<Tuple[]>;
   /**
    * To be explained, not run: finds what the filter leaves, or without one, the first in the list's order. Not the page itself: an
    * engine may look for a few rows in an order that it has rather than by an index that it has as well.
@@ -29,7 +29,8 @@ export function listSelect(reader: Reader, query: ListQuery, source: ListSource)
   const conditions = isSearch && source.isInTime !== undefined ? [source.isInTime, ...asked] : asked;
   const order = compileSort(terms, source.dialect);
   const from = source.scope === undefined ? source.from : sql`${source.from}${source.scope.joins()}`;
-  const ask = (statement: Sql) => reader.search(statement, { isQuick: !isSearch });
+  const ask: ListSelect['ask'] = (statement, options) =>
+    reader.search(statement, { ...options, isQuick: !isSearch });
   const found = sql`SELECT 1 FROM ${from}${whereAll(conditions)}`;
   const probe = query.filter === undefined ? sql`${found} ORDER BY ${order}${limit(1)}` : found;
   return { from, conditions, terms, order, ask, probe };

@@ -1,56 +1,97 @@
 import { limit } from '../sql/limit.ts';
 import { sql, type Sql } from '../sql/sql.ts';
-import type { JsonWriter, Reader } from '../storage/database.ts';
+import { answerBytesMax, answerTooLarge } from '../storage/answer-too-large.ts';
+import type { Reader, Tuple } from '../storage/database.ts';
 import type { ListPage } from './list-page.ts';
 import type { ListQuery } from './list-query.ts';
 import { countOf, listSelect, totalsOf, whereAll, type ListSelect } from './list-select.ts';
 import type { ListSource } from './list-source.ts';
+import { RowTexts } from './row-texts.ts';
 
-export interface JsonList extends ListPage {
-  /** The JSON of the items: a text of each, or all in UTF-8 with commas between them. */
-  readonly items: readonly string[] | Uint8Array;
+/** A list whose items the engine writes as JSON by itself. */
+export interface JsonList {
+  readonly query: ListQuery;
+  readonly select: ListSelect;
+  /** Position and revision of each row. */
+  readonly versions: Sql;
+  /** The same and the JSON. */
+  readonly texts: Sql;
+  /** One object for all lists that write rows of a table in the same way. */
+  readonly kind: object;
+}
+
+/** How the rows of a table are written. */
+export interface JsonRows {
+  /** A row's JSON: the same object for all lists of it. */
+  readonly json: Sql;
+  /** The row's position, and its revision, which no other state of it has. */
+  readonly version: Sql;
+}
+
+export interface JsonPage extends ListPage {
+  /** The JSON of each item. */
+  readonly items: readonly string[];
   /** Tells, when it is explained, how they were found. */
   readonly probe: Sql;
 }
 
-const nothing = new Uint8Array();
+/** Of all tables together: 8 MB of texts a generation, if they are ASCII. */
+const known = new RowTexts({ lengthMax: 8 * 1024 * 1024 });
 
-/**
- * As `runList`, of pages by number, where the engine writes each row's `json` by itself: a third of the time of reading its
- * values and writing them here. Throws AppError `bad_request`.
- */
-export async function runJsonList(
-  reader: Reader,
-  query: ListQuery,
-  source: ListSource & { readonly json: Sql; readonly writer: JsonWriter },
-): Promise<JsonList> {
+/** Puts a list together; it may be run more than once. Throws AppError `bad_request`. */
+export function prepareJsonList(reader: Reader, query: ListQuery, source: ListSource & JsonRows): JsonList {
   const select = listSelect(reader, query, source);
+  const { json, version } = source;
+  return {
+    query,
+    select,
+    versions: pageOf(select, query, version),
+    texts: pageOf(select, query, sql`${version}, ${json} AS "$json"`),
+    kind: json,
+  };
+}
+
+/** As `runList`, of pages by number. What rows were written as is remembered for as long as they do not change. */
+export async function runJsonList(list: JsonList, texts: RowTexts = known): Promise<JsonPage> {
+  return (await runKnown(list, texts)) ?? (await runUnknown(list, texts));
+}
+
+/** Undefined where not all is known. */
+async function runKnown(list: JsonList, texts: RowTexts): Promise<JsonPage | undefined> {
+  if (!texts.isWarm(list.kind)) return undefined;
+  const rows = await list.select.ask(list.versions, { isNarrow: true });
+  const items = texts.find(list.kind, rows);
+  return items === undefined ? undefined : pageFrom(list, rows, items);
+}
+
+async function runUnknown(list: JsonList, texts: RowTexts): Promise<JsonPage> {
+  const rows = await list.select.ask(list.texts);
+  return pageFrom(list, rows, texts.keep(list.kind, rows));
+}
+
+async function pageFrom(
+  { query, select }: JsonList,
+  rows: readonly Tuple[],
+  items: readonly string[],
+): Promise<JsonPage> {
+  let length = 0;
+  for (const item of items) length += item.length;
+  if (length > answerBytesMax) throw answerTooLarge();
   const { page, perPage } = query;
-  const { from, conditions, order } = select;
-  const rows = sql`SELECT ${source.json} AS "$json" FROM ${from}${whereAll(conditions)} ORDER BY ${order}${limit(perPage, (page - 1) * perPage)}`;
-  if (source.writer.page === undefined) return rowByRow(select, query, rows);
-  const [row] = await select.ask(source.writer.page(rows));
-  const items = row?.[0] instanceof Uint8Array ? row[0] : nothing;
-  const count = Number(row?.[1] ?? 0);
-  const totals = await totalsOf(select, query, { count, isEnd: count < perPage });
-  return { items, probe: select.probe, page, perPage, ...totals };
+  const counted = query.skipTotal ? undefined : rows[0]?.at(-1);
+  const found = {
+    count: items.length,
+    isEnd: items.length < perPage,
+    ...(typeof counted === 'number' && { totalItems: counted }),
+  };
+  return { items, probe: select.probe, page, perPage, ...(await totalsOf(select, query, found)) };
 }
 
 /** With the number of all rows in the same statement, counted only where the page does not tell it. */
-async function rowByRow(select: ListSelect, query: ListQuery, page: Sql): Promise<JsonList> {
-  const { perPage, skipTotal } = query;
+function pageOf(select: ListSelect, { page, perPage, skipTotal }: ListQuery, columns: Sql): Sql {
+  const { from, conditions, order } = select;
+  const rows = sql`SELECT ${columns} FROM ${from}${whereAll(conditions)} ORDER BY ${order}${limit(perPage, (page - 1) * perPage)}`;
+  if (skipTotal) return rows;
   const isFull = sql`(SELECT count(*) FROM page) = ${perPage}`;
-  const statement = skipTotal
-    ? page
-    : sql`WITH page AS MATERIALIZED (${page}) SELECT "$json", CASE WHEN ${isFull} THEN (${countOf(select)}) END FROM page`;
-  const rows = await select.ask(statement);
-  const items = rows.map(([json]) => String(json));
-  const count = items.length;
-  const counted = rows[0]?.[1];
-  const known = {
-    count,
-    isEnd: count < perPage,
-    ...(typeof counted === 'number' && { totalItems: counted }),
-  };
-  return { items, probe: select.probe, page: query.page, perPage, ...(await totalsOf(select, query, known)) };
+  return sql`WITH page AS MATERIALIZED (${rows}) SELECT *, CASE WHEN ${isFull} THEN (${countOf(select)}) END FROM page`;
 }

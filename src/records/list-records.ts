@@ -1,15 +1,17 @@
 import { AppError } from '../base/errors.ts';
+import { GenerationMap } from '../base/generation-map.ts';
 import type { Collection } from '../collections/collection.ts';
 import { RecordScope, baseAlias } from '../collections/record-scope.ts';
 import { dialectOf } from '../filters/dialect-of.ts';
 import type { Operand } from '../filters/operand.ts';
 import type { FilterTree } from '../filters/tree.ts';
 import type { Instance } from '../instances/instance.ts';
+import { isLasting } from '../filters/is-lasting.ts';
 import type { CursorSealer } from '../lists/cursor.ts';
 import type { ListPage } from '../lists/list-page.ts';
 import { parseListQuery, type ListQuery, type QueryReader } from '../lists/list-query.ts';
 import type { ListSource } from '../lists/list-source.ts';
-import { runJsonList } from '../lists/run-json-list.ts';
+import { prepareJsonList, runJsonList, type JsonList } from '../lists/run-json-list.ts';
 import { runList } from '../lists/run-list.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { admit } from '../rules/rule.ts';
@@ -24,8 +26,8 @@ import { fromTuple } from './record.ts';
 import { withCurrentCollection } from './with-current-collection.ts';
 
 export interface RecordPage extends ListPage {
-  /** The JSON of the records, as the caller may see them: a text of each, or all in UTF-8 with commas between them. */
-  readonly items: readonly string[] | Uint8Array;
+  /** The JSON of each record, as the caller may see it. */
+  readonly items: readonly string[];
   /** For superusers, who can do something about it: whether an index led to them. */
   readonly access: Access | undefined;
 }
@@ -38,46 +40,83 @@ export function listRecords(
 ): Promise<RecordPage> {
   return withCurrentCollection(instance, request.collection, async (collection) => {
     const { database } = instance;
-    const { names } = database;
     const rule = admit(collection, 'listRule', facts.caller);
     const isSuperuser = facts.caller.kind === 'superuser';
     if (!isSuperuser) refuseRuleNames(request.query);
-    const query = parseListQuery(request.query);
-    const known = rule === undefined ? facts : await lookUpCaller(instance, facts, collection.rules.listRule);
-    const source = sourceOf(instance, known, { collection, rule, query, asked: request.query });
-    const expand = request.query.get('expand') ?? '';
-    const isWhole = query.cursor === undefined && query.fields === undefined && expand === '';
-    const json = isWhole ? recordJson(collection, names, { withHidden: isSuperuser }) : undefined;
+    const json = isWhole(request.query)
+      ? recordJson(collection, database.names, { withHidden: isSuperuser })
+      : undefined;
     // What cannot be told now is left out: the list itself is there.
-    const accessOf = async ({ probe }: { readonly probe: Sql }): Promise<Access | undefined> =>
-      isSuperuser
-        ? database.access(probe, { isFiltered: query.filter !== undefined }).catch(() => undefined)
-        : undefined;
+    const accessOf = async (probe: Sql, isFiltered: boolean): Promise<Access | undefined> =>
+      isSuperuser ? database.access(probe, { isFiltered }).catch(() => undefined) : undefined;
+    const asked = { collection, rule, asked: request.query };
     if (json !== undefined) {
-      const page = await runJsonList(database, query, { ...source, json, writer: names.json });
-      return { ...page, access: await accessOf(page) };
+      const list = await jsonListOf(instance, facts, { ...asked, json });
+      const page = await runJsonList(list);
+      return { ...page, access: await accessOf(page.probe, list.query.filter !== undefined) };
     }
-    const page = await runList(database, query, source);
+    const query = parseListQuery(request.query);
+    const page = await runList(database, query, await sourceOf(instance, facts, { ...asked, query }));
     const records = page.items.map((tuple) => fromTuple(collection, tuple));
     const items = await presentRecords({ instance, facts }, records);
-    return { ...page, items, access: await accessOf(page) };
+    return { ...page, items, access: await accessOf(page.probe, query.filter !== undefined) };
   });
 }
 
-function sourceOf(
+/** By pages, and all of each record: as many lists are asked for, and as an engine can write them. */
+function isWhole(query: QueryReader): boolean {
+  return query.get('cursor') === null && !query.get('fields') && !query.get('expand');
+}
+
+interface AskedList {
+  readonly collection: Collection;
+  readonly rule: FilterTree | undefined;
+  readonly asked: QueryReader;
+}
+
+/** Of a collection, by what was asked for. A definition that changes is another object. */
+const prepared = new WeakMap<Sql, GenerationMap<string, JsonList>>();
+const preparedMax = 64;
+
+/** Put together once for all who ask for the same, where it means the same to all of them. */
+async function jsonListOf(
   instance: Instance,
   facts: RequestFacts,
-  list: {
-    readonly collection: Collection;
-    readonly rule: FilterTree | undefined;
-    readonly query: ListQuery;
-    readonly asked: QueryReader;
-  },
-): ListSource {
+  list: AskedList & { readonly json: Sql },
+): Promise<JsonList> {
+  const { json, rule, asked } = list;
+  const known = prepared.get(json) ?? new GenerationMap<string, JsonList>(preparedMax);
+  const key = queryKey(asked);
+  const found = rule === undefined ? known.find(key) : undefined;
+  if (found !== undefined) return found;
+  const query = parseListQuery(asked);
+  const source = await sourceOf(instance, facts, { ...list, query });
+  const made = prepareJsonList(instance.database, query, { ...source, json, version });
+  if (rule !== undefined || !isLasting(query.filter, query.sort)) return made;
+  prepared.set(json, known);
+  known.add(key, made);
+  return made;
+}
+
+const version = sql`${baseAlias}."$position", ${baseAlias}."$revision"`;
+
+const listParameters = ['page', 'perPage', 'skipTotal', 'sort', 'filter'];
+
+/** All that a list is told by; no value of a query holds U+0000. */
+function queryKey(query: QueryReader): string {
+  let key = '';
+  for (const name of listParameters) key += `${query.get(name) ?? ''}\u0000`;
+  return key;
+}
+
+async function sourceOf(
+  instance: Instance,
+  asker: RequestFacts,
+  { collection, rule, query, asked }: AskedList & { readonly query: ListQuery },
+): Promise<ListSource> {
   const { database, collections } = instance;
   const { names } = database;
-  const { caller } = facts;
-  const { collection, rule, query, asked } = list;
+  const facts = rule === undefined ? asker : await lookUpCaller(instance, asker, collection.rules.listRule);
   const now = instance.clock.now();
   const scope = new RecordScope(
     { collections, names, facts, now },
@@ -85,7 +124,7 @@ function sourceOf(
     { joinsOutside: true },
   );
   if (rule !== undefined) scope.add(rule, 'rule');
-  const asker = caller.kind === 'superuser' ? 'rule' : 'client';
+  const trust = facts.caller.kind === 'superuser' ? 'rule' : 'client';
   const { columns, from } = readStatements(collection, names);
   const isInTime = names.isInTime(baseAlias, 'for some');
   return {
@@ -93,8 +132,8 @@ function sourceOf(
     from,
     ...(isInTime && { isInTime }),
     tieBreaker: position,
-    resolve: scope.resolver(asker),
-    scope: scope.forList(asker),
+    resolve: scope.resolver(trust),
+    scope: scope.forList(trust),
     dialect: dialectOf(names.engine),
     ...(query.cursor !== undefined && { cursors: cursorsOf(instance, facts, { collection, query: asked }) }),
     now,

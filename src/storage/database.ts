@@ -89,11 +89,6 @@ export interface JsonWriter {
   value(kind: 'text' | 'number' | 'bool' | 'json', column: Sql, ofNothing: string): Sql;
   /** The texts one after the other. */
   concat(parts: readonly Sql[]): Sql;
-  /**
-   * One row from a SELECT of one text: the texts with commas between them as UTF-8, null when there is none, and their number.
-   * Undefined where the rows come one after the other, and nobody holds all of them before they are known to be bearable.
-   */
-  readonly page: ((select: Sql) => Sql) | undefined;
 }
 
 export type InternalTable =
@@ -131,6 +126,8 @@ export interface Reader {
 export interface SearchOptions {
   /** Whether its rows are found without a search, so that nobody has to look at the clock. */
   readonly isQuick?: boolean;
+  /** Whether they are few and hold nothing but numbers, so that nobody has to look at their size. */
+  readonly isNarrow?: boolean;
 }
 
 /** The brand keeps TypeScript from accepting a Database where a Transaction is asked for: appending an event needs one. */

@@ -19,7 +19,6 @@ export const postgresJson: JsonWriter = {
     }
   },
   concat,
-  page: undefined,
 };
 
 /**

@@ -1,5 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { systemClock } from '../base/clock.ts';
+import { GenerationMap } from '../base/generation-map.ts';
 import { realTextFunction } from '../sql/real-text-function.ts';
 import type { Sql } from '../sql/sql.ts';
 import { answerBytesMax, answerTooLarge } from './answer-too-large.ts';
@@ -7,7 +8,7 @@ import type { Row, Tuple } from './database.ts';
 import { QueryTimeout, toEngineError } from './engine-errors.ts';
 import { jsonNumber } from './sqlite-json.ts';
 
-/** Two generations of this many prepared statements stay; a statement unused for a whole generation is dropped. */
+/** Prepared statements a generation. */
 const statementsMax = 256;
 
 const QUERY_TIMEOUT_MS = 1_000;
@@ -22,8 +23,8 @@ const CHECKPOINT_PAGES = 4_000;
 export class SqliteConnection {
   readonly #database: DatabaseSync;
   readonly #deadline: Deadline;
-  readonly #rowStatements = new StatementCache();
-  readonly #tupleStatements = new StatementCache();
+  readonly #rowStatements = new GenerationMap<string, StatementSync>(statementsMax);
+  readonly #tupleStatements = new GenerationMap<string, StatementSync>(statementsMax);
 
   constructor(path: string, options: ConnectionOptions) {
     this.#deadline = new Deadline(options.queryTimeoutMs ?? QUERY_TIMEOUT_MS);
@@ -73,7 +74,7 @@ export class SqliteConnection {
     }
   }
 
-  /** As `tuples`, row by row, as nobody knows how many there are: that takes longer where there is one. */
+  /** As `tuples`, row by row, as nobody knows how large they are: that takes longer. */
   search(statement: Sql): Tuple[] {
     this.#deadline.reset();
     try {
@@ -197,32 +198,5 @@ function open(path: string, { isReadOnly, synchronous }: ConnectionOptions): Dat
     // Or every try while the medium fails would leave its descriptors behind until the next collection of garbage.
     database.close();
     throw error;
-  }
-}
-
-/** Statements by text in two generations: as good as an LRU here, and a hit costs one look-up instead of two changes of a map. */
-class StatementCache {
-  #young = new Map<string, StatementSync>();
-  #old = new Map<string, StatementSync>();
-
-  find(text: string): StatementSync | undefined {
-    const young = this.#young.get(text);
-    if (young !== undefined) return young;
-    const old = this.#old.get(text);
-    if (old !== undefined) this.add(text, old);
-    return old;
-  }
-
-  add(text: string, statement: StatementSync): void {
-    if (this.#young.size >= statementsMax) {
-      this.#old = this.#young;
-      this.#young = new Map();
-    }
-    this.#young.set(text, statement);
-  }
-
-  clear(): void {
-    this.#young.clear();
-    this.#old.clear();
   }
 }

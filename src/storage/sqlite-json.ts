@@ -25,8 +25,6 @@ export const sqliteJson: JsonWriter = {
     }
   },
   concat,
-  // The rows of a subquery with a limit come in its order, and are added one after the other.
-  page: (select) => sql`SELECT CAST(group_concat("$json", ',') AS BLOB), count(*) FROM (${select})`,
 };
 
 function concat(parts: readonly Sql[]): Sql {

@@ -1,5 +1,5 @@
 import { sql, type Sql } from '../sql/sql.ts';
-import type { Access, Database, Row, Transaction, Tuple, WriteOptions } from './database.ts';
+import type { Access, Database, Row, SearchOptions, Transaction, Tuple, WriteOptions } from './database.ts';
 import { isMissingName, OutdatedDefinitions } from './engine-errors.ts';
 import { sqliteAccess } from './sqlite-access.ts';
 import { SqliteConnection, type Synchronous } from './sqlite-connection.ts';
@@ -59,8 +59,8 @@ class SqliteDatabase implements Database {
     return this.#read((connection) => connection.tuples(statement));
   }
 
-  async search(statement: Sql): Promise<Tuple[]> {
-    return this.#view().search(statement);
+  async search(statement: Sql, { isNarrow = false }: SearchOptions = {}): Promise<Tuple[]> {
+    return isNarrow ? this.#view().tuples(statement) : this.#view().search(statement);
   }
 
   async access(statement: Sql, list: { readonly isFiltered: boolean }): Promise<Access> {

@@ -161,4 +161,18 @@ export const edgeMutants: readonly Mutant[] = [
     to: 'if (last !== null) return;',
     tests: ['src/logs/request-log.test.ts'],
   },
+  {
+    name: 'a known text is that of one revision',
+    file: 'src/lists/row-texts.ts',
+    from: 'if (young !== undefined) return young.revision === revision ? young.text : undefined;',
+    to: 'if (young !== undefined) return young.text;',
+    tests: ['src/lists/row-texts.test.ts', 'test/api/repeated-lists.test.ts'],
+  },
+  {
+    name: 'a filter about the moment is understood anew in each request',
+    file: 'src/records/list-records.ts',
+    from: 'if (rule !== undefined || !isLasting(query.filter, query.sort)) return made;',
+    to: 'if (rule !== undefined) return made;',
+    tests: ['test/api/repeated-lists.test.ts'],
+  },
 ];

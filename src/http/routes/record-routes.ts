@@ -7,7 +7,7 @@ import { listRecords } from '../../records/list-records.ts';
 import { readRecord } from '../../records/read-record.ts';
 import { prepareUpdate } from '../../records/update-record.ts';
 import { answerWrite } from '../answer-write.ts';
-import { answer, listBytes, listJson } from '../answer.ts';
+import { answer, listJson } from '../answer.ts';
 import { expectedRevision, isAlreadyKnown } from '../entity-tag.ts';
 import { bodyOf } from '../json-body.ts';
 import { factsOf } from '../request-facts.ts';
@@ -32,8 +32,7 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
         const { collection } = request.params;
         const facts = factsOf(request, caller);
         const page = await listRecords(instance, facts, { collection, query: facts.query });
-        const { items } = page;
-        const json = items instanceof Uint8Array ? listBytes(page, items) : listJson(page, items);
+        const json = listJson(page, page.items);
         return answer(request, reply, { json, isList: true, headers: timing(page.access) });
       }),
     );

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { GenerationMap } from './generation-map.ts';
+
+test('what is asked for stays, and what is not is forgotten', () => {
+  const map = new GenerationMap<number, string>(2);
+  map.add(0, 'asked for');
+  for (let key = 1; key <= 10; key += 1) {
+    map.add(key, 'once');
+    assert.equal(map.find(0), 'asked for');
+  }
+  assert.equal(map.find(1), undefined);
+  assert.equal(map.find(10), 'once');
+});
+
+test('it never holds more than two generations', () => {
+  const map = new GenerationMap<number, number>(3);
+  for (let key = 0; key < 100; key += 1) map.add(key, key);
+  const found = Array.from({ length: 100 }, (_, key) => map.find(key)).filter((value) => value !== undefined);
+  assert.ok(found.length <= 6, `${found.length} are left`);
+});
+
+test('a value that is added again takes the place of the one before', () => {
+  const map = new GenerationMap<string, number>(2);
+  map.add('a', 1);
+  map.add('a', 2);
+  assert.equal(map.find('a'), 2);
+  map.clear();
+  assert.equal(map.find('a'), undefined);
+});

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { startService, type TestService } from '../support/service.ts';
+
+const collection = '/api/collections/things';
+const at = `${collection}/records`;
+const ids = ['aaaaaaaaaaaaaaa', 'bbbbbbbbbbbbbbb', 'ccccccccccccccc'];
+
+/** Three records, and a list that was asked for so often that nothing but what changes is still read. */
+async function setUp(t: TestContext): Promise<TestService> {
+  const service = await startService(t);
+  const fields = [
+    { name: 'title', type: 'text' },
+    { name: 'note', type: 'text', hidden: true },
+  ];
+  await change(service, '/api/collections', 'POST', { name: 'things', listRule: '', viewRule: '', fields });
+  for (const id of ids) await change(service, at, 'POST', { id, title: `the first ${id}`, note: 'secret' });
+  for (let times = 0; times < 3; times += 1) await list(service);
+  return service;
+}
+
+async function change(service: TestService, path: string, method: string, body?: unknown): Promise<void> {
+  const { status, text } = await service.request(path, { method, token: true, body });
+  assert.ok(status < 300, text);
+}
+
+/** As guests see it, and as superusers do: each must be what the records are when they are asked for one by one. */
+async function list(service: TestService, query = ''): Promise<string> {
+  for (const options of [{ token: true } as const, {}]) {
+    const { json } = await service.request(`${at}?${query}`, options);
+    const views: unknown[] = [];
+    for (const { id } of json.items) views.push((await service.request(`${at}/${id}`, options)).json);
+    assert.deepEqual(json.items, views);
+    assert.equal(json.totalItems, views.length);
+  }
+  const { json } = await service.request(`${at}?${query}`);
+  const items: readonly Readonly<Record<string, unknown>>[] = json.items;
+  return items.map((item) => String(item['title'] ?? item['name'] ?? item['note'])).join();
+}
+
+test('a list that is asked for again shows each change of a record at once', async (t) => {
+  const service = await setUp(t);
+  for (const [index, id] of [...ids, ...ids].entries()) {
+    await change(service, `${at}/${id}`, 'PATCH', { title: `change ${index}` });
+    const titles = (await list(service)).split(',');
+    assert.equal(titles[index % 3], `change ${index}`);
+    await list(service);
+  }
+});
+
+test('a record that takes the id of one that is gone is another record', async (t) => {
+  const service = await setUp(t);
+  for (const title of ['second', 'third']) {
+    await change(service, `${at}/${ids[2]}`, 'DELETE');
+    assert.equal((await list(service)).split(',').length, 2);
+    await change(service, at, 'POST', { id: ids[2], title });
+    assert.equal((await list(service)).split(',')[2], title);
+    await list(service);
+  }
+  await change(service, `${collection}/truncate`, 'DELETE');
+  assert.equal(await list(service), '');
+  await change(service, at, 'POST', { id: ids[0], title: 'after all' });
+  assert.equal(await list(service), 'after all');
+});
+
+test('a list that is asked for again follows the definition of its collection', async (t) => {
+  const service = await setUp(t);
+  const { json } = await service.request(collection, { token: true });
+  const fields: readonly Readonly<Record<string, unknown>>[] = json.fields;
+  const changed = (name: string, members: object): readonly object[] =>
+    fields.map((field) => (field['name'] === name ? { ...field, ...members } : field));
+  await change(service, collection, 'PATCH', { fields: changed('title', { hidden: true }) });
+  assert.equal((await service.request(at)).text.includes('the first'), false);
+  await list(service);
+  await change(service, collection, 'PATCH', { fields: changed('title', { name: 'name' }) });
+  assert.equal((await list(service)).split(',')[0], `the first ${ids[0]}`);
+  await change(service, collection, 'PATCH', { fields: changed('note', { hidden: false }) });
+  await list(service);
+  await change(service, collection, 'PATCH', { listRule: null });
+  assert.equal((await service.request(at)).status, 403);
+  assert.equal((await service.request(at, { token: true })).json.totalItems, 3);
+});
+
+test('lists that differ in what they are told by are different lists', async (t) => {
+  const service = await setUp(t);
+  const all = ids.map((id) => `the first ${id}`);
+  const [a, b, c] = all;
+  for (const [query, titles] of [
+    ['', all],
+    ['sort=-title', [c, b, a]],
+    ['perPage=2', [a, b]],
+    ['perPage=2&page=2', [c]],
+    [`filter=${encodeURIComponent(`title = "${b}"`)}`, [b]],
+    [`filter=${encodeURIComponent(`title = "${c}"`)}`, [c]],
+    [`filter=${encodeURIComponent(`title > "${a}"`)}&sort=-id`, [c, b]],
+    [`filter=${encodeURIComponent('created > @now')}`, []],
+    [`filter=${encodeURIComponent('created <= @now')}`, all],
+  ] as const) {
+    for (let times = 0; times < 3; times += 1) {
+      const { json } = await service.request(`${at}?${query}`);
+      const items: readonly { readonly title: string }[] = json.items;
+      assert.deepEqual(
+        items.map(({ title }) => title),
+        titles,
+        query,
+      );
+    }
+  }
+  // What was now the last time is not now any more.
+  await change(service, at, 'POST', { title: 'the last' });
+  const sofar = await service.request(`${at}?filter=${encodeURIComponent('created <= @now')}`);
+  assert.equal(sofar.json.totalItems, 4);
+  // Of the superusers' own list, a guest is refused what they may ask for.
+  const hidden = `${at}?filter=${encodeURIComponent('note = "secret"')}`;
+  for (let times = 0; times < 3; times += 1) {
+    assert.equal((await service.request(hidden, { token: true })).json.totalItems, 3);
+    assert.equal((await service.request(hidden)).status, 400);
+  }
+});
