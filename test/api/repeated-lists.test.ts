@@ -13,13 +13,15 @@ async function setUp(t: TestContext): Promise<TestService> {
     { name: 'title', type: 'text' },
     { name: 'note', type: 'text', hidden: true },
   ];
-  await change(service, '/api/collections', 'POST', { name: 'things', listRule: '', viewRule: '', fields });
-  for (const id of ids) await change(service, at, 'POST', { id, title: `the first ${id}`, note: 'secret' });
+  await change(service, 'POST /api/collections', { name: 'things', listRule: '', viewRule: '', fields });
+  for (const id of ids) await change(service, `POST ${at}`, { id, title: `the first ${id}`, note: 'secret' });
   for (let times = 0; times < 3; times += 1) await list(service);
   return service;
 }
 
-async function change(service: TestService, path: string, method: string, body?: unknown): Promise<void> {
+/** `what` is a method and a path. */
+async function change(service: TestService, what: string, body?: unknown): Promise<void> {
+  const [method = '', path = ''] = what.split(' ');
   const { status, text } = await service.request(path, { method, token: true, body });
   assert.ok(status < 300, text);
 }
@@ -41,7 +43,7 @@ async function list(service: TestService, query = ''): Promise<string> {
 test('a list that is asked for again shows each change of a record at once', async (t) => {
   const service = await setUp(t);
   for (const [index, id] of [...ids, ...ids].entries()) {
-    await change(service, `${at}/${id}`, 'PATCH', { title: `change ${index}` });
+    await change(service, `PATCH ${at}/${id}`, { title: `change ${index}` });
     const titles = (await list(service)).split(',');
     assert.equal(titles[index % 3], `change ${index}`);
     await list(service);
@@ -51,15 +53,15 @@ test('a list that is asked for again shows each change of a record at once', asy
 test('a record that takes the id of one that is gone is another record', async (t) => {
   const service = await setUp(t);
   for (const title of ['second', 'third']) {
-    await change(service, `${at}/${ids[2]}`, 'DELETE');
+    await change(service, `DELETE ${at}/${ids[2]}`);
     assert.equal((await list(service)).split(',').length, 2);
-    await change(service, at, 'POST', { id: ids[2], title });
+    await change(service, `POST ${at}`, { id: ids[2], title });
     assert.equal((await list(service)).split(',')[2], title);
     await list(service);
   }
-  await change(service, `${collection}/truncate`, 'DELETE');
+  await change(service, `DELETE ${collection}/truncate`);
   assert.equal(await list(service), '');
-  await change(service, at, 'POST', { id: ids[0], title: 'after all' });
+  await change(service, `POST ${at}`, { id: ids[0], title: 'after all' });
   assert.equal(await list(service), 'after all');
 });
 
@@ -69,14 +71,14 @@ test('a list that is asked for again follows the definition of its collection', 
   const fields: readonly Readonly<Record<string, unknown>>[] = json.fields;
   const changed = (name: string, members: object): readonly object[] =>
     fields.map((field) => (field['name'] === name ? { ...field, ...members } : field));
-  await change(service, collection, 'PATCH', { fields: changed('title', { hidden: true }) });
+  await change(service, `PATCH ${collection}`, { fields: changed('title', { hidden: true }) });
   assert.equal((await service.request(at)).text.includes('the first'), false);
   await list(service);
-  await change(service, collection, 'PATCH', { fields: changed('title', { name: 'name' }) });
+  await change(service, `PATCH ${collection}`, { fields: changed('title', { name: 'name' }) });
   assert.equal((await list(service)).split(',')[0], `the first ${ids[0]}`);
-  await change(service, collection, 'PATCH', { fields: changed('note', { hidden: false }) });
+  await change(service, `PATCH ${collection}`, { fields: changed('note', { hidden: false }) });
   await list(service);
-  await change(service, collection, 'PATCH', { listRule: null });
+  await change(service, `PATCH ${collection}`, { listRule: null });
   assert.equal((await service.request(at)).status, 403);
   assert.equal((await service.request(at, { token: true })).json.totalItems, 3);
 });
@@ -107,7 +109,7 @@ test('lists that differ in what they are told by are different lists', async (t)
     }
   }
   // What was now the last time is not now any more.
-  await change(service, at, 'POST', { title: 'the last' });
+  await change(service, `POST ${at}`, { title: 'the last' });
   const sofar = await service.request(`${at}?filter=${encodeURIComponent('created <= @now')}`);
   assert.equal(sofar.json.totalItems, 4);
   // Of the superusers' own list, a guest is refused what they may ask for.
