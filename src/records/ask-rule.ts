@@ -4,7 +4,8 @@ import { fieldColumn, hasColumn, type Field } from '../fields/field.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import type { FilterTree } from '../filters/tree.ts';
-import type { RequestFacts } from '../rules/request-facts.ts';
+import type { Caller } from '../rules/caller.ts';
+import type { FactReader, RequestFacts, RequestOrigin, RuleContext } from '../rules/request-facts.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Engine, Names, Transaction } from '../storage/database.ts';
 import { readStatements } from './read-statements.ts';
@@ -77,13 +78,42 @@ export function factsOfChange(
   collection: Collection,
   values: readonly StoredValue[],
 ): RequestFacts {
-  let body: Record<string, unknown> | undefined;
-  return {
-    ...facts,
-    get body() {
-      return (body ??= resolvedBody(facts.body, collection, values));
-    },
-  };
+  return new ChangeFacts(facts, collection, values);
+}
+
+/**
+ * Most rules ask for no body, so it is put together when one does. By a class: a getter in a literal would make each of these an
+ * object of a shape of its own, which V8 keeps, with all that it leads to, until it collects everything.
+ */
+class ChangeFacts implements RequestFacts {
+  readonly caller: Caller;
+  readonly context: RuleContext;
+  readonly method: string;
+  readonly query: FactReader;
+  readonly headers: FactReader;
+  readonly callerRelations?: ReadonlyMap<string, string>;
+  readonly origin?: () => RequestOrigin;
+  readonly #sent: RequestFacts['body'];
+  readonly #collection: Collection;
+  readonly #values: readonly StoredValue[];
+  #body: RequestFacts['body'] | undefined;
+
+  constructor(facts: RequestFacts, collection: Collection, values: readonly StoredValue[]) {
+    this.caller = facts.caller;
+    this.context = facts.context;
+    this.method = facts.method;
+    this.query = facts.query;
+    this.headers = facts.headers;
+    if (facts.callerRelations !== undefined) this.callerRelations = facts.callerRelations;
+    if (facts.origin !== undefined) this.origin = facts.origin;
+    this.#sent = facts.body;
+    this.#collection = collection;
+    this.#values = values;
+  }
+
+  get body(): RequestFacts['body'] {
+    return (this.#body ??= resolvedBody(this.#sent, this.#collection, this.#values));
+  }
 }
 
 function resolvedBody(
