@@ -9,8 +9,8 @@ const radix = 36;
  * Changes tell themselves apart by their revision; length and CRC-32 have to tell only the few that have the same: another
  * form, another definition, or an id that was given again. Nobody is kept out by a tag, so none has to be hard to forge.
  */
-export function entityTag(revision: number, json: string): string {
-  return `"${revision}-${json.length.toString(radix)}.${crc32(json).toString(radix)}"`;
+export function entityTag(revision: number, json: string, checksum = crc32(json)): string {
+  return `"${revision}-${json.length.toString(radix)}.${checksum.toString(radix)}"`;
 }
 
 /**

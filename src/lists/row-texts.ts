@@ -1,9 +1,12 @@
 import type { Tuple } from '../storage/database.ts';
+import { RowText } from './row-text.ts';
 
-/** What is known of a row's text: it is right as long as the row has this revision. */
-interface RowText {
-  readonly revision: number;
-  readonly text: string;
+/** Objects that stand for something, and belong to it alone. */
+export interface RowKind {
+  /** A way of writing rows: of one table, as it is defined now. */
+  readonly kind: object;
+  /** Who asks for such rows in one way: what one of them finds says nothing of the others. */
+  readonly asker: object;
 }
 
 /** Texts of one kind, by the position of their rows. */
@@ -21,7 +24,6 @@ const entryLength = 100;
  */
 export class RowTexts {
   readonly #lengthMax: number;
-  /** By kind: any object that stands for a way of writing rows, and that other rows do not share. */
   #young = new Map<object, TextsOfKind>();
   #old = new Map<object, TextsOfKind>();
   #length = 0;
@@ -31,18 +33,18 @@ export class RowTexts {
     this.#lengthMax = lengthMax;
   }
 
-  /** Whether all texts of the last list of this kind were known: then it is worth asking for no more than revisions. */
-  isWarm(kind: object): boolean {
-    return this.#warm.has(kind);
+  /** Whether all rows of its last question were known: then it is worth asking for no more than their revisions. */
+  isWarm({ asker }: RowKind): boolean {
+    return this.#warm.has(asker);
   }
 
   /** The texts of rows, each told by its position and revision; undefined where one is not known. */
-  find(kind: object, rows: readonly Tuple[]): readonly string[] | undefined {
-    const texts: string[] = [];
+  find({ kind, asker }: RowKind, rows: readonly Tuple[]): readonly RowText[] | undefined {
+    const texts: RowText[] = [];
     for (const row of rows) {
       const text = this.#find(kind, Number(row[0]), Number(row[1]));
       if (text === undefined) {
-        this.#warm.delete(kind);
+        this.#warm.delete(asker);
         return undefined;
       }
       texts.push(text);
@@ -51,28 +53,29 @@ export class RowTexts {
   }
 
   /** The texts of rows that come with them, behind position and revision, to be found by these from now on. */
-  keep(kind: object, rows: readonly Tuple[]): readonly string[] {
+  keep({ kind, asker }: RowKind, rows: readonly Tuple[]): readonly RowText[] {
     let unknown = 0;
-    const texts = rows.map(([position, revision, written]) => {
-      const text = String(written);
-      if (this.#find(kind, Number(position), Number(revision)) === undefined) {
-        unknown += 1;
-        this.#add(kind, Number(position), { revision: Number(revision), text });
-      }
+    const texts = rows.map((row) => {
+      const [position, revision] = [Number(row[0]), Number(row[1])];
+      const known = this.#find(kind, position, revision);
+      if (known !== undefined) return known;
+      unknown += 1;
+      const text = new RowText(revision, String(row[2]));
+      this.#add(kind, position, text);
       return text;
     });
-    if (unknown === 0) this.#warm.add(kind);
-    else this.#warm.delete(kind);
+    if (unknown === 0) this.#warm.add(asker);
+    else this.#warm.delete(asker);
     return texts;
   }
 
-  #find(kind: object, position: number, revision: number): string | undefined {
+  #find(kind: object, position: number, revision: number): RowText | undefined {
     const young = this.#young.get(kind)?.get(position);
-    if (young !== undefined) return young.revision === revision ? young.text : undefined;
+    if (young !== undefined) return young.revision === revision ? young : undefined;
     const old = this.#old.get(kind)?.get(position);
     if (old?.revision !== revision) return undefined;
     this.#add(kind, position, old);
-    return old.text;
+    return old;
   }
 
   #add(kind: object, position: number, row: RowText): void {

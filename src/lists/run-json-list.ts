@@ -2,11 +2,13 @@ import { limit } from '../sql/limit.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import { answerBytesMax, answerTooLarge } from '../storage/answer-too-large.ts';
 import type { Reader, Tuple } from '../storage/database.ts';
+import { knownRows } from './known-rows.ts';
 import type { ListPage } from './list-page.ts';
 import type { ListQuery } from './list-query.ts';
 import { countOf, listSelect, totalsOf, whereAll, type ListSelect } from './list-select.ts';
 import type { ListSource } from './list-source.ts';
-import { RowTexts } from './row-texts.ts';
+import type { RowText } from './row-text.ts';
+import type { RowKind, RowTexts } from './row-texts.ts';
 
 /** A list whose items the engine writes as JSON by itself. */
 export interface JsonList {
@@ -16,8 +18,7 @@ export interface JsonList {
   readonly versions: Sql;
   /** The same and the JSON. */
   readonly texts: Sql;
-  /** One object for all lists that write rows of a table in the same way. */
-  readonly kind: object;
+  readonly rows: RowKind;
 }
 
 /** How the rows of a table are written. */
@@ -35,9 +36,6 @@ export interface JsonPage extends ListPage {
   readonly probe: Sql;
 }
 
-/** Of all tables together: 8 MB of texts a generation, if they are ASCII. */
-const known = new RowTexts({ lengthMax: 8 * 1024 * 1024 });
-
 /** Puts a list together; it may be run more than once. Throws AppError `bad_request`. */
 export function prepareJsonList(reader: Reader, query: ListQuery, source: ListSource & JsonRows): JsonList {
   const select = listSelect(reader, query, source);
@@ -47,44 +45,45 @@ export function prepareJsonList(reader: Reader, query: ListQuery, source: ListSo
     select,
     versions: pageOf(select, query, version),
     texts: pageOf(select, query, sql`${version}, ${json} AS "$json"`),
-    kind: json,
+    rows: { kind: json, asker: json },
   };
 }
 
 /** As `runList`, of pages by number. What rows were written as is remembered for as long as they do not change. */
-export async function runJsonList(list: JsonList, texts: RowTexts = known): Promise<JsonPage> {
+export async function runJsonList(list: JsonList, texts: RowTexts = knownRows): Promise<JsonPage> {
   return (await runKnown(list, texts)) ?? (await runUnknown(list, texts));
 }
 
 /** Undefined where not all is known. */
 async function runKnown(list: JsonList, texts: RowTexts): Promise<JsonPage | undefined> {
-  if (!texts.isWarm(list.kind)) return undefined;
+  if (!texts.isWarm(list.rows)) return undefined;
   const rows = await list.select.ask(list.versions, { isNarrow: true });
-  const items = texts.find(list.kind, rows);
-  return items === undefined ? undefined : pageFrom(list, rows, items);
+  const known = texts.find(list.rows, rows);
+  return known === undefined ? undefined : pageFrom(list, rows, known);
 }
 
 async function runUnknown(list: JsonList, texts: RowTexts): Promise<JsonPage> {
   const rows = await list.select.ask(list.texts);
-  return pageFrom(list, rows, texts.keep(list.kind, rows));
+  return pageFrom(list, rows, texts.keep(list.rows, rows));
 }
 
 async function pageFrom(
   { query, select }: JsonList,
   rows: readonly Tuple[],
-  items: readonly string[],
+  texts: readonly RowText[],
 ): Promise<JsonPage> {
   let length = 0;
-  for (const item of items) length += item.length;
+  for (const { text } of texts) length += text.length;
   if (length > answerBytesMax) throw answerTooLarge();
   const { page, perPage } = query;
   const counted = query.skipTotal ? undefined : rows[0]?.at(-1);
   const found = {
-    count: items.length,
-    isEnd: items.length < perPage,
+    count: texts.length,
+    isEnd: texts.length < perPage,
     ...(typeof counted === 'number' && { totalItems: counted }),
   };
-  return { items, probe: select.probe, page, perPage, ...(await totalsOf(select, query, found)) };
+  const totals = await totalsOf(select, query, found);
+  return { items: texts.map(({ text }) => text), probe: select.probe, page, perPage, ...totals };
 }
 
 /** With the number of all rows in the same statement, counted only where the page does not tell it. */

@@ -85,7 +85,7 @@ for (const [query, ids, totals] of lists) {
     const texts = new RowTexts({ lengthMax: 100_000 });
     // Not known, known but for all one can tell by chance, known.
     for (const isWarm of [false, ids === '', true]) {
-      assert.equal(texts.isWarm(prepared.kind), isWarm);
+      assert.equal(texts.isWarm(prepared.rows), isWarm);
       statements.length = 0;
       const page = await runJsonList(prepared, texts);
       assert.deepEqual(page.items, ids === '' ? [] : ids.split('').map((id) => JSON.stringify(id)));

@@ -1,23 +1,122 @@
 import { AppError } from '../base/errors.ts';
+import type { Collection } from '../collections/collection.ts';
+import { RecordScope, baseAlias } from '../collections/record-scope.ts';
+import type { FilterTree } from '../filters/tree.ts';
 import type { Instance } from '../instances/instance.ts';
+import { knownRows } from '../lists/known-rows.ts';
+import { RowText } from '../lists/row-text.ts';
+import type { RowKind } from '../lists/row-texts.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { admit } from '../rules/rule.ts';
+import { runTogether, sql, withValues, type Sql } from '../sql/sql.ts';
+import type { Tuple } from '../storage/database.ts';
 import { findAllowed } from './find-allowed.ts';
-import type { StoredRecord } from './record.ts';
+import { presentRecords } from './present-records.ts';
+import { readStatements } from './read-statements.ts';
+import { recordJson } from './record-json.ts';
 import { withCurrentCollection } from './with-current-collection.ts';
 
-/** One record. Throws not_found (collection, a record that is not there or not for the caller), forbidden (null rule). */
+interface RecordRequest {
+  readonly collection: string;
+  readonly id: string;
+}
+
+/**
+ * One record's JSON as the caller may see it, with what is to be expanded. Throws not_found (collection, a record that is not there
+ * or not for the caller), forbidden (null rule).
+ */
 export function readRecord(
   instance: Instance,
   facts: RequestFacts,
-  request: { readonly collection: string; readonly id: string },
-): Promise<StoredRecord> {
-  return withCurrentCollection(instance, request.collection, async (collection) => {
+  { collection: name, id }: RecordRequest,
+): Promise<RowText> {
+  return withCurrentCollection(instance, name, async (collection) => {
     const rule = admit(collection, 'viewRule', facts.caller);
-    const { database, collections } = instance;
-    const context = { collections, names: database.names, facts, now: instance.clock.now() };
-    const record = await findAllowed(database, { collection, id: request.id }, { rule, context });
-    if (record === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
-    return record;
+    const withHidden = facts.caller.kind === 'superuser';
+    const json = facts.query.get('expand')
+      ? undefined
+      : recordJson(collection, instance.database.names, { withHidden });
+    const asked = { collection, id, rule };
+    const read =
+      json === undefined
+        ? await present(instance, facts, asked)
+        : await readText(instance, facts, { ...asked, json });
+    if (read === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
+    return read;
   });
+}
+
+interface AskedRecord {
+  readonly collection: Collection;
+  readonly id: string;
+  readonly rule: FilterTree | undefined;
+}
+
+async function present(
+  instance: Instance,
+  facts: RequestFacts,
+  { collection, id, rule }: AskedRecord,
+): Promise<RowText | undefined> {
+  const { database, collections } = instance;
+  const context = { collections, names: database.names, facts, now: instance.clock.now() };
+  const record = await findAllowed(database, { collection, id }, { rule, context });
+  if (record === undefined) return undefined;
+  const [text = ''] = await presentRecords({ instance, facts }, [record]);
+  return new RowText(record.revision, text);
+}
+
+/** As the engine writes it, or as it was written when it had the revision that it has. */
+async function readText(
+  instance: Instance,
+  facts: RequestFacts,
+  asked: AskedRecord & { readonly json: Sql },
+): Promise<RowText | undefined> {
+  const statements = statementsOf(asked.collection, asked.json, instance);
+  if (knownRows.isWarm(statements.rows)) {
+    const versions = await ask(instance, facts, { ...asked, statement: statements.version });
+    const known = knownRows.find(statements.rows, versions);
+    if (known !== undefined) return known[0];
+  }
+  const rows = await ask(instance, facts, { ...asked, statement: statements.text });
+  return knownRows.keep(statements.rows, rows)[0];
+}
+
+function ask(
+  { database, collections, clock }: Instance,
+  facts: RequestFacts,
+  { collection, id, rule, statement }: AskedRecord & { readonly statement: Sql },
+): Promise<Tuple[]> {
+  if (rule === undefined) return database.tuples(withValues(statement, [id]));
+  const context = { collections, names: database.names, facts, now: clock.now() };
+  const scope = new RecordScope(context, { collection, alias: baseAlias });
+  scope.add(rule, 'rule');
+  const one = withValues(statement, [id]);
+  return database.search(sql`${one} AND ${scope.condition ?? sql`TRUE`}`);
+}
+
+/** By the id of a record; more conditions may follow. */
+interface ViewStatements {
+  /** Position and revision. */
+  readonly version: Sql;
+  /** The same and the JSON. */
+  readonly text: Sql;
+  readonly rows: RowKind;
+}
+
+/** By the way of writing rows, which belongs to one definition. */
+const made = new WeakMap<Sql, ViewStatements>();
+
+function statementsOf(collection: Collection, json: Sql, { database }: Instance): ViewStatements {
+  const known = made.get(json);
+  if (known !== undefined) return known;
+  const { from } = readStatements(collection, database.names);
+  const version = sql`${baseAlias}."$position", ${baseAlias}."$revision"`;
+  const where = sql`FROM ${from} WHERE ${baseAlias}.id = ${null}`;
+  const statements = {
+    version: runTogether(sql`SELECT ${version} ${where}`, 'lookup'),
+    text: runTogether(sql`SELECT ${version}, ${json} AS "$json" ${where}`, 'lookup'),
+    rows: { kind: json, asker: {} },
+  };
+  made.set(json, statements);
+  return statements;
 }

@@ -65,6 +65,23 @@ test('a record that takes the id of one that is gone is another record', async (
   assert.equal(await list(service), 'after all');
 });
 
+test('what is known of a record is for those only whom its rule lets see it now', async (t) => {
+  const service = await setUp(t);
+  const rules = { listRule: 'title ~ "open"', viewRule: 'title ~ "open"' };
+  await change(service, `PATCH ${collection}`, rules);
+  const seen = async (): Promise<readonly unknown[]> => {
+    const { status } = await service.request(`${at}/${ids[0]}`);
+    return [status, (await service.request(at)).json.totalItems];
+  };
+  for (const title of ['open', 'closed', 'open again', 'no more']) {
+    await change(service, `PATCH ${at}/${ids[0]}`, { title });
+    const expected = title.startsWith('open') ? [200, 1] : [404, 0];
+    for (let times = 0; times < 3; times += 1) assert.deepEqual(await seen(), expected, title);
+    // By those who see all of them, so that it is known.
+    await service.request(at, { token: true });
+  }
+});
+
 test('a list that is asked for again follows the definition of its collection', async (t) => {
   const service = await setUp(t);
   const { json } = await service.request(collection, { token: true });

@@ -164,8 +164,8 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'a known text is that of one revision',
     file: 'src/lists/row-texts.ts',
-    from: 'if (young !== undefined) return young.revision === revision ? young.text : undefined;',
-    to: 'if (young !== undefined) return young.text;',
+    from: 'if (young !== undefined) return young.revision === revision ? young : undefined;',
+    to: 'if (young !== undefined) return young;',
     tests: ['src/lists/row-texts.test.ts', 'test/api/repeated-lists.test.ts'],
   },
   {

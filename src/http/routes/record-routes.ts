@@ -13,6 +13,7 @@ import { bodyOf } from '../json-body.ts';
 import { factsOf } from '../request-facts.ts';
 import { onInstance } from '../on-instance.ts';
 import { recordAnswer } from '../record-answer.ts';
+import { rowAnswer } from '../row-answer.ts';
 import { writeAnswer } from '../write-answer.ts';
 
 interface CollectionPath {
@@ -55,8 +56,7 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
       `${path}/:id`,
       onInstance<RecordPath>(instances, async ({ instance, caller }, request, reply) => {
         const facts = factsOf(request, caller);
-        const record = await readRecord(instance, facts, request.params);
-        const shown = await recordAnswer({ instance, facts }, record, 200);
+        const shown = rowAnswer(facts.query, await readRecord(instance, facts, request.params));
         // What is expanded has revisions of its own, which the tag says nothing of.
         const isFresh =
           !facts.query.get('expand') && isAlreadyKnown(request.headers['if-none-match'], shown.headers.etag);
