@@ -82,11 +82,11 @@ const foreignId: FieldError = {
 /** The old password was verified before there was a transaction. */
 async function requireSamePassword(
   tx: Transaction,
-  { collection, ...existing }: StoredRecord,
+  existing: StoredRecord,
   hash: string | undefined,
 ): Promise<void> {
-  const record = String(valueOf({ collection, ...existing }, 'id'));
-  const now = await readSecret(tx, { collection: collection.id, record, name: 'password' });
+  const record = String(valueOf(existing, 'id'));
+  const now = await readSecret(tx, { collection: existing.collection.id, record, name: 'password' });
   if (now !== hash) throw new AppError('conflict', 'The request conflicts with another change.');
 }
 

@@ -18,13 +18,30 @@ export interface StoredRecord {
   readonly visibleMembers: string;
 }
 
+/** Written when somebody asks for it: what a record was before a change is shown to nobody. */
+class LazyRecord implements StoredRecord {
+  readonly collection: Collection;
+  readonly revision: number;
+  readonly values: readonly StoredValue[];
+  #visibleMembers: string | undefined;
+
+  constructor(collection: Collection, revision: number, values: readonly StoredValue[]) {
+    this.collection = collection;
+    this.revision = revision;
+    this.values = values;
+  }
+
+  get visibleMembers(): string {
+    return (this.#visibleMembers ??= membersJson(recordShape(this.collection), this.values, 'public'));
+  }
+}
+
 export function toStoredRecord(
   collection: Collection,
   revision: number,
   values: readonly StoredValue[],
 ): StoredRecord {
-  const visibleMembers = membersJson(recordShape(collection), values, 'public');
-  return { collection, revision, values, visibleMembers };
+  return new LazyRecord(collection, revision, values);
 }
 
 /** From a row of `RecordStatements.columns`: the revision, then the fields. */
