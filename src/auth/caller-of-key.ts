@@ -3,7 +3,7 @@ import { fromTimestamp } from '../base/timestamp.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Caller } from '../rules/caller.ts';
 import { isDigestOf } from '../secrets/digest.ts';
-import { sql } from '../sql/sql.ts';
+import { runTogether, sql } from '../sql/sql.ts';
 import { apiKeyColumns, toApiKey } from './api-key.ts';
 import { noteKeyUse } from './note-key-use.ts';
 
@@ -22,9 +22,10 @@ export async function callerOfKey(instance: Instance, text: string): Promise<Cal
   const [, id] = KEY.exec(text) ?? [];
   if (id === undefined) throw refusal();
   const { database, clock } = instance;
-  const [row] = await database.tuples(sql`
+  const select = sql`
     SELECT ${apiKeyColumns}, digest FROM ${database.names.table('$api_key')}
-    WHERE ${database.names.scope} AND id = ${id}`);
+    WHERE ${database.names.scope} AND id = ${id}`;
+  const [row] = await database.tuples(runTogether(select, 'lookup'));
   if (row === undefined || !isDigestOf(String(row.at(-1)), text)) throw refusal();
   const { scopes, collections, expires, lastUsed } = toApiKey(row);
   if (expires !== '' && fromTimestamp(expires) <= clock.now()) throw refusal();

@@ -3,7 +3,7 @@ import type { TokenKind } from '../collections/auth-options.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { tokenSecretPlace } from '../instances/token-secrets.ts';
-import { sql } from '../sql/sql.ts';
+import { runTogether, sql } from '../sql/sql.ts';
 import type { Reader } from '../storage/database.ts';
 
 export interface TokenUse {
@@ -32,10 +32,11 @@ export async function findTokenKey(
   const { names } = reader;
   const table = names.table('$secret');
   // Two keys that are known, and not a list of them, of which SQLite would make a table each time.
-  const [row] = await reader.tuples(sql`
+  const select = sql`
     SELECT own.value, shared.value FROM ${table} AS own
     LEFT JOIN ${table} AS shared ON ${names.scopeOf('shared')} AND shared.collection = ${collection.id} AND shared.record = '' AND shared.name = ${kind}
-    WHERE ${names.scopeOf('own')} AND own.collection = ${collection.id} AND own.record = ${record} AND own.name = 'tokenKey'`);
+    WHERE ${names.scopeOf('own')} AND own.collection = ${collection.id} AND own.name = 'tokenKey' AND own.record = ${record}`;
+  const [row] = await reader.tuples(runTogether(select, 'lookup'));
   if (row === undefined) return undefined;
   const [own, sealed] = row;
   assert(typeof sealed === 'string', `the auth collection ${collection.name} has a secret for its ${kind}`);

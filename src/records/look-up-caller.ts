@@ -2,7 +2,7 @@ import { isMultiple } from '../collections/path.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import type { Rule } from '../rules/rule.ts';
-import { joinSql, sql } from '../sql/sql.ts';
+import { joinSql, runTogether, sql } from '../sql/sql.ts';
 
 /** What a rule asks of the caller's own record, without going on from there. */
 const ownFields = /@request\.auth\.(\w+)(?![\w.:])/g;
@@ -32,9 +32,8 @@ export async function lookUpCaller(
     fields.map(({ name }) => names.column(name)),
     ', ',
   );
-  const [row] = await database.tuples(
-    sql`SELECT ${columns} FROM ${names.collectionTable(collection.name)} WHERE id = ${caller.id}`,
-  );
+  const select = sql`SELECT ${columns} FROM ${names.collectionTable(collection.name)} WHERE id = ${caller.id}`;
+  const [row] = await database.tuples(runTogether(select, 'lookup'));
   if (row === undefined) return facts;
   const found = fields.map(({ name }, index) => [name, String(row[index])] as const);
   return { ...facts, callerRelations: new Map(found.filter(([, id]) => plainId.test(id))) };

@@ -17,7 +17,7 @@ export interface Sql {
 /**
  * What statements of the same text are, when an engine that they have to travel to may run many of them as one:
  *
- * - `lookup`: a SELECT of the one row whose key is its only value, a text;
+ * - `lookup`: a SELECT of the one row whose key is the last of its values, a text;
  * - `insert`: an INSERT of one row by VALUES, and nothing behind them;
  * - `change`: an UPDATE of the one row that its work has looked up to change it.
  */

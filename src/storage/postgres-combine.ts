@@ -1,17 +1,23 @@
-import { fillIn, identifier, joinSql, literal, rowOfInsert, sql, type Sql } from '../sql/sql.ts';
+import { fillIn, identifier, joinSql, literal, rowOfInsert, sql, withValues, type Sql } from '../sql/sql.ts';
 import type { Tuple } from './database.ts';
 import { arrayText } from './postgres-names.ts';
 
 /**
- * Several lookups as one statement. Not by `= ANY`: for more than a few keys that may be planned as a look at the whole table, and
+ * Several lookups as one statement; they differ in their keys alone. Not by `= ANY`: for more than a few keys that may be planned as a look at the whole table, and
  * such a plan outlives the small table that it was made for. So each key is looked for as it would be by itself.
  */
 export function combineLookups(lookups: readonly Sql[], end: Sql): Sql {
   const [first = sql``] = lookups;
-  const keys = lookups.map(({ values }) => String(values[0]));
-  const one = fillIn(first, [sql`"$key".key`]);
+  const keys = lookups.map(keyOf);
+  const given = first.values.slice(0, -1);
+  const one = withValues(fillIn(first, [...given.map(() => sql`?`), sql`"$key".key`]), given);
   return sql`SELECT "$key".number, "$row".* FROM unnest(${arrayText(keys)}::text[]) WITH ORDINALITY AS "$key" (key, number)
     CROSS JOIN LATERAL (${one}${end}) AS "$row"`;
+}
+
+/** The last of its values. */
+export function keyOf({ values }: Sql): string {
+  return String(values.at(-1));
 }
 
 /** What each of so many lookups would have been answered by itself: a row at most. */

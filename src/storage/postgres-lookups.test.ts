@@ -21,6 +21,22 @@ test('lookups that are together more than can be held are asked one by one', asy
   assert.deepEqual(asked, [3, 1, 1, 1]);
 });
 
+test('a row that several ask for is asked for once', async () => {
+  const asked: string[] = [];
+  const lookups = new Lookups({
+    waitingMax: 10,
+    ask: ({ values }) => {
+      asked.push(String(values.at(-1)));
+      return Promise.resolve([[1, 'text']]);
+    },
+  });
+  const find = (): Promise<unknown> => lookups.find(withValues(lookup, ['a']));
+  assert.deepEqual(await Promise.all([find(), find(), find()]), Array(3).fill([[1, 'text']]));
+  assert.deepEqual(asked, ['a']);
+  await find();
+  assert.deepEqual(asked, ['a', 'a']);
+});
+
 test('more lookups than may wait are refused at once', async () => {
   const lookups = new Lookups({ waitingMax: 2, ask: () => Promise.resolve([]) });
   const results = await Promise.allSettled(

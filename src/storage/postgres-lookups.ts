@@ -1,7 +1,7 @@
 import { AppError } from '../base/errors.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Tuple } from './database.ts';
-import { combineLookups, separateRows } from './postgres-combine.ts';
+import { combineLookups, keyOf, separateRows } from './postgres-combine.ts';
 
 export interface LookupsOptions {
   readonly ask: (statement: Sql) => Promise<readonly Tuple[]>;
@@ -14,8 +14,9 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Those that wait for a row by the same text. */
+/** Those that wait for a row by statements that differ in their keys alone. */
 interface Queue {
+  readonly name: string;
   waiting: Waiting[];
   running: number;
   isScheduled: boolean;
@@ -28,7 +29,7 @@ const runningMax = 2;
 
 /**
  * Lookups of the same text that wait at the same time are one question: a row of an answer costs a fifth of a question of its own,
- * here and in the server.
+ * here and in the server. Those for the same row are given the same one.
  */
 export class Lookups {
   readonly #options: LookupsOptions;
@@ -46,9 +47,9 @@ export class Lookups {
       return Promise.reject(error);
     }
     return new Promise((resolve, reject) => {
-      const { text } = statement;
-      const queue = this.#queues.get(text) ?? { waiting: [], running: 0, isScheduled: false };
-      this.#queues.set(text, queue);
+      const name = nameOf(statement);
+      const queue = this.#queues.get(name) ?? { name, waiting: [], running: 0, isScheduled: false };
+      this.#queues.set(name, queue);
       queue.waiting.push({ statement, resolve, reject });
       this.#waiting += 1;
       this.#schedule(queue);
@@ -79,38 +80,43 @@ export class Lookups {
       void this.#run(together).finally(() => {
         queue.running -= 1;
         this.#start(queue);
-        this.#forget(queue, together[0]?.statement.text ?? '');
+        this.#forget(queue);
       });
     }
   }
 
-  #forget({ waiting, running }: Queue, text: string): void {
+  #forget({ name, waiting, running }: Queue): void {
     if (waiting.length > 0 || running > 0) return;
-    this.#queues.delete(text);
+    this.#queues.delete(name);
     if (this.#queues.size === 0) for (const tell of this.#onIdle.splice(0)) tell();
   }
 
   async #run(together: readonly Waiting[]): Promise<void> {
-    const statements = together.map(({ statement }) => statement);
+    const byKey = Map.groupBy(together, ({ statement }) => keyOf(statement));
+    const statements = [...byKey.values()].flatMap(([first]) => first?.statement ?? []);
     try {
-      const rows = await (statements.length === 1 ? this.#one(statements) : this.#many(statements));
-      for (const [index, { resolve }] of together.entries()) resolve(rows[index] ?? []);
+      const rows = await this.#ask(statements);
+      for (const [index, same] of [...byKey.values()].entries())
+        for (const { resolve } of same) resolve(rows[index] ?? []);
     } catch (error) {
       // Together they may be too much to be held where none is by itself.
-      if (together.length > 1 && error instanceof AppError && error.code === 'bad_request')
-        for (const one of together) await this.#run([one]);
+      if (statements.length > 1 && error instanceof AppError && error.code === 'bad_request')
+        for (const same of byKey.values()) await this.#run(same);
       else for (const { reject } of together) reject(error);
     }
   }
 
-  async #one([statement]: readonly Sql[]): Promise<readonly (readonly Tuple[])[]> {
-    return statement === undefined ? [] : [await this.#options.ask(statement)];
+  async #ask(statements: readonly Sql[]): Promise<readonly (readonly Tuple[])[]> {
+    const [first, ...others] = statements;
+    if (first === undefined) return [];
+    if (others.length === 0) return [await this.#options.ask(first)];
+    const rows = await this.#options.ask(combineLookups(statements, sql` LIMIT 1`));
+    return separateRows(statements.length, rows);
   }
+}
 
-  async #many(statements: readonly Sql[]): Promise<readonly (readonly Tuple[])[]> {
-    return separateRows(
-      statements.length,
-      await this.#options.ask(combineLookups(statements, sql` LIMIT 1`)),
-    );
-  }
+/** The same for statements that differ in their keys alone. */
+function nameOf({ text, values }: Sql): string {
+  if (values.length === 1) return text;
+  return `${text} ${JSON.stringify(values.slice(0, -1).map(String))}`;
 }

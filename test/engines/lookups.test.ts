@@ -54,6 +54,24 @@ describeEngines('lookups at the same time', (open) => {
     for (const [index, key] of keys.entries()) assert.deepEqual(await find(key), expected[index]);
   });
 
+  test('of other rows by other values are not taken for the same', async (t) => {
+    const database = await openNotes(t, open);
+    const table = database.names.collectionTable('note');
+    const find = async (word: string, id: string): Promise<unknown> =>
+      (
+        await database.tuples(runTogether(sql`SELECT ${word}, text FROM ${table} WHERE id = ${id}`, 'lookup'))
+      )[0];
+    const asked = ['a', 'b', 'a', 'missing'].flatMap((id) => [
+      find('x', id),
+      find('y', id),
+      find('x","', id),
+    ]);
+    const row = (word: string): readonly string[] => [word, 'text of a'];
+    const found = [row('x'), row('y'), row('x","')];
+    const none = [undefined, undefined, undefined];
+    assert.deepEqual(await Promise.all(asked), [...found, ...none, ...found, ...none]);
+  });
+
   test('see what was written before they were asked for', async (t) => {
     const database = await openNotes(t, open);
     const table = database.names.collectionTable('note');

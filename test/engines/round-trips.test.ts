@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { readConfig } from '../../src/config.ts';
 import { startApp } from '../../src/app.ts';
+import { authenticate } from '../../src/auth/authenticate.ts';
+import { issueToken } from '../../src/auth/issue-token.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
+import { withAuthCollection } from '../../src/auth/with-auth-collection.ts';
 import { createCollection } from '../../src/collections/change-collection.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { createRecord } from '../../src/records/create-record.ts';
@@ -96,6 +99,23 @@ test('on PostgreSQL one delivery is claimed and settled by 8 statements in 5 rou
   assert.deepEqual(await cost(() => deliver(20)), { statements: 6 + 2 * 20, roundTrips: 5 });
 });
 
+test('on PostgreSQL views with tokens cost one statement more, however many there are', async (t) => {
+  const { instance, cost } = await open(t);
+  const id = String(
+    valueOf(await createRecord(instance, facts, { collection: 'posts', body: { title: 'x' } }), 'id'),
+  );
+  const tokens = await Promise.all(['ann', 'bob'].map((name) => signedUp(instance, name)));
+  const view = async (token: string): Promise<void> => {
+    const caller = await authenticate(instance, token);
+    assert.equal(caller.kind, 'user');
+    await readRecord(instance, factsOfCaller(caller), { collection: 'posts', id });
+  };
+  const viewAll = (): Promise<unknown> =>
+    Promise.all(Array.from({ length: 20 }, (_, n) => view(tokens[n % 2] ?? '')));
+  // The keys of both tokens | the record
+  assert.deepEqual(await cost(viewAll), { statements: 2, roundTrips: 2 });
+});
+
 const tries = 10;
 
 async function open(t: TestContext): Promise<Opened> {
@@ -126,6 +146,16 @@ async function open(t: TestContext): Promise<Opened> {
     return least;
   };
   return { instance: loan.instance, cost };
+}
+
+/** The token of a new account. */
+async function signedUp(instance: Instance, name: string): Promise<string> {
+  const body = { email: `${name}@example.com`, password: 'correct horse', passwordConfirm: 'correct horse' };
+  const record = await createRecord(instance, facts, { collection: 'users', body });
+  const id = String(valueOf(record, 'id'));
+  return withAuthCollection(instance, 'users', (collection) =>
+    issueToken(instance, { collection, id, kind: 'authToken' }),
+  );
 }
 
 /** A collection for everybody, and an endpoint that wants all of it and is sent nothing. */
