@@ -2,7 +2,6 @@ import { AppError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { fieldType } from '../fields/field-types.ts';
-import { limit } from '../sql/limit.ts';
 import { joinSql, sql } from '../sql/sql.ts';
 import { superusersName } from '../instances/system-collections.ts';
 import { eraseRecord } from './erase-record.ts';
@@ -80,9 +79,10 @@ async function referringIds(
     if (options.maxSelect <= 1) return sql`${column} = ${id}`;
     return sql`replace(${column}, ${JSON.stringify(id)}, '') <> ${column}`;
   });
+  // Another number each time: a value, unlike that of `limit`.
   const rows = await tx.tuples(sql`
     SELECT id FROM ${table} WHERE ${joinSql(conditions, ' OR ')}
-    ORDER BY "$position"${limit(touchedMax + leaving.size + 1)}`);
+    ORDER BY "$position" LIMIT CAST(${touchedMax + leaving.size + 1} AS bigint)`);
   const ids = rows.map(([found]) => String(found)).filter((each) => !leaving.has(`${collection.id}/${each}`));
   if (touched + ids.length > touchedMax) throw tooMany();
   return ids;

@@ -1,10 +1,24 @@
-import { sql, type Sql } from './sql.ts';
+import { assert } from '../base/assert.ts';
+import { literal, sql, type Sql } from './sql.ts';
+
+/** Pages are as large as clients say, up to a thousand; the map is emptied rather than kept in order. */
+const knownMax = 2_000;
+const known = new Map<number, Sql>();
 
 /**
- * ` LIMIT … OFFSET …`, for the end of a SELECT. SQLite plans by the number that is bound to a bare parameter here, and
- * prepares the statement again each time it is bound; behind a cast it looks no further.
+ * ` LIMIT … OFFSET …`, for the end of a SELECT. The number of rows stands in the text: where it is a value PostgreSQL expects a
+ * tenth of all rows, and plans the statement anew each time, for the few that are really asked for. SQLite plans by a bare number
+ * as well; behind a cast it looks no further. Not for numbers that are others each time, as each makes a text of its own.
  */
-export function limit(count: number, offset?: number): Sql {
-  if (offset === undefined) return sql` LIMIT CAST(${count} AS bigint)`;
-  return sql` LIMIT CAST(${count} AS bigint) OFFSET CAST(${offset} AS bigint)`;
+export function limit(count: number, offset = 0): Sql {
+  const rows = known.get(count) ?? remember(count);
+  return offset === 0 ? rows : sql`${rows} OFFSET CAST(${offset} AS bigint)`;
+}
+
+function remember(count: number): Sql {
+  assert(Number.isSafeInteger(count) && count >= 0, 'a whole number of rows');
+  const rows = sql` LIMIT CAST(${literal(count)} AS bigint)`;
+  if (known.size >= knownMax) known.clear();
+  known.set(count, rows);
+  return rows;
 }

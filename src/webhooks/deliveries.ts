@@ -1,5 +1,4 @@
 import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
-import { limit } from '../sql/limit.ts';
 import { runTogether, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Reader, Transaction, Tuple } from '../storage/database.ts';
 import type { AttemptResult } from './attempt-result.ts';
@@ -59,8 +58,9 @@ export async function readDue(
 ): Promise<DueDeliveries> {
   const { now, limit: count, since = 0 } = options;
   const pending = sql`FROM ${reader.names.table('$delivery')} WHERE ${reader.names.scope} AND status = 'pending' AND endpoint = ${endpoint}`;
+  // As many as there is room for, which is another number each time: a value, unlike that of `limit`.
   const rows = await reader.tuples(sql`
-    SELECT * FROM (SELECT id, due ${pending} AND due >= ${since} AND due <= ${now} ORDER BY due, event${limit(count)}) AS now_due
+    SELECT * FROM (SELECT id, due ${pending} AND due >= ${since} AND due <= ${now} ORDER BY due, event LIMIT CAST(${count} AS bigint)) AS now_due
     UNION ALL SELECT CAST(NULL AS TEXT), min(due) AS next_due ${pending} AND due > ${now}`);
   const nextDue = rows.at(-1)?.[1];
   const firstDue = rows.length > 1 ? rows[0]?.[1] : undefined;
