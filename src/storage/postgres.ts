@@ -19,10 +19,10 @@ import { isCollision, isOutdatedName, isStaleStatement, toCommitError } from './
 import { EngineFailure, OutdatedDefinitions } from './engine-errors.ts';
 import { WriteGate } from './postgres-gate.ts';
 import { SpoiledGroup, WriteGroups } from './postgres-groups.ts';
-import { Lookups } from './postgres-lookups.ts';
 import { advisoryKey, postgresNames } from './postgres-names.ts';
 import { Opening, type Definitions, type Outcome } from './postgres-opening.ts';
 import type { PostgresPool } from './postgres-pool.ts';
+import { Questions } from './postgres-questions.ts';
 import { PostgresTransaction } from './postgres-transaction.ts';
 
 export interface PostgresOptions {
@@ -77,7 +77,7 @@ class PostgresDatabase implements Database {
   readonly #pool: PostgresPool;
   readonly #gate: WriteGate;
   readonly #groups: WriteGroups;
-  readonly #lookups: Lookups;
+  readonly #questions: Questions;
   readonly #lock: Sql;
   readonly #beginExclusive: string;
   readonly #accesses = new AccessMemory();
@@ -98,8 +98,10 @@ class PostgresDatabase implements Database {
       together: (work) => this.#write(work, { isGroup: true }),
       waitingMax: options.waitingMax ?? WAITING_MAX,
     });
-    this.#lookups = new Lookups({
-      ask: async (statement) => (await this.#ask((connection) => connection.tuples(statement))).rows,
+    this.#questions = new Questions({
+      ask: async (statement, timeoutMs) =>
+        (await this.#ask((connection) => connection.tuples(statement), timeoutMs)).rows,
+      timeoutMs: options.pool.statementTimeoutMs,
       waitingMax: options.waitingMax ?? WAITING_MAX,
     });
     const key = advisoryKey(options.lockName ?? options.instanceId);
@@ -117,14 +119,15 @@ class PostgresDatabase implements Database {
 
   async tuples(statement: Sql): Promise<Tuple[]> {
     if (statement.together === 'lookup' && !this.#isStopped)
-      return [...(await this.#lookups.find(statement))];
+      return [...(await this.#questions.lookUp(statement))];
     return [...(await this.#read((connection) => connection.tuples(statement))).rows];
   }
 
   async search(statement: Sql, { isQuick = false }: SearchOptions = {}): Promise<Tuple[]> {
     const { queryTimeoutMs, statementTimeoutMs } = this.#pool;
     const timeoutMs = isQuick ? statementTimeoutMs : Math.min(queryTimeoutMs, statementTimeoutMs);
-    return [...(await this.#read((connection) => connection.tuples(statement), timeoutMs)).rows];
+    if (this.#isStopped) throw stopping();
+    return [...(await this.#questions.search(statement, timeoutMs))];
   }
 
   access(statement: Sql): Promise<Access> {
@@ -161,7 +164,7 @@ class PostgresDatabase implements Database {
     this.#isStopped = true;
     await this.#groups.drain();
     await this.#gate.drain();
-    await this.#lookups.drain();
+    await this.#questions.drain();
     await Promise.allSettled(this.#reads);
   }
 

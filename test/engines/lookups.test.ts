@@ -85,6 +85,19 @@ describeEngines('lookups at the same time', (open) => {
     await Promise.all(others);
   });
 
+  test('and the same searches see what was written before they were asked for', async (t) => {
+    const database = await openNotes(t, open);
+    const table = database.names.collectionTable('note');
+    const others: Promise<unknown>[] = [];
+    const search = (): Promise<unknown> => database.search(sql`SELECT text FROM ${table} WHERE id = ${'a'}`);
+    for (let n = 0; n < 50; n += 1) {
+      others.push(search());
+      await database.write((tx) => tx.run(sql`UPDATE ${table} SET text = ${`${n}`} WHERE id = 'a'`));
+      assert.deepEqual(await Promise.all([search(), search()]), [[[`${n}`]], [[`${n}`]]]);
+    }
+    await Promise.all(others);
+  });
+
   test('all fail when they cannot be asked, and the next ones are answered', async (t) => {
     const database = await openNotes(t, open);
     const missing = runTogether(sql`SELECT id FROM "nowhere" WHERE id = ${'a'}`, 'lookup');

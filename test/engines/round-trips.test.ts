@@ -10,6 +10,7 @@ import { createCollection } from '../../src/collections/change-collection.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { createRecord } from '../../src/records/create-record.ts';
 import { deleteRecord } from '../../src/records/delete-record.ts';
+import { listRecords } from '../../src/records/list-records.ts';
 import { readRecord } from '../../src/records/read-record.ts';
 import { valueOf } from '../../src/records/record.ts';
 import { updateRecord } from '../../src/records/update-record.ts';
@@ -57,6 +58,14 @@ test('on PostgreSQL the statements and round trips of each path are these', asyn
   const readAll = (): Promise<unknown> =>
     Promise.all(several.map((one) => readRecord(instance, facts, { collection: 'posts', id: one })));
   assert.deepEqual(await cost(readAll), { statements: 1, roundTrips: 1 });
+  const list = (filter: string): Promise<unknown> => {
+    const query = new URLSearchParams({ filter });
+    return listRecords(instance, facts, { collection: 'posts', query });
+  };
+  const listAll = (): Promise<unknown> =>
+    Promise.all(several.map((_, n) => list(`title = 'title ${n % 2}'`)));
+  // Two different lists, each with its total.
+  assert.deepEqual(await cost(listAll), { statements: 2, roundTrips: 2 });
   const update = (): Promise<unknown> =>
     updateRecord(instance, facts, { collection: 'posts', id, body: title() });
   // BEGIN, the lock, the version, the record as it is | the record · the event with its delivery | COMMIT
