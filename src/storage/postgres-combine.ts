@@ -8,11 +8,13 @@ import { arrayText } from './postgres-names.ts';
  */
 export function combineLookups(lookups: readonly Sql[], end: Sql): Sql {
   const [first = sql``] = lookups;
-  const keys = lookups.map(keyOf);
   const given = first.values.slice(0, -1);
-  const one = withValues(fillIn(first, [...given.map(() => sql`?`), sql`"$key".key`]), given);
-  return sql`SELECT "$key".number, "$row".* FROM unnest(${arrayText(keys)}::text[]) WITH ORDINALITY AS "$key" (key, number)
-    CROSS JOIN LATERAL (${one}${end}) AS "$row"`;
+  const combined = remembered(first.text, end.text, () => {
+    const one = fillIn(first, [...given.map(() => sql`?`), sql`"$key".key`]);
+    return sql`SELECT "$key".number, "$row".* FROM unnest(${null}::text[]) WITH ORDINALITY AS "$key" (key, number)
+      CROSS JOIN LATERAL (${one}${end}) AS "$row"`;
+  });
+  return withValues(combined, [arrayText(lookups.map(keyOf)), ...given]);
 }
 
 /** The last of its values. */
@@ -40,8 +42,22 @@ export function combineInsertion({ first, following }: Insertion): Sql {
   return inserting(first, [], following(insertedPosition));
 }
 
-/** Several at once, each with as many following rows: positions are given in the order of the rows. */
-export function combineInsertions(insertions: readonly Insertion[]): Sql {
+/** An insertion with its rows for a position that is not known yet. */
+export interface InsertionShape extends Insertion {
+  readonly rows: readonly Sql[];
+}
+
+/** Several of the same texts at once: positions are given in the order of the rows. */
+export function combineInsertions(insertions: readonly InsertionShape[]): Sql {
+  const [{ rows: shape } = { rows: [] }] = insertions;
+  const text = shape.map((row) => row.text).join(';');
+  const combined = remembered(text, insertions.length, () => insertAll(insertions));
+  const values = shape.flatMap((_, place) => insertions.flatMap(({ rows }) => rows[place]?.values ?? []));
+  return withValues(combined, values);
+}
+
+/** Its values: those of all first rows, then those of the rows that follow, place by place. */
+function insertAll(insertions: readonly Insertion[]): Sql {
   const first = combineInserts(insertions.map((insertion) => insertion.first));
   const rows = insertions.map(({ following }, index) =>
     following(sql`(SELECT "all"[${literal(index + 1)}] FROM positions)`),
@@ -71,8 +87,36 @@ function combineInserts(inserts: readonly Sql[]): Sql {
 export function combineChanges(changes: readonly Sql[]): Sql {
   const last = changes.at(-1) ?? sql``;
   if (changes.length === 1) return last;
+  const combined = remembered(last.text, changes.length, () => changeAll(changes, last));
+  return withValues(
+    combined,
+    changes.flatMap(({ values }) => values),
+  );
+}
+
+function changeAll(changes: readonly Sql[], last: Sql): Sql {
   const named = changes
     .slice(0, -1)
     .map((statement, index) => sql`${identifier(`change${index}`)} AS (${statement})`);
   return sql`WITH ${joinSql(named, ', ')} ${last}`;
+}
+
+/** About 10 kB each, over all instances of a process; emptied rather than kept in order. */
+const rememberedMax = 500;
+let rememberedCount = 0;
+const combinedOf = new Map<string, Map<string | number, Sql>>();
+
+/** What was put together before of statements of this text, in this way or number: their values are others each time. */
+function remembered(text: string, way: string | number, make: () => Sql): Sql {
+  const known = combinedOf.get(text)?.get(way);
+  if (known !== undefined) return known;
+  if (rememberedCount >= rememberedMax) {
+    combinedOf.clear();
+    rememberedCount = 0;
+  }
+  const made = withValues(make(), []);
+  const ways = combinedOf.get(text) ?? new Map<string | number, Sql>();
+  combinedOf.set(text, ways.set(way, made));
+  rememberedCount += 1;
+  return made;
 }

@@ -7,6 +7,7 @@ import {
   insertedPosition,
   separateRows,
   type Insertion,
+  type InsertionShape,
 } from './postgres-combine.ts';
 
 /** Statements that may be run as one: lookups, or writes of which nothing is told but that they were done. */
@@ -21,7 +22,7 @@ interface Asked {
   readonly statement: Sql;
   /** How many it has, with those of the rows that follow. */
   readonly values: number;
-  readonly insertion?: Insertion;
+  readonly insertion?: InsertionShape;
   readonly resolve: (answer: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -56,12 +57,12 @@ export class GroupStatements {
 
   async insert(work: object, insertion: Insertion): Promise<void> {
     const { first, following } = insertion;
-    const shape = [first, ...following(insertedPosition)];
-    const kind = shape.every(({ together }) => together === 'insert') ? 'insertions' : 'single';
-    const text = shape.map((statement) => statement.text).join(';');
+    const rows = [first, ...following(insertedPosition)];
+    const kind = rows.every(({ together }) => together === 'insert') ? 'insertions' : 'single';
+    const text = rows.map((statement) => statement.text).join(';');
     const send = (): Promise<unknown> => this.#tx.insertWith(first, following);
-    const values = shape.reduce((count, statement) => count + statement.values.length, 0);
-    await this.#add(work, { kind, text, statement: first, values, insertion, send });
+    const values = rows.reduce((count, statement) => count + statement.values.length, 0);
+    await this.#add(work, { kind, text, statement: first, values, insertion: { ...insertion, rows }, send });
   }
 
   async change(work: object, statement: Sql): Promise<void> {
