@@ -4,7 +4,7 @@ import { assert } from '../base/assert.ts';
 import type { Sql, SqlValue } from '../sql/sql.ts';
 import { answerBytesMax, answerTooLarge } from './answer-too-large.ts';
 import type { Row, Tuple } from './database.ts';
-import { isStaleStatement, toPostgresError } from './postgres-errors.ts';
+import { endsSession, isStaleStatement, toPostgresError } from './postgres-errors.ts';
 import { numberPlaceholders } from './postgres-placeholders.ts';
 import { StatementNames } from './postgres-statements.ts';
 
@@ -139,6 +139,7 @@ export class PostgresConnection {
       this.#client.query(query, (error: Error | null, result) => {
         this.#asked -= 1;
         if (error) {
+          if (endsSession(error)) this.#isLost = true;
           reject(toPostgresError(error));
           return;
         }

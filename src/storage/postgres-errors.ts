@@ -48,6 +48,11 @@ export function isStaleStatement(error: unknown): boolean {
   return state === FEATURE_NOT_SUPPORTED && cause instanceof DatabaseError && cause.routine === STALE_PLAN;
 }
 
+/** The server has said why it ends the session; the end itself may come later. */
+export function endsSession(error: unknown): boolean {
+  return endingStates.has(sqlState(error) ?? '');
+}
+
 /**
  * What a failed COMMIT means. Only an error that ends the transaction and leaves the session alive proves that nothing was
  * kept; after any other, among them a lost connection, the commit may have happened without our hearing of it.
@@ -69,6 +74,15 @@ const UNDEFINED_COLUMN = '42703';
 const INVALID_STATEMENT_NAME = '26000';
 /** The function of the server that says "cached plan must not change result type"; its words are translated, this is not. */
 const STALE_PLAN = 'RevalidateCachedQuery';
+
+const endingStates = new Set([
+  '25P03', // idle in transaction for too long
+  '25P04', // transaction timeout
+  '57P01', // ended by an operator
+  '57P02', // another process of the server has crashed
+  '57P03', // the server is not ready
+  '57P05', // idle for too long
+]);
 
 /** By class: connection, authorization (a password that was changed), resources, intervention of the operator, system. */
 const unavailableClasses = new Set(['08', '28', '53', '57', '58']);

@@ -99,7 +99,9 @@ test('a network that swallows everything holds nobody for ever', async (t) => {
   });
   await database.write((tx) => insert(database, tx, 'a'));
   proxy.swallow();
-  const asked = [ids(database), database.write((tx) => insert(database, tx, 'b')), ids(database)];
+  const write = database.write((tx) => insert(database, tx, 'b'));
+  const search = database.search(sql`SELECT 1`);
+  const asked = [ids(database), write, ids(database), search];
   for (const result of await Promise.allSettled(asked)) {
     assert.ok(result.status === 'rejected' && isUnavailable(result.reason));
   }

@@ -154,7 +154,7 @@ export class Questions {
 /** A text is told in quotes, and everything else by its type as well: no two lists of values are told alike. */
 function nameOf({ text }: Sql, same: Sql['values'], timeoutMs: number): string {
   const told = same.map((value) =>
-    typeof value === 'string' ? JSON.stringify(value) : `${typeof value} ${value}`,
+    typeof value === 'string' ? JSON.stringify(value) : `${typeof value} ${String(value)}`,
   );
   return `${timeoutMs} ${told.join(',')} ${text}`;
 }

@@ -23,6 +23,7 @@ import { advisoryKey, postgresNames } from './postgres-names.ts';
 import { Opening, type Definitions, type Outcome } from './postgres-opening.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 import { Questions } from './postgres-questions.ts';
+import { SharedSessions } from './postgres-shared-sessions.ts';
 import { PostgresTransaction } from './postgres-transaction.ts';
 
 export interface PostgresOptions {
@@ -98,9 +99,15 @@ class PostgresDatabase implements Database {
       together: (work) => this.#write(work, { isGroup: true }),
       waitingMax: options.waitingMax ?? WAITING_MAX,
     });
+    const sessions = new SharedSessions({
+      lend: (use) => this.#pool.lend(use),
+      silenceMsMax: options.pool.statementTimeoutMs + GRACE_MS,
+    });
     this.#questions = new Questions({
-      ask: async (statement, timeoutMs) =>
-        (await this.#ask((connection) => connection.tuples(statement), timeoutMs)).rows,
+      ask: async (statement, timeoutMs) => {
+        const ask: Ask<Tuple> = (connection) => askAgain(connection, (again) => again.tuples(statement));
+        return (await this.#noted(sessions.ask(ask, timeoutMs))).rows;
+      },
       timeoutMs: options.pool.statementTimeoutMs,
       waitingMax: options.waitingMax ?? WAITING_MAX,
     });
@@ -168,30 +175,19 @@ class PostgresDatabase implements Database {
     await Promise.allSettled(this.#reads);
   }
 
-  async #read<Shape>(
-    ask: (connection: PostgresConnection) => Promise<Answer<Shape>>,
-    timeoutMs = this.#pool.statementTimeoutMs,
-  ): Promise<Answer<Shape>> {
+  async #read<Shape>(ask: Ask<Shape>): Promise<Answer<Shape>> {
     if (this.#isStopped) throw stopping();
-    return await this.#ask(ask, timeoutMs);
+    const { statementTimeoutMs } = this.#pool;
+    const reading = this.#pool.lend(async (connection) => {
+      connection.limitStatements(statementTimeoutMs);
+      const timer = connection.expireAfter(statementTimeoutMs + GRACE_MS);
+      return await askAgain(connection, ask).finally(() => clearTimeout(timer));
+    });
+    return await this.#noted(reading);
   }
 
-  async #ask<Shape>(
-    ask: (connection: PostgresConnection) => Promise<Answer<Shape>>,
-    timeoutMs = this.#pool.statementTimeoutMs,
-  ): Promise<Answer<Shape>> {
-    const reading = this.#pool.lend(async (connection) => {
-      connection.limitStatements(timeoutMs);
-      const timer = connection.expireAfter(this.#pool.statementTimeoutMs + GRACE_MS);
-      try {
-        return await ask(connection);
-      } catch (error) {
-        if (!isStaleStatement(error)) throw error;
-        return await ask(connection);
-      } finally {
-        clearTimeout(timer);
-      }
-    });
+  /** Waited for when the database stops. */
+  async #noted<Shape>(reading: Promise<Answer<Shape>>): Promise<Answer<Shape>> {
     this.#reads.add(reading);
     try {
       return await reading;
@@ -272,6 +268,18 @@ class PostgresDatabase implements Database {
   #deadlineMs(isExclusive: boolean): number {
     if (!isExclusive) return this.#pool.transactionTimeoutMs + GRACE_MS;
     return (this.#options.exclusiveTimeoutMs ?? EXCLUSIVE_TIMEOUT_MS) + GRACE_MS;
+  }
+}
+
+type Ask<Shape> = (connection: PostgresConnection) => Promise<Answer<Shape>>;
+
+/** Once more where a table has changed since the statement was prepared. */
+async function askAgain<Shape>(connection: PostgresConnection, ask: Ask<Shape>): Promise<Answer<Shape>> {
+  try {
+    return await ask(connection);
+  } catch (error) {
+    if (!isStaleStatement(error)) throw error;
+    return await ask(connection);
   }
 }
 

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { eventually } from '../../test/support/eventually.ts';
+import { heldStatement, holdStatements } from '../../test/support/hold-statements.ts';
+import { openPostgresDatabase } from '../../test/support/postgres-database.ts';
+import { literal, sql, type Sql } from '../sql/sql.ts';
+import { SharedSessions } from './postgres-shared-sessions.ts';
+
+/** Other texts, as the same search would be one. */
+function backendOf(number: number): Sql {
+  return sql`SELECT pg_backend_pid(), ${literal(number)}`;
+}
+
+test('searches of one turn go out on a connection for each four of them', async (t) => {
+  const { database } = await openPostgresDatabase(t);
+  const all = await Promise.all(Array.from({ length: 12 }, (_, n) => database.search(backendOf(n))));
+  assert.deepEqual(
+    all.map(([row]) => row?.[1]),
+    Array.from({ length: 12 }, (_, n) => n),
+  );
+  assert.equal(new Set(all.map(([row]) => row?.[0])).size, 3);
+});
+
+test('a search that is held up holds up nobody who is behind it', async (t) => {
+  const { database, url } = await openPostgresDatabase(t);
+  const release = await holdStatements(t, url);
+  const held = database.search(heldStatement);
+  const behind = [1, 2, 3].map((number) => database.search(backendOf(number)));
+  await Promise.all(behind);
+  // Nobody joins it any more, and all of the others are there.
+  await Promise.all([4, 5, 6].map((number) => database.search(backendOf(number))));
+  await release();
+  assert.equal((await held).length, 1);
+});
+
+test('searches with other times do not share a connection, and each has its own', async (t) => {
+  const { database } = await openPostgresDatabase(t, { statementTimeoutMs: 7_000, queryTimeoutMs: 3_000 });
+  const setting = sql`SELECT current_setting('statement_timeout')`;
+  const both = [database.search(setting), database.search(setting, { isQuick: true })];
+  assert.deepEqual(await Promise.all(both), [[['3s']], [['7s']]]);
+});
+
+test('one that fails leaves the others their answers, and a connection that is lost fails those that are on it', async (t) => {
+  const { database, url } = await openPostgresDatabase(t);
+  const wrong = database.search(sql`SELECT 1 / ${0}::integer`);
+  const right = database.search(backendOf(1));
+  await assert.rejects(wrong, { code: 'bad_request' });
+  assert.equal((await right).length, 1);
+  await holdStatements(t, url);
+  const held = database.search(heldStatement);
+  const pids = sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+  await Promise.all([
+    assert.rejects(held, { code: 'unavailable' }),
+    eventually('it is ended', async () => (await database.all(pids)).length > 0),
+  ]);
+  assert.equal((await database.search(backendOf(2))).length, 1);
+});
+
+test('a connection goes back to its pool however many ask for it', async (t) => {
+  const { pool } = await openPostgresDatabase(t);
+  let lent = 0;
+  const sessions = new SharedSessions({
+    lend: (use) => {
+      lent += 1;
+      return pool.lend(use);
+    },
+    silenceMsMax: 60_000,
+  });
+  // There is always one that is not answered yet.
+  let answer = (): void => undefined;
+  let last: Promise<void> = Promise.resolve();
+  for (let number = 1; number <= 250; number += 1) {
+    const before = answer;
+    const asked = new Promise<void>((resolve) => (answer = resolve));
+    const next = sessions.ask(() => asked, 1_000);
+    before();
+    await last;
+    last = next;
+  }
+  answer();
+  await last;
+  assert.equal(lent, 3);
+});
+
+test('a pool that has no connection fails all who wait for one', async (t) => {
+  const { database, pool } = await openPostgresDatabase(t);
+  await pool.stop();
+  const asked = [1, 2, 3].map((number) => database.search(backendOf(number)));
+  for (const { status } of await Promise.allSettled(asked)) assert.equal(status, 'rejected');
+});

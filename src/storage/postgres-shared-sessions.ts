@@ -1,0 +1,155 @@
+import type { PostgresConnection } from './postgres-connection.ts';
+
+export interface SharedSessionsOptions {
+  /** Borrows a connection until the work is done. */
+  readonly lend: (use: (connection: PostgresConnection) => Promise<void>) => Promise<void>;
+  /** A session that has answered nothing for so long is lost. */
+  readonly silenceMsMax: number;
+}
+
+type Question<Answer> = (connection: PostgresConnection) => Promise<Answer>;
+
+interface Asked {
+  readonly question: Question<unknown>;
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  /** Whether it has been asked once more, elsewhere. */
+  hasMoved: boolean;
+}
+
+/** A connection, while there is something to answer. */
+interface Session {
+  readonly timeoutMs: number;
+  /** In the order in which they will be answered. */
+  readonly waiting: Asked[];
+  connection: PostgresConnection | undefined;
+  /** So many have been asked of it. */
+  count: number;
+  answered: number;
+  isStalled: boolean;
+  end: () => void;
+}
+
+/** Four share most of what a packet and a wake-up cost; more would wait for each other where others could be answering them. */
+const waitingMax = 4;
+/** Then it goes back to the pool, which looks after what it has prepared. */
+const countMax = 100;
+/** Far more than it takes to answer four quick ones, even for a server that is busy; asking again makes it no less so. */
+const LOOK_MS = 250;
+
+/**
+ * Questions that go out on the same connection while others are being answered there: those of one turn in one packet, and their
+ * answers often in one. Whoever is behind one that takes longer than a look or two is asked again on a connection of its own: a
+ * slow search holds up nobody.
+ */
+export class SharedSessions {
+  readonly #options: SharedSessionsOptions;
+  readonly #open: Session[] = [];
+
+  constructor(options: SharedSessionsOptions) {
+    this.#options = options;
+  }
+
+  /** Of questions that change nothing: one may be asked twice. `timeoutMs` is how long its statement may take. */
+  ask<Answer>(question: Question<Answer>, timeoutMs: number): Promise<Answer> {
+    return new Promise<Answer>((resolve, reject) => {
+      const isOpen = (one: Session): boolean =>
+        one.timeoutMs === timeoutMs &&
+        !one.isStalled &&
+        one.connection?.isLost !== true &&
+        one.waiting.length < waitingMax &&
+        one.count < countMax;
+      const session = this.#open.find(isOpen) ?? this.#begin(timeoutMs);
+      // `resolve` is given only what this question was answered.
+      const told = resolve as (answer: unknown) => void;
+      const asked: Asked = { question, resolve: told, reject, hasMoved: false };
+      session.waiting.push(asked);
+      session.count += 1;
+      if (session.connection !== undefined) this.#send(session, asked);
+    });
+  }
+
+  #begin(timeoutMs: number): Session {
+    const session: Session = {
+      timeoutMs,
+      waiting: [],
+      connection: undefined,
+      count: 0,
+      answered: 0,
+      isStalled: false,
+      end: () => undefined,
+    };
+    this.#open.push(session);
+    const use = async (connection: PostgresConnection): Promise<void> => {
+      const ended = new Promise<void>((resolve) => (session.end = resolve));
+      session.connection = connection;
+      connection.limitStatements(timeoutMs);
+      const watch = this.#watch(session, connection);
+      for (const asked of session.waiting) this.#send(session, asked);
+      await ended;
+      clearInterval(watch);
+    };
+    this.#options.lend(use).catch((error: unknown) => {
+      this.#forget(session);
+      for (const { reject } of session.waiting.splice(0)) reject(error);
+    });
+    return session;
+  }
+
+  #send(session: Session, asked: Asked): void {
+    const { connection } = session;
+    if (connection === undefined) return;
+    asked.question(connection).then(
+      (answer) => {
+        this.#leave(session, asked);
+        asked.resolve(answer);
+      },
+      (error: unknown) => {
+        this.#leave(session, asked);
+        if (!asked.hasMoved) asked.reject(error);
+      },
+    );
+  }
+
+  #leave(session: Session, asked: Asked): void {
+    const { waiting } = session;
+    waiting.splice(waiting.indexOf(asked), 1);
+    session.answered += 1;
+    if (waiting.length > 0) return;
+    this.#forget(session);
+    session.end();
+  }
+
+  #watch(session: Session, connection: PostgresConnection): NodeJS.Timeout {
+    let seen = 0;
+    let silenceMs = 0;
+    return setInterval(() => {
+      silenceMs = session.answered === seen ? silenceMs + LOOK_MS : 0;
+      seen = session.answered;
+      if (silenceMs === 0) return;
+      session.isStalled = true;
+      for (const asked of session.waiting.slice(1)) this.#move(asked, session.timeoutMs);
+      if (silenceMs > this.#options.silenceMsMax) connection.close();
+    }, LOOK_MS);
+  }
+
+  #move(asked: Asked, timeoutMs: number): void {
+    if (asked.hasMoved) return;
+    asked.hasMoved = true;
+    const { question, resolve, reject } = asked;
+    this.#options
+      .lend(async (connection) => {
+        connection.limitStatements(timeoutMs);
+        const timer = connection.expireAfter(this.#options.silenceMsMax);
+        await question(connection)
+          .then(resolve, reject)
+          .finally(() => clearTimeout(timer));
+      })
+      .catch(reject);
+  }
+
+  #forget(session: Session): void {
+    const index = this.#open.indexOf(session);
+    if (index !== -1) this.#open.splice(index, 1);
+  }
+}
