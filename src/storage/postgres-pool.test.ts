@@ -81,7 +81,7 @@ test('a server that is not there is unavailable, and so is a pool that was stopp
   await assert.rejects(database.get(sql`SELECT 1`), isUnavailable);
 });
 
-test('a session has its own timeouts and no search path', async (t) => {
+test('a session has its own timeouts, no search path and compiles no statements', async (t) => {
   const { database } = await openPostgresDatabase(t, {
     statementTimeoutMs: 7_000,
     transactionTimeoutMs: 8_000,
@@ -91,6 +91,7 @@ test('a session has its own timeouts and no search path', async (t) => {
     'transaction_timeout',
     'idle_in_transaction_session_timeout',
     'search_path',
+    'jit',
   ];
   const values = await Promise.all(
     names.map((name) => database.tuples(sql`SELECT current_setting(${name}, TRUE)`)),
@@ -98,7 +99,7 @@ test('a session has its own timeouts and no search path', async (t) => {
   // Before 17 PostgreSQL has no limit for a whole transaction: there this process alone ends it.
   const version = await database.get(sql`SELECT current_setting('server_version_num')::int AS number`);
   const whole = Number(version?.['number']) >= 170_000 ? '8s' : null;
-  assert.deepEqual(values.flat(2), ['7s', whole, '8s', '']);
+  assert.deepEqual(values.flat(2), ['7s', whole, '8s', '', 'off']);
 });
 
 function isUnavailable(error: unknown): boolean {

@@ -171,6 +171,8 @@ function greeting(statementTimeoutMs: number, transactionTimeoutMs: number): str
     standard_conforming_strings: 'on',
     bytea_output: 'hex',
     extra_float_digits: 1,
+    // It compiles a costly statement again each time that it is run, which takes longer than most of ours may.
+    jit: 'off',
     TimeZone: 'UTC',
   };
   const set = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', false)`);
