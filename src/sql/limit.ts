@@ -1,9 +1,9 @@
 import { assert } from '../base/assert.ts';
+import { GenerationMap } from '../base/generation-map.ts';
 import { literal, sql, type Sql } from './sql.ts';
 
-/** Pages are as large as clients say, up to a thousand; the map is emptied rather than kept in order. */
-const knownMax = 2_000;
-const known = new Map<number, Sql>();
+/** Pages are as large as clients say, up to a thousand. */
+const known = new GenerationMap<number, Sql>(1_000);
 
 /**
  * ` LIMIT … OFFSET …`, for the end of a SELECT. The number of rows stands in the text: where it is a value PostgreSQL expects a
@@ -11,14 +11,13 @@ const known = new Map<number, Sql>();
  * as well; behind a cast it looks no further. Not for numbers that are others each time, as each makes a text of its own.
  */
 export function limit(count: number, offset = 0): Sql {
-  const rows = known.get(count) ?? remember(count);
+  const rows = known.find(count) ?? remember(count);
   return offset === 0 ? rows : sql`${rows} OFFSET CAST(${offset} AS bigint)`;
 }
 
 function remember(count: number): Sql {
   assert(Number.isSafeInteger(count) && count >= 0, 'a whole number of rows');
   const rows = sql` LIMIT CAST(${literal(count)} AS bigint)`;
-  if (known.size >= knownMax) known.clear();
-  known.set(count, rows);
+  known.add(count, rows);
   return rows;
 }

@@ -1,3 +1,4 @@
+import { GenerationMap } from '../base/generation-map.ts';
 import { fillIn, identifier, joinSql, literal, rowOfInsert, sql, withValues, type Sql } from '../sql/sql.ts';
 import type { Tuple } from './database.ts';
 import { arrayText } from './postgres-names.ts';
@@ -101,22 +102,14 @@ function changeAll(changes: readonly Sql[], last: Sql): Sql {
   return sql`WITH ${joinSql(named, ', ')} ${last}`;
 }
 
-/** About 10 kB each, over all instances of a process; emptied rather than kept in order. */
-const rememberedMax = 500;
-let rememberedCount = 0;
-const combinedOf = new Map<string, Map<string | number, Sql>>();
+/** By their texts, and these by how or how many are combined: up to nine, of about 10 kB. Over all instances of a process. */
+const combinedOf = new GenerationMap<string, Map<string | number, Sql>>(100);
 
 /** What was put together before of statements of this text, in this way or number: their values are others each time. */
 function remembered(text: string, way: string | number, make: () => Sql): Sql {
-  const known = combinedOf.get(text)?.get(way);
-  if (known !== undefined) return known;
-  if (rememberedCount >= rememberedMax) {
-    combinedOf.clear();
-    rememberedCount = 0;
-  }
-  const made = withValues(make(), []);
-  const ways = combinedOf.get(text) ?? new Map<string | number, Sql>();
-  combinedOf.set(text, ways.set(way, made));
-  rememberedCount += 1;
-  return made;
+  let ways = combinedOf.find(text);
+  if (ways === undefined) combinedOf.add(text, (ways = new Map<string | number, Sql>()));
+  let combined = ways.get(way);
+  if (combined === undefined) ways.set(way, (combined = withValues(make(), [])));
+  return combined;
 }
