@@ -1,7 +1,7 @@
-import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { newId } from '../base/ids.ts';
 import { errorBody } from './error-response.ts';
+import { nodeHttp } from './node-http.ts';
 import { standardHeaders } from './standard-headers.ts';
 
 /** A reset would take the answer from a client that is still sending; one that never hangs up is not waited for. */
@@ -16,7 +16,7 @@ export function answerClientError(error: Error & { readonly code?: string }, soc
   const [status, message] = told(error.code);
   const body = errorBody(status, message, {});
   const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `HTTP/1.1 ${status} ${nodeHttp.STATUS_CODES[status]}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',

@@ -1,4 +1,4 @@
-import { maxHeaderSize, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
 import {
   fastify,
@@ -25,6 +25,7 @@ import { corsHeaders, preflightHeaders, type AllowedOrigins } from './cors.ts';
 import { toErrorAnswer } from './error-response.ts';
 import { acceptJsonBodies } from './json-body.ts';
 import { knownPaths, type KnownPaths } from './known-paths.ts';
+import { nodeHttp } from './node-http.ts';
 import { noteRefusal } from './note-request.ts';
 import { parseQueryString } from './query-string.ts';
 import { checkRequest } from './check-request.ts';
@@ -150,7 +151,7 @@ function createApp(options: ServerOptions): FastifyInstance {
     logger: false,
   } as const;
   const server = {
-    maxHeaderSize: Math.min(maxHeaderSize, httpLimits.headerBytesMax),
+    maxHeaderSize: Math.min(nodeHttp.maxHeaderSize, httpLimits.headerBytesMax),
     headersTimeout: httpLimits.headersTimeoutMs,
     connectionsCheckingInterval: httpLimits.checkIntervalMs,
     // checkRequest does, with an answer that says so.
