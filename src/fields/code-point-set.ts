@@ -49,13 +49,17 @@ export function hasCodePoint(set: CodePointSet, point: number): boolean {
 }
 
 export function countOf(set: CodePointSet): number {
-  return rangesOf(set).reduce((count, [first, last]) => count + last - first + 1, 0);
+  let count = 0;
+  for (let at = 0; at < set.length; at += 2) count += (set[at + 1] ?? 0) - (set[at] ?? 0) + 1;
+  return count;
 }
 
 /** The code point with the given rank, counted from 0. */
 export function codePointAt(set: CodePointSet, rank: number): number {
   let left = rank;
-  for (const [first, last] of rangesOf(set)) {
+  for (let at = 0; at < set.length; at += 2) {
+    const first = set[at] ?? 0;
+    const last = set[at + 1] ?? 0;
     if (left <= last - first) return first + left;
     left -= last - first + 1;
   }

@@ -140,3 +140,22 @@ test('a definition is always judged alike, so that a stored one can be read agai
   const verdicts = Array.from({ length: 20 }, () => decodeField(raw, { add: () => undefined }) === undefined);
   assert.deepEqual(new Set(verdicts), new Set([true]));
 });
+
+test('equal options with a generator are judged once and compiled once', () => {
+  const raw = { autogeneratePattern: '[a-z]{7}', max: 9 };
+  assert.equal(decode(raw), decode(raw));
+  assert.notEqual(decode(raw), decode({ ...raw, max: 8 }));
+});
+
+test('options that are known from one field do not excuse what is wrong with another', () => {
+  const raw = {
+    type: 'text',
+    primaryKey: true,
+    required: true,
+    pattern: '^x+$',
+    autogeneratePattern: 'x{3}',
+  };
+  const ignored = { add: () => undefined };
+  assert.notEqual(decodeField({ ...raw, name: 'id' }, ignored), undefined);
+  assert.equal(decodeField({ ...raw, name: 'key' }, ignored), undefined);
+});

@@ -53,6 +53,13 @@ interface Compiled {
 /** Options live as long as their collection's definition, and so do their compiled patterns. */
 const compiledOf = new WeakMap<TextOptions, Compiled>();
 
+/**
+ * Options with a generator that were accepted, by their JSON: to try one takes a millisecond, and the ids and token keys of most
+ * collections are defined alike. They are read at every start, and with every instance that is opened.
+ */
+const acceptedOptions = new Map<string, TextOptions>();
+const ACCEPTED_MAX = 100;
+
 function decodeOptions(raw: RawOptions, problems: Problems): TextOptions {
   const read = optionReader(raw, problems);
   const options: TextOptions = {
@@ -66,8 +73,17 @@ function decodeOptions(raw: RawOptions, problems: Problems): TextOptions {
   if (options.max !== 0 && options.max < options.min)
     problems.add('max', fieldError('validation_min_greater_equal_than_required', { threshold: options.min }));
   if (options.primaryKey) checkPrimaryKey(raw, options, problems);
-  checkPatterns(options, problems);
+  const json = JSON.stringify(options);
+  const accepted = acceptedOptions.get(json);
+  if (accepted !== undefined) return accepted;
+  const isAccepted = checkPatterns(options, problems);
+  if (isAccepted && options.autogeneratePattern !== '') remember(json, options);
   return options;
+}
+
+function remember(json: string, options: TextOptions): void {
+  if (acceptedOptions.size >= ACCEPTED_MAX) acceptedOptions.clear();
+  acceptedOptions.set(json, options);
 }
 
 function checkPrimaryKey(raw: RawOptions, options: TextOptions, problems: Problems): void {
@@ -78,12 +94,13 @@ function checkPrimaryKey(raw: RawOptions, options: TextOptions, problems: Proble
   if (options.pattern === '') problems.add('pattern', fieldError('validation_required'));
 }
 
-function checkPatterns(options: TextOptions, problems: Problems): void {
+/** Whether there was no problem. */
+function checkPatterns(options: TextOptions, problems: Problems): boolean {
   const pattern = attempt(
     () => linearPattern(parsePattern(options.pattern)),
     (problem) => problems.add('pattern', fieldError('validation_invalid_regex', { problem })),
   );
-  if (options.autogeneratePattern === '') return;
+  if (options.autogeneratePattern === '') return pattern !== undefined;
   const name = 'autogeneratePattern';
   const tree = attempt(
     () => parsePattern(options.autogeneratePattern),
@@ -95,10 +112,11 @@ function checkPatterns(options: TextOptions, problems: Problems): void {
       () => generatorPlan(tree),
       (problem) => problems.add(name, fieldError('validation_invalid_autogenerate_pattern', { problem })),
     );
-  if (plan === undefined || pattern === undefined) return;
+  if (plan === undefined || pattern === undefined) return false;
   const value = samplesOf(plan).find((sample) => check(sample, options) !== undefined);
   if (value !== undefined)
     problems.add(name, fieldError('validation_invalid_autogenerate_pattern_value', { value }));
+  return value === undefined;
 }
 
 /**
