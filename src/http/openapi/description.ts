@@ -1,14 +1,8 @@
 import type { Collection } from '../../collections/collection.ts';
 import type { Instance } from '../../instances/instance.ts';
-import { digest } from '../../secrets/digest.ts';
+import { describe, type Description } from './describe.ts';
 import { instanceDocument } from './instance-document.ts';
 import { serviceDocument } from './service-document.ts';
-
-/** A document as it is sent. */
-export interface Description {
-  readonly json: string;
-  readonly etag: string;
-}
 
 /** Makes each document once: that of the service, and that of an instance whenever its definitions have changed. */
 export class Descriptions {
@@ -34,9 +28,4 @@ export class Descriptions {
     this.#known.set(instance, { ...made, collections });
     return made;
   }
-}
-
-/** The tag tells documents apart, whoever asks for them. */
-export function describe(json: string): Description {
-  return { json, etag: `"${digest(json)}"` };
 }

@@ -4,7 +4,8 @@ import { hasScope } from '../../rules/has-scope.ts';
 import { projected } from '../answer.ts';
 import { isAlreadyKnown } from '../entity-tag.ts';
 import { onInstance, type RequestContext } from '../on-instance.ts';
-import { describe, Descriptions, type Description } from '../openapi/description.ts';
+import { describe, type Description } from '../openapi/describe.ts';
+import type { Descriptions } from '../openapi/description.ts';
 import { queryOf } from '../query-string.ts';
 import { writeAnswer } from '../write-answer.ts';
 
@@ -15,10 +16,11 @@ export interface DescriptionOptions {
 
 /** What there is to ask of the service, for programs; for superusers also what their instance holds. */
 export function descriptionRoutes(app: FastifyInstance, { instances, version }: DescriptionOptions): void {
-  const descriptions = new Descriptions(version);
+  let descriptions: Descriptions | undefined;
   app.get(
     '/api/openapi.json',
     onInstance(instances, async (context, request, reply) => {
+      descriptions ??= await makeDescriptions(version);
       const whole = await describeFor(context, descriptions);
       const part = projected(queryOf(request), whole.json);
       const { json, etag } = part === whole.json ? whole : describe(part);
@@ -28,6 +30,12 @@ export function descriptionRoutes(app: FastifyInstance, { instances, version }: 
       return writeAnswer(request, reply, isFresh ? { status: 304, headers } : { status: 200, json, headers });
     }),
   );
+}
+
+/** When somebody asks: their forty files would be a tenth of what each start loads. */
+async function makeDescriptions(version: string): Promise<Descriptions> {
+  const { Descriptions } = await import('../openapi/description.ts');
+  return new Descriptions(version);
 }
 
 async function describeFor(
