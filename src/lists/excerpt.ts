@@ -1,4 +1,5 @@
-import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
+import { createRequire } from 'node:module';
+import type * as HtmlParser from 'htmlparser2';
 import { listLimits } from './list-limits.ts';
 
 /** What `:excerpt(100,true)` asks for. */
@@ -15,6 +16,7 @@ export function excerpt(html: string, { lengthMax, hasEllipsis }: Excerpt): stri
   // A pair of surrogates could be cut through.
   const source = isLong ? html.slice(0, listLimits.excerptSourceLengthMax).toWellFormed() : html;
   const text = new ShownText(lengthMax);
+  const { Tokenizer } = htmlParser();
   // The tokenizer and no parser: that one looks, for each closing tag, at all elements that are open.
   const tokenizer = new Tokenizer(
     { decodeEntities: true },
@@ -26,8 +28,17 @@ export function excerpt(html: string, { lengthMax, hasEllipsis }: Excerpt): stri
   return `${text.shown}${isCut && hasEllipsis ? '...' : ''}`;
 }
 
+let loaded: typeof HtmlParser | undefined;
+
+/** With the first excerpt: most services never make one, and its tables of entities would be 3 MB and a twentieth of the start. */
+function htmlParser(): typeof HtmlParser {
+  // The package of this name is of this type.
+  loaded ??= createRequire(import.meta.url)('htmlparser2') as typeof HtmlParser;
+  return loaded;
+}
+
 /** What is found in the source goes into the text, until that is full. */
-function readInto(source: string, text: ShownText, stop: () => void): TokenizerCallbacks {
+function readInto(source: string, text: ShownText, stop: () => void): HtmlParser.TokenizerCallbacks {
   const dropped = new DroppedElement();
   let opened = '';
   const nameAt = (start: number, end: number): string => source.slice(start, end).toLowerCase();
