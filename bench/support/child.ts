@@ -12,6 +12,7 @@ export interface Child {
   stop(): Promise<void>;
 }
 
+const compileCache = fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url));
 const canPin = spawnSync('taskset', ['--version']).status === 0;
 
 /** Starts `node <file> …args` and waits for a line with an http address. `core` pins it, so that load and server do not share one. */
@@ -24,7 +25,9 @@ export async function startChild(
   const pinned =
     options.core !== undefined && canPin ? ['taskset', '-c', String(options.core), ...command] : command;
   const [program = '', ...rest] = pinned;
-  const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
+  // As `npm start` does: without it, Node would load a compiler to strip the types of the first file.
+  const env = { ...process.env, NODE_COMPILE_CACHE: compileCache };
+  const child = spawn(program, rest, { env, stdio: ['ignore', 'pipe', 'inherit'] });
   // A question that fails ends this process, and must leave no server behind.
   process.once('exit', () => child.kill('SIGKILL'));
   for await (const line of createInterface({ input: child.stdout })) {

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { delimiter, dirname } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../support/service.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const undici = 'NativeModule internal/deps/undici/undici';
+const typeStripper = 'NativeModule internal/deps/amaro/dist/index';
+
+/** Tells on standard error, at the end of a process, which parts of Node and which files it has loaded. */
+const tellLoaded = `
+  import { registerHooks } from 'node:module';
+  const files = [];
+  registerHooks({ load: (url, context, next) => { files.push(url); return next(url, context); } });
+  process.on('exit', () => process.stderr.write(JSON.stringify({ builtins: process.moduleLoadList, files })));`;
+const preload = `--import=data:text/javascript,${encodeURIComponent(tellLoaded)}`;
+
+interface Loaded {
+  readonly builtins: readonly string[];
+  readonly files: readonly string[];
+}
+
+test('a signal to what npm starts is a stop of the server', async (t) => {
+  const { child, stdout } = await start(t);
+  child.kill('SIGTERM');
+  assert.deepEqual(await once(child, 'close'), [0, null]);
+  assert.match(stdout(), /"Stopped\."/);
+});
+
+test('a start loads nothing that a server may never need', async (t) => {
+  // The first start strips the types of what has changed, and keeps them.
+  const first = await start(t);
+  first.child.kill('SIGTERM');
+  await once(first.child, 'close');
+  const { child, stderr } = await start(t);
+  child.kill('SIGTERM');
+  await once(child, 'close');
+  const { builtins, files } = parseLoaded(stderr());
+  assert.ok(files.some((file) => file.endsWith('src/http/server.ts')));
+  const needless = /\/(?:node_modules\/(?:ajv|entities|htmlparser2|nodemailer|pg|undici)|src\/importers)\//;
+  assert.deepEqual(
+    files.filter((file) => needless.test(file)),
+    [],
+  );
+  assert.deepEqual(
+    files.filter((file) => file.includes('/openapi/')).map((file) => file.replace(/.*\//, '')),
+    ['describe.ts'],
+  );
+  assert.equal(builtins.includes(undici), false, 'the client that fetch is made of');
+  assert.equal(builtins.includes(typeStripper), false, 'the compiler that strips types');
+});
+
+test('what the test above looks for has these names in this Node', () => {
+  const code = "import 'node:http';";
+  const uses = ['--input-type=module-typescript', '--eval', code];
+  const { stderr } = spawnSync(process.execPath, [preload, ...uses], { encoding: 'utf8' });
+  const { builtins } = parseLoaded(stderr);
+  assert.deepEqual(
+    [undici, typeStripper].filter((name) => !builtins.includes(name)),
+    [],
+  );
+});
+
+interface Started {
+  readonly child: ReturnType<typeof spawn>;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+}
+
+/** As npm does it: the script of package.json, with what was given behind it, by a shell. Resolves when it listens. */
+async function start(t: TestContext): Promise<Started> {
+  // Our own file: without this script there is no npm start.
+  const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
+    readonly scripts: { readonly start: string };
+  };
+  const command = `${scripts.start} --port 0 --data '${temporaryFolder(t)}'`;
+  const path = `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}`;
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('CHANCERY_'));
+  const env = { ...Object.fromEntries(inherited), PATH: path, NODE_OPTIONS: preload };
+  const child = spawn('sh', ['-c', command], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  t.after(() => child.kill('SIGKILL'));
+  const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
+  for await (const _ of child.stdout.iterator({ destroyOnReturn: false }))
+    if (stdout().includes('listens on')) break;
+  return { child, stdout, stderr };
+}
+
+function collect(stream: NodeJS.ReadableStream): () => string {
+  let text = '';
+  stream.on('data', (chunk) => (text += String(chunk)));
+  return () => text;
+}
+
+function parseLoaded(text: string): Loaded {
+  // Written by the lines above.
+  return JSON.parse(text) as Loaded;
+}
