@@ -1,4 +1,4 @@
-import { enableCompileCache } from 'node:module';
+import { enableCompileCache, registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 process.on('uncaughtException', (error) => {
@@ -8,11 +8,26 @@ process.on('uncaughtException', (error) => {
 });
 
 // Stripping the types of every module and compiling it is most of the work of a start: what Node made of a module once
-// is kept beside the packages, by the module's content. Where that folder cannot be written, Node does it again.
+// is kept beside the packages, by the module's content. Where that folder cannot be written, Node does it again. `npm start`
+// names the same folder to Node itself, for this file: to strip its types alone, Node would load 16 MB of a compiler.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)));
 
-// Imported after that line, since what is imported above it would be compiled before it.
+// Our imports name files, beside themselves and with their ending: where they lead is told by the names. Node would ask the
+// disk what stands there, and whether it is a link, for each of two thousand: a fifth of the start.
+const ownImports = registerHooks({
+  resolve: (specifier, context, nextResolve) =>
+    specifier.startsWith('.') && specifier.endsWith('.ts')
+      ? {
+          url: new URL(specifier, context.parentURL).href,
+          format: 'module-typescript',
+          shortCircuit: true,
+        }
+      : nextResolve(specifier, context),
+});
+
+// Imported after these lines, since what is imported above them would be loaded before them.
 const { runCli } = await import('./cli/cli.ts');
+ownImports.deregister();
 
 // Commands that have nothing more to do must not be kept alive by a handle that somebody forgot.
 process.exit(await runCli(process.argv.slice(2)));
