@@ -182,6 +182,16 @@ describe('packages', () => {
   });
 });
 
+test('of a part of Node that is costly to read whole, statements import types only', () => {
+  const importingFrom = (name: string, clause: string): Tree => ({
+    'src/http/cors.ts': `import ${clause} from '${name}';\nexport const cors = 1;\n`,
+  });
+  assertClean(importingFrom('node:http', 'type { IncomingMessage }'));
+  assertRed('costly-import', importingFrom('node:http', '{ STATUS_CODES }'));
+  assertRed('costly-import', importingFrom('node:http', '{ type IncomingMessage }'));
+  assertRed('costly-import', importingFrom('node:tls', '{ connect }'));
+});
+
 describe('what is at hand without an import', () => {
   test('only config.ts reads the environment', () => {
     assertRed('environment', inRecords('const a = process.env.HOME;'));

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Server as HttpServer } from 'node:http';
-import { Server as TlsServer } from 'node:tls';
 import { assert } from '../base/assert.ts';
 import type { Logger } from '../base/logger.ts';
+import { nodeTls } from '../network/node-tls.ts';
 
 /** PEM files of a certificate chain and its key. */
 export interface TlsFiles {
@@ -32,7 +32,7 @@ const lookIntervalMs = 1_000;
 export function watchTls(server: HttpServer, files: TlsFiles, logger: Logger): { stop(): void } {
   // Opened with such files it is one, whatever its type says.
   const tlsServer: object = server;
-  assert(tlsServer instanceof TlsServer, 'a server with a certificate is one of node:tls');
+  assert(tlsServer instanceof nodeTls.Server, 'a server with a certificate is one of node:tls');
   let last = '';
   const look = (): void => {
     let seen = 'unreadable';

@@ -1,7 +1,7 @@
 import { connect, isIP } from 'node:net';
 import type { Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
 import { codeOf, ConnectFailure } from './connect-failure.ts';
+import { nodeTls } from './node-tls.ts';
 
 /** A peer that vanished without a word is noticed after this long on an idle connection. */
 const KEEP_ALIVE_PROBE_MS = 30_000;
@@ -31,7 +31,7 @@ export function openTcp(address: string, options: TcpOptions): Promise<Socket> {
 
 /** TLS over a connected socket, the certificate verified. Rejects with a {@link ConnectFailure} of kind `tls` or `timeout`. */
 export function openTls(socket: Socket, options: TlsOptions): Promise<Socket> {
-  const secure = connectTls({
+  const secure = nodeTls.connect({
     socket,
     // SNI carries names only (RFC 6066); the certificate is compared with `host` where there is none.
     host: options.name,

@@ -1,6 +1,7 @@
 import { checkAmbientAccess } from './ambient-access.ts';
 import { checkBannedSyntax } from './banned-syntax.ts';
 import { checkBarrels } from './barrels.ts';
+import { checkCostlyImports } from './costly-imports.ts';
 import { checkImportCycles } from './import-cycles.ts';
 import { checkImportOrder } from './import-order.ts';
 import { checkNames } from './names.ts';
@@ -13,6 +14,7 @@ import type { Violation } from './violation.ts';
 const sourceRules = [
   checkImportOrder,
   checkPackageOwners,
+  checkCostlyImports,
   checkAmbientAccess,
   checkImportCycles,
   checkBarrels,
