@@ -1,6 +1,7 @@
 import { issueSetupToken, setupLimits } from '../auth/setup-token.ts';
 import { createLogger, startApp, version, type App } from '../app.ts';
 import { readConfig, type Config, type Flags } from '../config.ts';
+import { giveBackMemory } from '../base/give-back-memory.ts';
 import type { Logger } from '../base/logger.ts';
 import { defaultSlug } from '../instances/instance-directory.ts';
 
@@ -13,6 +14,7 @@ export async function serve(flags: Flags): Promise<void> {
   const app = await startApp(config, { logger });
   logger.info(`Chancery ${version} listens on ${app.url}`, { url: app.url });
   await explainFirstSteps(app, config, logger);
+  giveBackMemory();
   const signal = await stopAsked;
   logger.info(`${signal}: stopping. Requests and webhooks in flight may end; a second signal stops at once.`);
   await app.stop();
