@@ -1,5 +1,6 @@
 import { compare } from './support/compare.ts';
 import { fillTable } from './support/fill-table.ts';
+import { inTurn } from './support/in-turn.ts';
 import { runLoad } from './support/load.ts';
 import { engineOf, type BenchOptions } from './support/options.ts';
 import { sampleColumns } from './support/sample-record.ts';
@@ -9,14 +10,15 @@ import { signUp } from './support/sign-up.ts';
 /** What may be left of the views of guests: the check of a token costs at most 15 % of a view. */
 const floor = 0.85;
 
-/** What does the check of a token cost a view? The same record, seen by somebody who has signed in and by a guest. */
+/** What does the check of a token cost a view? The same records, seen by somebody who has signed in and by a guest. */
 export async function token(options: BenchOptions): Promise<void> {
   const { runs, seconds, rows } = options;
   const service = await startService(0, options);
   await fillTable(service.store, 'bench', { count: rows, columns: sampleColumns });
   const asker = await signUp(service);
-  const [id] = await service.store.texts('SELECT id FROM bench LIMIT 1');
-  const guest = { url: `${service.url}/api/collections/bench/records/${id}`, pid: service.pid, seconds };
+  const ids = await service.store.texts('SELECT id FROM bench LIMIT 1000');
+  const next = inTurn(ids.map((id) => `/api/collections/bench/records/${id}`));
+  const guest = { url: service.url, pid: service.pid, next, seconds };
   await compare(
     {
       what: 'view with a token, against a guest',
