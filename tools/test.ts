@@ -5,9 +5,10 @@
  *   npm test -- src/filters       only the tests of this folder or file, none of the other stages
  */
 import { spawnSync } from 'node:child_process';
-import { globSync, readFileSync, statSync } from 'node:fs';
+import { globSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isForEachEngine } from './is-for-each-engine.ts';
 
 interface Stage {
   readonly name: string;
@@ -49,7 +50,7 @@ function main(paths: readonly string[]): number {
   // Said before the tests, so that the output ends with their summary.
   if (failed.length > 0) console.log(`\nfailed before the tests: ${failed.join(', ')}`);
   const passedOnSqlite = runStage(testStage(files, 'sqlite'));
-  const forEach = files.filter(isForEachEngine);
+  const forEach = files.filter((file) => isForEachEngine(root, file));
   // Without a file to run, node would run all that it finds.
   const passedOnPostgres = forEach.length === 0 || runStage(testStage(forEach, 'postgres'));
   return passedOnSqlite && passedOnPostgres && failed.length === 0 ? 0 : 1;
@@ -58,18 +59,6 @@ function main(paths: readonly string[]): number {
 function giveUp(name: string): number {
   console.log(`\n${name} failed; the tests did not run\n0 passed, 1 failed`);
   return 1;
-}
-
-/** Tests of the API say nothing of an engine, so they are run once on each: all that start a service, themselves or by what they import. */
-function isForEachEngine(file: string): boolean {
-  const imported = readFileSync(join(root, file), 'utf8').matchAll(
-    /from '(?:\.\.?\/)+(?:test\/)?(support\/[\w-]+\.ts)'/g,
-  );
-  return [...imported].some(
-    ([, path = '']) =>
-      path === 'support/service.ts' ||
-      readFileSync(join(root, 'test', path), 'utf8').includes("from './service.ts'"),
-  );
 }
 
 function testStage(files: readonly string[], engine: 'sqlite' | 'postgres'): Stage {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startChild } from '../../test/support/child.ts';
-import { temporaryFolder } from '../../test/support/service.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { lockDataDirectory } from './data-lock.ts';
 
 test('a data directory has one owner, and is free when that one is killed', async (t) => {

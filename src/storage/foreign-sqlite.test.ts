@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
-import { temporaryFolder } from '../../test/support/service.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { ForeignSqlite } from './foreign-sqlite.ts';
 
 test('rows come in the order in which they were made, whatever their keys', async (t) => {

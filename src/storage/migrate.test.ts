@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { startChild } from '../../test/support/child.ts';
 import { fileOf, openSqliteFile } from '../../test/support/engines.ts';
-import { temporaryFolder } from '../../test/support/service.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { sql } from '../sql/sql.ts';
 import { migrate } from './migrate.ts';
 import { openSqlite } from './sqlite.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { temporaryFolder } from '../../test/support/service.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { sql } from '../sql/sql.ts';
 import type { Database } from './database.ts';
 import { OutdatedDefinitions } from './engine-errors.ts';

@@ -4,7 +4,8 @@ import { sql } from '../../src/sql/sql.ts';
 import { readSecret } from '../../src/secrets/secrets.ts';
 import { listOf } from '../support/webhook-service.ts';
 import { superuserSdk } from '../support/sdk.ts';
-import { startService, temporaryFolder, type TestAnswer, type TestService } from '../support/service.ts';
+import { startService, type TestAnswer, type TestService } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const path = '/api/collections';
 

@@ -4,7 +4,7 @@ import { describe, test, type TestContext } from 'node:test';
 import PocketBase from 'pocketbase';
 import { eventually } from '../support/eventually.ts';
 import { runMain, serveMain, type Ended } from '../support/main-process.ts';
-import { temporaryFolder } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const email = 'root@acme.example';
 const password = 'correct horse';

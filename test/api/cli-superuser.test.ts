@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import PocketBase, { ClientResponseError } from 'pocketbase';
 import { runMain, serveMain, type Ended } from '../support/main-process.ts';
-import { temporaryFolder } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const password = 'correct horse';
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { test, type TestContext } from 'node:test';
 import packageJson from '../../package.json' with { type: 'json' };
 import { runMain, startMain } from '../support/main-process.ts';
-import { temporaryFolder } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test('--help names every command and the settings of each with their variables', async (t) => {
   const [all, serve, upsert] = await Promise.all([

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';
-import { startService, testEngine, type TestAnswer, type TestService } from '../support/service.ts';
+import { startService, type TestAnswer, type TestService } from '../support/service.ts';
+import { testEngine } from '../support/test-config.ts';
 
 const path = '/api/collections';
 

@@ -5,7 +5,7 @@ import { readdirSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { eventually } from '../support/eventually.ts';
-import { temporaryFolder } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const demo = fileURLToPath(new URL('../../tools/demo.ts', import.meta.url));
 

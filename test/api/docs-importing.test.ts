@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { startImport } from '../support/import-command.ts';
 import { ann, ben, blogPosts, superuser } from '../support/pocketbase-blog.ts';
 import { makePocketbaseDirectory, sourceAccounts, sourceId } from '../support/pocketbase-directory.ts';
-import { temporaryFolder } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const page = readFileSync(new URL('../../docs/importing.md', import.meta.url), 'utf8');
 

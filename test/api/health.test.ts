@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startService, testEngine } from '../support/service.ts';
+import { startService } from '../support/service.ts';
+import { testEngine } from '../support/test-config.ts';
 
 test('health is public, and tells superusers more', async (t) => {
   const service = await startService(t);

@@ -8,7 +8,8 @@ import {
   sourceDates,
   sourceId,
 } from '../support/pocketbase-directory.ts';
-import { startService, temporaryFolder } from '../support/service.ts';
+import { startService } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test('the command says what it would do, does it, and says what it did', async (t) => {
   const data = temporaryFolder(t);

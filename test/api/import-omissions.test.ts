@@ -14,7 +14,8 @@ import {
   sourceUser,
   type SourceTable,
 } from '../support/pocketbase-directory.ts';
-import { startService, temporaryFolder, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const notes: SourceTable = {
   id: 'pbc_9',

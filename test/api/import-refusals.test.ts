@@ -13,7 +13,8 @@ import {
   sourceId,
   type SourceTable,
 } from '../support/pocketbase-directory.ts';
-import { startService, temporaryFolder, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const fields = [sourceId, { id: 'text1', name: 'text', type: 'text' }, ...sourceDates];
 const notes: SourceTable = {

@@ -3,13 +3,8 @@ import { test, type TestContext } from 'node:test';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import { eventually } from '../support/eventually.ts';
 import { rawRequest, sendRaw, type RawAnswer } from '../support/raw-http.ts';
-import {
-  startService,
-  type TestAnswer,
-  type TestService,
-  testConfig,
-  testEngine,
-} from '../support/service.ts';
+import { startService, type TestAnswer, type TestService } from '../support/service.ts';
+import { testConfig, testEngine } from '../support/test-config.ts';
 
 const notFound = '{"data":{},"message":"The requested resource wasn\'t found.","status":404}';
 const email = 'root@example.com';

@@ -4,7 +4,8 @@ import { listRecords } from '../../src/records/list-records.ts';
 import { factsOfCaller } from '../../src/rules/request-facts.ts';
 import { sql, type Sql } from '../../src/sql/sql.ts';
 import type { Database, Tuple } from '../../src/storage/database.ts';
-import { startService, testEngine, type TestAnswer, type TestService } from '../support/service.ts';
+import { startService, type TestAnswer, type TestService } from '../support/service.ts';
+import { testEngine } from '../support/test-config.ts';
 
 const path = '/api/collections';
 const longMax = 2_000_000;

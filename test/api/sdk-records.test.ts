@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import PocketBase, { type RecordModel, type RecordService } from 'pocketbase';
 import { refusalOf, superuserSdk } from '../support/sdk.ts';
-import { startService, testEngine, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { testEngine } from '../support/test-config.ts';
 
 interface Post extends RecordModel {
   readonly title: string;

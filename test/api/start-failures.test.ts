@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, test, type TestContext } from 'node:test';
 import { eventually } from '../support/eventually.ts';
 import { runMain, serveMain, startMain, type Ended, type Environment } from '../support/main-process.ts';
-import { temporaryFolder } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 describe('a start that cannot go well ends with one clear line and an exit code', () => {
   test('when the port is taken', async (t) => {

@@ -6,7 +6,7 @@ import PocketBase from 'pocketbase';
 import { eventually } from '../support/eventually.ts';
 import { runMain, serveMain, type ServingMain } from '../support/main-process.ts';
 import { Receiver, type ReceiverMode } from '../support/receiver.ts';
-import { temporaryFolder } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 interface Delivery {
   readonly id: string;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import PocketBase from 'pocketbase';
 import { runMain, serveMain } from '../support/main-process.ts';
-import { temporaryFolder } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test('a server on an empty directory says where it listens, answers there and writes JSON lines only', async (t) => {
   const { process: server, url } = await serveMain(t, temporaryFolder(t));

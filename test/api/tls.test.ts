@@ -9,7 +9,8 @@ import { readConfig } from '../../src/config.ts';
 import { makeCertificate, type Certificate } from '../support/certificate.ts';
 import { eventually } from '../support/eventually.ts';
 import { RawConnection, rawRequest } from '../support/raw-http.ts';
-import { temporaryFolder, type LogLine } from '../support/service.ts';
+import type { LogLine } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 interface Stage {
   readonly port: number;

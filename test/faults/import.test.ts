@@ -5,7 +5,9 @@ import { startChild } from '../support/child.ts';
 import { storageOf } from '../support/import-into.ts';
 import { startImport } from '../support/import-command.ts';
 import { makePocketbaseDirectory, sourceAccounts, sourceId } from '../support/pocketbase-directory.ts';
-import { startService, temporaryFolder, testConfig } from '../support/service.ts';
+import { startService } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { testConfig } from '../support/test-config.ts';
 import type { DyingImport } from './dying-import.ts';
 
 const points = ['files', 'records', 'collection'] as const;

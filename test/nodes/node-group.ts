@@ -13,7 +13,7 @@ import { listNodes } from '../../src/webhooks/list-nodes.ts';
 import { eventually } from '../support/eventually.ts';
 import { openTestPostgres } from '../support/postgres.ts';
 import { Receiver, type ReceivedRequest } from '../support/receiver.ts';
-import { temporaryFolder } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 export const testKey = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f';
 

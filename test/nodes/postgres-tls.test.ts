@@ -5,7 +5,7 @@ import { after, before, describe, test, type TestContext } from 'node:test';
 import { makeCertificate } from '../support/certificate.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask, openTestPostgres, startTestPostgres, type TestPostgres } from '../support/postgres.ts';
-import { temporaryFolder } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { assertRefused, startOnPostgres } from './start-on-postgres.ts';
 
 const certificate = makeCertificate({ names: ['localhost'] });

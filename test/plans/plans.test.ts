@@ -10,7 +10,7 @@ import { numberPlaceholders } from '../../src/storage/postgres-placeholders.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { readDue, readOldestPending, readPendings } from '../../src/webhooks/deliveries.ts';
 import { longId, startBlog, type Blog } from '../support/blog.ts';
-import { testEngine } from '../support/service.ts';
+import { testEngine } from '../support/test-config.ts';
 import { explain } from './explain.ts';
 import { recordedDatabase } from './recorded-database.ts';
 

@@ -3,7 +3,7 @@ import { describe, type TestContext } from 'node:test';
 import type { Database, Engine } from '../../src/storage/database.ts';
 import { openSqlite } from '../../src/storage/sqlite.ts';
 import { openPostgresDatabase } from './postgres-database.ts';
-import { temporaryFolder } from './service.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 /** An empty database, or another handle of the one that `same` is of; stopped, and gone, when the test ends. */
 export type OpenDatabase = (t: TestContext, same?: Database) => Promise<Database>;

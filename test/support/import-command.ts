@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test';
 import { startMain, type MainProcess } from './main-process.ts';
-import { testConfig } from './service.ts';
+import { testConfig } from './test-config.ts';
 
 /** `import pocketbase DIR …` as a process of its own, into what a service over the same directory would use. */
 export async function startImport(

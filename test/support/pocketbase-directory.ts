@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import type { TestContext } from 'node:test';
-import { temporaryFolder } from './service.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 

@@ -1,15 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { startApp, type App, type AppParts } from '../../src/app.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import type { Logger, LogMembers } from '../../src/base/logger.ts';
-import { readConfig, type Config, type Flags } from '../../src/config.ts';
-import { openTestPostgres } from './postgres.ts';
+import type { Flags } from '../../src/config.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { Canaries } from './canaries.ts';
 import { checkAnswer } from './check-answer.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+import { masterKey, testConfig } from './test-config.ts';
 
 export interface LogLine {
   readonly level: string;
@@ -92,39 +90,6 @@ export async function startService(t: TestContext, options: TestServiceOptions =
   const signedIn = await request('/api/collections/_superusers/auth-with-password', { method: 'POST', body });
   service.superuser.token = String(signedIn.json.token);
   return service;
-}
-
-/** Of the whole run: the gate runs all tests of the API once for each engine. */
-export const testEngine = process.env['CHANCERY_TEST_ENGINE'] === 'postgres' ? 'postgres' : 'sqlite';
-
-/** A config over this directory, or over the database that stands for it. */
-export async function testConfig(data: string, flags: Flags = {}): Promise<Config> {
-  const place = testEngine === 'postgres' ? await postgresPlace(data) : {};
-  // A machine that is slow for a moment must not end a test's question.
-  const patient = { 'query-timeout': '30' };
-  return readConfig(
-    { data, port: '0', dev: true, ...patient, ...place, ...flags },
-    { CHANCERY_KEY: masterKey },
-  );
-}
-
-/** Any key will do, but the same one for the same data. */
-const masterKey = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f';
-
-/** Databases by the directory that stands for them on the other engine. */
-const databases = new Map<string, Promise<string>>();
-
-async function postgresPlace(data: string): Promise<{ readonly postgres: string }> {
-  const server = await openTestPostgres();
-  const database = databases.get(data) ?? server.createDatabase();
-  databases.set(data, database);
-  return { postgres: await database };
-}
-
-export function temporaryFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'chancery-test-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 function recordingLogger(log: LogLine[]): Logger {

@@ -1,0 +1,29 @@
+import { readConfig, type Config, type Flags } from '../../src/config.ts';
+import { openTestPostgres } from './postgres.ts';
+
+/** Of the whole run: the gate runs all tests of the API once for each engine. */
+export const testEngine = process.env['CHANCERY_TEST_ENGINE'] === 'postgres' ? 'postgres' : 'sqlite';
+
+/** Any key will do, but the same one for the same data. */
+export const masterKey = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f';
+
+/** A config over this directory, or over the database that stands for it. */
+export async function testConfig(data: string, flags: Flags = {}): Promise<Config> {
+  const place = testEngine === 'postgres' ? { postgres: await databaseOf(data) } : {};
+  // A machine that is slow for a moment must not end a test's question.
+  const patient = { 'query-timeout': '30' };
+  return readConfig(
+    { data, port: '0', dev: true, ...patient, ...place, ...flags },
+    { CHANCERY_KEY: masterKey },
+  );
+}
+
+async function databaseOf(data: string): Promise<string> {
+  const server = await openTestPostgres();
+  const database = databases.get(data) ?? server.createDatabase();
+  databases.set(data, database);
+  return database;
+}
+
+/** By the directories that they stand for. */
+const databases = new Map<string, Promise<string>>();
