@@ -28,8 +28,8 @@ import { Client } from 'pg';
 export interface TestPostgres {
   /** Of the server's own database `postgres`, as its superuser. */
   readonly url: string;
-  /** Makes an empty database and gives its url. */
-  createDatabase(): Promise<string>;
+  /** Makes an empty database, or a copy of one that nobody is connected to, and gives its url. */
+  createDatabase(template?: string): Promise<string>;
   /** Ends all other connections to a database, or only those that `condition` (over pg_stat_activity) names; gives their number. */
   killBackends(url: string, condition?: string): Promise<number>;
   /** `immediate` is a crash: no checkpoint, clients are cut off. Resolves when it takes connections again. */
@@ -75,16 +75,17 @@ abstract class Server implements TestPostgres {
   abstract kill(): Promise<void>;
   abstract stop(): Promise<void>;
 
-  async createDatabase(): Promise<string> {
+  async createDatabase(template?: string): Promise<string> {
     const name = `chancery_test_${process.pid}_${(databasesMade += 1)}_${Date.now().toString(36)}`;
-    await ask(this.url, `CREATE DATABASE ${name} TEMPLATE template0`);
+    const original = template === undefined ? 'template0' : nameOf(template);
+    await ask(this.url, `CREATE DATABASE ${name} TEMPLATE ${original} STRATEGY file_copy`);
     const url = new URL(this.url);
     url.pathname = `/${name}`;
     return url.href;
   }
 
   async killBackends(url: string, condition = 'true'): Promise<number> {
-    const name = new URL(url).pathname.slice(1);
+    const name = nameOf(url);
     const rows = await ask(
       this.url,
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -92,6 +93,10 @@ abstract class Server implements TestPostgres {
     );
     return rows.length;
   }
+}
+
+function nameOf(url: string): string {
+  return new URL(url).pathname.slice(1);
 }
 
 class OutsideServer extends Server {

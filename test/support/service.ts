@@ -6,6 +6,9 @@ import type { Flags } from '../../src/config.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { Canaries } from './canaries.ts';
 import { checkAnswer } from './check-answer.ts';
+import { issueSuperuserToken } from './issue-superuser-token.ts';
+import { renewTokenSecrets } from './renew-token-secrets.ts';
+import { copyFirstStart, superuser } from './copy-first-start.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { masterKey, testConfig } from './test-config.ts';
 
@@ -52,12 +55,10 @@ export interface TestServiceOptions {
   readonly data?: string;
 }
 
-const email = 'root@example.com';
-const password = 'correct horse';
-
-/** Starts a service that is stopped, and its directory removed, when the test ends. */
+/** Starts a service that is stopped, and its directory removed, when the test ends. Its superuser has a token without having signed in. */
 export async function startService(t: TestContext, options: TestServiceOptions = {}): Promise<TestService> {
   const data = options.data ?? temporaryFolder(t);
+  if (options.data === undefined) await copyFirstStart(data, options.parts?.clock);
   const log: LogLine[] = [];
   const config = await testConfig(data, options.flags);
   const app = await startApp(config, { logger: recordingLogger(log), ...options.parts });
@@ -72,23 +73,26 @@ export async function startService(t: TestContext, options: TestServiceOptions =
       await stop();
     }
   });
-  await borrowing(app, 'default', (instance) => upsertSuperuser(instance, email, password));
+  const { email, password } = superuser;
+  const token = await borrowing(app, 'default', async (instance) => {
+    if (options.data === undefined) await renewTokenSecrets(instance);
+    // Of data that were there before, the test may have changed it.
+    else await upsertSuperuser(instance, email, password);
+    return issueSuperuserToken(instance, email);
+  });
   const request = (path: string, asked: TestRequest = {}): Promise<TestAnswer> =>
     send(app.url + path, asked, { superuserToken: service.superuser.token, canaries });
   const service = {
     app,
     url: app.url,
     data,
-    superuser: { email, password, token: '' },
+    superuser: { email, password, token },
     log,
     request,
     withInstance: <Result>(slug: string, work: (instance: Instance) => Promise<Result>) =>
       borrowing(app, slug, work),
     stop,
   };
-  const body = { identity: email, password };
-  const signedIn = await request('/api/collections/_superusers/auth-with-password', { method: 'POST', body });
-  service.superuser.token = String(signedIn.json.token);
   return service;
 }
 

@@ -18,12 +18,12 @@ export async function testConfig(data: string, flags: Flags = {}): Promise<Confi
   );
 }
 
-async function databaseOf(data: string): Promise<string> {
+/** The database that stands for a directory on the other engine; made when it is first asked for, as a copy of `template`'s if there is one. */
+export async function databaseOf(data: string, template?: string): Promise<string> {
   const server = await openTestPostgres();
-  const database = databases.get(data) ?? server.createDatabase();
+  const database = databases.get(data) ?? server.createDatabase(template);
   databases.set(data, database);
   return database;
 }
 
-/** By the directories that they stand for. */
 const databases = new Map<string, Promise<string>>();

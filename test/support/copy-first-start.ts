@@ -1,0 +1,88 @@
+import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { openDataDirectory } from '../../src/app.ts';
+import { upsertSuperuser } from '../../src/auth/superuser.ts';
+import { systemClock, type Clock } from '../../src/base/clock.ts';
+import { newId } from '../../src/base/ids.ts';
+import { ask } from './postgres.ts';
+import { databaseOf, testConfig, testEngine } from './test-config.ts';
+
+/** Of every service of a test. */
+export const superuser = { email: 'root@example.com', password: 'correct horse' } as const;
+
+/**
+ * Puts into an empty directory, or into the database that stands for it, what the product makes at a first start, and a superuser.
+ * Migrations and a hash take longer than most tests, so they are made once for a process, and copied. With a clock that a test moves
+ * they are made at its time. What was sealed is good for nothing in the copy, whose instance has an id of its own: the product counts
+ * by it, and no test is to be counted with another.
+ */
+export async function copyFirstStart(data: string, clock: Clock = systemClock): Promise<void> {
+  const time = clock === systemClock ? 'now' : clock.now();
+  const original = originals.get(time) ?? makeOriginal(clock);
+  originals.set(time, original);
+  const from = await original;
+  const ids: Renaming = { from: from.id, to: newId() };
+  if (testEngine === 'postgres') {
+    const url = await databaseOf(data, await databaseOf(from.data));
+    await renameOnPostgres(url, ids);
+  } else {
+    cpSync(from.data, data, { recursive: true });
+    renameOnSqlite(data, ids);
+  }
+}
+
+interface Original {
+  readonly data: string;
+  /** Of its instance. */
+  readonly id: string;
+}
+
+/** By the time that they were made at. */
+const originals = new Map<number | 'now', Promise<Original>>();
+
+async function makeOriginal(clock: Clock): Promise<Original> {
+  const data = mkdtempSync(join(tmpdir(), 'chancery-original-'));
+  process.once('exit', () => rmSync(data, { recursive: true, force: true }));
+  const logger = { debug: silent, info: silent, warn: silent, error: silent };
+  const opened = await openDataDirectory(await testConfig(data), { clock, logger });
+  try {
+    const entry = opened.directory.findBySlug('default');
+    if (entry === undefined) throw new Error('expected the instance that is there from the start');
+    const loan = await opened.instances.borrow(entry);
+    await upsertSuperuser(loan.instance, superuser.email, superuser.password);
+    loan.release();
+    return { data, id: entry.id };
+  } finally {
+    await opened.stop();
+  }
+}
+
+function silent(): void {}
+
+interface Renaming {
+  readonly from: string;
+  readonly to: string;
+}
+
+function renameOnSqlite(data: string, { from, to }: Renaming): void {
+  renameSync(join(data, 'instances', from), join(data, 'instances', to));
+  const control = new DatabaseSync(join(data, 'control.db'));
+  control.prepare('UPDATE "$instance" SET id = ?').run(to);
+  control.close();
+}
+
+/** Every table that holds an id of an instance, however many there are. */
+async function renameOnPostgres(url: string, { from, to }: Renaming): Promise<void> {
+  await ask(
+    url,
+    `DO $$ DECLARE held regclass; BEGIN
+      FOR held IN SELECT attrelid::regclass FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+        WHERE attname = 'instance_id' AND relkind = 'r' AND relnamespace = 'chancery'::regnamespace
+      LOOP EXECUTE format('UPDATE %s SET instance_id = %L', held, '${to}'); END LOOP;
+      UPDATE chancery.instance SET id = '${to}';
+      ALTER SCHEMA i_${from} RENAME TO i_${to};
+    END $$`,
+  );
+}

@@ -1,0 +1,12 @@
+import { tokenKinds } from '../../src/collections/auth-options.ts';
+import type { Instance } from '../../src/instances/instance.ts';
+import { writeTokenSecrets } from '../../src/instances/token-secrets.ts';
+
+/** Those of an instance that has got another id, under which it can open none that it had. */
+export async function renewTokenSecrets({ database, collections, sealer }: Instance): Promise<void> {
+  const secrets = new Map(tokenKinds.map((kind) => [kind, '']));
+  await database.write(async (tx) => {
+    for (const { id, auth } of collections.all())
+      if (auth !== undefined) await writeTokenSecrets(tx, sealer, { collection: id, secrets });
+  });
+}
