@@ -5,9 +5,11 @@
  *   npm test -- src/filters       only the tests of this folder or file, none of the other stages
  */
 import { spawnSync } from 'node:child_process';
-import { globSync, statSync } from 'node:fs';
+import { globSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { groupTests } from './group-tests.ts';
 import { isForEachEngine } from './is-for-each-engine.ts';
 
 interface Stage {
@@ -20,10 +22,10 @@ interface Stage {
 const root = fileURLToPath(new URL('..', import.meta.url));
 const binaries = join(root, 'node_modules', '.bin');
 const inCi = ['true', '1'].includes(process.env['CI'] ?? '');
-// Two, as a test file may start a server of its own, and CI machines have two processors.
-const fileConcurrency = 2;
-// Only for what hangs: the longest takes half a minute, on a slow and busy machine several times that.
-const testTimeoutMs = 300_000;
+// One more than CI machines have processors, as many tests wait for timers and for processes that they have started.
+const processesMax = 3;
+// Only for what hangs: the longest takes half a minute, on a slow and busy machine several times that. A process counts as one.
+const testTimeoutMs = 600_000;
 
 const checks: readonly Stage[] = [
   { name: 'types', command: 'tsc', args: ['--noEmit'] },
@@ -49,11 +51,27 @@ function main(paths: readonly string[]): number {
   }
   // Said before the tests, so that the output ends with their summary.
   if (failed.length > 0) console.log(`\nfailed before the tests: ${failed.join(', ')}`);
-  const passedOnSqlite = runStage(testStage(files, 'sqlite'));
-  const forEach = files.filter((file) => isForEachEngine(root, file));
-  // Without a file to run, node would run all that it finds.
-  const passedOnPostgres = forEach.length === 0 || runStage(testStage(forEach, 'postgres'));
-  return passedOnSqlite && passedOnPostgres && failed.length === 0 ? 0 : 1;
+  const passed = runTests(files);
+  return passed && failed.length === 0 ? 0 : 1;
+}
+
+function runTests(files: readonly string[]): boolean {
+  const folder = mkdtempSync(join(tmpdir(), 'chancery-groups-'));
+  const isSharing = (file: string): boolean => isForEachEngine(root, file);
+  try {
+    const groups = groupTests(files, { root, folder: join(folder, 'sqlite'), isSharing });
+    const passedOnSqlite = runStage(testStage(groups, 'sqlite'));
+    const forEach = groupTests(files.filter(isSharing), {
+      root,
+      folder: join(folder, 'postgres'),
+      isSharing,
+    });
+    // Without a file to run, node would run all that it finds.
+    const passedOnPostgres = forEach.length === 0 || runStage(testStage(forEach, 'postgres'));
+    return passedOnSqlite && passedOnPostgres;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 function giveUp(name: string): number {
@@ -61,15 +79,22 @@ function giveUp(name: string): number {
   return 1;
 }
 
-function testStage(files: readonly string[], engine: 'sqlite' | 'postgres'): Stage {
+function testStage(groups: readonly string[], engine: 'sqlite' | 'postgres'): Stage {
   const options = [
-    `--test-concurrency=${fileConcurrency}`,
+    `--test-concurrency=${processesMax}`,
     `--test-timeout=${testTimeoutMs}`,
-    '--test-global-setup=test/support/postgres-setup.ts',
+    '--test-global-setup=test/support/run-setup.ts',
   ];
-  const args = ['--test', '--test-reporter=spec', ...options, ...files];
-  const name = `tests on ${engine} (${files.length} files)`;
-  return { name, command: process.execPath, args, env: { CHANCERY_TEST_ENGINE: engine } };
+  return {
+    name: `tests on ${engine} (${groups.length} processes)`,
+    command: process.execPath,
+    args: ['--test', '--test-reporter=spec', ...options, ...groups],
+    // Loading the service takes a process of tests as long as some tests: what Node compiled is kept where the product keeps it.
+    env: {
+      CHANCERY_TEST_ENGINE: engine,
+      NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled'),
+    },
+  };
 }
 
 function runStage({ name, command, args, env }: Stage): boolean {

@@ -1,5 +1,4 @@
 import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openDataDirectory } from '../../src/app.ts';
@@ -7,6 +6,7 @@ import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { newId } from '../../src/base/ids.ts';
 import { ask } from './postgres.ts';
+import { temporaryPlace } from './temporary-folder.ts';
 import { databaseOf, testConfig, testEngine } from './test-config.ts';
 
 /** Of every service of a test. */
@@ -43,7 +43,7 @@ interface Original {
 const originals = new Map<number | 'now', Promise<Original>>();
 
 async function makeOriginal(clock: Clock): Promise<Original> {
-  const data = mkdtempSync(join(tmpdir(), 'chancery-original-'));
+  const data = mkdtempSync(join(temporaryPlace, 'chancery-original-'));
   process.once('exit', () => rmSync(data, { recursive: true, force: true }));
   const logger = { debug: silent, info: silent, warn: silent, error: silent };
   const opened = await openDataDirectory(await testConfig(data), { clock, logger });

@@ -30,6 +30,7 @@ export interface TestPostgres {
   readonly url: string;
   /** Makes an empty database, or a copy of one that nobody is connected to, and gives its url. */
   createDatabase(template?: string): Promise<string>;
+  dropDatabase(url: string): Promise<void>;
   /** Ends all other connections to a database, or only those that `condition` (over pg_stat_activity) names; gives their number. */
   killBackends(url: string, condition?: string): Promise<number>;
   /** `immediate` is a crash: no checkpoint, clients are cut off. Resolves when it takes connections again. */
@@ -40,6 +41,8 @@ export interface TestPostgres {
 }
 
 export interface TestPostgresOptions {
+  /** Where its files are; absent, where those of every program are. */
+  readonly place?: string;
   /** Settings beside those of every test server, as `name=value`. */
   readonly settings?: readonly string[];
   /** Makes it a standby of this server, which is down while its files are copied; `primary_conninfo` is one of the settings. */
@@ -82,6 +85,10 @@ abstract class Server implements TestPostgres {
     const url = new URL(this.url);
     url.pathname = `/${name}`;
     return url.href;
+  }
+
+  async dropDatabase(url: string): Promise<void> {
+    await ask(this.url, `DROP DATABASE ${nameOf(url)} WITH (FORCE)`);
   }
 
   async killBackends(url: string, condition = 'true'): Promise<number> {
@@ -130,7 +137,7 @@ class OwnServer extends Server {
   constructor(options: TestPostgresOptions) {
     super();
     this.#options = options;
-    this.#folder = mkdtempSync(join(tmpdir(), 'chancery-postgres-'));
+    this.#folder = mkdtempSync(join(options.place ?? tmpdir(), 'chancery-postgres-'));
     chmodSync(this.#folder, 0o700);
     if (this.#user !== undefined) chownSync(this.#folder, this.#user.uid, this.#user.gid);
   }

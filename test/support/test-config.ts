@@ -1,3 +1,4 @@
+import { after } from 'node:test';
 import { readConfig, type Config, type Flags } from '../../src/config.ts';
 import { openTestPostgres } from './postgres.ts';
 
@@ -27,3 +28,10 @@ export async function databaseOf(data: string, template?: string): Promise<strin
 }
 
 const databases = new Map<string, Promise<string>>();
+
+// Each has its own copy of all that PostgreSQL knows: those of a whole run would fill the memory that it runs in.
+after(async () => {
+  if (databases.size === 0) return;
+  const server = await openTestPostgres();
+  for (const database of databases.values()) await server.dropDatabase(await database);
+});
