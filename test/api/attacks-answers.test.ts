@@ -108,6 +108,12 @@ test('X-15 related records are read up to a number, shown or not', async (t) => 
 test('X-15 a batch is not made when its answer would be too large, though each request would do alone', async (t) => {
   const { service, ids, expand } = await startNet(t, 8, 'x'.repeat(900_000));
   assert.equal((await expand(2)).status, 200);
+  // Its size is to end it, on a slow machine too.
+  const patient = { batch: { timeout: 10 } };
+  assert.equal(
+    (await service.request('/api/settings', { method: 'PATCH', token: true, body: patient })).status,
+    200,
+  );
   const create = { method: 'POST', url: `${nodes}?expand=to.to`, body: { to: ids } };
   const requests = Array.from({ length: 6 }, () => create);
   assertTooLarge(await service.request('/api/batch', { method: 'POST', body: { requests } }));
