@@ -3,12 +3,14 @@ import { DatabaseSync } from 'node:sqlite';
 import { lockDataDirectory } from '../../src/storage/data-lock.ts';
 
 const [kind = '', path = ''] = process.argv.slice(2);
-process.stdout.write(hold() ? 'held\n' : 'refused\n');
-// For ever: the test kills it.
-setInterval(() => undefined, 60_000);
+const held = hold();
+process.stdout.write(held === undefined ? 'refused\n' : 'held\n');
+// For ever: the test kills it. Until then nothing that is held may be collected, or its lock is gone.
+setInterval(() => held, 60_000);
 
-function hold(): boolean {
-  if (kind === 'data') return lockDataDirectory(path) !== undefined;
-  new DatabaseSync(path).exec('BEGIN IMMEDIATE');
-  return true;
+function hold(): object | undefined {
+  if (kind === 'data') return lockDataDirectory(path);
+  const database = new DatabaseSync(path);
+  database.exec('BEGIN IMMEDIATE');
+  return database;
 }
