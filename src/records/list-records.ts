@@ -74,9 +74,10 @@ interface AskedList {
   readonly asked: QueryReader;
 }
 
-/** Of a collection, by what was asked for. A definition that changes is another object. */
-const prepared = new WeakMap<Sql, GenerationMap<string, JsonList>>();
-const preparedMax = 64;
+/** By the way of writing rows, which belongs to one definition, and by what was asked for. */
+const prepared = new GenerationMap<string, JsonList>(1_000);
+/** Longer ones would fill the memory, and hardly anybody asks for one of them twice. */
+const keyLengthMax = 500;
 
 /** Put together once for all who ask for the same, where it means the same to all of them. */
 async function jsonListOf(
@@ -85,27 +86,30 @@ async function jsonListOf(
   list: AskedList & { readonly json: Sql },
 ): Promise<JsonList> {
   const { json, rule, asked } = list;
-  const known = prepared.get(json) ?? new GenerationMap<string, JsonList>(preparedMax);
-  const key = queryKey(asked);
-  const found = rule === undefined ? known.find(key) : undefined;
-  if (found !== undefined) return found;
+  const key = queryKey(json, asked);
+  const known = rule === undefined ? prepared.find(key) : undefined;
+  if (known !== undefined) return known;
   const query = parseListQuery(asked);
   const source = await sourceOf(instance, facts, { ...list, query });
   const made = prepareJsonList(instance.database, query, { ...source, json, version });
-  if (rule !== undefined || !isLasting(query.filter, query.sort)) return made;
-  prepared.set(json, known);
-  known.add(key, made);
+  const isForAll = rule === undefined && isLasting(query.filter, query.sort);
+  if (isForAll && key.length <= keyLengthMax) prepared.add(key, made);
   return made;
 }
 
 const version = sql`${baseAlias}."$position", ${baseAlias}."$revision"`;
 
 const listParameters = ['page', 'perPage', 'skipTotal', 'sort', 'filter'];
+/** Numbers of ways of writing rows. */
+const numbers = new WeakMap<Sql, number>();
+let lastNumber = 0;
 
 /** All that a list is told by; no value of a query holds U+0000. */
-function queryKey(query: QueryReader): string {
-  let key = '';
-  for (const name of listParameters) key += `${query.get(name) ?? ''}\u0000`;
+function queryKey(json: Sql, query: QueryReader): string {
+  const number = numbers.get(json) ?? (lastNumber += 1);
+  numbers.set(json, number);
+  let key = String(number);
+  for (const name of listParameters) key += `\u0000${query.get(name) ?? ''}`;
   return key;
 }
 

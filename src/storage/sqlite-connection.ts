@@ -19,6 +19,12 @@ const JOURNAL_SIZE_LIMIT_BYTES = 64 * 1024 * 1024;
 /** Of 4 KiB: a page that is written often goes into the file once for all of its versions in this much of the log. */
 const CHECKPOINT_PAGES = 4_000;
 
+/** Of a reader, whose pages are all clean: what does not fit into these is read from the system each time. */
+const READER_CACHE_KIB = 16 * 1024;
+
+/** Of all connections of a process together: beyond it each one gives up a page of its own for every new one. */
+const HEAP_BYTES_MAX = 128 * 1024 * 1024;
+
 /** One connection to one file: pragmas, prepared statements, errors in our own words. */
 export class SqliteConnection {
   readonly #database: DatabaseSync;
@@ -186,7 +192,10 @@ function open(path: string, { isReadOnly, synchronous }: ConnectionOptions): Dat
     limits: { length: answerBytesMax },
   });
   try {
-    if (!isReadOnly) {
+    database.exec(`PRAGMA soft_heap_limit = ${HEAP_BYTES_MAX}`);
+    if (isReadOnly) {
+      database.exec(`PRAGMA cache_size = -${READER_CACHE_KIB}`);
+    } else {
       database.exec('PRAGMA journal_mode = WAL');
       database.exec(`PRAGMA synchronous = ${synchronous}`);
       database.exec(`PRAGMA journal_size_limit = ${JOURNAL_SIZE_LIMIT_BYTES}`);

@@ -171,8 +171,8 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'a filter about the moment is understood anew in each request',
     file: 'src/records/list-records.ts',
-    from: 'if (rule !== undefined || !isLasting(query.filter, query.sort)) return made;',
-    to: 'if (rule !== undefined) return made;',
+    from: 'const isForAll = rule === undefined && isLasting(query.filter, query.sort);',
+    to: 'const isForAll = rule === undefined;',
     tests: ['test/api/repeated-lists.test.ts'],
   },
 ];
