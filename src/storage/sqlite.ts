@@ -59,8 +59,10 @@ class SqliteDatabase implements Database {
     return this.#read((connection) => connection.tuples(statement));
   }
 
-  async search(statement: Sql, { isNarrow = false }: SearchOptions = {}): Promise<Tuple[]> {
-    return isNarrow ? this.#view().tuples(statement) : this.#view().search(statement);
+  search(statement: Sql, { isNarrow = false }: SearchOptions = {}): Promise<Tuple[]> {
+    return this.#read((connection) =>
+      isNarrow ? connection.tuples(statement) : connection.search(statement),
+    );
   }
 
   async access(statement: Sql, list: { readonly isFiltered: boolean }): Promise<Access> {
