@@ -1,7 +1,6 @@
 import { startChild } from './support/child.ts';
 import { compare } from './support/compare.ts';
 import { fillTable } from './support/fill-table.ts';
-import { inTurn } from './support/in-turn.ts';
 import { runLoad } from './support/load.ts';
 import { engineOf, floorOf, type BenchOptions } from './support/options.ts';
 import { sampleColumns } from './support/sample-record.ts';
@@ -21,14 +20,14 @@ export async function list(options: BenchOptions): Promise<void> {
   const page = await service.api(`${paths[0]}&skipTotal=1`);
   const bytes = JSON.stringify(page).length;
   const bare = await startChild('bench/support/bare-server.ts', [String(bytes)], { core: 0 });
-  const ceiling = () => runLoad({ ...bare, next: inTurn(['/']), seconds });
+  const ceiling = () => runLoad({ ...bare, seconds });
   const { url, pid } = service;
   for (const [what, floors, suffix] of [
     ['list 30, indexed, skipTotal', { sqlite: 0.5, postgres: 0.25 }, '&skipTotal=1'],
     ['list 30, indexed, with totals', { sqlite: 0.25, postgres: 0.15 }, ''],
   ] as const) {
-    const next = inTurn(paths.map((path) => path + suffix));
-    const ours = () => runLoad({ url, pid, next, seconds });
+    const asked = paths.map((path) => path + suffix);
+    const ours = () => runLoad({ url, pid, paths: asked, seconds });
     const floor = floorOf(options, floors);
     await compare({ what, engine: engineOf(options), rows, floor, ours, ceiling }, runs);
   }

@@ -1,6 +1,5 @@
 import { compare } from './support/compare.ts';
 import { fillTable } from './support/fill-table.ts';
-import { inTurn } from './support/in-turn.ts';
 import { runLoad } from './support/load.ts';
 import { engineOf, type BenchOptions } from './support/options.ts';
 import { sampleColumns } from './support/sample-record.ts';
@@ -16,9 +15,9 @@ export async function token(options: BenchOptions): Promise<void> {
   const service = await startService(0, options);
   await fillTable(service.store, 'bench', { count: rows, columns: sampleColumns });
   const asker = await signUp(service);
-  const ids = await service.store.texts('SELECT id FROM bench LIMIT 1000');
-  const next = inTurn(ids.map((id) => `/api/collections/bench/records/${id}`));
-  const guest = { url: service.url, pid: service.pid, next, seconds };
+  const ids = await service.store.texts('SELECT id FROM bench LIMIT 100');
+  const paths = ids.map((id) => `/api/collections/bench/records/${id}`);
+  const guest = { url: service.url, pid: service.pid, paths, seconds };
   await compare(
     {
       what: 'view with a token, against a guest',

@@ -6,7 +6,9 @@ export interface Load {
   readonly method?: 'GET' | 'POST' | 'PATCH';
   /** None for GET. */
   readonly body?: string;
-  /** Another path, and body if it has one, for each request. */
+  /** In turn, in place of the one of `url`: written once, so that they take no more of the load's processor than one does. */
+  readonly paths?: readonly string[];
+  /** Another path, and body if it has one, for each request; which takes the load's processor a while each time. */
   readonly next?: () => { readonly path: string; readonly body?: string };
   readonly headers?: Readonly<Record<string, string>>;
   readonly connections?: number;
@@ -41,6 +43,7 @@ export async function runLoad(load: Load): Promise<LoadResult> {
       ...load.headers,
     },
     ...(load.body === undefined ? {} : { body: load.body }),
+    ...(load.paths === undefined ? {} : { requests: load.paths.map((path) => ({ path })) }),
     ...(load.next === undefined ? {} : { requests: [{ setupRequest: changing(load.next) }] }),
   });
   if (result.non2xx > 0 || result.errors > 0) {
