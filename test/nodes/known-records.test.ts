@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NodeGroup } from './node-group.ts';
+
+const at = '/api/collections/things/records';
+const id = 'aaaaaaaaaaaaaaa';
+
+test('what a node knows of a record is not shown once another node has changed it', async (t) => {
+  const group = await NodeGroup.open(t);
+  const [a, b] = [await group.start(), await group.start()];
+  await group.signIn(a);
+  const fields = [{ name: 'title', type: 'text' }];
+  await group.get(a, 'POST /api/collections', { name: 'things', fields });
+  const seenBy = async (app: typeof a): Promise<readonly unknown[]> => {
+    const { json: view } = await group.ask(app, `GET ${at}/${id}`);
+    const list = await group.get(app, `GET ${at}`);
+    const items: readonly { readonly title: string }[] = list.items;
+    return [view.title, items.map(({ title }) => title).join()];
+  };
+  for (const round of [1, 2, 3]) {
+    // With the same id each time, and the same revisions.
+    await group.get(a, `POST ${at}`, { id, title: `made ${round}` });
+    for (const title of [`made ${round}`, `changed ${round}`]) {
+      if (title.startsWith('changed')) await group.get(a, `PATCH ${at}/${id}`, { title });
+      for (const app of [b, b, b, a, a]) assert.deepEqual(await seenBy(app), [title, title]);
+    }
+    await group.get(b, `DELETE ${at}/${id}`);
+    for (const app of [a, b]) assert.deepEqual(await seenBy(app), [undefined, '']);
+  }
+  assert.deepEqual(group.log, []);
+});
