@@ -74,8 +74,9 @@ test(
     await create(place, 500);
     const descriptors = descriptorsOf(server);
     for (let n = 0; n < 40; n += 1) await create(place, 500);
+    // Each try would leave one at least. The log of requests may be opened meanwhile, with five of its own.
     assert.ok(
-      descriptorsOf(server) < descriptors + 5,
+      descriptorsOf(server) < descriptors + 20,
       `${descriptorsOf(server)} after ${descriptors} descriptors`,
     );
     disk.heal();
