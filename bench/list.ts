@@ -3,12 +3,16 @@ import { compare } from './support/compare.ts';
 import { fillTable } from './support/fill-table.ts';
 import { runLoad } from './support/load.ts';
 import { engineOf, floorOf, type BenchOptions } from './support/options.ts';
-import { sampleColumns } from './support/sample-record.ts';
+import { sampleColumns, sampleRecord } from './support/sample-record.ts';
 import { startService } from './support/service.ts';
 
 const authors = 100;
+const writesPerSecond = 100;
 
-/** How fast is a page of 30 records, with a filter and a sort that an index serves? Of one author after the other, without totals and with them. */
+/**
+ * How fast is a page of 30 records, with a filter and a sort that an index serves? Of one author after the other, without totals and
+ * with them; and while records are written, so that hardly any list is asked for twice before something has changed.
+ */
 export async function list(options: BenchOptions): Promise<void> {
   const { runs, seconds, rows } = options;
   const service = await startService(0, options);
@@ -29,7 +33,18 @@ export async function list(options: BenchOptions): Promise<void> {
     const asked = paths.map((path) => path + suffix);
     const ours = () => runLoad({ url, pid, paths: asked, seconds });
     const floor = floorOf(options, floors);
-    await compare({ what, engine: engineOf(options), rows, floor, ours, ceiling }, runs);
+    const list = { engine: engineOf(options), rows, ceiling };
+    await compare({ ...list, what, floor, ours }, runs);
+    const write = { url: `${url}/api/collections/bench/records`, method: 'POST', connections: 1 } as const;
+    const amongWrites = async () => {
+      const body = JSON.stringify(sampleRecord(authors));
+      const [lists] = await Promise.all([
+        ours(),
+        runLoad({ ...write, body, rate: writesPerSecond, seconds }),
+      ]);
+      return lists;
+    };
+    await compare({ ...list, what: `the same, ${writesPerSecond} writes a second`, ours: amongWrites }, runs);
   }
   await Promise.all([service.stop(), bare.stop()]);
 }

@@ -8,8 +8,8 @@ export interface Comparison {
   readonly engine: string;
   /** Rows in the table, or pieces of work in one run. */
   readonly rows: number;
-  /** The least ratio that counts as a result (design of the project, not of this machine). */
-  readonly floor: number;
+  /** The least ratio that counts as a result (design of the project, not of this machine); absent where none was set. */
+  readonly floor?: number;
   readonly ours: () => Promise<Measurement>;
   readonly ceiling: () => Promise<Measurement>;
 }
@@ -49,11 +49,14 @@ export async function compare(comparison: Comparison, runs: number): Promise<num
     commit: commit(),
   };
   process.stdout.write(`${JSON.stringify(line)}\n`);
-  const verdict = ratio >= comparison.floor ? 'at or above' : 'BELOW';
   process.stderr.write(
-    `  ${comparison.what.padEnd(34)} ${String(line.perSecond).padStart(7)}/s of ${String(line.ceilingPerSecond).padStart(7)}/s = ${line.ratio} (${line.ratioLeast}–${line.ratioMost}), ${verdict} the floor ${comparison.floor}${processorText(line)}\n`,
+    `  ${comparison.what.padEnd(34)} ${String(line.perSecond).padStart(7)}/s of ${String(line.ceilingPerSecond).padStart(7)}/s = ${line.ratio} (${line.ratioLeast}–${line.ratioMost})${verdictOf(ratio, comparison.floor)}${processorText(line)}\n`,
   );
   return ratio;
+}
+
+function verdictOf(ratio: number, floor: number | undefined): string {
+  return floor === undefined ? '' : `, ${ratio >= floor ? 'at or above' : 'BELOW'} the floor ${floor}`;
 }
 
 /** The median, in microseconds; undefined where the system does not tell. */

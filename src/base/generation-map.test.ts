@@ -28,3 +28,15 @@ test('a value that is added again takes the place of the one before', () => {
   map.clear();
   assert.equal(map.find('a'), undefined);
 });
+
+test('a generation holds as many as are that large together', () => {
+  const map = new GenerationMap<number, string>(100, (text, key) => text.length + key);
+  for (let key = 0; key < 50; key += 1) {
+    map.add(key, 'x'.repeat(50 - key));
+    const found = Array.from({ length: key + 1 }, (_, one) => map.find(one)).filter(
+      (text) => text !== undefined,
+    );
+    assert.ok(found.length <= 4, `${found.length} are left`);
+    assert.equal(map.find(key)?.length, 50 - key);
+  }
+});

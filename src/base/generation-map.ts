@@ -4,12 +4,16 @@
  */
 export class GenerationMap<Key, Value> {
   readonly #sizeMax: number;
+  readonly #sizeOf: (value: Value, key: Key) => number;
   #young = new Map<Key, Value>();
   #old = new Map<Key, Value>();
+  /** Of all that went into the young one. */
+  #size = 0;
 
-  /** `sizeMax` entries a generation. */
-  constructor(sizeMax: number) {
+  /** `sizeMax` entries a generation, or as many as are that large together. */
+  constructor(sizeMax: number, sizeOf: (value: Value, key: Key) => number = () => 1) {
     this.#sizeMax = sizeMax;
+    this.#sizeOf = sizeOf;
   }
 
   find(key: Key): Value | undefined {
@@ -21,15 +25,19 @@ export class GenerationMap<Key, Value> {
   }
 
   add(key: Key, value: Value): void {
-    if (this.#young.size >= this.#sizeMax) {
+    const size = this.#sizeOf(value, key);
+    if (this.#size + size > this.#sizeMax) {
       this.#old = this.#young;
       this.#young = new Map();
+      this.#size = 0;
     }
+    this.#size += size;
     this.#young.set(key, value);
   }
 
   clear(): void {
     this.#young.clear();
     this.#old.clear();
+    this.#size = 0;
   }
 }

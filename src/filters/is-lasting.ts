@@ -1,21 +1,42 @@
 import type { SortKey } from './parse-sort.ts';
 import type { FilterTree, OperandNode } from './tree.ts';
 
-/** A field by its name alone: nothing of the caller, the moment or another collection. */
-const plainName = /^\w+$/;
-
-/** Whether a filter and an order mean the same in every request, as long as the collection's definition stays what it is. */
-export function isLasting(filter: FilterTree | undefined, sort: readonly SortKey[]): boolean {
-  return sort.every(({ name }) => plainName.test(name)) && (filter === undefined || isLastingFilter(filter));
+interface Question {
+  readonly filter?: FilterTree | undefined;
+  readonly sort?: readonly SortKey[];
+  /**
+   * What has to stay what it is: the collection's `definition`; or the `state` of the whole database, so that related records and
+   * the caller's own, of one and the same caller, may be asked for as well.
+   */
+  readonly within: 'definition' | 'state';
 }
 
-function isLastingFilter(tree: FilterTree): boolean {
-  if (tree.kind !== 'comparison') return tree.items.every(isLastingFilter);
-  return isLastingOperand(tree.left) && isLastingOperand(tree.right);
+/** Whether a filter and an order mean the same in every request: nothing in them is of the moment or of the request. */
+export function isLasting({ filter, sort = [], within }: Question): boolean {
+  const isLastingName = within === 'state' ? isStored : isField;
+  return (
+    sort.every(({ name }) => isLastingName(name)) &&
+    (filter === undefined || isLastingFilter(filter, isLastingName))
+  );
+}
+
+function isLastingFilter(tree: FilterTree, isLastingName: (name: string) => boolean): boolean {
+  if (tree.kind !== 'comparison') return tree.items.every((item) => isLastingFilter(item, isLastingName));
+  return isLastingOperand(tree.left, isLastingName) && isLastingOperand(tree.right, isLastingName);
 }
 
 /** Functions may be of the moment. */
-function isLastingOperand(node: OperandNode): boolean {
+function isLastingOperand(node: OperandNode, isLastingName: (name: string) => boolean): boolean {
   if (node.kind === 'call') return false;
-  return node.kind !== 'identifier' || plainName.test(node.name);
+  return node.kind !== 'identifier' || isLastingName(node.name);
+}
+
+/** A field by its name alone. */
+function isField(name: string): boolean {
+  return /^\w+$/.test(name);
+}
+
+/** A field of any record that is stored, and not a macro. */
+function isStored(name: string): boolean {
+  return !name.startsWith('@') || name.startsWith('@request.auth.') || name.startsWith('@collection.');
 }

@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ListPage } from '../lists/list-page.ts';
 import type { QueryReader } from '../lists/list-query.ts';
 import { parseFields, pickFields, type Projection } from '../lists/projection.ts';
 import { queryOf } from './query-string.ts';
@@ -45,7 +44,7 @@ export function projected(query: QueryReader, json: string): string {
 function projectedList(query: QueryReader, json: string): string {
   const projection = projectionOf(query);
   if (projection === undefined) return json;
-  // A list is made by listJson below and is an object with `items`.
+  // A list is made by `listJson` and is an object with `items`.
   const list = JSON.parse(json) as { readonly items: unknown };
   return JSON.stringify({ ...list, items: pickFields(list.items, projection) });
 }
@@ -53,14 +52,4 @@ function projectedList(query: QueryReader, json: string): string {
 function projectionOf(query: QueryReader): Projection | undefined {
   const fields = query.get('fields');
   return fields === null || fields === '' ? undefined : parseFields(fields);
-}
-
-/** The envelope of every list, from the JSON texts of its items. */
-export function listJson(page: ListPage, items: readonly string[]): string {
-  return `{"items":[${items.join(',')}${listEnd(page)}`;
-}
-
-function listEnd({ page, perPage, totalItems, totalPages, nextCursor }: ListPage): string {
-  if (nextCursor !== undefined) return `],"perPage":${perPage},"nextCursor":${JSON.stringify(nextCursor)}}`;
-  return `],"page":${page},"perPage":${perPage},"totalItems":${totalItems},"totalPages":${totalPages}}`;
 }

@@ -7,8 +7,9 @@ import type { Operand } from '../filters/operand.ts';
 import type { FilterTree } from '../filters/tree.ts';
 import type { Instance } from '../instances/instance.ts';
 import { isLasting } from '../filters/is-lasting.ts';
+import { AnswerMemory, type Found } from '../lists/answer-memory.ts';
 import type { CursorSealer } from '../lists/cursor.ts';
-import type { ListPage } from '../lists/list-page.ts';
+import { listJson } from '../lists/list-json.ts';
 import { parseListQuery, type ListQuery, type QueryReader } from '../lists/list-query.ts';
 import type { ListSource } from '../lists/list-source.ts';
 import { prepareJsonList, runJsonList, type JsonList } from '../lists/run-json-list.ts';
@@ -18,48 +19,47 @@ import { admit } from '../rules/rule.ts';
 import { SecretError } from '../secrets/secret-error.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Access } from '../storage/database.ts';
+import { answerKey } from './answer-key.ts';
 import { lookUpCaller } from './look-up-caller.ts';
 import { presentRecords } from './present-records.ts';
 import { readStatements } from './read-statements.ts';
 import { recordJson } from './record-json.ts';
 import { fromTuple } from './record.ts';
+import { rowVersion } from './row-version.ts';
 import { withCurrentCollection } from './with-current-collection.ts';
 
-export interface RecordPage extends ListPage {
-  /** The JSON of each record, as the caller may see it. */
-  readonly items: readonly string[];
+export interface RecordList {
+  /** The whole list as JSON. */
+  readonly json: string;
   /** For superusers, who can do something about it: whether an index led to them. */
   readonly access: Access | undefined;
 }
+
+/** Of all lists of a process: 4 MB a generation, if they are ASCII. */
+const knownLists = new AnswerMemory<RecordList>({
+  lengthMax: 4 * 1024 * 1024,
+  lengthOf: ({ json }) => json.length,
+});
 
 /** A page of a collection's records. Throws not_found (collection), forbidden (null rule), bad_request (filter, sort). */
 export function listRecords(
   instance: Instance,
   facts: RequestFacts,
   request: { readonly collection: string; readonly query: QueryReader },
-): Promise<RecordPage> {
+): Promise<RecordList> {
   return withCurrentCollection(instance, request.collection, async (collection) => {
     const { database } = instance;
     const rule = admit(collection, 'listRule', facts.caller);
     const isSuperuser = facts.caller.kind === 'superuser';
     if (!isSuperuser) refuseRuleNames(request.query);
+    const list = { collection, rule, asked: request.query };
     const json = isWhole(request.query)
       ? recordJson(collection, database.names, { withHidden: isSuperuser })
       : undefined;
-    // What cannot be told now is left out: the list itself is there.
-    const accessOf = async (probe: Sql, isFiltered: boolean): Promise<Access | undefined> =>
-      isSuperuser ? database.access(probe, { isFiltered }).catch(() => undefined) : undefined;
-    const asked = { collection, rule, asked: request.query };
-    if (json !== undefined) {
-      const list = await jsonListOf(instance, facts, { ...asked, json });
-      const page = await runJsonList(list);
-      return { ...page, access: await accessOf(page.probe, list.query.filter !== undefined) };
-    }
-    const query = parseListQuery(request.query);
-    const page = await runList(database, query, await sourceOf(instance, facts, { ...asked, query }));
-    const records = page.items.map((tuple) => fromTuple(collection, tuple));
-    const items = await presentRecords({ instance, facts }, records);
-    return { ...page, items, access: await accessOf(page.probe, query.filter !== undefined) };
+    if (json === undefined) return presentList(instance, facts, list);
+    const asked = listParameters.map((name) => request.query.get(name) ?? '');
+    const key = answerKey(json, { rule, caller: facts.caller }, asked);
+    return knownLists.recall(database, key, () => writeList(instance, facts, { ...list, json, key }));
   });
 }
 
@@ -74,43 +74,71 @@ interface AskedList {
   readonly asked: QueryReader;
 }
 
-/** By the way of writing rows, which belongs to one definition, and by what was asked for. */
-const prepared = new GenerationMap<string, JsonList>(1_000);
-/** Longer ones would fill the memory, and hardly anybody asks for one of them twice. */
-const keyLengthMax = 500;
+interface WholeList extends AskedList {
+  readonly json: Sql;
+  readonly key: string;
+}
 
-/** Put together once for all who ask for the same, where it means the same to all of them. */
-async function jsonListOf(
+/** Written by the engine. */
+async function writeList(
   instance: Instance,
   facts: RequestFacts,
-  list: AskedList & { readonly json: Sql },
-): Promise<JsonList> {
-  const { json, rule, asked } = list;
-  const key = queryKey(json, asked);
-  const known = rule === undefined ? prepared.find(key) : undefined;
+  list: WholeList,
+): Promise<Found<RecordList>> {
+  const prepared = await preparedList(instance, facts, list);
+  const { items, probe, ...page } = await runJsonList(prepared.list);
+  const access = await accessOf(instance, facts, { probe, query: prepared.list.query });
+  return { answer: { json: listJson(page, items), access }, isLasting: prepared.isLasting };
+}
+
+/** Read by columns, and written one by one. */
+async function presentList(instance: Instance, facts: RequestFacts, list: AskedList): Promise<RecordList> {
+  const query = parseListQuery(list.asked);
+  const source = await sourceOf(instance, facts, { ...list, query });
+  const { items: tuples, probe, ...page } = await runList(instance.database, query, source);
+  const records = tuples.map((tuple) => fromTuple(list.collection, tuple));
+  const items = await presentRecords({ instance, facts }, records);
+  return { json: listJson(page, items), access: await accessOf(instance, facts, { probe, query }) };
+}
+
+/** What cannot be told now is left out: the list itself is there. */
+async function accessOf(
+  { database }: Instance,
+  { caller }: RequestFacts,
+  { probe, query }: { readonly probe: Sql; readonly query: ListQuery },
+): Promise<Access | undefined> {
+  if (caller.kind !== 'superuser') return undefined;
+  return database.access(probe, { isFiltered: query.filter !== undefined }).catch(() => undefined);
+}
+
+interface PreparedList {
+  readonly list: JsonList;
+  /** Whether it finds the same for the same caller until something changes. */
+  readonly isLasting: boolean;
+}
+
+const listParameters = ['page', 'perPage', 'skipTotal', 'sort', 'filter'];
+/** Longer ones would fill the memory, and hardly anybody asks for one of them twice. */
+const keyLengthMax = 500;
+const preparedLists = new GenerationMap<string, PreparedList>(1_000);
+
+/** Put together once for all who ask for the same, where it means the same to all of them. */
+async function preparedList(instance: Instance, facts: RequestFacts, list: WholeList): Promise<PreparedList> {
+  const { json, key, rule, asked } = list;
+  const known = rule === undefined ? preparedLists.find(key) : undefined;
   if (known !== undefined) return known;
   const query = parseListQuery(asked);
   const source = await sourceOf(instance, facts, { ...list, query });
-  const made = prepareJsonList(instance.database, query, { ...source, json, version });
-  const isForAll = rule === undefined && isLasting(query.filter, query.sort);
-  if (isForAll && key.length <= keyLengthMax) prepared.add(key, made);
+  const { filter, sort } = query;
+  const made = {
+    list: prepareJsonList(instance.database, query, { ...source, json, version: rowVersion }),
+    isLasting:
+      key.length <= keyLengthMax &&
+      isLasting({ filter, sort, within: 'definition' }) &&
+      isLasting({ filter: rule, within: 'state' }),
+  };
+  if (rule === undefined && made.isLasting) preparedLists.add(key, made);
   return made;
-}
-
-const version = sql`${baseAlias}."$position", ${baseAlias}."$revision"`;
-
-const listParameters = ['page', 'perPage', 'skipTotal', 'sort', 'filter'];
-/** Numbers of ways of writing rows. */
-const numbers = new WeakMap<Sql, number>();
-let lastNumber = 0;
-
-/** All that a list is told by; no value of a query holds U+0000. */
-function queryKey(json: Sql, query: QueryReader): string {
-  const number = numbers.get(json) ?? (lastNumber += 1);
-  numbers.set(json, number);
-  let key = String(number);
-  for (const name of listParameters) key += `\u0000${query.get(name) ?? ''}`;
-  return key;
 }
 
 async function sourceOf(

@@ -3,6 +3,8 @@ import type { Collection } from '../collections/collection.ts';
 import { RecordScope, baseAlias } from '../collections/record-scope.ts';
 import type { FilterTree } from '../filters/tree.ts';
 import type { Instance } from '../instances/instance.ts';
+import { isLasting } from '../filters/is-lasting.ts';
+import { AnswerMemory } from '../lists/answer-memory.ts';
 import { knownRows } from '../lists/known-rows.ts';
 import { RowText } from '../lists/row-text.ts';
 import type { RowKind } from '../lists/row-texts.ts';
@@ -10,16 +12,24 @@ import type { RequestFacts } from '../rules/request-facts.ts';
 import { admit } from '../rules/rule.ts';
 import { runTogether, sql, withValues, type Sql } from '../sql/sql.ts';
 import type { Tuple } from '../storage/database.ts';
+import { answerKey } from './answer-key.ts';
 import { findAllowed } from './find-allowed.ts';
 import { presentRecords } from './present-records.ts';
 import { readStatements } from './read-statements.ts';
 import { recordJson } from './record-json.ts';
+import { rowVersion } from './row-version.ts';
 import { withCurrentCollection } from './with-current-collection.ts';
 
 interface RecordRequest {
   readonly collection: string;
   readonly id: string;
 }
+
+/** Of all records of a process: 1 MB a generation, if they are ASCII, beside what `knownRows` has of them. */
+const knownRecords = new AnswerMemory<RowText | undefined>({
+  lengthMax: 1024 * 1024,
+  lengthOf: (row) => row?.text.length ?? 0,
+});
 
 /**
  * One record's JSON as the caller may see it, with what is to be expanded. Throws not_found (collection, a record that is not there
@@ -40,7 +50,7 @@ export function readRecord(
     const read =
       json === undefined
         ? await present(instance, facts, asked)
-        : await readText(instance, facts, { ...asked, json });
+        : await recallText(instance, facts, { ...asked, json });
     if (read === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
     return read;
   });
@@ -63,6 +73,19 @@ async function present(
   if (record === undefined) return undefined;
   const [text = ''] = await presentRecords({ instance, facts }, [record]);
   return new RowText(record.revision, text);
+}
+
+function recallText(
+  instance: Instance,
+  facts: RequestFacts,
+  asked: AskedRecord & { readonly json: Sql },
+): Promise<RowText | undefined> {
+  const { json, rule, id } = asked;
+  const key = answerKey(json, { rule, caller: facts.caller }, [id]);
+  return knownRecords.recall(instance.database, key, async () => {
+    const answer = await readText(instance, facts, asked);
+    return { answer, isLasting: answer !== undefined && isLasting({ filter: rule, within: 'state' }) };
+  });
 }
 
 /** As the engine writes it, or as it was written when it had the revision that it has. */
@@ -110,11 +133,10 @@ function statementsOf(collection: Collection, json: Sql, { database }: Instance)
   const known = made.get(json);
   if (known !== undefined) return known;
   const { from } = readStatements(collection, database.names);
-  const version = sql`${baseAlias}."$position", ${baseAlias}."$revision"`;
   const where = sql`FROM ${from} WHERE ${baseAlias}.id = ${null}`;
   const statements = {
-    version: runTogether(sql`SELECT ${version} ${where}`, 'lookup'),
-    text: runTogether(sql`SELECT ${version}, ${json} AS "$json" ${where}`, 'lookup'),
+    version: runTogether(sql`SELECT ${rowVersion} ${where}`, 'lookup'),
+    text: runTogether(sql`SELECT ${rowVersion}, ${json} AS "$json" ${where}`, 'lookup'),
     rows: { kind: json, asker: {} },
   };
   made.set(json, statements);

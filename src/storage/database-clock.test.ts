@@ -18,6 +18,7 @@ function behind(database: Database, thereMs: number, backMs: number): Database {
   return {
     engine: database.engine,
     names: database.names,
+    state: () => database.state(),
     access: (statement, list) => database.access(statement, list),
     all: (statement) => database.all(statement),
     get: (statement) => database.get(statement),

@@ -18,6 +18,11 @@ import type { Sql, SqlValue } from '../sql/sql.ts';
 export interface Database extends Reader {
   readonly engine: Engine;
   write<Result>(work: (tx: Transaction) => Promise<Result>, options?: WriteOptions): Promise<Result>;
+  /**
+   * Stands for all that reads may see now: the same object until something is committed, by whomever, or definitions that are
+   * remembered change. Undefined where only a question to the engine could tell, which costs as much as a read.
+   */
+  state(): object | undefined;
   /** How the engine finds the rows of a list: for those who made the indexes. `isFiltered` where a client restricts the list. */
   access(statement: Sql, list: { readonly isFiltered: boolean }): Promise<Access>;
   /** Ends what is running, folds the log into the file, closes. */

@@ -171,6 +171,7 @@ function announcing(database: Database, { instanceId, onChange, onStop }: Announ
   return {
     engine: database.engine,
     names: database.names,
+    state: () => database.state(),
     access: (statement, list) => database.access(statement, list),
     all: (statement) => database.all(statement),
     get: (statement) => database.get(statement),

@@ -137,6 +137,11 @@ class PostgresDatabase implements Database {
     return [...(await this.#questions.search(statement, timeoutMs))];
   }
 
+  /** Another node may commit at any moment. */
+  state(): undefined {
+    return undefined;
+  }
+
   access(statement: Sql): Promise<Access> {
     return this.#accesses.find(statement.text, async () => {
       const { rows } = await this.#read((connection) => explainWithoutScans(connection, statement));

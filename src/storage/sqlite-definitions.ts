@@ -1,11 +1,10 @@
 import { newId } from '../base/ids.ts';
 import { sql } from '../sql/sql.ts';
 import type { Memory } from './data-home.ts';
+import { dataVersion } from './data-version.ts';
 import type { Database, Reader, Transaction } from './database.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 
-/** Of the connection that asks: another number after each commit of any other. */
-const DATA_VERSION = sql`PRAGMA data_version`;
 const VERSION = sql`SELECT value FROM "$instance_setting" WHERE name = 'definitions'`;
 
 /**
@@ -39,10 +38,15 @@ export class SqliteDefinitions {
     return this.#hasEnded;
   }
 
+  /** How often what is remembered has changed. */
+  get changes(): number {
+    return this.#changes;
+  }
+
   /** Asked at the start of each group of writes, under the file's lock: nearly always nobody else has written anything. */
   isOutdated(writer: SqliteConnection): boolean {
     if (!this.#isInForce) return false;
-    const seen = writer.get(DATA_VERSION)?.['data_version'];
+    const seen = dataVersion(writer);
     if (seen === this.#seen) return false;
     const isOutdated = String(writer.get(VERSION)?.['value'] ?? '') !== this.#known;
     // Looked at again until the memory has been read again.

@@ -4,6 +4,7 @@ import { isMissingName, OutdatedDefinitions } from './engine-errors.ts';
 import { sqliteAccess } from './sqlite-access.ts';
 import { SqliteConnection, type Synchronous } from './sqlite-connection.ts';
 import type { SqliteDefinitions } from './sqlite-definitions.ts';
+import { SqliteState } from './sqlite-state.ts';
 import { sqliteNames } from './sqlite-names.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -31,6 +32,7 @@ class SqliteDatabase implements Database {
   readonly #queue: WriteQueue;
   #reader: SqliteConnection;
   #isViewing = false;
+  readonly #state = new SqliteState();
   readonly #endViewLater = (): void => this.#endView();
 
   constructor(options: SqliteOptions) {
@@ -63,6 +65,10 @@ class SqliteDatabase implements Database {
     return this.#read((connection) =>
       isNarrow ? connection.tuples(statement) : connection.search(statement),
     );
+  }
+
+  state(): object {
+    return this.#state.now(this.#view(), this.#options.definitions?.changes ?? 0);
   }
 
   async access(statement: Sql, list: { readonly isFiltered: boolean }): Promise<Access> {
@@ -126,6 +132,7 @@ class SqliteDatabase implements Database {
   #endView(): void {
     if (!this.#isViewing) return;
     this.#isViewing = false;
+    this.#state.endView();
     try {
       this.#reader.run(COMMIT);
     } catch {
@@ -137,6 +144,7 @@ class SqliteDatabase implements Database {
     this.#isViewing = false;
     this.#reader.close();
     this.#reader = this.#open(true);
+    this.#state.forget();
   }
 }
 

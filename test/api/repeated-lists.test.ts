@@ -136,3 +136,100 @@ test('lists that differ in what they are told by are different lists', async (t)
     assert.equal((await service.request(hidden)).status, 400);
   }
 });
+
+const posts = '/api/collections/posts/records';
+
+/** Two users, a post of each, and of each a token. */
+async function setUpOwners(t: TestContext) {
+  const service = await startService(t);
+  const { json: users } = await service.request('/api/collections/users', { token: true });
+  await change(service, 'POST /api/collections', {
+    name: 'posts',
+    fields: [
+      { name: 'title', type: 'text' },
+      { name: 'owner', type: 'relation', collectionId: users.id, maxSelect: 1 },
+    ],
+  });
+  const team = { name: 'team', type: 'text' };
+  await change(service, 'PATCH /api/collections/users', { fields: [...users.fields, team] });
+  const tokens: string[] = [];
+  for (const [index, id] of ids.slice(0, 2).entries()) {
+    const email = `${id}@example.com`;
+    const account = {
+      id,
+      email,
+      password: 'a long password',
+      passwordConfirm: 'a long password',
+      team: 'red',
+    };
+    await change(service, 'POST /api/collections/users/records', account);
+    const body = { identity: email, password: 'a long password' };
+    const { json } = await service.request('/api/collections/users/auth-with-password', {
+      method: 'POST',
+      body,
+    });
+    tokens.push(json.token);
+    await change(service, `POST ${posts}`, { id, title: `post ${index}`, owner: id });
+  }
+  return { service, tokens };
+}
+
+test('each caller has a list and views of their own, however often they ask, until something changes', async (t) => {
+  const { service, tokens } = await setUpOwners(t);
+  const rule = 'owner = @request.auth.id && owner.team = "red"';
+  await change(service, 'PATCH /api/collections/posts', { listRule: rule, viewRule: rule });
+  const seen = async (headers: Readonly<Record<string, string>>): Promise<readonly unknown[]> => {
+    const { json } = await service.request(posts, { headers });
+    const items: readonly { readonly title: string }[] = json.items;
+    const views = ids.slice(0, 2).map((id) => service.request(`${posts}/${id}`, { headers }));
+    return [
+      items.map(({ title }) => title).join(),
+      (await Promise.all(views)).map(({ status }) => status).join(),
+    ];
+  };
+  const expectAll = async (expected: readonly (readonly unknown[])[]): Promise<void> => {
+    for (let times = 0; times < 4; times += 1) {
+      for (const [index, token] of tokens.entries())
+        assert.deepEqual(await seen({ authorization: token }), expected[index]);
+      assert.deepEqual(await seen({}), ['', '404,404']);
+    }
+  };
+  const both = [
+    ['post 0', '200,404'],
+    ['post 1', '404,200'],
+  ];
+  await expectAll(both);
+  // A change of another collection than that of the list.
+  await change(service, `PATCH /api/collections/users/records/${ids[0]}`, { team: 'blue' });
+  await expectAll([['', '404,404'], both[1] ?? []]);
+  await change(service, `PATCH /api/collections/users/records/${ids[0]}`, { team: 'red' });
+  await expectAll(both);
+});
+
+test('a rule about the request is asked in each of them', async (t) => {
+  const { service } = await setUpOwners(t);
+  const rule = '@request.headers.x_word = "open" || @request.query.word = "open"';
+  await change(service, 'PATCH /api/collections/posts', { listRule: rule, viewRule: rule });
+  for (let times = 0; times < 4; times += 1)
+    for (const [query, word, count] of [
+      ['', 'open', 2],
+      ['', 'shut', 0],
+      ['?word=open', 'shut', 2],
+      ['?word=shut', 'shut', 0],
+    ] as const) {
+      const headers = { 'x-word': word };
+      assert.equal((await service.request(posts + query, { headers })).json.totalItems, count);
+      const { status } = await service.request(`${posts}/${ids[0]}${query}`, { headers });
+      assert.equal(status, count === 0 ? 404 : 200);
+    }
+});
+
+test('an order by chance is another one each time', async (t) => {
+  const { service } = await setUpOwners(t);
+  for (let index = 0; index < 20; index += 1)
+    await change(service, `POST ${posts}`, { title: `more ${index}` });
+  const orders = new Set<string>();
+  for (let times = 0; times < 6; times += 1)
+    orders.add((await service.request(`${posts}?sort=@random`, { token: true })).text);
+  assert.equal(orders.size, 6);
+});

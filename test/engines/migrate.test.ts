@@ -123,6 +123,7 @@ function readOnly(database: Database): Database {
   return {
     engine: database.engine,
     names: database.names,
+    state: () => database.state(),
     access: (statement, list) => database.access(statement, list),
     all: (statement) => database.all(statement),
     get: (statement) => database.get(statement),

@@ -74,6 +74,10 @@ class CrashingDatabase implements Database {
     this.#reach = reach;
   }
 
+  state(): object | undefined {
+    return this.#database.state();
+  }
+
   access(...asked: Parameters<Database['access']>): ReturnType<Database['access']> {
     return this.#database.access(...asked);
   }

@@ -51,6 +51,7 @@ function unsynced(database: Database): Database {
   return {
     engine: other.engine,
     names: other.names,
+    state: () => other.state(),
     access: (statement, list) => other.access(statement, list),
     all: (statement) => other.all(statement),
     get: (statement) => other.get(statement),

@@ -171,8 +171,29 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'a filter about the moment is understood anew in each request',
     file: 'src/records/list-records.ts',
-    from: 'const isForAll = rule === undefined && isLasting(query.filter, query.sort);',
-    to: 'const isForAll = rule === undefined;',
+    from: "isLasting({ filter, sort, within: 'definition' }) &&",
+    to: '',
+    tests: ['test/api/repeated-lists.test.ts'],
+  },
+  {
+    name: 'a rule about the request is asked in each request',
+    file: 'src/records/list-records.ts',
+    from: "isLasting({ filter: rule, within: 'state' }),",
+    to: 'true,',
+    tests: ['test/api/repeated-lists.test.ts'],
+  },
+  {
+    name: 'a known answer is one of the state that the database is in',
+    file: 'src/lists/answer-memory.ts',
+    from: 'const isAskedAgain = known?.state === state;',
+    to: 'const isAskedAgain = known !== undefined;',
+    tests: ['src/lists/answer-memory.test.ts', 'test/api/repeated-lists.test.ts'],
+  },
+  {
+    name: 'what a rule has decided is known for one caller',
+    file: 'src/records/answer-key.ts',
+    from: 'if (rule !== undefined) key +=',
+    to: 'if (false) key +=',
     tests: ['test/api/repeated-lists.test.ts'],
   },
 ];

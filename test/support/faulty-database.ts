@@ -28,6 +28,10 @@ export class FaultyDatabase implements Database {
     return this.#database.names;
   }
 
+  state(): object | undefined {
+    return this.#database.state();
+  }
+
   access(...asked: Parameters<Database['access']>): ReturnType<Database['access']> {
     return this.#database.access(...asked);
   }

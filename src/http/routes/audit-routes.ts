@@ -2,7 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { listAudit } from '../../audit/list-audit.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
 import { parseListQuery } from '../../lists/list-query.ts';
-import { answer, listJson } from '../answer.ts';
+import { listJson } from '../../lists/list-json.ts';
+import { answer } from '../answer.ts';
 import { onInstanceAsSuperuser } from '../on-instance.ts';
 import { queryOf } from '../query-string.ts';
 

@@ -3,7 +3,8 @@ import type { OpenInstances } from '../../instances/open-instances.ts';
 import { parseListQuery } from '../../lists/list-query.ts';
 import { cancelDelivery, listDeliveries, readDelivery, retryDelivery } from '../../webhooks/delivery-log.ts';
 import type { Dispatcher } from '../../webhooks/dispatcher.ts';
-import { answer, listJson } from '../answer.ts';
+import { listJson } from '../../lists/list-json.ts';
+import { answer } from '../answer.ts';
 import { queryOf } from '../query-string.ts';
 import { onInstanceAsSuperuser } from '../on-instance.ts';
 

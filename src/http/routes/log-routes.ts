@@ -2,7 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import type { OpenInstances } from '../../instances/open-instances.ts';
 import { parseListQuery } from '../../lists/list-query.ts';
 import { countLogs, getLog, listLogs } from '../../logs/list-logs.ts';
-import { answer, answerNothing, listJson } from '../answer.ts';
+import { listJson } from '../../lists/list-json.ts';
+import { answer, answerNothing } from '../answer.ts';
 import { onInstanceAsSuperuser } from '../on-instance.ts';
 import { queryOf } from '../query-string.ts';
 

@@ -4,7 +4,8 @@ import { AppError } from '../../base/errors.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
 import type { Mailer } from '../../mail/mailer.ts';
 import { recordedMailsMax, type RecordedMail } from '../../mail/mail-record.ts';
-import { answer, answerNothing, listJson } from '../answer.ts';
+import { listJson } from '../../lists/list-json.ts';
+import { answer, answerNothing } from '../answer.ts';
 import { bodyOf } from '../json-body.ts';
 import { onInstanceAsSuperuser } from '../on-instance.ts';
 

@@ -7,7 +7,7 @@ import { listRecords } from '../../records/list-records.ts';
 import { readRecord } from '../../records/read-record.ts';
 import { prepareUpdate } from '../../records/update-record.ts';
 import { answerWrite } from '../answer-write.ts';
-import { answer, listJson } from '../answer.ts';
+import { answer } from '../answer.ts';
 import { expectedRevision, isAlreadyKnown } from '../entity-tag.ts';
 import { bodyOf } from '../json-body.ts';
 import { factsOf } from '../request-facts.ts';
@@ -32,9 +32,8 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
       onInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
         const { collection } = request.params;
         const facts = factsOf(request, caller);
-        const page = await listRecords(instance, facts, { collection, query: facts.query });
-        const json = listJson(page, page.items);
-        return answer(request, reply, { json, isList: true, headers: timing(page.access) });
+        const { json, access } = await listRecords(instance, facts, { collection, query: facts.query });
+        return answer(request, reply, { json, isList: true, headers: timing(access) });
       }),
     );
 

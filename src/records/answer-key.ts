@@ -1,0 +1,28 @@
+import type { FilterTree } from '../filters/tree.ts';
+import type { Caller } from '../rules/caller.ts';
+import type { Sql } from '../sql/sql.ts';
+
+/** Of ways of writing records: each belongs to one definition of one collection of one instance. */
+const numbers = new WeakMap<Sql, number>();
+let lastNumber = 0;
+
+/**
+ * All that an answer depends on but what is stored: how records are written, what was asked for, and, where a rule may have asked
+ * about them, the caller. No value that a client sends holds U+0000.
+ */
+export function answerKey(
+  json: Sql,
+  { rule, caller }: { readonly rule: FilterTree | undefined; readonly caller: Caller },
+  asked: readonly string[],
+): string {
+  const number = numbers.get(json) ?? (lastNumber += 1);
+  numbers.set(json, number);
+  let key = String(number);
+  if (rule !== undefined) key += `\u0000${callerKey(caller)}`;
+  for (const text of asked) key += `\u0000${text}`;
+  return key;
+}
+
+function callerKey(caller: Caller): string {
+  return caller.kind === 'user' ? `${caller.collectionId}/${caller.id}` : caller.kind;
+}

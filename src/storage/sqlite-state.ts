@@ -1,0 +1,31 @@
+import { dataVersion } from './data-version.ts';
+import type { SqliteConnection } from './sqlite-connection.ts';
+
+/** What a reader's connection sees, as one object for as long as it is the same. */
+export class SqliteState {
+  #state = {};
+  #version: unknown;
+  #changes = 0;
+  /** In the view that is open: within one the file stays what it is. */
+  #hasLooked = false;
+
+  /** `changes` counts those of the definitions that are remembered: after a commit they follow, a moment later. */
+  now(reader: SqliteConnection, changes: number): object {
+    const version = this.#hasLooked ? this.#version : dataVersion(reader);
+    this.#hasLooked = true;
+    if (version !== this.#version || changes !== this.#changes) this.#state = {};
+    this.#version = version;
+    this.#changes = changes;
+    return this.#state;
+  }
+
+  endView(): void {
+    this.#hasLooked = false;
+  }
+
+  /** Another connection counts from another number. */
+  forget(): void {
+    this.#version = undefined;
+    this.#hasLooked = false;
+  }
+}
