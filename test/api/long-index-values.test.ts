@@ -215,7 +215,7 @@ async function fill(table: Sql, isSqlite: boolean, run: (statement: Sql) => Prom
   await run(sql`ANALYZE ${isSqlite ? sql`` : table}`);
 }
 
-/** The database, whose lists find nothing and tell how they would have looked. */
+/** The database, whose lists find nothing and tell how they would have looked, each time anew. */
 function explaining(database: Database, plans: string[]): Database {
   const tuples = async (statement: Sql): Promise<Tuple[]> => {
     const explain =
@@ -224,10 +224,14 @@ function explaining(database: Database, plans: string[]): Database {
     plans.push(rows.map((row) => row.join(' ')).join('\n'));
     return [];
   };
+  const others = new Map<string | symbol, unknown>([
+    ['tuples', tuples],
+    ['search', tuples],
+    ['state', () => undefined],
+  ]);
   // Everything else is the database's own, asked of itself.
   return new Proxy(database, {
-    get: (target, name) =>
-      name === 'tuples' || name === 'search' ? tuples : Reflect.get(target, name, target),
+    get: (target, name) => others.get(name) ?? Reflect.get(target, name, target),
   });
 }
 
