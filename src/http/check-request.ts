@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../base/errors.ts';
+import { hostName } from './host-name.ts';
 
 const headerLinesMax = 100;
 
@@ -13,9 +14,6 @@ const SINGLE = new Set([
 ]);
 
 const LENGTHS = new Set(['host', ...SINGLE].map((name) => name.length));
-
-const HOST = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?$/i;
-const portMax = 65_535;
 
 /**
  * Refuses requests that servers are known to disagree about, before anything of them is believed (RFC 9112 sections 3.2,
@@ -39,14 +37,10 @@ export function checkRequest(request: IncomingMessage): void {
     if (seen.has(name)) throw refusal(`The header ${name} is given twice`);
     seen.add(name);
   }
-  if (hosts !== 1 || !isHost(headers.host ?? '')) throw refusal('Expected one valid Host header');
+  if (hosts !== 1 || hostName(headers.host ?? '') === undefined)
+    throw refusal('Expected one valid Host header');
   checkCoding(request);
   checkTarget(request.url ?? '');
-}
-
-function isHost(host: string): boolean {
-  const match = HOST.exec(host);
-  return match !== null && Number(match[1] ?? 0) <= portMax;
 }
 
 function checkCoding({ headers, httpVersion }: IncomingMessage): void {

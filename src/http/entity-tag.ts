@@ -1,16 +1,13 @@
-import { crc32 } from 'node:zlib';
 import { AppError } from '../base/errors.ts';
 import type { ExpectedRevision } from '../records/expected-revision.ts';
 
-const radix = 36;
-
 /**
- * `"<revision>-<length>.<checksum of the answer>"`: strong (RFC 9110 section 8.8.3), of what this caller is shown and in this form.
- * Changes tell themselves apart by their revision; length and CRC-32 have to tell only the few that have the same: another
+ * `"<revision>-<digest of the answer>"`: strong (RFC 9110 section 8.8.3), of what this caller is shown and in this form.
+ * Changes tell themselves apart by their revision; the digest has to tell only the few that have the same: another
  * form, another definition, or an id that was given again. Nobody is kept out by a tag, so none has to be hard to forge.
  */
-export function entityTag(revision: number, json: string, checksum = crc32(json)): string {
-  return `"${revision}-${json.length.toString(radix)}.${checksum.toString(radix)}"`;
+export function entityTag(revision: number, digest: string): string {
+  return `"${revision}-${digest}"`;
 }
 
 /**

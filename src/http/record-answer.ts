@@ -1,3 +1,4 @@
+import { textDigest } from '../base/text-digest.ts';
 import type { ExpandContext } from '../records/expand.ts';
 import { presentRecords } from '../records/present-records.ts';
 import { recordIdsJson, type StoredRecord } from '../records/record.ts';
@@ -18,6 +19,6 @@ export async function recordAnswer(
 ): Promise<RecordAnswer> {
   const [shown = ''] = await presentRecords(context, [record]);
   const json = projected(context.facts.query, shown);
-  const headers = { etag: entityTag(record.revision, json) };
+  const headers = { etag: entityTag(record.revision, textDigest(json)) };
   return { status, json, headers, idsJson: () => recordIdsJson(record) };
 }

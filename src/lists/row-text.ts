@@ -1,18 +1,18 @@
-import { crc32 } from 'node:zlib';
+import { textDigest } from '../base/text-digest.ts';
 
 /** A row as text, which is right as long as the row has this revision. */
 export class RowText {
   readonly revision: number;
   readonly text: string;
-  #checksum: number | undefined;
+  #digest: string | undefined;
 
   constructor(revision: number, text: string) {
     this.revision = revision;
     this.text = text;
   }
 
-  /** CRC-32 of the text in UTF-8: worked out once, however often it is shown. */
-  get checksum(): number {
-    return (this.#checksum ??= crc32(this.text));
+  /** Of the text: worked out once, however often it is shown. */
+  get digest(): string {
+    return (this.#digest ??= textDigest(this.text));
   }
 }
