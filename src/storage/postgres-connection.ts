@@ -1,12 +1,16 @@
 import { Buffer } from 'node:buffer';
 import type { PoolClient, QueryArrayConfig, types } from 'pg';
 import { assert } from '../base/assert.ts';
+import { GenerationMap } from '../base/generation-map.ts';
 import type { Sql, SqlValue } from '../sql/sql.ts';
 import { answerBytesMax, answerTooLarge } from './answer-too-large.ts';
 import type { Row, Tuple } from './database.ts';
 import { endsSession, isStaleStatement, toPostgresError } from './postgres-errors.ts';
 import { numberPlaceholders } from './postgres-placeholders.ts';
 import { StatementNames } from './postgres-statements.ts';
+
+/** Of statements a generation. */
+const configsMax = 256;
 
 export interface Answer<Shape> {
   readonly rows: readonly Shape[];
@@ -21,6 +25,9 @@ export interface Answer<Shape> {
 export class PostgresConnection {
   readonly #client: PoolClient;
   readonly #names: StatementNames;
+  readonly #types = boundedTypes();
+  /** By the names of statements, which mean one text each. */
+  readonly #configs = new GenerationMap<string, QueryArrayConfig>(configsMax);
   #isLost = false;
   #isCorked = false;
   #asked = 0;
@@ -72,7 +79,7 @@ export class PostgresConnection {
 
   /** Statements of ours without values, by the simple protocol: as many of them as there are semicolons. */
   command(text: string): Promise<Answer<Row>> {
-    return this.#send({ text, rowMode: 'array' });
+    return this.#send(commandConfig(text), []);
   }
 
   /** A question with commands around it, in one packet; the last is run whatever becomes of the question. */
@@ -115,15 +122,8 @@ export class PostgresConnection {
   async #ask<Shape>(statement: Sql, isArray: boolean): Promise<Answer<Shape>> {
     const prepared = this.#names.nameOf(statement.text);
     try {
-      const answer = await this.#send<Shape>({
-        text: numberPlaceholders(statement.text),
-        // pg reads the values when it sends them and keeps nothing.
-        values: statement.values as SqlValue[],
-        name: prepared,
-        // Its types know of one mode only; any other value means rows as objects.
-        rowMode: (isArray ? 'array' : undefined) as 'array',
-        ...(isArray && { types: boundedTypes() }),
-      });
+      const config = this.#configOf(statement, { name: prepared, isArray });
+      const answer = await this.#send<Shape>(config, statement.values);
       if (prepared !== undefined) this.#names.noteSuccess(statement.text);
       return answer;
     } catch (error) {
@@ -132,11 +132,32 @@ export class PostgresConnection {
     }
   }
 
-  #send<Shape>(query: QueryArrayConfig): Promise<Answer<Shape>> {
+  #configOf(
+    { text }: Sql,
+    asked: { readonly name: string | undefined; readonly isArray: boolean },
+  ): QueryArrayConfig {
+    const { name, isArray } = asked;
+    const numbered = numberPlaceholders(text);
+    // pg's types know of one mode only; any other value means rows as objects.
+    if (!isArray) return { text: numbered, name, rowMode: undefined as unknown as 'array' };
+    const config = { text: numbered, name, rowMode: 'array', types: this.#types } as const;
+    if (name === undefined) return config;
+    const known = this.#configs.find(name);
+    if (known !== undefined) return known;
+    const made = reusable(config);
+    this.#configs.add(name, made);
+    return made;
+  }
+
+  #send<Shape>(config: QueryArrayConfig, values: readonly SqlValue[]): Promise<Answer<Shape>> {
     this.#cork();
     this.#asked += 1;
     return new Promise((resolve, reject) => {
-      this.#client.query(query, (error: Error | null, result) => {
+      // pg's declarations know of values only behind a text.
+      const given = config as unknown as string;
+      // It reads them when it sends them and keeps nothing.
+      const sent = values as SqlValue[];
+      this.#client.query(given, sent, (error: Error | null, result) => {
         this.#asked -= 1;
         if (error) {
           if (endsSession(error)) this.#isLost = true;
@@ -162,6 +183,25 @@ export class PostgresConnection {
   }
 }
 
+const commandConfigs = new GenerationMap<string, QueryArrayConfig>(configsMax);
+
+function commandConfig(text: string): QueryArrayConfig {
+  const known = commandConfigs.find(text);
+  if (known !== undefined) return known;
+  const made = reusable({ text, rowMode: 'array' });
+  commandConfigs.add(text, made);
+  return made;
+}
+
+/**
+ * What a query is, for any number of them: pg copies the members that an object has of its own, one by one and each time, which
+ * takes ten times as long as all else that it does to begin a query. Those of the prototype it finds where they are.
+ */
+function reusable(config: QueryArrayConfig): QueryArrayConfig {
+  // By its prototype it has all members.
+  return Object.create(config) as QueryArrayConfig;
+}
+
 const WARNING_CLASS = '01';
 
 const BOOL = 16;
@@ -183,19 +223,27 @@ export const valueTypes = {
 };
 
 /**
- * For one question: the same values, up to as much as can be held. What a parser throws is what the question fails with, once the
- * rest of its rows has come and been dropped; the session goes on.
+ * The same values, up to as much of one answer as can be held. What a parser throws is what the question fails with, once the
+ * rest of its rows has come and been dropped; the session goes on. A session gives one answer after the other, and each begins with
+ * its columns.
  */
 function boundedTypes(): typeof valueTypes {
   let length = 0;
+  const parsers = new Map<number, (text: string) => unknown>();
+  const boundedParserOf = (type: number): ((text: string) => unknown) => {
+    const parse = parserOf(type);
+    return (text) => {
+      length += text.length;
+      if (length > answerBytesMax) throw answerTooLarge();
+      return parse(text);
+    };
+  };
   return {
     getTypeParser: ((type: number): unknown => {
-      const parse = parserOf(type);
-      return (text: string): unknown => {
-        length += text.length;
-        if (length > answerBytesMax) throw answerTooLarge();
-        return parse(text);
-      };
+      length = 0;
+      const parser = parsers.get(type) ?? boundedParserOf(type);
+      parsers.set(type, parser);
+      return parser;
       // As above.
     }) as typeof types.getTypeParser,
   };
