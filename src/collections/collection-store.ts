@@ -18,6 +18,7 @@ export type CollectionFinder = Pick<CollectionStore, 'find'>;
 export class CollectionStore {
   #byId = new Map<string, Collection>();
   #byName = new Map<string, Collection>();
+  #version = 0;
 
   static async load(reader: Reader): Promise<CollectionStore> {
     const store = new CollectionStore();
@@ -39,6 +40,7 @@ export class CollectionStore {
       this.#byId.clear();
       this.#byName.clear();
       for (const collection of collections) this.#put(collection);
+      this.#version += 1;
     };
   }
 
@@ -52,6 +54,11 @@ export class CollectionStore {
     const found = this.find(nameOrId);
     if (found === undefined) throw new AppError('not_found', 'Missing collection context.');
     return found;
+  }
+
+  /** Another number after each change of any definition: what was made of several of them holds for one number. */
+  get version(): number {
+    return this.#version;
   }
 
   all(): readonly Collection[] {
@@ -85,6 +92,7 @@ export class CollectionStore {
         this.#byName.delete(name.toLowerCase());
       }
       for (const collection of [...changed.map(({ after }) => after), ...created]) this.#put(collection);
+      this.#version += 1;
     });
   }
 

@@ -92,9 +92,10 @@ async function writeList(
 }
 
 /** Read by columns, and written one by one. */
-async function presentList(instance: Instance, facts: RequestFacts, list: AskedList): Promise<RecordList> {
+async function presentList(instance: Instance, asker: RequestFacts, list: AskedList): Promise<RecordList> {
   const query = parseListQuery(list.asked);
-  const source = await sourceOf(instance, facts, { ...list, query });
+  const facts = await factsFor(instance, asker, list);
+  const source = sourceOf(instance, facts, { ...list, query });
   const { items: tuples, probe, ...page } = await runList(instance.database, query, source);
   const records = tuples.map((tuple) => fromTuple(list.collection, tuple));
   const items = await presentRecords({ instance, facts }, records);
@@ -123,12 +124,14 @@ const keyLengthMax = 500;
 const preparedLists = new GenerationMap<string, PreparedList>(1_000);
 
 /** Put together once for all who ask for the same, where it means the same to all of them. */
-async function preparedList(instance: Instance, facts: RequestFacts, list: WholeList): Promise<PreparedList> {
-  const { json, key, rule, asked } = list;
-  const known = rule === undefined ? preparedLists.find(key) : undefined;
+async function preparedList(instance: Instance, asker: RequestFacts, list: WholeList): Promise<PreparedList> {
+  const { json, rule, asked } = list;
+  const facts = await factsFor(instance, asker, list);
+  const key = rule === undefined ? list.key : `${list.key}${madeFrom(instance, facts)}`;
+  const known = preparedLists.find(key);
   if (known !== undefined) return known;
   const query = parseListQuery(asked);
-  const source = await sourceOf(instance, facts, { ...list, query });
+  const source = sourceOf(instance, facts, { ...list, query });
   const { filter, sort } = query;
   const made = {
     list: prepareJsonList(instance.database, query, { ...source, json, version: rowVersion }),
@@ -137,18 +140,32 @@ async function preparedList(instance: Instance, facts: RequestFacts, list: Whole
       isLasting({ filter, sort, within: 'definition' }) &&
       isLasting({ filter: rule, within: 'state' }),
   };
-  if (rule === undefined && made.isLasting) preparedLists.add(key, made);
+  if (made.isLasting) preparedLists.add(key, made);
   return made;
 }
 
-async function sourceOf(
+/** What else a statement with a rule was made from: definitions of related collections, and relations of the caller. */
+function madeFrom({ collections }: Instance, { callerRelations }: RequestFacts): string {
+  const relations = callerRelations === undefined ? [] : [...callerRelations].flat();
+  return ['', collections.version, ...relations].join('\u0000');
+}
+
+/** With what the rule asks of the caller's record. */
+async function factsFor(
   instance: Instance,
-  asker: RequestFacts,
+  facts: RequestFacts,
+  { collection, rule }: AskedList,
+): Promise<RequestFacts> {
+  return rule === undefined ? facts : lookUpCaller(instance, facts, collection.rules.listRule);
+}
+
+function sourceOf(
+  instance: Instance,
+  facts: RequestFacts,
   { collection, rule, query, asked }: AskedList & { readonly query: ListQuery },
-): Promise<ListSource> {
+): ListSource {
   const { database, collections } = instance;
   const { names } = database;
-  const facts = rule === undefined ? asker : await lookUpCaller(instance, asker, collection.rules.listRule);
   const now = instance.clock.now();
   const scope = new RecordScope(
     { collections, names, facts, now },

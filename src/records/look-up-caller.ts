@@ -1,8 +1,11 @@
+import { GenerationMap } from '../base/generation-map.ts';
+import type { Collection } from '../collections/collection.ts';
 import { isMultiple } from '../collections/path.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import type { Rule } from '../rules/rule.ts';
-import { joinSql, runTogether, sql } from '../sql/sql.ts';
+import { joinSql, runTogether, sql, withValues, type Sql } from '../sql/sql.ts';
+import type { Names } from '../storage/database.ts';
 
 /** What a rule asks of the caller's own record, without going on from there. */
 const ownFields = /@request\.auth\.(\w+)(?![\w.:])/g;
@@ -22,19 +25,47 @@ export async function lookUpCaller(
   const { caller } = facts;
   if (caller.kind !== 'user' || rule === null || !rule.includes('@request.auth.')) return facts;
   const collection = collections.find(caller.collectionId);
+  const question = collection && questionOf(collection, rule, database.names);
+  if (question === undefined) return facts;
+  const [row] = await database.tuples(withValues(question.select, [caller.id]));
+  if (row === undefined) return facts;
+  const found = question.fields.map((name, index) => [name, String(row[index])] as const);
+  return { ...facts, callerRelations: new Map(found.filter(([, id]) => plainId.test(id))) };
+}
+
+interface Question {
+  readonly fields: readonly string[];
+  /** By the caller's id. */
+  readonly select: Sql;
+}
+
+/** Of callers of one definition, by rule; undefined where a rule asks nothing of this kind. */
+const questions = new WeakMap<
+  Collection,
+  GenerationMap<string, { readonly question: Question | undefined }>
+>();
+const rulesMax = 100;
+
+function questionOf(collection: Collection, rule: string, names: Names): Question | undefined {
+  const ofCollection = questions.get(collection) ?? new GenerationMap(rulesMax);
+  questions.set(collection, ofCollection);
+  const known = ofCollection.find(rule);
+  if (known !== undefined) return known.question;
+  const question = toQuestion(collection, rule, names);
+  ofCollection.add(rule, { question });
+  return question;
+}
+
+function toQuestion(collection: Collection, rule: string, names: Names): Question | undefined {
   const named = new Set([...rule.matchAll(ownFields)].map(([, name]) => name));
-  const fields = (collection?.fields ?? []).filter(
-    (field) => field.type === 'relation' && named.has(field.name) && !isMultiple(field),
-  );
-  if (collection === undefined || fields.length === 0) return facts;
-  const { names } = database;
+  const fields = collection.fields
+    .filter((field) => field.type === 'relation' && named.has(field.name) && !isMultiple(field))
+    .map(({ name }) => name);
+  if (fields.length === 0) return undefined;
   const columns = joinSql(
-    fields.map(({ name }) => names.column(name)),
+    fields.map((name) => names.column(name)),
     ', ',
   );
-  const select = sql`SELECT ${columns} FROM ${names.collectionTable(collection.name)} WHERE id = ${caller.id}`;
-  const [row] = await database.tuples(runTogether(select, 'lookup'));
-  if (row === undefined) return facts;
-  const found = fields.map(({ name }, index) => [name, String(row[index])] as const);
-  return { ...facts, callerRelations: new Map(found.filter(([, id]) => plainId.test(id))) };
+  const select = sql`SELECT ${columns} FROM ${names.collectionTable(collection.name)} WHERE id = ${null}`;
+  return { fields, select: runTogether(select, 'lookup') };
 }

@@ -233,3 +233,22 @@ test('an order by chance is another one each time', async (t) => {
     orders.add((await service.request(`${posts}?sort=@random`, { token: true })).text);
   assert.equal(orders.size, 6);
 });
+
+test('a list whose rule goes through another collection follows the definition of that one', async (t) => {
+  const { service, tokens } = await setUpOwners(t);
+  const { json: users } = await service.request('/api/collections/users', { token: true });
+  const friend = { id: 'friend', name: 'friend', type: 'relation', collectionId: users.id };
+  const setFriends = (maxSelect: number): Promise<void> =>
+    change(service, 'PATCH /api/collections/users', { fields: [...users.fields, { ...friend, maxSelect }] });
+  await setFriends(1);
+  await change(service, `PATCH /api/collections/users/records/${ids[0]}`, { friend: ids[1] });
+  const rule = 'owner = @request.auth.id && owner.friend.team = "red"';
+  await change(service, 'PATCH /api/collections/posts', { listRule: rule });
+  const [authorization = ''] = tokens;
+  // One friend is kept as an id, several as a list of them.
+  for (const maxSelect of [1, 3, 1]) {
+    await setFriends(maxSelect);
+    for (let times = 0; times < 3; times += 1)
+      assert.equal((await service.request(posts, { headers: { authorization } })).json.totalItems, 1);
+  }
+});

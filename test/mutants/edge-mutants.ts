@@ -196,4 +196,11 @@ export const edgeMutants: readonly Mutant[] = [
     to: 'if (false) key +=',
     tests: ['test/api/repeated-lists.test.ts'],
   },
+  {
+    name: 'what a rule comes to in SQL is known for one version of all definitions',
+    file: 'src/records/list-records.ts',
+    from: "return ['', collections.version, ...relations]",
+    to: "return ['', 1, ...relations]",
+    tests: ['test/api/repeated-lists.test.ts'],
+  },
 ];
