@@ -4,6 +4,7 @@ import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { tokenSecretPlace } from '../instances/token-secrets.ts';
 import { runTogether, sql } from '../sql/sql.ts';
+import { AnswerMemory } from '../storage/answer-memory.ts';
 import type { Reader } from '../storage/database.ts';
 
 export interface TokenUse {
@@ -14,6 +15,12 @@ export interface TokenUse {
   readonly reader?: Reader;
 }
 
+/** Of all instances of a process. */
+const knownKeys = new AnswerMemory<string | undefined>({
+  lengthMax: 1024 * 1024,
+  lengthOf: (key) => key?.length ?? 0,
+});
+
 /** Opened secrets by their sealed texts: these are costly to open, and every request with a token needs one. */
 const opened = new WeakMap<Instance, Map<string, string>>();
 /** Far more than an instance has auth collections; emptied rather than kept in order. */
@@ -21,13 +28,27 @@ const openedMax = 5_000;
 
 /**
  * The key that signs and verifies a record's tokens of one kind: its own token key and its collection's secret, one after the
- * other. Undefined when the record is gone. Both are read each time: a changed password ends the record's sessions at once,
- * a secret that was made again those of the whole collection, on every node.
+ * other. Undefined when the record is gone. What is known of them is what the database holds now: a changed password ends the
+ * record's sessions at once, a secret that was made again those of the whole collection, on every node.
  */
 export async function findTokenKey(
   instance: Instance,
   collection: Collection,
   { record, kind, reader = instance.database }: TokenUse,
+): Promise<string | undefined> {
+  const { database } = instance;
+  const use = { record, kind, reader };
+  if (reader !== database) return readTokenKey(instance, collection, use);
+  return knownKeys.recall(database, `${instance.id}/${collection.id}/${record}/${kind}`, async () => {
+    const answer = await readTokenKey(instance, collection, use);
+    return { answer, isLasting: answer !== undefined };
+  });
+}
+
+async function readTokenKey(
+  instance: Instance,
+  collection: Collection,
+  { record, kind, reader }: Required<TokenUse>,
 ): Promise<string | undefined> {
   const { names } = reader;
   const table = names.table('$secret');

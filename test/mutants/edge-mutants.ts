@@ -184,10 +184,10 @@ export const edgeMutants: readonly Mutant[] = [
   },
   {
     name: 'a known answer is one of the state that the database is in',
-    file: 'src/lists/answer-memory.ts',
+    file: 'src/storage/answer-memory.ts',
     from: 'const isAskedAgain = known?.state === state;',
     to: 'const isAskedAgain = known !== undefined;',
-    tests: ['src/lists/answer-memory.test.ts', 'test/api/repeated-lists.test.ts'],
+    tests: ['src/storage/answer-memory.test.ts', 'test/api/repeated-lists.test.ts'],
   },
   {
     name: 'what a rule has decided is known for one caller',

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { fileOf, openSqliteFile } from '../../test/support/engines.ts';
 import { sql } from '../sql/sql.ts';
-import type { Database } from '../storage/database.ts';
-import { openSqlite } from '../storage/sqlite.ts';
+import type { Database } from './database.ts';
+import { openSqlite } from './sqlite.ts';
 import { AnswerMemory, type Found } from './answer-memory.ts';
 
 const lengthMax = 64_000;

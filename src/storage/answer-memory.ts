@@ -1,5 +1,5 @@
 import { GenerationMap } from '../base/generation-map.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database } from './database.ts';
 
 /** What was found, and whether whoever asks the same finds the same until something in the database changes. */
 export interface Found<Answer> {
