@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { constants, PerformanceObserver } from 'node:perf_hooks';
+import { test, type TestContext } from 'node:test';
 import { eventually } from '../../test/support/eventually.ts';
 import { giveBackMemory } from './give-back-memory.ts';
 
@@ -9,6 +10,60 @@ test('what nobody holds any more is collected in a calm second, however old it i
   giveBackMemory();
   await eventually('it is collected', () => leftBehind.deref() === undefined);
 });
+
+test('as long as no second is calm nothing is collected, and once one is, all is once', async (t) => {
+  const collections = collectionsOfAll(t);
+  const rest = keepBusy();
+  giveBackMemory();
+  await seconds(2);
+  rest();
+  assert.equal(collections(), 0);
+  await eventually('all is collected', () => collections() > 0);
+  // Of a collection more than one thing is told.
+  await seconds(1);
+  const found = collections();
+  await seconds(2);
+  assert.equal(collections(), found);
+});
+
+/** Counts those of all garbage at once, which nobody else asks for. */
+function collectionsOfAll(t: TestContext): () => number {
+  let count = 0;
+  const observer = new PerformanceObserver((list) => {
+    // Node's types leave out what it tells of each collection.
+    const entries = list.getEntries() as (PerformanceEntry & {
+      readonly detail: { readonly flags: number };
+    })[];
+    const ofAll = constants.NODE_PERFORMANCE_GC_FLAGS_ALL_AVAILABLE_GARBAGE;
+    count += entries.filter(({ detail }) => (detail.flags & ofAll) !== 0).length;
+  });
+  observer.observe({ entryTypes: ['gc'] });
+  t.after(() => observer.disconnect());
+  return () => count;
+}
+
+/** With something to do in every turn of the loop, which then never waits. */
+function keepBusy(): () => void {
+  let isBusy = true;
+  const work = (): void => {
+    if (isBusy) setImmediate(work);
+  };
+  work();
+  return () => (isBusy = false);
+}
+
+/** Timers of the same length go off in the order in which they were set: whoever looked each second before this has looked as often. */
+function seconds(count: number): Promise<void> {
+  let left = count;
+  return new Promise((resolve) => {
+    const timer = setInterval(() => {
+      left -= 1;
+      if (left > 0) return;
+      clearInterval(timer);
+      resolve();
+    }, 1_000);
+  });
+}
 
 /** An object that has outlived so many collections of young ones that only one of all collects it. */
 function makeOld(): object {
