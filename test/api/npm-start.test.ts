@@ -11,16 +11,23 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const undici = 'NativeModule internal/deps/undici/undici';
 const typeStripper = 'NativeModule internal/deps/amaro/dist/index';
 
-/** Tells on standard error, at the end of a process, which parts of Node and which files it has loaded. */
+/**
+ * Tells on standard error, at the end of a process, which parts of Node and which files it has loaded, and of which imports it has
+ * asked Node where they lead.
+ */
 const tellLoaded = `
   import { registerHooks } from 'node:module';
-  const files = [];
-  registerHooks({ load: (url, context, next) => { files.push(url); return next(url, context); } });
-  process.on('exit', () => process.stderr.write(JSON.stringify({ builtins: process.moduleLoadList, files })));`;
+  const [asked, files] = [[], []];
+  registerHooks({
+    resolve: (specifier, context, next) => { asked.push(specifier); return next(specifier, context); },
+    load: (url, context, next) => { files.push(url); return next(url, context); },
+  });
+  process.on('exit', () => process.stderr.write(JSON.stringify({ builtins: process.moduleLoadList, asked, files })));`;
 const preload = `--import=data:text/javascript,${encodeURIComponent(tellLoaded)}`;
 
 interface Loaded {
   readonly builtins: readonly string[];
+  readonly asked: readonly string[];
   readonly files: readonly string[];
 }
 
@@ -33,13 +40,8 @@ test('a signal to what npm starts is a stop of the server', async (t) => {
 
 test('a start loads nothing that a server may never need', async (t) => {
   // The first start strips the types of what has changed, and keeps them.
-  const first = await start(t);
-  first.child.kill('SIGTERM');
-  await once(first.child, 'close');
-  const { child, stderr } = await start(t);
-  child.kill('SIGTERM');
-  await once(child, 'close');
-  const { builtins, files } = parseLoaded(stderr());
+  await loadedByStart(t);
+  const { builtins, files } = await loadedByStart(t);
   assert.ok(files.some((file) => file.endsWith('src/http/server.ts')));
   const needless = /\/(?:node_modules\/(?:ajv|entities|htmlparser2|nodemailer|pg|undici)|src\/importers)\//;
   assert.deepEqual(
@@ -54,7 +56,16 @@ test('a start loads nothing that a server may never need', async (t) => {
   assert.equal(builtins.includes(typeStripper), false, 'the compiler that strips types');
 });
 
-test('what the test above looks for has these names in this Node', () => {
+test('a start asks Node for no file that an import of ours names', async (t) => {
+  const { asked } = await loadedByStart(t);
+  assert.ok(asked.includes('fastify'));
+  assert.deepEqual(
+    asked.filter((specifier) => specifier.startsWith('.') && specifier.endsWith('.ts')),
+    [],
+  );
+});
+
+test('what the test of loading looks for has these names in this Node', () => {
   const code = "import 'node:http';";
   const uses = ['--input-type=module-typescript', '--eval', code];
   // Or the code that an earlier run has stripped would be found.
@@ -89,6 +100,14 @@ async function start(t: TestContext): Promise<Started> {
   for await (const _ of child.stdout.iterator({ destroyOnReturn: false }))
     if (stdout().includes('listens on')) break;
   return { child, stdout, stderr };
+}
+
+/** Until it listens. */
+async function loadedByStart(t: TestContext): Promise<Loaded> {
+  const { child, stderr } = await start(t);
+  child.kill('SIGTERM');
+  await once(child, 'close');
+  return parseLoaded(stderr());
 }
 
 function collect(stream: NodeJS.ReadableStream): () => string {
