@@ -13,6 +13,17 @@ test('what is asked for stays, and what is not is forgotten', () => {
   assert.equal(map.find(10), 'once');
 });
 
+test('what is not found is made once', () => {
+  const map = new GenerationMap<string, string>(2);
+  const made: string[] = [];
+  const make = (key: string): string => {
+    made.push(key);
+    return `made for ${key}`;
+  };
+  for (const key of ['a', 'a', 'b']) assert.equal(map.findOrAdd(key, make), `made for ${key}`);
+  assert.deepEqual(made, ['a', 'b']);
+});
+
 test('it never holds more than two generations', () => {
   const map = new GenerationMap<number, number>(3);
   for (let key = 0; key < 100; key += 1) map.add(key, key);

@@ -24,6 +24,15 @@ export class GenerationMap<Key, Value> {
     return old;
   }
 
+  /** What is made where nothing is found is added. */
+  findOrAdd(key: Key, make: (key: Key) => Value): Value {
+    const found = this.find(key);
+    if (found !== undefined) return found;
+    const made = make(key);
+    this.add(key, made);
+    return made;
+  }
+
   add(key: Key, value: Value): void {
     const size = this.#sizeOf(value, key);
     if (this.#size + size > this.#sizeMax) {

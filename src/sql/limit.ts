@@ -11,13 +11,11 @@ const known = new GenerationMap<number, Sql>(1_000);
  * as well; behind a cast it looks no further. Not for numbers that are others each time, as each makes a text of its own.
  */
 export function limit(count: number, offset = 0): Sql {
-  const rows = known.find(count) ?? remember(count);
+  const rows = known.findOrAdd(count, limitTo);
   return offset === 0 ? rows : sql`${rows} OFFSET CAST(${offset} AS bigint)`;
 }
 
-function remember(count: number): Sql {
+function limitTo(count: number): Sql {
   assert(Number.isSafeInteger(count) && count >= 0, 'a whole number of rows');
-  const rows = sql` LIMIT CAST(${literal(count)} AS bigint)`;
-  known.add(count, rows);
-  return rows;
+  return sql` LIMIT CAST(${literal(count)} AS bigint)`;
 }
