@@ -4,8 +4,9 @@ import type { Tuple } from './database.ts';
 import { arrayText } from './postgres-names.ts';
 
 /**
- * Several lookups as one statement; they differ in their keys alone. Not by `= ANY`: for more than a few keys that may be planned as a look at the whole table, and
- * such a plan outlives the small table that it was made for. So each key is looked for as it would be by itself.
+ * Several lookups as one statement; they differ in their keys alone. Not by `= ANY`: for more than a few keys that may be planned
+ * as a look at the whole table, and such a plan outlives the small table that it was made for. So each key is looked for as it
+ * would be by itself.
  */
 export function combineLookups(lookups: readonly Sql[], end: Sql): Sql {
   const [first = sql``] = lookups;
@@ -43,15 +44,15 @@ export function combineInsertion({ first, following }: Insertion): Sql {
   return inserting(first, [], following(insertedPosition));
 }
 
-/** An insertion with its rows for a position that is not known yet. */
+/** An insertion with its rows for a position that is not known yet, and the texts of these as one. */
 export interface InsertionShape extends Insertion {
   readonly rows: readonly Sql[];
+  readonly text: string;
 }
 
-/** Several of the same texts at once: positions are given in the order of the rows. */
+/** Several of the same text at once: positions are given in the order of the rows. */
 export function combineInsertions(insertions: readonly InsertionShape[]): Sql {
-  const [{ rows: shape } = { rows: [] }] = insertions;
-  const text = shape.map((row) => row.text).join(';');
+  const [{ text, rows: shape } = { text: '', rows: [] }] = insertions;
   const combined = remembered(text, insertions.length, () => insertAll(insertions));
   const values = shape.flatMap((_, place) => insertions.flatMap(({ rows }) => rows[place]?.values ?? []));
   return withValues(combined, values);
@@ -102,13 +103,15 @@ function changeAll(changes: readonly Sql[], last: Sql): Sql {
   return sql`WITH ${joinSql(named, ', ')} ${last}`;
 }
 
-/** By their texts, and these by how or how many are combined: up to nine, of about 10 kB. Over all instances of a process. */
+/**
+ * By their texts, and these by how or how many are combined: up to nine, of about 10 kB. Not by one key of both, which would be a
+ * new text each time. Over all instances of a process.
+ */
 const combinedOf = new GenerationMap<string, Map<string | number, Sql>>(100);
 
 /** What was put together before of statements of this text, in this way or number: their values are others each time. */
 function remembered(text: string, way: string | number, make: () => Sql): Sql {
-  let ways = combinedOf.find(text);
-  if (ways === undefined) combinedOf.add(text, (ways = new Map<string | number, Sql>()));
+  const ways = combinedOf.findOrAdd(text, () => new Map<string | number, Sql>());
   let combined = ways.get(way);
   if (combined === undefined) ways.set(way, (combined = withValues(make(), [])));
   return combined;

@@ -62,7 +62,8 @@ export class GroupStatements {
     const text = rows.map((statement) => statement.text).join(';');
     const send = (): Promise<unknown> => this.#tx.insertWith(first, following);
     const values = rows.reduce((count, statement) => count + statement.values.length, 0);
-    await this.#add(work, { kind, text, statement: first, values, insertion: { ...insertion, rows }, send });
+    const shape = { first, following, rows, text };
+    await this.#add(work, { kind, text, statement: first, values, insertion: shape, send });
   }
 
   async change(work: object, statement: Sql): Promise<void> {
