@@ -23,8 +23,6 @@ interface Session {
   /** In the order in which they will be answered. */
   readonly waiting: Asked[];
   connection: PostgresConnection | undefined;
-  /** So many have been asked of it. */
-  count: number;
   answered: number;
   isStalled: boolean;
   end: () => void;
@@ -33,7 +31,7 @@ interface Session {
 /** Four share most of what a packet and a wake-up cost; more would wait for each other where others could be answering them. */
 const waitingMax = 4;
 /** Then it goes back to the pool, which looks after what it has prepared. */
-const countMax = 100;
+const askedMax = 100;
 /** Far more than it takes to answer four quick ones, even for a server that is busy; asking again makes it no less so. */
 const LOOK_MS = 250;
 
@@ -58,14 +56,13 @@ export class SharedSessions {
         !one.isStalled &&
         one.connection?.isLost !== true &&
         one.waiting.length < waitingMax &&
-        one.count < countMax;
+        one.answered + one.waiting.length < askedMax;
       const session = this.#open.find(isOpen) ?? this.#begin(timeoutMs);
       // `resolve` is given only what this question was answered.
       const told = resolve as (answer: unknown) => void;
       const asked: Asked = { question, resolve: told, reject, hasMoved: false };
       session.waiting.push(asked);
-      session.count += 1;
-      if (session.connection !== undefined) this.#send(session, asked);
+      if (session.connection !== undefined) this.#send(session, session.connection, asked);
     });
   }
 
@@ -74,7 +71,6 @@ export class SharedSessions {
       timeoutMs,
       waiting: [],
       connection: undefined,
-      count: 0,
       answered: 0,
       isStalled: false,
       end: () => undefined,
@@ -85,7 +81,7 @@ export class SharedSessions {
       session.connection = connection;
       connection.limitStatements(timeoutMs);
       const watch = this.#watch(session, connection);
-      for (const asked of session.waiting) this.#send(session, asked);
+      for (const asked of session.waiting) this.#send(session, connection, asked);
       await ended;
       clearInterval(watch);
     };
@@ -96,9 +92,7 @@ export class SharedSessions {
     return session;
   }
 
-  #send(session: Session, asked: Asked): void {
-    const { connection } = session;
-    if (connection === undefined) return;
+  #send(session: Session, connection: PostgresConnection, asked: Asked): void {
     asked.question(connection).then(
       (answer) => {
         this.#leave(session, asked);

@@ -191,7 +191,7 @@ class PostgresDatabase implements Database {
     return await this.#noted(reading);
   }
 
-  /** Waited for when the database stops. */
+  /** Waited for when the database stops; where it has met names that are no more, it says so when all is read again. */
   async #noted<Shape>(reading: Promise<Answer<Shape>>): Promise<Answer<Shape>> {
     this.#reads.add(reading);
     try {
