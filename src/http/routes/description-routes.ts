@@ -16,12 +16,12 @@ export interface DescriptionOptions {
 
 /** What there is to ask of the service, for programs; for superusers also what their instance holds. */
 export function descriptionRoutes(app: FastifyInstance, { instances, version }: DescriptionOptions): void {
-  let descriptions: Descriptions | undefined;
+  let descriptions: Promise<Descriptions> | undefined;
   app.get(
     '/api/openapi.json',
     onInstance(instances, async (context, request, reply) => {
-      descriptions ??= await makeDescriptions(version);
-      const whole = await describeFor(context, descriptions);
+      // Whoever asks meanwhile waits for the same: each keeps what it has made.
+      const whole = await describeFor(context, await (descriptions ??= makeDescriptions(version)));
       const part = projected(queryOf(request), whole.json);
       const { json, etag } = part === whole.json ? whole : describe(part);
       // Kept by nobody without asking: what it tells depends on who asks.
