@@ -7,7 +7,7 @@ import { superusersName } from '../instances/system-collections.ts';
 import { decodeRecord } from '../records/decode-record.ts';
 import { keepSuperuser } from '../records/keep-superuser.ts';
 import { recordStatements } from '../records/record-statements.ts';
-import { toStoredRecord, valueOf } from '../records/record.ts';
+import { StoredRecord, valueOf } from '../records/record.ts';
 import { hashPassword } from '../secrets/password.ts';
 import { deleteSecrets, writeSecret } from '../secrets/secrets.ts';
 import { newTokenKey } from '../secrets/token.ts';
@@ -88,5 +88,5 @@ async function insertSuperuser(
   );
   refuseProblems();
   await tx.run(recordStatements(collection, tx.names).insert(values));
-  return String(valueOf(toStoredRecord(collection, 1, values), 'id'));
+  return String(valueOf(new StoredRecord(collection, 1, values), 'id'));
 }

@@ -11,7 +11,7 @@ import { accountProblems } from './account-problems.ts';
 import { isAllowed, wouldBeAllowed } from './ask-rule.ts';
 import type { RecordBody } from './decode-record.ts';
 import type { PreparedSecrets } from './prepare-secrets.ts';
-import { toStoredRecord, valueOf, type StoredRecord } from './record.ts';
+import { StoredRecord, valueOf } from './record.ts';
 import type { WriteScope } from './record-write.ts';
 
 export interface AccountWrite {
@@ -34,7 +34,7 @@ export interface AccountWrite {
 export async function checkAccount(scope: WriteScope, write: AccountWrite): Promise<void> {
   const { collection, body, values, existing, secrets, failed } = write;
   if (collection.auth === undefined) return;
-  const record = toStoredRecord(collection, 1, values);
+  const record = new StoredRecord(collection, 1, values);
   const isManaged = await hasManageAccess(scope, write);
   const isOldPasswordRight = secrets.old?.isRight ?? false;
   const problems = accountProblems({ body, record, existing, isManaged, isOldPasswordRight });

@@ -14,7 +14,7 @@ import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { passwordChanges } from './password-changes.ts';
 import { prepareSecrets, type PreparedSecrets } from './prepare-secrets.ts';
 import { recordStatements } from './record-statements.ts';
-import { toStoredRecord, valueOf, type StoredRecord } from './record.ts';
+import { StoredRecord, valueOf } from './record.ts';
 import { recordEvent } from './record-event.ts';
 import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';
 import { requireRelated } from './require-related.ts';
@@ -72,7 +72,7 @@ export async function createInside(
   await checkAccount(scope, { collection, body, values, secrets, context, failed: FAILED });
   decoded.refuseProblems();
   await requireRelated(scope, { collection, values, failed: FAILED });
-  const record = toStoredRecord(collection, 1, values);
+  const record = new StoredRecord(collection, 1, values);
   const event = recordEvent('record.create', record, now);
   const passwords = passwordChanges(collection, { body, hashes: secrets.hashes, isSuperuser });
   const account = { body, values, isSuperuser, hasNewPassword: true };

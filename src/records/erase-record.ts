@@ -8,13 +8,13 @@ import { recordEvent } from './record-event.ts';
 import { recordShape } from './record-shape.ts';
 import { recordStatements } from './record-statements.ts';
 import type { WriteScope } from './record-write.ts';
-import { toStoredRecord, valueOf, type StoredRecord } from './record.ts';
+import { StoredRecord, valueOf } from './record.ts';
 
 /** Deletes a record, which was read to be deleted, and writes its event; of what refers to it the caller has taken care. */
 export async function eraseRecord(scope: WriteScope, existing: StoredRecord): Promise<void> {
   const { instance, tx } = scope;
   const { collection } = existing;
-  const last = toStoredRecord(collection, existing.revision + 1, existing.values);
+  const last = new StoredRecord(collection, existing.revision + 1, existing.values);
   const event = recordEvent('record.delete', last, notBefore(existing, instance.clock.now()));
   const id = String(valueOf(existing, 'id'));
   const { hasSecrets } = recordShape(collection);

@@ -8,19 +8,12 @@ import { recordShape, type RecordShape } from './record-shape.ts';
  *
  *   body ── decode-record ──► values ── INSERT/UPDATE ──► row ── fromTuple ──► StoredRecord ── recordToJson ──► answer
  *                                                                                  └────── recordToEventJson ──► event
+ *
+ * A class, as a copy by `{ ...record }` would be one without its members, and the compiler says so.
  */
-export interface StoredRecord {
+export class StoredRecord {
   readonly collection: Collection;
   /** 1 at creation, one more with each change. */
-  readonly revision: number;
-  readonly values: readonly StoredValue[];
-  /** The JSON members of every field that everyone may see, in the order of the schema, with the closing brace: `"id":"…",…}`. */
-  readonly visibleMembers: string;
-}
-
-/** Written when somebody asks for it: what a record was before a change is shown to nobody. */
-class LazyRecord implements StoredRecord {
-  readonly collection: Collection;
   readonly revision: number;
   readonly values: readonly StoredValue[];
   #visibleMembers: string | undefined;
@@ -31,24 +24,20 @@ class LazyRecord implements StoredRecord {
     this.values = values;
   }
 
+  /**
+   * The JSON members of every field that everyone may see, in the order of the schema, with the closing brace: `"id":"…",…}`.
+   * Written when somebody asks for it: what a record was before a change is shown to nobody.
+   */
   get visibleMembers(): string {
     return (this.#visibleMembers ??= membersJson(recordShape(this.collection), this.values, 'public'));
   }
-}
-
-export function toStoredRecord(
-  collection: Collection,
-  revision: number,
-  values: readonly StoredValue[],
-): StoredRecord {
-  return new LazyRecord(collection, revision, values);
 }
 
 /** From a row of `RecordStatements.columns`: the revision, then the fields. */
 export function fromTuple(collection: Collection, tuple: Tuple): StoredRecord {
   // The columns of a collection's table hold nothing but stored values.
   const values = tuple.slice(1) as readonly StoredValue[];
-  return toStoredRecord(collection, Number(tuple[0]), values);
+  return new StoredRecord(collection, Number(tuple[0]), values);
 }
 
 /**

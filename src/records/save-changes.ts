@@ -7,7 +7,7 @@ import { auditAccount } from './audit-account.ts';
 import type { PasswordChange } from './password-changes.ts';
 import { recordEvent } from './record-event.ts';
 import { recordStatements } from './record-statements.ts';
-import { toStoredRecord, valueOf, type StoredRecord } from './record.ts';
+import { StoredRecord, valueOf } from './record.ts';
 import type { WriteScope } from './record-write.ts';
 import { withUniqueErrors } from './unique-errors.ts';
 
@@ -28,7 +28,7 @@ export async function saveChanges(
 ): Promise<StoredRecord> {
   const { instance, tx } = scope;
   const { collection } = existing;
-  const record = toStoredRecord(collection, existing.revision + 1, values);
+  const record = new StoredRecord(collection, existing.revision + 1, values);
   const event = recordEvent('record.update', record, now);
   const id = String(valueOf(existing, 'id'));
   await tx.inOrder([
