@@ -1,4 +1,5 @@
 import type { FieldError } from '../base/errors.ts';
+import { GenerationMap } from '../base/generation-map.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
 import { generateFromPattern, generatorPlan, type GeneratorPlan } from './generate-from-pattern.ts';
@@ -57,8 +58,7 @@ const compiledOf = new WeakMap<TextOptions, Compiled>();
  * Options with a generator that were accepted, by their JSON: to try one takes a millisecond, and the ids and token keys of most
  * collections are defined alike. They are read at every start, and with every instance that is opened.
  */
-const acceptedOptions = new Map<string, TextOptions>();
-const ACCEPTED_MAX = 100;
+const acceptedOptions = new GenerationMap<string, TextOptions>(100);
 
 function decodeOptions(raw: RawOptions, problems: Problems): TextOptions {
   const read = optionReader(raw, problems);
@@ -74,16 +74,11 @@ function decodeOptions(raw: RawOptions, problems: Problems): TextOptions {
     problems.add('max', fieldError('validation_min_greater_equal_than_required', { threshold: options.min }));
   if (options.primaryKey) checkPrimaryKey(raw, options, problems);
   const json = JSON.stringify(options);
-  const accepted = acceptedOptions.get(json);
+  const accepted = acceptedOptions.find(json);
   if (accepted !== undefined) return accepted;
   const isAccepted = checkPatterns(options, problems);
-  if (isAccepted && options.autogeneratePattern !== '') remember(json, options);
+  if (isAccepted && options.autogeneratePattern !== '') acceptedOptions.add(json, options);
   return options;
-}
-
-function remember(json: string, options: TextOptions): void {
-  if (acceptedOptions.size >= ACCEPTED_MAX) acceptedOptions.clear();
-  acceptedOptions.set(json, options);
 }
 
 function checkPrimaryKey(raw: RawOptions, options: TextOptions, problems: Problems): void {
