@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { assert } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
+import { GenerationMap } from '../base/generation-map.ts';
 import { randomText } from '../base/ids.ts';
 import { decodeUtf8, isJsonObject, type JsonObject, ownMember, parseJson } from '../base/json.ts';
 import { decodeBase64url } from './decode-base64url.ts';
@@ -31,19 +32,18 @@ export function signToken(claims: TokenClaims, key: string): string {
  * Tokens whose signature was right, each with the key that it was right for: whoever has signed in shows the same one with every
  * request. That a text was signed with a key stays true for ever, so nothing of it has to be forgotten: the key is looked up again
  * each time, and another key or a later time is judged as if the token had never been seen. Only tokens that were right get in here.
+ * About half a kilobyte each, over all instances of a process.
  */
-const seen = new Map<string, { readonly claims: TokenClaims; readonly key: string }>();
-/** About half a kilobyte each, over all instances of a process; the map is emptied rather than kept in order. */
-const seenMax = 5_000;
+const seen = new GenerationMap<string, { readonly claims: TokenClaims; readonly key: string }>(2_500);
 
 /** What a token claims, **unverified**: good for finding the record whose key verifies it, and for nothing else. */
 export function decodeToken(text: string): TokenClaims | undefined {
-  return seen.get(text)?.claims ?? splitToken(text)?.claims;
+  return seen.find(text)?.claims ?? splitToken(text)?.claims;
 }
 
 /** The claims of a token that was signed with this key and has not expired (`exp`, Unix seconds), or undefined. */
 export function verifyToken(text: string, key: string, nowSeconds: number): TokenClaims | undefined {
-  const known = seen.get(text);
+  const known = seen.find(text);
   const claims = known?.key === key ? known.claims : verifySignature(text, key);
   return claims !== undefined && isInForce(claims, nowSeconds) ? claims : undefined;
 }
@@ -62,8 +62,7 @@ function verifySignature(text: string, key: string): TokenClaims | undefined {
   const parts = splitToken(text);
   if (parts === undefined) return undefined;
   if (!timingSafeEqual(signatureOf(parts.signed, key), parts.signature)) return undefined;
-  if (seen.size >= seenMax) seen.clear();
-  seen.set(text, { claims: parts.claims, key });
+  seen.add(text, { claims: parts.claims, key });
   return parts.claims;
 }
 

@@ -1,15 +1,17 @@
+import { GenerationMap } from '../base/generation-map.ts';
 import { identifier, sql, type Sql } from '../sql/sql.ts';
 import type { Names } from './database.ts';
 import { postgresJson } from './postgres-json.ts';
 
 /** How the tables of one instance are called: its collections have a schema of their own, all else is shared and told apart by a column. */
 export function postgresNames(schema: string, instanceId: string): Names {
-  const collectionTables = new KnownNames((name) => sql`${identifier(schema)}.${columns.get(name)}`);
+  const collectionTables = new GenerationMap<string, Sql>(namesMax);
+  const toCollectionTable = (name: string): Sql => sql`${identifier(schema)}.${toColumn(name)}`;
   return {
     engine: 'postgres',
-    table: (name) => tables.get(name),
-    collectionTable: (name) => collectionTables.get(name),
-    column: (name) => columns.get(name),
+    table: (name) => tables.findOrAdd(name, toTable),
+    collectionTable: (name) => collectionTables.findOrAdd(name, toCollectionTable),
+    column: (name) => columns.findOrAdd(name, toColumn),
     scope: sql`instance_id = ${instanceId}`,
     scopeOf: (alias) => sql`${identifier(alias)}.instance_id = ${instanceId}`,
     scopeColumn: sql`instance_id, `,
@@ -32,30 +34,18 @@ export function arrayText(values: readonly string[]): string {
   return `{${values.map((value) => `"${value.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`;
 }
 
-/** Collections come and go, over all instances of a process; the map is emptied rather than kept in order. */
-const knownMax = 10_000;
+/** Names as SQL, the same object each time, as a name is asked for with every statement: over all instances of a process. */
+const namesMax = 5_000;
+const tables = new GenerationMap<string, Sql>(namesMax);
+const columns = new GenerationMap<string, Sql>(namesMax);
 
-/** Names as SQL: the same object each time, as a name is asked for with every statement. */
-class KnownNames {
-  readonly #make: (name: string) => Sql;
-  readonly #known = new Map<string, Sql>();
-
-  constructor(make: (name: string) => Sql) {
-    this.#make = make;
-  }
-
-  get(name: string): Sql {
-    const known = this.#known.get(name);
-    if (known !== undefined) return known;
-    if (this.#known.size >= knownMax) this.#known.clear();
-    const made = this.#make(name);
-    this.#known.set(name, made);
-    return made;
-  }
+function toTable(name: string): Sql {
+  return sql`chancery.${identifier(name.slice('$'.length))}`;
 }
 
-const tables = new KnownNames((name) => sql`chancery.${identifier(name.slice('$'.length))}`);
-const columns = new KnownNames((name) => identifier(physicalName(name)));
+function toColumn(name: string): Sql {
+  return identifier(physicalName(name));
+}
 
 /** NAMEDATALEN - 1: what is longer, PostgreSQL cuts off without an error, and two names become one. */
 const nameBytesMax = 63;
