@@ -284,7 +284,7 @@ async function openInstance(entry: InstanceEntry, options: InstanceParts): Promi
     const refresh = (): Promise<void> => home.refresh(entry.id);
     const logs = new RequestLog({ open: () => home.openLogs(entry.id), settings, clock, logger });
     const { id, slug } = entry;
-    const audit = auditLogOf({ database, clock, auditDays });
+    const audit = auditLogOf({ id, database, clock, auditDays, logger });
     const stop = async (): Promise<void> => {
       await audit.settle();
       await logs.stop();
@@ -303,6 +303,7 @@ async function openInstance(entry: InstanceEntry, options: InstanceParts): Promi
       clock,
       dueClock,
       auditDays,
+      logger,
       stop,
     };
   } catch (error) {

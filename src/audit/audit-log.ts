@@ -7,7 +7,7 @@ import type { Database, Transaction } from '../storage/database.ts';
 import { writtenActor, type Actor, type AuditEntry, type WrittenActor } from './audit-entry.ts';
 import { pruneAudit } from './prune-audit.ts';
 
-type AuditedInstance = Pick<Instance, 'database' | 'clock' | 'auditDays'>;
+type AuditedInstance = Pick<Instance, 'id' | 'database' | 'clock' | 'auditDays' | 'logger'>;
 
 export const auditLimits = {
   /** Rows that one node writes for what is tallied in a minute: who comes from more addresses than that shares a row without one. */
@@ -20,6 +20,8 @@ export const auditLimits = {
 const minuteMs = 60_000;
 /** Between two writes of tallies: a flood is a row that is counted up once a second. */
 const pauseMsDefault = 1_000;
+/** So many times as long where nothing could be written: the database is away or full, and says so to everyone. */
+const failurePauses = 10;
 
 /** What is all alike in a minute. */
 interface Tally {
@@ -76,11 +78,18 @@ export class AuditLog {
     this.#wake();
   }
 
-  /** Resolves when everything that was noted is written. To be called before the database is closed. */
+  /** Resolves when everything that was noted is written, or cannot be. To be called before the database is closed. */
   async settle(): Promise<void> {
     this.#isSettling = true;
     this.#endPause();
     await this.#written;
+    if (this.#tallies.size === 0) return;
+    // What could not be written before is tried once more: there is no later.
+    this.#wake();
+    await this.#written;
+    const { id, logger } = this.#instance;
+    const lost = this.#tallies.size;
+    if (lost > 0) logger.error('Entries of the audit log are lost.', { instance: id, lost });
   }
 
   #tallyOf(actor: WrittenActor, entry: AuditEntry, nowMs: number): Tally {
@@ -112,9 +121,8 @@ export class AuditLog {
     let isWritten: boolean;
     do {
       isWritten = await this.#write();
-      await this.#pause();
-      // What could not be written is kept for whoever comes next: the database is away or full, and says so to everyone.
-    } while (isWritten && this.#tallies.size > 0);
+      await this.#pause(isWritten ? this.#pauseMs : this.#pauseMs * failurePauses);
+    } while (this.#tallies.size > 0 && (isWritten || !this.#isSettling));
     // In the same turn as the last look: what is noted from now on wakes again.
     this.#isWriting = false;
   }
@@ -134,7 +142,11 @@ export class AuditLog {
       });
       if (isPruneDue) this.#prunedMs = nowMs;
       return true;
-    } catch {
+    } catch (error) {
+      const { id, logger } = this.#instance;
+      const seconds = (this.#pauseMs * failurePauses) / 1_000;
+      const message = `The audit log could not be written; trying again in ${seconds} s at the latest.`;
+      logger.warn(message, { instance: id, error });
       for (const tally of this.#tallies.values()) merge(tallies, tally);
       this.#tallies = tallies;
       return false;
@@ -145,10 +157,10 @@ export class AuditLog {
     return Math.abs(nowMs - this.#prunedMs) >= minuteMs;
   }
 
-  async #pause(): Promise<void> {
+  async #pause(pauseMs: number): Promise<void> {
     if (this.#isSettling) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, this.#pauseMs).unref();
+      const timer = setTimeout(resolve, pauseMs).unref();
       this.#endPause = () => {
         clearTimeout(timer);
         resolve();

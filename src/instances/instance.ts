@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
 import type { CollectionStore } from '../collections/collection-store.ts';
 import type { EventLog } from '../events/event-log.ts';
 import type { RequestLog } from '../logs/request-log.ts';
@@ -30,6 +31,8 @@ export interface Instance {
   readonly dueClock: Clock;
   /** How long its audit log is kept; 0 for ever. */
   readonly auditDays: number;
+  /** For what its operator has to know, and nobody who asks is told. */
+  readonly logger: Logger;
   /** Writes what is still to be written, and closes. */
   stop(): Promise<void>;
 }

@@ -3,6 +3,7 @@ import { test, type TestContext } from 'node:test';
 import type { Actor } from '../../src/audit/audit-entry.ts';
 import { auditLimits, AuditLog } from '../../src/audit/audit-log.ts';
 import { auditTalliesMax } from '../../src/audit/prune-audit.ts';
+import type { LogMembers } from '../../src/base/logger.ts';
 import { guest } from '../../src/rules/caller.ts';
 import { sql } from '../../src/sql/sql.ts';
 import type { Database } from '../../src/storage/database.ts';
@@ -17,7 +18,7 @@ import { MovableClock } from '../support/movable-clock.ts';
 const refusal = { action: 'sign-in', outcome: 'refused', collection: 'users' } as const;
 const dayMs = 86_400_000;
 /** Longer than any test: what is written is written at once, or by settling. */
-const pauseMs = 3_600_000;
+const pauseMsLong = 3_600_000;
 
 function guestAt(address: string): Actor {
   return { caller: guest, origin: () => ({ address, requestId: 'x' }) };
@@ -26,12 +27,17 @@ function guestAt(address: string): Actor {
 describeEngines('the audit log', (open, engine) => {
   async function openLog(
     t: TestContext,
-    { auditDays = 90, clock = new MovableClock(), same }: LogOptions = {},
+    { auditDays = 90, clock = new MovableClock(), same, pauseMs = pauseMsLong }: LogOptions = {},
   ): Promise<Opened> {
     const opened = await open(t, same);
     await migrate(opened, engine === 'sqlite' ? instanceMigrations : postgresMigrations);
     const database = new FaultyDatabase(opened);
-    return { opened, database, clock, log: new AuditLog({ database, clock, auditDays }, pauseMs) };
+    const told: string[] = [];
+    const tell = (message: string, { error: _error, ...members }: LogMembers = {}): void =>
+      void told.push(`${message} ${JSON.stringify(members)}`);
+    const logger = { debug: tell, info: tell, warn: tell, error: tell };
+    const log = new AuditLog({ id: 'i1', database, clock, auditDays, logger }, pauseMs);
+    return { opened, database, clock, log, told };
   }
 
   test('who comes from more addresses than a minute has room for shares one row', async (t) => {
@@ -72,16 +78,40 @@ describeEngines('the audit log', (open, engine) => {
     ]);
   });
 
-  test('what could not be written is written with what comes next', async (t) => {
-    const { database, log } = await openLog(t);
+  test('what could not be written is tried again, and the operator is told of each time', async (t) => {
+    const { database, log, told } = await openLog(t, { pauseMs: 1 });
     database.canWrite = false;
     log.note(guestAt('one'), refusal);
-    await log.settle();
-    assert.equal(database.refusedCount, 1);
-    database.canWrite = true;
+    await eventually('it is refused', () => database.refusedCount > 0);
     log.note(guestAt('one'), refusal);
-    await log.settle();
+    await eventually('it is refused again', () => database.refusedCount > 2);
+    database.canWrite = true;
+    await eventually('both are written', async () => (await rowsOf(database)).length > 0);
     assert.deepEqual((await rowsOf(database)).map(brief), [['sign-in', 2]]);
+    const line =
+      'The audit log could not be written; trying again in 0.01 s at the latest. {"instance":"i1"}';
+    assert.deepEqual(
+      told,
+      Array.from({ length: database.refusedCount }, () => line),
+    );
+  });
+
+  test('a stop tries once more to write what could not be written, and tells what is lost', async (t) => {
+    for (const canWrite of [true, false]) {
+      const { database, log, told } = await openLog(t);
+      database.canWrite = false;
+      log.note(guestAt('one'), refusal);
+      await eventually('it is refused', () => database.refusedCount === 1);
+      log.note(guestAt('two'), refusal);
+      database.canWrite = canWrite;
+      await log.settle();
+      assert.equal((await rowsOf(database)).length, canWrite ? 2 : 0);
+      const lost = told.filter((line) => line.includes('lost'));
+      assert.deepEqual(
+        lost,
+        canWrite ? [] : ['Entries of the audit log are lost. {"instance":"i1","lost":2}'],
+      );
+    }
   });
 
   test('while nothing can be written so much is kept in memory, and no more', async (t) => {
@@ -160,6 +190,7 @@ interface LogOptions {
   readonly auditDays?: number;
   readonly clock?: MovableClock;
   readonly same?: Database;
+  readonly pauseMs?: number;
 }
 
 interface Opened {
@@ -167,6 +198,8 @@ interface Opened {
   readonly database: FaultyDatabase;
   readonly clock: MovableClock;
   readonly log: AuditLog;
+  /** What the operator was told. */
+  readonly told: readonly string[];
 }
 
 type Row = Readonly<Record<string, unknown>>;
