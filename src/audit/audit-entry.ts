@@ -27,6 +27,7 @@ export const auditActions = [
   'impersonate',
   'setup',
   'import',
+  'instance.create',
   'superuser.create',
   'superuser.update',
   'superuser.delete',

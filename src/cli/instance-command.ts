@@ -1,7 +1,10 @@
 import { Command } from 'commander';
+import type { DataDirectory } from '../app.ts';
+import { auditLogOf } from '../audit/audit-log.ts';
 import { dataSettings } from '../config.ts';
+import type { InstanceEntry } from '../instances/instance-directory.ts';
 import { addSettings, flagsOf } from './settings.ts';
-import { withDataDirectory } from './with-instance.ts';
+import { onInstance, withDataDirectory } from './with-instance.ts';
 
 /** `instance create|list` */
 export function instanceCommand(): Command {
@@ -16,7 +19,7 @@ export function instanceCommand(): Command {
   create.action(async (slug: string) => {
     const host = flagsOf(create)['host'];
     const entry = await withDataDirectory(flagsOf(create), (data) =>
-      data.directory.create(slug, typeof host === 'string' ? host.toLowerCase() : null),
+      createInstance(data, slug, typeof host === 'string' ? host.toLowerCase() : null),
     );
     process.stdout.write(`Instance ${entry.slug} created with the id ${entry.id}.\n`);
   });
@@ -29,4 +32,20 @@ export function instanceCommand(): Command {
       process.stdout.write(`${id}  ${slug}${host === null ? '' : `  ${host}`}\n`);
   });
   return command;
+}
+
+/** Made, it is opened once, so that its audit log begins with that. */
+async function createInstance(
+  data: DataDirectory,
+  slug: string,
+  host: string | null,
+): Promise<InstanceEntry> {
+  const entry = await data.directory.create(slug, host);
+  const details = { slug, ...(host !== null && { host }) };
+  await onInstance(data, entry, (instance) =>
+    instance.database.write((tx) =>
+      auditLogOf(instance).append(tx, 'operator', { action: 'instance.create', details }),
+    ),
+  );
+  return entry;
 }

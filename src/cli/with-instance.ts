@@ -1,7 +1,7 @@
 import { openDataDirectory, type DataDirectory } from '../app.ts';
 import { AppError } from '../base/errors.ts';
 import { readConfig, type Flags } from '../config.ts';
-import { defaultSlug } from '../instances/instance-directory.ts';
+import { defaultSlug, type InstanceEntry } from '../instances/instance-directory.ts';
 import type { Instance } from '../instances/instance.ts';
 
 /** Opens the data directory for one command and closes it again. A server may run on it meanwhile. */
@@ -28,11 +28,20 @@ export function withInstance<Result>(
   return withDataDirectory(flags, async (data) => {
     const entry = data.directory.findBySlug(slug);
     if (entry === undefined) throw new AppError('not_found', `There is no instance ${slug}.`);
-    const loan = await data.instances.borrow(entry);
-    try {
-      return await work(loan.instance, data);
-    } finally {
-      loan.release();
-    }
+    return onInstance(data, entry, (instance) => work(instance, data));
   });
+}
+
+/** Opens the instance for as long as the work takes. */
+export async function onInstance<Result>(
+  data: DataDirectory,
+  entry: InstanceEntry,
+  work: (instance: Instance) => Promise<Result>,
+): Promise<Result> {
+  const loan = await data.instances.borrow(entry);
+  try {
+    return await work(loan.instance);
+  } finally {
+    loan.release();
+  }
 }

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { listAudit } from '../../src/audit/list-audit.ts';
 import { deleteSuperuser, upsertSuperuser } from '../../src/auth/superuser.ts';
+import { parseListQuery } from '../../src/lists/list-query.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeKey } from '../support/make-key.ts';
+import { startCommand } from '../support/start-command.ts';
 import { startService, type TestAnswer, type TestRequest, type TestService } from '../support/service.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
@@ -89,6 +92,28 @@ test('every change of definitions, rules and secrets of tokens is in the log, wi
     ['collection.delete', 'done', 'superuser', id, '', { name: 'articles' }],
   ]);
   for (const entry of entries) assert.ok(!JSON.stringify(entry).includes(secret));
+});
+
+test('an instance that a command has made begins its log with that', async (t) => {
+  const service = await startService(t);
+  for (const args of [['beta', '--host', 'Beta.Example'], ['acme']]) {
+    const { code, stderr } = await (
+      await startCommand(t, service.data, ['instance', 'create', ...args])
+    ).ended;
+    assert.deepEqual([code, stderr], [0, '']);
+  }
+  const firstOf = (slug: string): Promise<Entry | undefined> =>
+    service.withInstance(slug, async (instance) => {
+      const { items } = await listAudit(instance, parseListQuery(new URLSearchParams()));
+      return items[0] && { ...items[0] };
+    });
+  for (const details of [{ slug: 'beta', host: 'beta.example' }, { slug: 'acme' }]) {
+    await eventually('it is noticed', () => service.app.data.directory.findBySlug(details.slug));
+    const entry = await firstOf(details.slug);
+    assert.deepEqual(entry && brief(entry), ['instance.create', 'done', 'operator', '', '', details]);
+  }
+  // It is nothing of this one's.
+  assert.deepEqual(await entriesOf(service, "action = 'instance.create'"), []);
 });
 
 test('an entry says who did it, from where, and which request it was', async (t) => {
