@@ -39,8 +39,15 @@ export type CollectionChangeListener = (
   change: { readonly before: Collection | undefined; readonly after: Collection | undefined },
 ) => Promise<void>;
 
+/**
+ * Runs inside the transaction that gives collections other names, once for all of them, which may have exchanged theirs: new names
+ * by the old ones. May await nothing but `tx`.
+ */
+export type RenameListener = (tx: Transaction, names: ReadonlyMap<string, string>) => Promise<void>;
+
 export interface CollectionSaving extends CollectionChange {
   readonly onChange?: CollectionChangeListener;
+  readonly onRename?: RenameListener;
   /** Without it there can be no auth collections. */
   readonly onTokenSecrets?: TokenSecretsListener;
 }
@@ -89,9 +96,21 @@ export function updateCollection(
     problems.throwIfAny(failed);
     await change.onChange?.(tx, { before: existing, after: collection });
     await change.collections.update(tx, existing, collection);
+    await tellOfNames(tx, change, [{ before: existing, after: collection }]);
     await saveSecrets(tx, change, { collection, secrets, isNew: false });
     return collection;
   });
+}
+
+/** Of changed definitions; tells nobody where all names are as they were. */
+export async function tellOfNames(
+  tx: Transaction,
+  { onRename }: CollectionSaving,
+  changed: readonly { readonly before: Collection; readonly after: Collection }[],
+): Promise<void> {
+  const renamed = changed.filter(({ before, after }) => before.name !== after.name);
+  if (renamed.length === 0) return;
+  await onRename?.(tx, new Map(renamed.map(({ before, after }) => [before.name, after.name])));
 }
 
 export interface SavedSecrets {

@@ -5,6 +5,7 @@ import type { Names } from '../storage/database.ts';
 import {
   changeTables,
   saveSecrets,
+  tellOfNames,
   type CollectionDeletion,
   type SavedSecrets,
 } from './change-collection.ts';
@@ -45,6 +46,7 @@ export function importCollections(change: CollectionDeletion, body: Definition):
     for (const after of plan.created) await change.onChange?.(tx, { before: undefined, after });
     for (const collection of plan.removed) await change.onDeleted(tx, collection);
     await change.collections.apply(tx, plan);
+    await tellOfNames(tx, change, plan.changed);
     for (const saved of plan.secrets) await saveSecrets(tx, change, saved);
   });
 }

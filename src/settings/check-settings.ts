@@ -5,6 +5,7 @@ import { ProblemList } from '../collections/problem-list.ts';
 import { emailField } from '../fields/email-field.ts';
 import { fieldError, type FieldErrorCode } from '../fields/field-error.ts';
 import { urlField } from '../fields/url-field.ts';
+import { isConflicting } from './is-conflicting.ts';
 import { isCron } from './is-cron.ts';
 import type { RateLimitRule, S3Settings, Settings } from './settings.ts';
 import { settingsLimits } from './settings-limits.ts';
@@ -112,14 +113,6 @@ function checkRule({ label, audience, duration, maxRequests }: RateLimitRule, pr
     problems.add('audience', fieldError('validation_in_invalid'));
   requireRange(problems, 'duration', { value: duration, min: 1, max: settingsLimits.rateLimitSecondsMax });
   requireRange(problems, 'maxRequests', { value: maxRequests, min: 1, max: Number.MAX_SAFE_INTEGER });
-}
-
-/** Of one label a rule for everybody leaves nothing to others. */
-function isConflicting(one: RateLimitRule, other: RateLimitRule): boolean {
-  return (
-    one.label === other.label &&
-    (one.audience === other.audience || one.audience === '' || other.audience === '')
-  );
 }
 
 /** RFC 9110 section 5.6.2. */

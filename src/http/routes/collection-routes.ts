@@ -1,6 +1,7 @@
 import type { FastifyInstance, RouteGenericInterface } from 'fastify';
 import { auditCollectionChange } from '../../audit/audit-collection-change.ts';
 import { auditLogOf } from '../../audit/audit-log.ts';
+import { changedPaths } from '../../audit/changed-paths.ts';
 import {
   createCollection,
   deleteCollection,
@@ -21,6 +22,7 @@ import { parseListQuery } from '../../lists/list-query.ts';
 import { hasScope } from '../../rules/has-scope.ts';
 import { requireReach } from '../../rules/reaches.ts';
 import type { RequestFacts } from '../../rules/request-facts.ts';
+import { renameLabels } from '../../settings/rename-labels.ts';
 import { forgetCollection } from '../../webhooks/change-endpoint.ts';
 import { truncateCollection } from '../../records/truncate-collection.ts';
 import { listJson } from '../../lists/list-json.ts';
@@ -143,6 +145,12 @@ function savingOf(instance: Instance, facts: RequestFacts): CollectionSaving {
       else if (after !== undefined) made.add(after.id);
       const entry = auditCollectionChange(before, after);
       if (entry !== undefined) await audit.append(tx, facts, entry);
+    },
+    onRename: async (tx, names) => {
+      const settings = await renameLabels(tx, instance.settings, names);
+      if (settings === undefined) return;
+      const changed = changedPaths(settings.before, settings.after);
+      await audit.append(tx, facts, { action: 'settings.update', details: { changed } });
     },
     onTokenSecrets: async (tx, { id, system }, secrets) => {
       await writeTokenSecrets(tx, instance.sealer, { collection: id, secrets });
