@@ -16,7 +16,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'node:crypto': ['src/secrets/', 'src/webhooks/signature.ts', 'src/base/ids.ts'],
   bcryptjs: ['src/secrets/'],
   nodemailer: ['src/mail/'],
-  htmlparser2: ['src/lists/excerpt.ts'],
+  htmlparser2: ['src/base/read-html.ts'],
   undici: ['src/webhooks/'],
   fastify: ['src/http/'],
   '@fastify/': ['src/http/'],

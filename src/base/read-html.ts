@@ -1,0 +1,143 @@
+import { createRequire } from 'node:module';
+import type * as HtmlParser from 'htmlparser2';
+
+export interface HtmlTag {
+  /** Of the element, in lower case. */
+  readonly name: string;
+  readonly isOpening: boolean;
+  /** Whether the element begins on a line of its own, ends one or stands in a cell. */
+  readonly isBlock: boolean;
+}
+
+/** Is told what somebody would read who is shown the HTML, in its order. */
+export interface HtmlReader {
+  text(part: string): void;
+  /** Also of an element whose content is not shown. */
+  tag(tag: HtmlTag): void;
+  /** Where the `a` leads that was opened last. */
+  link?(target: string): void;
+  /** Whether it wants to be told no more. */
+  readonly isFull: boolean;
+}
+
+/** In a time that the length of the source bounds; nothing of an element whose content nobody reads as text. */
+export function readHtml(source: string, reader: HtmlReader): void {
+  const { Tokenizer } = htmlParser();
+  // The tokenizer and no parser: that one looks, for each closing tag, at all elements that are open.
+  const tokenizer = new Tokenizer(
+    { decodeEntities: true },
+    callbacksOf(source, reader, () => tokenizer.pause()),
+  );
+  tokenizer.write(source);
+  if (!reader.isFull) tokenizer.end();
+}
+
+let loaded: typeof HtmlParser | undefined;
+
+/** With the first HTML: most services never read any, and its tables of entities would be 3 MB and a twentieth of the start. */
+function htmlParser(): typeof HtmlParser {
+  // The package of this name is of this type.
+  loaded ??= createRequire(import.meta.url)('htmlparser2') as typeof HtmlParser;
+  return loaded;
+}
+
+function callbacksOf(source: string, reader: HtmlReader, stop: () => void): HtmlParser.TokenizerCallbacks {
+  const dropped = new DroppedElement();
+  let opened = '';
+  let attribute = '';
+  let target: string | undefined;
+  const nameAt = (start: number, end: number): string => source.slice(start, end).toLowerCase();
+  const tell = (part: string): void => {
+    if (dropped.isOpen) return;
+    reader.text(part);
+    if (reader.isFull) stop();
+  };
+  const lead = (part: string): void => {
+    if (opened === 'a' && attribute === 'href') target = (target ?? '') + part;
+  };
+  return {
+    ...nothingElse,
+    ontext: (start, end) => tell(source.slice(start, end)),
+    ontextentity: (codePoint) => tell(String.fromCodePoint(codePoint)),
+    onopentagname: (start, end) => {
+      opened = nameAt(start, end);
+      target = undefined;
+      if (!dropped.isOpen) reader.tag(toTag(opened, true));
+      dropped.open(opened);
+    },
+    onattribname: (start, end) => (attribute = nameAt(start, end)),
+    onattribdata: (start, end) => lead(source.slice(start, end)),
+    onattribentity: (codePoint) => lead(String.fromCodePoint(codePoint)),
+    onopentagend: () => {
+      if (target !== undefined && !dropped.isOpen) reader.link?.(target);
+    },
+    // Only in a drawing does the slash close anything.
+    onselfclosingtag: () => {
+      if (opened === 'svg') dropped.close(opened);
+    },
+    onclosetag: (start, end) => {
+      const name = nameAt(start, end);
+      dropped.close(name);
+      if (!dropped.isOpen) reader.tag(toTag(name, false));
+    },
+  };
+}
+
+function toTag(name: string, isOpening: boolean): HtmlTag {
+  return { name, isOpening, isBlock: blocks.has(name) };
+}
+
+const nothing = (): void => {};
+const nothingElse = {
+  onattribend: nothing,
+  oncdata: nothing,
+  oncomment: nothing,
+  ondeclaration: nothing,
+  onend: nothing,
+  onprocessinginstruction: nothing,
+};
+
+/** Whether what is read stands in an element whose content nobody reads as text. */
+class DroppedElement {
+  #name: string | undefined;
+  #depth = 0;
+
+  get isOpen(): boolean {
+    return this.#name !== undefined;
+  }
+
+  open(name: string): void {
+    if (name === this.#name) {
+      if (nesting.has(name)) this.#depth += 1;
+    } else if (this.#name === undefined) {
+      if (!withoutText.has(name)) return;
+      this.#name = name;
+      this.#depth = 1;
+    } else if (this.#name === 'head' && name === 'body') {
+      // The tag that closes a head may be left out.
+      this.#name = undefined;
+    }
+  }
+
+  close(name: string): void {
+    if (name !== this.#name) return;
+    this.#depth -= 1;
+    if (this.#depth === 0) this.#name = undefined;
+  }
+}
+
+/** Of http-api section 7, but for those that have no content: `img`, `embed`, `input`. */
+const withoutText = new Set(
+  'head style script iframe applet object svg picture dialog template button form textarea select option'.split(
+    ' ',
+  ),
+);
+
+/** Those of them that may stand inside each other. */
+const nesting = new Set(['applet', 'dialog', 'object', 'svg', 'template']);
+
+const blocks = new Set(
+  'address article aside blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav ol optgroup option p pre search section summary table tbody td tfoot th thead title tr ul'.split(
+    ' ',
+  ),
+);
