@@ -3,6 +3,7 @@ import { codeOf, ConnectFailure } from '../network/connect-failure.ts';
 import { guardedConnect, type ConnectGuard } from '../network/guarded-connect.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Mail, MailResult } from './mail.ts';
+import { textOfHtml } from './text-of-html.ts';
 
 /** Of a conversation as a whole; a server may take its time for each answer, and these bound each of them. */
 const totalMsMax = 30_000;
@@ -107,6 +108,8 @@ async function converse(
     // Said here, so that nothing is read out of the headers.
     envelope: { from: sender.address, to: [to] },
     subject,
+    // For readers who are shown no HTML, and for those who take a mail without a text for an advertisement.
+    text: textOfHtml(html),
     html,
     // RFC 3834: nobody's absence note answers a machine.
     headers: { 'Auto-Submitted': 'auto-generated' },

@@ -30,6 +30,13 @@ test('pb.settings.testEmail() sends each template to the mail server of the sett
     otp: /<strong>00000000<\/strong>/,
     'login-alert': /account at Shop &amp; Co/,
   };
+  const textOf: Readonly<Record<string, RegExp>> = {
+    verification: /<https:\/\/shop\.example\/_\/#\/auth\/confirm-verification\/test-token>/,
+    'password-reset': /<https:\/\/shop\.example\/_\/#\/auth\/confirm-password-reset\/test-token>/,
+    'email-change': /confirm-email-change\/test-token>\n\nIf you did not ask/,
+    otp: /^Your one-time code is 00000000\n\n/,
+    'login-alert': /account at Shop & Co from/,
+  };
   for (const [template, pattern] of Object.entries(expected)) {
     assert.equal(await pb.settings.testEmail('users', 'ann@example.com', template), true);
     const { from, to, parsed, raw } = await sink.mail(sink.mails.length - 1);
@@ -40,6 +47,8 @@ test('pb.settings.testEmail() sends each template to the mail server of the sett
       ['ann@example.com'],
     );
     assert.match(parsed.html ?? '', pattern);
+    assert.match(raw, /^Content-Type: multipart\/alternative;/m);
+    assert.match(parsed.text ?? '', textOf[template] ?? /^$/);
     assert.doesNotMatch(parsed.subject ?? '', /[{}]/);
     assert.match(raw, /^Auto-Submitted: auto-generated\r$/m);
     assert.doesNotMatch(raw, /nodemailer|^x-mailer/im);
@@ -160,6 +169,7 @@ test('line ends in names and subjects stay out of the headers, and values are no
   assert.equal(parsed.from?.name, 'Shop Bcc: eve@example.com <b>body</b>');
   assert.doesNotMatch(parsed.html ?? '', /<b>/);
   assert.match(parsed.html ?? '', /&lt;b&gt;body&lt;\/b&gt; name \{NOPE\} test-token/);
+  assert.equal(parsed.text?.trim(), 'Shop Bcc: eve@example.com <b>body</b> name {NOPE} test-token');
 });
 
 test('a development server needs no mail server: mails are logged and shown to superusers', async (t) => {
