@@ -21,7 +21,10 @@ interface Queue {
   readonly name: string;
   readonly timeoutMs: number;
   waiting: Waiting[];
+  /** Of those that are asked so many are waited for before the next one is. */
   running: number;
+  /** Not answered yet. */
+  asked: number;
   isScheduled: boolean;
 }
 
@@ -41,7 +44,6 @@ export class Questions {
   readonly #options: QuestionsOptions;
   readonly #queues = new Map<string, Queue>();
   #waiting = 0;
-  #asked = 0;
   #onIdle: (() => void)[] = [];
 
   constructor(options: QuestionsOptions) {
@@ -58,12 +60,8 @@ export class Questions {
 
   /** Resolves when nothing waits and nothing runs. */
   async drain(): Promise<void> {
-    if (this.#isIdle) return;
+    if (this.#queues.size === 0) return;
     await new Promise<void>((resolve) => this.#onIdle.push(resolve));
-  }
-
-  get #isIdle(): boolean {
-    return this.#queues.size === 0 && this.#asked === 0;
   }
 
   /** `same` are the values that all of them have. */
@@ -79,6 +77,7 @@ export class Questions {
         timeoutMs,
         waiting: [],
         running: 0,
+        asked: 0,
         isScheduled: false,
       };
       this.#queues.set(name, queue);
@@ -102,29 +101,28 @@ export class Questions {
     while (queue.waiting.length > 0 && queue.running < runningMax) {
       const together = queue.waiting.splice(0, togetherMax);
       this.#waiting -= together.length;
-      queue.running += 1;
-      this.#asked += 1;
-      let isWaitedFor = true;
-      const goOn = (): void => {
-        if (!isWaitedFor) return;
-        isWaitedFor = false;
-        queue.running -= 1;
-        this.#start(queue);
-      };
-      const timer = setTimeout(goOn, WAIT_MS_MAX);
-      void this.#run(together, queue.timeoutMs).finally(() => {
-        clearTimeout(timer);
-        this.#asked -= 1;
-        goOn();
-        this.#forget(queue);
-      });
+      void this.#askFor(queue, together);
     }
   }
 
-  #forget(queue: Queue): void {
-    const isNeeded = queue.waiting.length > 0 || queue.running > 0;
-    if (!isNeeded && this.#queues.get(queue.name) === queue) this.#queues.delete(queue.name);
-    if (this.#isIdle) for (const tell of this.#onIdle.splice(0)) tell();
+  async #askFor(queue: Queue, together: readonly Waiting[]): Promise<void> {
+    const { promise: waited, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, WAIT_MS_MAX);
+    queue.running += 1;
+    queue.asked += 1;
+    const answered = this.#run(together, queue.timeoutMs).finally(resolve);
+    await waited;
+    clearTimeout(timer);
+    queue.running -= 1;
+    this.#start(queue);
+    await answered;
+    queue.asked -= 1;
+    this.#forget(queue);
+  }
+
+  #forget({ name, waiting, asked }: Queue): void {
+    if (waiting.length === 0 && asked === 0) this.#queues.delete(name);
+    if (this.#queues.size === 0) for (const tell of this.#onIdle.splice(0)) tell();
   }
 
   async #run(together: readonly Waiting[], timeoutMs: number): Promise<void> {
