@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { eventually } from '../../test/support/eventually.ts';
 import { heldStatement, holdStatements } from '../../test/support/hold-statements.ts';
 import { openPostgresDatabase } from '../../test/support/postgres-database.ts';
 import { literal, sql, type Sql } from '../sql/sql.ts';
+import type { PostgresConnection } from './postgres-connection.ts';
+import type { PostgresPool } from './postgres-pool.ts';
 import { SharedSessions } from './postgres-shared-sessions.ts';
 
 /** Other texts, as the same search would be one. */
@@ -56,6 +58,47 @@ test('one that fails leaves the others their answers, and a connection that is l
   assert.equal((await database.search(backendOf(2))).length, 1);
 });
 
+test('nobody joins a connection that is held up, and who was behind is asked once more, and answered by that', async (t) => {
+  const [first, behind, later] = [new TestQuestion(t), new TestQuestion(t), new TestQuestion(t)];
+  const { pool } = await openPostgresDatabase(t);
+  const sessions = sessionsOver(pool, 60_000);
+  const all = [first, behind].map(({ ask }) => sessions.ask(ask, 1_000));
+  await eventually('the one behind is asked again', () => behind.asked.length === 2);
+  assert.notEqual(behind.asked[1]?.connection, first.asked[0]?.connection);
+  all.push(sessions.ask(later.ask, 1_000));
+  await eventually('the later one is asked', () => later.asked.length === 1);
+  assert.notEqual(later.asked[0]?.connection, first.asked[0]?.connection);
+  await looks(3);
+  assert.equal(behind.asked.length, 2);
+  behind.asked[0]?.answer.reject(new Error('too late to be told'));
+  behind.asked[1]?.answer.resolve('behind');
+  assert.equal(await all[1], 'behind');
+  first.asked[0]?.answer.resolve('first');
+  later.asked[0]?.answer.resolve('later');
+  assert.deepEqual(await Promise.all(all), ['first', 'behind', 'later']);
+});
+
+test('a connection that is lost is asked nothing more', async (t) => {
+  const first = new TestQuestion(t);
+  const { pool } = await openPostgresDatabase(t);
+  const sessions = sessionsOver(pool, 60_000);
+  const held = sessions.ask(first.ask, 1_000);
+  await eventually('it is asked', () => first.asked.length === 1);
+  first.asked[0]?.connection.close();
+  const { rows } = await sessions.ask((connection) => connection.tuples(sql`SELECT 1`), 1_000);
+  assert.deepEqual(rows, [[1]]);
+  first.asked[0]?.answer.resolve('first');
+  assert.equal(await held, 'first');
+});
+
+test('a connection that answers nothing for too long is given up, and so is one on which somebody is asked again', async (t) => {
+  const { pool, url } = await openPostgresDatabase(t);
+  await holdStatements(t, url);
+  const sessions = sessionsOver(pool, 1);
+  const ask = (connection: PostgresConnection): Promise<unknown> => connection.tuples(heldStatement);
+  await Promise.all([1, 2].map(() => assert.rejects(sessions.ask(ask, 60_000), { code: 'unavailable' })));
+});
+
 test('a connection goes back to its pool however many ask for it', async (t) => {
   const { pool } = await openPostgresDatabase(t);
   let lent = 0;
@@ -88,3 +131,40 @@ test('a pool that has no connection fails all who wait for one', async (t) => {
   const asked = [1, 2, 3].map((number) => database.search(backendOf(number)));
   for (const { status } of await Promise.allSettled(asked)) assert.equal(status, 'rejected');
 });
+
+function sessionsOver(pool: PostgresPool, silenceMsMax: number): SharedSessions {
+  return new SharedSessions({ lend: (use) => pool.lend(use), silenceMsMax });
+}
+
+/** Is answered when the test says so, and at its end: to be made before the pool, whose stop waits for all answers. */
+class TestQuestion {
+  readonly asked: {
+    readonly connection: PostgresConnection;
+    readonly answer: PromiseWithResolvers<string>;
+  }[] = [];
+
+  constructor(t: TestContext) {
+    t.after(() => {
+      for (const { answer } of this.asked) answer.resolve('the test is over');
+    });
+  }
+
+  readonly ask = (connection: PostgresConnection): Promise<string> => {
+    const answer = Promise.withResolvers<string>();
+    this.asked.push({ connection, answer });
+    return answer.promise;
+  };
+}
+
+/** Timers of the same length go off in the order in which they were set: the sessions that are there have looked as often. */
+function looks(count: number): Promise<void> {
+  let left = count;
+  return new Promise((resolve) => {
+    const timer = setInterval(() => {
+      left -= 1;
+      if (left > 0) return;
+      clearInterval(timer);
+      resolve();
+    }, 250);
+  });
+}
