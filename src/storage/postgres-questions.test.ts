@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { eventually } from '../../test/support/eventually.ts';
 import { runTogether, sql, withValues, type SqlValue } from '../sql/sql.ts';
 import { answerTooLarge } from './answer-too-large.ts';
@@ -41,6 +42,32 @@ test('a row that several ask for is asked for once', async () => {
   assert.deepEqual(asked, ['a']);
   await find();
   assert.deepEqual(asked, ['a', 'a']);
+});
+
+test('of many lookups at the same time two questions are asked at a time', async () => {
+  const running: number[] = [];
+  let now = 0;
+  const questions = new Questions({
+    timeoutMs: 1_000,
+    waitingMax: 1_000,
+    ask: async ({ values }) => {
+      running.push((now += 1));
+      // In this turn, so that no wait can be over meanwhile.
+      await Promise.resolve();
+      now -= 1;
+      return String(values[0])
+        .split(',')
+        .map((_, index) => [index + 1, 'text']);
+    },
+  });
+  const keys = Array.from({ length: 1_000 }, (_, index) => String(index));
+  const found = await Promise.all(keys.map((key) => questions.lookUp(withValues(lookup, [key]))));
+  assert.deepEqual(
+    found,
+    Array.from({ length: keys.length }, () => [['text']]),
+  );
+  assert.equal(running.length, 8);
+  assert.equal(Math.max(...running), 2);
 });
 
 test('the same search is asked once for all who wait, by these values and this time alone', async () => {
@@ -85,6 +112,7 @@ test('nobody waits long for a question that somebody else has asked', async () =
   const drained = questions.drain().then(() => (isDrained = true));
   for (const end of ends.slice(1)) end();
   await Promise.all(answers.slice(1));
+  await setImmediate();
   assert.equal(isDrained, false);
   ends[0]?.();
   await drained;
