@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { test, type TestContext } from 'node:test';
 import { eventually } from '../../test/support/eventually.ts';
+import { timerRounds } from '../../test/support/timer-rounds.ts';
 import { giveBackMemory } from './give-back-memory.ts';
 
 test('what nobody holds any more is collected in a calm second, however old it is', async () => {
@@ -15,14 +16,14 @@ test('as long as no second is calm nothing is collected, and once one is, all is
   const collections = collectionsOfAll(t);
   const rest = keepBusy();
   giveBackMemory();
-  await seconds(2);
+  await timerRounds(1_000, 2);
   rest();
   assert.equal(collections(), 0);
   await eventually('all is collected', () => collections() > 0);
   // Of a collection more than one thing is told.
-  await seconds(1);
+  await timerRounds(1_000, 1);
   const found = collections();
-  await seconds(2);
+  await timerRounds(1_000, 2);
   assert.equal(collections(), found);
 });
 
@@ -50,19 +51,6 @@ function keepBusy(): () => void {
   };
   work();
   return () => (isBusy = false);
-}
-
-/** Timers of the same length go off in the order in which they were set: whoever looked each second before this has looked as often. */
-function seconds(count: number): Promise<void> {
-  let left = count;
-  return new Promise((resolve) => {
-    const timer = setInterval(() => {
-      left -= 1;
-      if (left > 0) return;
-      clearInterval(timer);
-      resolve();
-    }, 1_000);
-  });
 }
 
 /** An object that has outlived so many collections of young ones that only one of all collects it. */

@@ -3,6 +3,7 @@ import { test, type TestContext } from 'node:test';
 import { eventually } from '../../test/support/eventually.ts';
 import { heldStatement, holdStatements } from '../../test/support/hold-statements.ts';
 import { openPostgresDatabase } from '../../test/support/postgres-database.ts';
+import { timerRounds } from '../../test/support/timer-rounds.ts';
 import { literal, sql, type Sql } from '../sql/sql.ts';
 import type { PostgresConnection } from './postgres-connection.ts';
 import type { PostgresPool } from './postgres-pool.ts';
@@ -68,7 +69,8 @@ test('nobody joins a connection that is held up, and who was behind is asked onc
   all.push(sessions.ask(later.ask, 1_000));
   await eventually('the later one is asked', () => later.asked.length === 1);
   assert.notEqual(later.asked[0]?.connection, first.asked[0]?.connection);
-  await looks(3);
+  // So many looks later nobody has been asked a third time.
+  await timerRounds(250, 3);
   assert.equal(behind.asked.length, 2);
   behind.asked[0]?.answer.reject(new Error('too late to be told'));
   behind.asked[1]?.answer.resolve('behind');
@@ -154,17 +156,4 @@ class TestQuestion {
     this.asked.push({ connection, answer });
     return answer.promise;
   };
-}
-
-/** Timers of the same length go off in the order in which they were set: the sessions that are there have looked as often. */
-function looks(count: number): Promise<void> {
-  let left = count;
-  return new Promise((resolve) => {
-    const timer = setInterval(() => {
-      left -= 1;
-      if (left > 0) return;
-      clearInterval(timer);
-      resolve();
-    }, 250);
-  });
 }
