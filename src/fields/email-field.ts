@@ -23,10 +23,15 @@ export const emailField: FieldType<EmailOptions> = {
   toJson: (stored) => JSON.stringify(toText(stored)),
 };
 
-function check(stored: StoredValue, options: EmailOptions): FieldError | undefined {
+function check(
+  stored: StoredValue,
+  options: EmailOptions,
+  before: StoredValue | undefined,
+): FieldError | undefined {
   if (typeof stored !== 'string') return fieldError('validation_unsupported_value_type');
   if (stored === '') return options.required ? fieldError('validation_required') : undefined;
-  if (!isEmail(stored)) return fieldError('validation_is_email');
+  // What an address is no option changes: one that the record has was looked at when it came.
+  if (stored !== before && !isEmail(stored)) return fieldError('validation_is_email');
   const domain = stored.slice(stored.lastIndexOf('@') + 1);
   return isDomainAllowed(domain, options) ? undefined : fieldError('validation_email_domain_not_allowed');
 }
@@ -36,6 +41,7 @@ function isEmail(text: string): boolean {
   if (text.length > BYTES_MAX || Buffer.byteLength(text) > BYTES_MAX) return false;
   const at = text.lastIndexOf('@');
   if (at < 1) return false;
+  if (PLAIN.test(text)) return true;
   const labels = text.slice(at + 1).split('.');
   patterns ??= makePatterns();
   const { localAtom, label, topLabelStart } = patterns;
@@ -49,6 +55,10 @@ function isEmail(text: string): boolean {
     topLabelStart.test(labels.at(-1) ?? '')
   );
 }
+
+/** Most addresses: what the patterns below say of ASCII, in one look. No part of it can match what stands before or behind it. */
+const PLAIN =
+  /^[\w!#$%&'*+\-/=?^`{|}~]+(?:\.[\w!#$%&'*+\-/=?^`{|}~]+)*@(?:[a-z0-9](?:[\w-]{0,61}[a-z0-9])?\.)+[a-z](?:[\w-]{0,61}[a-z0-9])?$/i;
 
 /**
  * Dot-atoms only in the local part: quoted ones, comments and address literals are refused, as they are where mail headers get

@@ -156,6 +156,24 @@ test('e-mail addresses are dot-atoms at a domain', () => {
     );
 });
 
+test('an address of plain letters is judged as one with other letters', () => {
+  const field = makeField({ type: 'email' });
+  const characters = ['a', '1', '_', '-', '.', '@'];
+  let texts = [''];
+  let good = 0;
+  for (let length = 1; length <= 6; length += 1) {
+    texts = texts.flatMap((text) => characters.map((character) => text + character));
+    for (const text of texts) {
+      const isGood = field.check(text) === undefined;
+      if (isGood) good += 1;
+      // Where the text begins with an atom, a letter more changes nothing.
+      if (/^[^.@]/.test(text)) assert.equal(field.check(`ü${text}`) === undefined, isGood, text);
+      else assert.ok(!isGood, text);
+    }
+  }
+  assert.equal(good, 72);
+});
+
 test('only http and https URLs are accepted, and only those that all parsers read alike', () => {
   const field = makeField({ type: 'url' });
   const good = ['http://example.com', 'HTTPS://example.com/a?b=c#d', 'http://localhost:3000/x', 'https://bücher.example/ä', 'http://[2001:db8::1]/', 'https://a.b.c.example.com/%20']; // prettier-ignore

@@ -57,8 +57,13 @@ function isStorable(value: unknown, depth: number): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0');
   if (typeof value !== 'object' || depth === JSON_DEPTH_MAX) return false;
-  if (Array.isArray(value)) return value.every((item) => isStorable(item, depth + 1));
-  return Object.entries(value).every(([key, member]) => isStorable(key, 0) && isStorable(member, depth + 1));
+  if (Array.isArray(value)) {
+    for (const item of value) if (!isStorable(item, depth + 1)) return false;
+    return true;
+  }
+  for (const [key, member] of Object.entries(value))
+    if (!isStorable(key, 0) || !isStorable(member, depth + 1)) return false;
+  return true;
 }
 
 function isJson(text: string): boolean {
@@ -71,13 +76,17 @@ function isJson(text: string): boolean {
   }
 }
 
-function check(stored: StoredValue, options: JsonOptions): FieldError | undefined {
+function check(
+  stored: StoredValue,
+  options: JsonOptions,
+  before: StoredValue | undefined,
+): FieldError | undefined {
   const maxSize = sizeMax(options);
   if (typeof stored === 'number') return fieldError('validation_unsupported_value_type');
   if (stored !== null && Buffer.byteLength(stored) > maxSize)
     return fieldError('validation_json_size_limit', { maxSize });
-  // Asked again, whoever made it: one broken text would break every list that its record is in.
-  if (stored !== null && !isJson(stored)) return fieldError('validation_invalid_json');
+  // Asked again, whoever made it: one broken text would break every list that its record is in. One that the record has is in them.
+  if (stored !== null && stored !== before && !isJson(stored)) return fieldError('validation_invalid_json');
   return options.required && EMPTY_TEXTS.has(stored) ? fieldError('validation_required') : undefined;
 }
 

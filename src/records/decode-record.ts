@@ -36,27 +36,26 @@ export function decodeRecord(
   body: RecordBody,
   options: DecodeRecordOptions,
 ): DecodedRecord {
+  const { existing, isSuperuser } = options;
   const find = (name: string): Field | undefined =>
-    collection.fields.find((field) => field.name === name && mayWriteField(field, options.isSuperuser));
+    collection.fields.find((field) => field.name === name && mayWriteField(field, isSuperuser));
   const values: StoredValue[] = [];
   // Not an object to assign to: a field may be called `__proto__`.
   const problems = new Map<string, FieldError>();
   const refuse = (key: string, problem: FieldError): void => void problems.set(key, problem);
-  const modifications = readModifications(body, { find, refuse });
-  const context: DecodeContext = { body, modifications, options };
-  for (const [index, shaped] of recordShape(collection).fields.entries()) {
-    const before = options.existing?.values[index];
-    const given = { before, isGiven: isGiven(shaped.field, context) };
-    const value = decodeValue(shaped, given, context);
-    const problem = checkValue(shaped, value, given);
+  const context: DecodeContext = { body, modifications: readModifications(body, { find, refuse }), options };
+  const { fields } = recordShape(collection);
+  // A plain loop: every record that is written goes through it, and an iterator and an object for each value would be felt.
+  for (let index = 0; index < fields.length; index += 1) {
+    const shaped = fields[index];
+    if (shaped === undefined) continue;
+    const before = existing?.values[index];
+    const value = decodeValue(shaped, before, context);
+    const problem = isToBeChecked(shaped, before, context) ? checkValue(shaped, value, before) : undefined;
     if (problem !== undefined) problems.set(shaped.name, problem);
     values.push(shaped.isSecret ? null : value);
   }
-  const refuseProblems = (): void => {
-    if (problems.size === 0) return;
-    throw new AppError('bad_request', options.failed, { details: Object.fromEntries(problems) });
-  };
-  return { values, refuseProblems };
+  return { values, refuseProblems: () => refuseProblems(problems, options.failed) };
 }
 
 interface DecodeContext {
@@ -65,35 +64,27 @@ interface DecodeContext {
   readonly options: DecodeRecordOptions;
 }
 
-interface Given {
-  /** What the record has; undefined while it is made. */
-  readonly before: StoredValue | undefined;
-  readonly isGiven: boolean;
-}
-
+/** `before` is what the record has; undefined while it is made. */
 function decodeValue(
   shaped: ShapedField,
-  { before, isGiven: wasGiven }: Given,
+  before: StoredValue | undefined,
   context: DecodeContext,
 ): StoredValue {
   const { field, type } = shaped;
-  const { now } = context.options;
+  const { now, existing } = context.options;
   if (type.stamp !== undefined) {
-    const moment = context.options.existing === undefined ? 'create' : 'update';
+    const moment = existing === undefined ? 'create' : 'update';
     return type.stamp(moment, now, field.options) ?? before ?? type.zero(field.options);
   }
-  if (wasGiven) {
+  if (isGiven(shaped, context)) {
     const value = givenValue(shaped, before, context);
     return value === '' && before === undefined ? (generated(shaped, now) ?? value) : value;
   }
   return before ?? (before === null ? null : (generated(shaped, now) ?? type.zero(field.options)));
 }
 
-function isGiven(field: Field, { body, modifications, options }: DecodeContext): boolean {
-  return (
-    mayWriteField(field, options.isSuperuser) &&
-    (Object.hasOwn(body, field.name) || modifications.has(field.name))
-  );
+function isGiven({ name, isOpen }: ShapedField, { body, modifications, options }: DecodeContext): boolean {
+  return (isOpen || options.isSuperuser) && (Object.hasOwn(body, name) || modifications.has(name));
 }
 
 /** The whole value where it was sent, then every change on the one before. */
@@ -111,26 +102,37 @@ function givenValue(
 }
 
 /** What a text field with `autogeneratePattern` gets when nothing was given for it. */
-function generated({ field, type }: ShapedField, now: Timestamp): StoredValue | undefined {
-  if (isStandardId(field)) return newRecordId(fromTimestamp(now));
-  return type.generate?.(field.options);
+function generated({ field, type, isStandardId }: ShapedField, now: Timestamp): StoredValue | undefined {
+  return isStandardId ? newRecordId(fromTimestamp(now)) : type.generate?.(field.options);
 }
 
-function isStandardId(field: Field): boolean {
-  return field.name === 'id' && field.options['autogeneratePattern'] === '[a-z0-9]{15}';
+function isToBeChecked(
+  shaped: ShapedField,
+  before: StoredValue | undefined,
+  context: DecodeContext,
+): boolean {
+  // An id of our own making: its check would cost as much as all others together.
+  if (before === undefined) return !shaped.isStandardId || isGiven(shaped, context);
+  // What is kept apart from the record was checked when it came.
+  return !shaped.isSecret || isGiven(shaped, context);
 }
 
 function checkValue(
-  { field, type, isSecret }: ShapedField,
+  { field, type, isId }: ShapedField,
   value: StoredValue,
-  { before, isGiven: wasGiven }: Given,
+  before: StoredValue | undefined,
 ): FieldError | undefined {
-  if (field.name === 'id' && before !== undefined && value !== before) {
-    return { code: 'validation_pk_change', message: 'The record primary key cannot be changed.' };
-  }
-  // Of our own making: its check would cost as much as all others together.
-  if (!wasGiven && before === undefined && isStandardId(field)) return undefined;
-  // What is kept apart from the record was checked when it came.
-  if (!wasGiven && before !== undefined && isSecret) return undefined;
+  // One that has become wrong, as its field was changed, stays all the same: nobody could ever put it right.
+  if (isId && before !== undefined) return value === before ? undefined : idChange;
   return type.check(value, field.options, before);
+}
+
+const idChange: FieldError = {
+  code: 'validation_pk_change',
+  message: 'The record primary key cannot be changed.',
+};
+
+/** With the first problem of every field that has one. */
+function refuseProblems(problems: ReadonlyMap<string, FieldError>, failed: string): void {
+  if (problems.size > 0) throw new AppError('bad_request', failed, { details: Object.fromEntries(problems) });
 }

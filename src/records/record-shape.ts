@@ -2,6 +2,7 @@ import type { Collection } from '../collections/collection.ts';
 import { hasColumn, type Field } from '../fields/field.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { FieldType, StoredValue } from '../fields/field-type.ts';
+import { mayWriteField } from './may-write-field.ts';
 
 /** What is known of a collection's records before any of them is read: made once per definition, used by every request. */
 export interface RecordShape {
@@ -24,6 +25,12 @@ export interface ShapedField {
   readonly isHidden: boolean;
   /** Shown to nobody. */
   readonly isSecret: boolean;
+  /** Whether others than superusers may write it. */
+  readonly isOpen: boolean;
+  /** Whether it is the `id`. */
+  readonly isId: boolean;
+  /** Whether a new record gets an id of the service's own making. */
+  readonly isStandardId: boolean;
   /** `,"name":`, and without the comma where it comes first. */
   readonly key: string;
   readonly firstKey: string;
@@ -73,6 +80,9 @@ function shapeField(field: Field): ShapedField {
     name: field.name,
     isHidden: field.hidden,
     isSecret: !hasColumn(field),
+    isOpen: mayWriteField(field, false),
+    isId: field.name === 'id',
+    isStandardId: field.name === 'id' && field.options['autogeneratePattern'] === '[a-z0-9]{15}',
     key: `,${JSON.stringify(field.name)}:`,
     firstKey: `${JSON.stringify(field.name)}:`,
     toJson: (value) => type.toJson(value, field.options),

@@ -1,3 +1,4 @@
+import { GenerationMap } from '../base/generation-map.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { hasColumn } from '../fields/field.ts';
@@ -15,9 +16,14 @@ export interface RecordStatements {
   readonly selectToChange: Sql;
   /** With the values of every field. The revision is 1. */
   readonly insert: (values: readonly StoredValue[]) => Sql;
+  /** Of the fields at these places. Values: the revision, theirs, the id. */
+  readonly update: (places: readonly number[]) => Sql;
   /** Values: the id. */
   readonly deleteById: Sql;
 }
+
+/** Clients change the same few sets of fields again and again. */
+const updatesMax = 32;
 
 /** By definition: a changed collection is another object, and a definition belongs to one instance. */
 const known = new WeakMap<Collection, RecordStatements>();
@@ -61,6 +67,23 @@ function makeStatements(collection: Collection, names: Names): RecordStatements 
     selectToChange: runTogether(sql`${selectById}${names.forUpdate}`, 'lookup'),
     insert: (values) =>
       withValues(insert, isStored === undefined ? values : values.filter((_, index) => isStored[index])),
+    update: updatesOf(collection, names, table),
     deleteById: sql`DELETE FROM ${table} WHERE id = ${null}`,
+  };
+}
+
+function updatesOf(collection: Collection, names: Names, table: Sql): RecordStatements['update'] {
+  const made = new GenerationMap<string, Sql>(updatesMax);
+  return (places) => {
+    const key = places.join();
+    const found = made.find(key);
+    if (found !== undefined) return found;
+    const columns = collection.fields
+      .filter((_, index) => places.includes(index))
+      .map(({ name }) => sql`${names.column(name)} = ${null}`);
+    const set = joinSql([sql`"$revision" = ${null}`, ...columns], ', ');
+    const update = runTogether(sql`UPDATE ${table} SET ${set} WHERE id = ${null}`, 'change');
+    made.add(key, update);
+    return update;
   };
 }

@@ -1,7 +1,7 @@
 import type { Timestamp } from '../base/timestamp.ts';
 import { emitsEvents } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
-import { joinSql, runTogether, sql } from '../sql/sql.ts';
+import { withValues } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 import { auditAccount } from './audit-account.ts';
 import type { PasswordChange } from './password-changes.ts';
@@ -42,13 +42,13 @@ export async function saveChanges(
 
 /** Only columns that changed are written, so that only their indexes are. */
 function updateRow(tx: Transaction, before: StoredRecord, after: StoredRecord): Promise<number> {
-  const { collection } = after;
-  const changes = collection.fields.flatMap((field, index) => {
-    const value = after.values[index] ?? null;
-    return value === before.values[index] ? [] : [sql`${tx.names.column(field.name)} = ${value}`];
-  });
-  const set = joinSql([sql`"$revision" = ${after.revision}`, ...changes], ', ');
-  const id = valueOf(before, 'id') ?? null;
-  const { table } = recordStatements(collection, tx.names);
-  return tx.run(runTogether(sql`UPDATE ${table} SET ${set} WHERE id = ${id}`, 'change'));
+  const places: number[] = [];
+  const values: StoredValue[] = [after.revision];
+  for (const [index, value] of after.values.entries())
+    if (value !== before.values[index]) {
+      places.push(index);
+      values.push(value);
+    }
+  values.push(valueOf(before, 'id') ?? null);
+  return tx.run(withValues(recordStatements(after.collection, tx.names).update(places), values));
 }

@@ -90,6 +90,28 @@ test('I-05 I-16 what only the service sets cannot be set, and unknown keys are i
   ]);
 });
 
+test('a record whose id would no longer be given can be changed all the same', async (t) => {
+  const service = await setUp(t);
+  const { json: made } = await add(service, { id: 'z'.repeat(15), text: 'a' });
+  const { json: collection } = await service.request('/api/collections/posts', { token: true });
+  const narrower = { pattern: '^[a-y0-9]+$', autogeneratePattern: '[a-y0-9]{15}' };
+  const defined: readonly { readonly name: string }[] = collection.fields;
+  const narrowed = defined.map((field) => (field.name === 'id' ? { ...field, ...narrower } : field));
+  const changed = await service.request('/api/collections/posts', {
+    method: 'PATCH',
+    token: true,
+    body: { fields: narrowed },
+  });
+  assert.equal(changed.status, 200);
+  const { status, json } = await service.request(`${at}/${made.id}`, {
+    method: 'PATCH',
+    body: { text: 'b' },
+  });
+  assert.deepEqual([status, json.text], [200, 'b']);
+  const refused = await add(service, { id: 'z'.repeat(15) });
+  assert.equal(refused.json.data.id.code, 'validation_invalid_format');
+});
+
 test('A8 an update that changes nothing answers 200 and leaves updated, revision and events alone', async (t) => {
   const service = await setUp(t);
   const { json: made } = await add(service, {
