@@ -278,7 +278,8 @@ async function openInstance(entry: InstanceEntry, options: InstanceParts): Promi
     opened.endpoints = endpoints;
     const events = new EventLog({
       instanceId: entry.id,
-      listener: (tx, event) => fanOut(tx, event, { endpoints, clock: dueClock }),
+      listener: (tx, events) => fanOut(tx, events, { endpoints, clock: dueClock }),
+      listenerTables: ['$delivery'],
       wakeUp: () => wakeUp.notify(entry.id),
     });
     const refresh = (): Promise<void> => home.refresh(entry.id);

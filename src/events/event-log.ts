@@ -1,22 +1,24 @@
 import { newTimeOrderedId } from '../base/ids.ts';
 import { fromTimestamp, toIsoTimestamp } from '../base/timestamp.ts';
-import { runTogether, sql, type Sql } from '../sql/sql.ts';
-import type { Names, Transaction } from '../storage/database.ts';
+import { joinSql, runTogether, sql, withValues, type Sql, type SqlValue } from '../sql/sql.ts';
+import type { Gathering, InternalTable, Names, Transaction } from '../storage/database.ts';
 import type { Event, NewEvent } from './event.ts';
 
 /**
- * Asked inside the transaction of every event for the rows that belong to it, which are inserted together with the event's own:
- * all are committed or none. When it throws, neither record nor event is kept. It may await nothing but `tx`.
+ * Asked inside the transaction of events for the rows that belong to them, which are inserted together with the events' own: all are
+ * committed or none. When it throws, neither records nor events are kept. It may await nothing but `tx`.
  */
-export type EventListener = (tx: Transaction, event: Event) => Promise<EventRows>;
+export type EventListener = (tx: Transaction, events: readonly Event[]) => Promise<EventRows>;
 
-/** Statements that insert, given the event's position. */
-export type EventRows = (position: Sql) => readonly Sql[];
+/** Statements that insert, given the position of the event that has this place among those that were asked about. */
+export type EventRows = (positionOf: (place: number) => Sql) => readonly Sql[];
 
 export interface EventLogOptions {
   /** Goes into every payload as `instance_id`. */
   readonly instanceId: string;
   readonly listener: EventListener;
+  /** What its rows are inserted into. */
+  readonly listenerTables: readonly InternalTable[];
   /** Called after the commit of a transaction that appended. A hint: it may be lost, and nothing may depend on it. */
   readonly wakeUp: () => void;
 }
@@ -24,19 +26,24 @@ export interface EventLogOptions {
 /** One instance's log of what happened to its records. Append-only; a position once given never comes back. */
 export class EventLog {
   readonly #options: EventLogOptions;
+  readonly #gathering: Gathering<Event>;
 
   constructor(options: EventLogOptions) {
     this.#options = options;
+    this.#gathering = {
+      tables: ['$event', ...options.listenerTables],
+      bytesOf: ({ body }) => body.length,
+      write: (tx, events) => writeEvents(tx, events, options.listener),
+    };
   }
 
   /** Writes the event with its listener's rows, and returns it. The payload is put into bytes here, once and for all attempts. */
   async append(tx: Transaction, event: NewEvent): Promise<Event> {
     const id = newTimeOrderedId(fromTimestamp(event.created));
     const body = Buffer.from(this.#payload(event), 'utf8');
-    const { dataJson: _, ...known } = event;
-    const appended: Event = { ...known, id, body };
-    const rows = await this.#options.listener(tx, appended);
-    await tx.insertWith(eventRow(tx.names, appended), rows);
+    const { kind, collection, collectionName, record, revision, created } = event;
+    const appended: Event = { id, kind, collection, collectionName, record, revision, created, body };
+    await tx.gather(this.#gathering, appended);
     tx.afterCommit(this.#options.wakeUp);
     return appended;
   }
@@ -48,10 +55,60 @@ export class EventLog {
   }
 }
 
-function eventRow(names: Names, event: Event): Sql {
-  const { id, kind, collection, collectionName, record, revision, created, body } = event;
-  const insert = sql`
-    INSERT INTO ${names.table('$event')} (${names.scopeColumn}id, kind, collection, collection_name, record, revision, created, body)
-    VALUES (${names.scopeValue}${id}, ${kind}, ${collection}, ${collectionName}, ${record}, ${revision}, ${created}, ${body})`;
-  return runTogether(insert, 'insert');
+const togetherMax = 64;
+
+/** In parts of 1, 2, 4 … events, so that few texts come of them, and each is prepared. */
+async function writeEvents(
+  tx: Transaction,
+  events: readonly Event[],
+  listener: EventListener,
+): Promise<void> {
+  let from = 0;
+  for (let size = togetherMax; size >= 1; size /= 2)
+    for (; events.length - from >= size; from += size)
+      await writePart(tx, events.slice(from, from + size), listener);
+}
+
+async function writePart(tx: Transaction, part: readonly Event[], listener: EventListener): Promise<void> {
+  const { names } = tx;
+  const rows = await listener(tx, part);
+  const insert = insertOf(names, part);
+  if (part.length === 1)
+    return tx.insertWith(runTogether(insert, 'insert'), (position) => rows(() => position));
+  await tx.run(insert);
+  // They have no gaps: several are given to be written at once only where one transaction writes at a time.
+  const last = part.length - 1;
+  for (const row of rows((place) => sql`${names.lastPosition} - ${last - place}`)) await tx.run(row);
+}
+
+/** By the table and the number of rows: the names of an instance's tables are the same objects each time. */
+const inserts = new WeakMap<Sql, Map<number, Sql>>();
+
+function insertOf(names: Names, part: readonly Event[]): Sql {
+  const table = names.table('$event');
+  const known = inserts.get(table) ?? new Map<number, Sql>();
+  inserts.set(table, known);
+  let insert = known.get(part.length);
+  if (insert === undefined) {
+    const nothing = sql`${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}`;
+    const rows = part.map(() => sql`(${names.scopeValue}${nothing})`);
+    insert = sql`
+      INSERT INTO ${table} (${names.scopeColumn}id, kind, collection, collection_name, record, revision, created, body)
+      VALUES ${joinSql(rows, ', ')}`;
+    known.set(part.length, insert);
+  }
+  const values: SqlValue[] = [];
+  for (const { id, kind, collection, collectionName, record, revision, created, body } of part)
+    values.push(
+      ...names.scopeValue.values,
+      id,
+      kind,
+      collection,
+      collectionName,
+      record,
+      revision,
+      created,
+      body,
+    );
+  return withValues(insert, values);
 }

@@ -143,12 +143,27 @@ export interface Transaction extends Reader {
   /** Inserts a row into a table that counts positions, then rows that hold its position: with one statement where the engine can. */
   insertWith(first: Sql, following: (position: Sql) => readonly Sql[]): Promise<void>;
   /**
+   * Gives a row to be inserted with those of other works, where works share a transaction in which one statement comes after the
+   * other: at its end, or before a statement that names one of the tables. Elsewhere it is inserted at once.
+   */
+  gather<Row>(gathering: Gathering<Row>, row: Row): Promise<void>;
+  /**
    * Takes steps in this order, without waiting between them for answers where the engine can send ahead: a round trip for all
    * of them instead of one for each. No step may need what an earlier one resolves to. Rejects with the first step's error.
    */
   inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void>;
   /** Called after the commit, in order, before the work's promise resolves. Must not throw; lost when the process dies. */
   afterCommit(callback: () => void): void;
+}
+
+/** Rows that are inserted many at once. The same object for all that may be. */
+export interface Gathering<Row> {
+  /** Those that hold the rows, and what belongs to them. */
+  readonly tables: readonly InternalTable[];
+  /** Of what a row holds, about. */
+  readonly bytesOf: (row: Row) => number;
+  /** Inserts them in their order: all, or none when it throws. The transaction may be another one than that of the works. */
+  readonly write: (tx: Transaction, rows: readonly Row[]) => Promise<void>;
 }
 
 export type Row = Readonly<Record<string, SqlValue>>;

@@ -1,6 +1,6 @@
 import { AssertionFailed, assert } from '../base/assert.ts';
 import type { Sql } from '../sql/sql.ts';
-import type { Names, Row, Transaction, Tuple } from './database.ts';
+import type { Gathering, Names, Row, Transaction, Tuple } from './database.ts';
 import { combineInsertion } from './postgres-combine.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
 import { isCollision, isStaleStatement } from './postgres-errors.ts';
@@ -101,6 +101,10 @@ export class PostgresTransaction implements Transaction {
   async inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
     const results = await Promise.allSettled(steps.map((step) => step()));
     for (const result of results) if (result.status === 'rejected') throw result.reason;
+  }
+
+  gather<Given>(gathering: Gathering<Given>, row: Given): Promise<void> {
+    return gathering.write(this, [row]);
   }
 
   afterCommit(callback: () => void): void {

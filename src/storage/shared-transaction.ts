@@ -1,6 +1,6 @@
 import { assert } from '../base/assert.ts';
 import type { Sql } from '../sql/sql.ts';
-import type { Names, Row, Transaction, Tuple } from './database.ts';
+import type { Gathering, Names, Row, Transaction, Tuple } from './database.ts';
 import type { GroupStatements } from './postgres-group-statements.ts';
 
 /** What one work of a group sees. */
@@ -67,6 +67,10 @@ export class SharedTransaction implements Transaction {
 
   inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
     return this.#tx.inOrder(steps);
+  }
+
+  gather<Given>(gathering: Gathering<Given>, row: Given): Promise<void> {
+    return gathering.write(this, [row]);
   }
 
   afterCommit(callback: () => void): void {

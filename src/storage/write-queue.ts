@@ -1,10 +1,11 @@
 import { AssertionFailed, assert } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
-import { sql, type Sql } from '../sql/sql.ts';
-import type { Row, Transaction, Tuple, WriteOptions } from './database.ts';
+import { sql } from '../sql/sql.ts';
+import type { Transaction, WriteOptions } from './database.ts';
 import { EngineFailure, toEngineError } from './engine-errors.ts';
+import { GatheredRows } from './gathered-rows.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
-import { sqliteNames } from './sqlite-names.ts';
+import { SqliteTransaction } from './sqlite-transaction.ts';
 
 /**
  * Group commit. Works that were asked for in one turn of the event loop share one transaction and are answered after the one
@@ -59,8 +60,11 @@ type Outcome =
   | { readonly kind: 'kept'; readonly value: unknown; readonly callbacks: readonly (() => void)[] }
   | { readonly kind: 'rolled_back'; readonly error: unknown };
 
+type Work = (tx: SqliteTransaction) => Promise<unknown>;
+
 export class WriteQueue {
   readonly #options: WriteQueueOptions;
+  readonly #gathered = new GatheredRows();
   #connection: SqliteConnection;
   #waiting: Waiting[] = [];
   #isBroken = false;
@@ -150,17 +154,23 @@ export class WriteQueue {
     await this.#begin();
     const outcomes: Outcome[] = [];
     for (const waiting of group) {
-      const outcome = await this.#runWork(waiting, isGuarded);
-      if (outcome === undefined) {
-        this.#guardedLeft = guardedGroups;
-        return undefined;
-      }
+      const outcome = await this.#runWork(waiting.work, isGuarded);
+      if (outcome === undefined) return this.#spoiled();
       outcomes.push(outcome);
     }
-    return outcomes;
+    // Works that were guarded have written what they gave, each its own.
+    if (this.#gathered.isEmpty) return outcomes;
+    const written = await this.#runWork((tx) => tx.writeGathered(), false);
+    return written === undefined ? this.#spoiled() : outcomes;
+  }
+
+  #spoiled(): undefined {
+    this.#guardedLeft = guardedGroups;
+    return undefined;
   }
 
   async #begin(): Promise<void> {
+    this.#gathered.clear();
     this.#connection.run(BEGIN);
     while (this.#options.isOutdated?.(this.#connection) === true) {
       this.#connection.run(ROLLBACK);
@@ -178,15 +188,17 @@ export class WriteQueue {
   }
 
   /** Undefined when it failed after it had written and there is no savepoint. Throws only when the whole group is lost. */
-  async #runWork(waiting: Waiting, isGuarded: boolean): Promise<Outcome | undefined> {
+  async #runWork(work: Work, isGuarded: boolean): Promise<Outcome | undefined> {
     const connection = this.#connection;
     if (isGuarded) connection.run(SAVEPOINT);
-    const tx = new SqliteTransaction(connection);
+    const tx = new SqliteTransaction(connection, this.#gathered);
     try {
       const value = await new Promise((resolve, reject) => {
         this.#onForeignAwait = reject;
-        waiting.work(tx).then(resolve, reject);
+        (isGuarded ? runWhole(tx, work) : work(tx)).then(resolve, reject);
       });
+      // A work that goes on after this refusal would be kept without its rows, and its neighbours without theirs.
+      if (this.#gathered.failure !== undefined) throw this.#gathered.failure;
       if (isGuarded) connection.run(RELEASE);
       return { kind: 'kept', value, callbacks: tx.callbacks };
     } catch (thrown) {
@@ -196,6 +208,7 @@ export class WriteQueue {
       if (isGuarded) {
         connection.run(ROLLBACK_TO);
         connection.run(RELEASE);
+        this.#gathered.clear();
       }
       return isGuarded || !tx.hasWritten ? { kind: 'rolled_back', error } : undefined;
     } finally {
@@ -242,76 +255,11 @@ export class WriteQueue {
   }
 }
 
-const READS = /^\s*SELECT\b/;
-
-class SqliteTransaction implements Transaction {
-  readonly isTransaction = true;
-  readonly names = sqliteNames;
-  readonly callbacks: (() => void)[] = [];
-  /** Whether a statement has succeeded that may have changed something; one that failed has changed nothing. */
-  hasWritten = false;
-  #connection: SqliteConnection | undefined;
-
-  constructor(connection: SqliteConnection) {
-    this.#connection = connection;
-  }
-
-  async all(statement: Sql): Promise<Row[]> {
-    const rows = this.#live().all(statement);
-    this.#noteWrite(statement);
-    return rows;
-  }
-
-  async get(statement: Sql): Promise<Row | undefined> {
-    const row = this.#live().get(statement);
-    this.#noteWrite(statement);
-    return row;
-  }
-
-  async search(statement: Sql): Promise<Tuple[]> {
-    const rows = this.#live().search(statement);
-    this.#noteWrite(statement);
-    return rows;
-  }
-
-  async tuples(statement: Sql): Promise<Tuple[]> {
-    const rows = this.#live().tuples(statement);
-    this.#noteWrite(statement);
-    return rows;
-  }
-
-  async run(statement: Sql): Promise<number> {
-    const changed = this.#live().run(statement);
-    this.hasWritten = true;
-    return changed;
-  }
-
-  async insertWith(first: Sql, following: (position: Sql) => readonly Sql[]): Promise<void> {
-    await this.run(first);
-    for (const statement of following(this.names.lastPosition)) await this.run(statement);
-  }
-
-  async inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
-    for (const step of steps) await step();
-  }
-
-  afterCommit(callback: () => void): void {
-    this.callbacks.push(callback);
-  }
-
-  end(): void {
-    this.#connection = undefined;
-  }
-
-  /** INSERT … RETURNING is asked like a question. */
-  #noteWrite(statement: Sql): void {
-    if (!READS.test(statement.text)) this.hasWritten = true;
-  }
-
-  #live(): SqliteConnection {
-    assert(this.#connection, 'a transaction was used after it had ended');
-    return this.#connection;
-  }
+/** With what it gives to be inserted, so that both are taken back together. */
+async function runWhole(tx: SqliteTransaction, work: Work): Promise<unknown> {
+  const value = await work(tx);
+  await tx.writeGathered();
+  return value;
 }
 
 function settle(group: readonly Waiting[], outcomes: readonly Outcome[]): void {

@@ -41,6 +41,19 @@ export function deliveryRow(
   return runTogether(insert, 'insert');
 }
 
+/** As {@link deliveryRow}, one for each event at these positions. */
+export function deliveryRows(
+  { names, from, to }: { readonly names: Names; readonly from: Sql; readonly to: Sql },
+  endpoint: string,
+  state: DeliveryState,
+): Sql {
+  return sql`
+    INSERT INTO ${names.table('$delivery')} (${names.scopeColumn}id, event, endpoint, status, attempts, due, cause, created, updated)
+    SELECT ${names.scopeValue}id || '-' || ${endpoint}, position, ${endpoint}, ${state.status}, ${state.attempts}, ${state.due}, ${state.cause},
+      created, created
+    FROM ${names.table('$event')} WHERE ${names.scope} AND position BETWEEN ${from} AND ${to}`;
+}
+
 export interface DueDeliveries {
   /** The longest due first, then in the order of their events. */
   readonly ids: readonly string[];

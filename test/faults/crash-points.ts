@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { AppParts } from '../../src/app.ts';
 import type { Sql } from '../../src/sql/sql.ts';
-import type { Database, Transaction } from '../../src/storage/database.ts';
+import type { Database, Gathering, Transaction } from '../../src/storage/database.ts';
 import type { DispatcherOptions } from '../../src/webhooks/dispatcher.ts';
 
 /** Every place at which a server can be made to die, in the order in which one record passes them. */
@@ -108,9 +108,7 @@ class CrashingDatabase implements Database {
   ): Promise<Result> {
     const trace: Trace = { hasRecord: false, hasDelivery: false, hasSettled: false };
     const result = await this.#database.write(async (tx) => {
-      const value = await work(crashingTransaction(tx, trace, this.#reach));
-      if (trace.hasDelivery) this.#reach('after the delivery rows');
-      return value;
+      return await work(crashingTransaction(tx, trace, this.#reach));
     }, options);
     if (trace.hasRecord) this.#reach('before the answer');
     if (trace.hasSettled) this.#reach('after settling');
@@ -128,6 +126,7 @@ function crashingTransaction(tx: Transaction, trace: Trace, reach: Reach): Trans
     tuples: (statement) => tx.tuples(statement),
     search: (statement) => tx.search(statement),
     inOrder: (steps) => tx.inOrder(steps),
+    gather: (gathering, row) => tx.gather(crashingGathering(gathering, reach), row),
     insertWith: async (first, following) => {
       for (const statement of [first, ...following(tx.names.lastPosition)]) await crashing.run(statement);
     },
@@ -149,6 +148,24 @@ function crashingTransaction(tx: Transaction, trace: Trace, reach: Reach): Trans
     },
   };
   return crashing;
+}
+
+/** One for each, or what is given to it would not be written together. */
+const crashing = new WeakMap<object, unknown>();
+
+function crashingGathering<Row>(gathering: Gathering<Row>, reach: Reach): Gathering<Row> {
+  const made: Gathering<Row> = {
+    ...gathering,
+    write: async (tx, rows) => {
+      const trace: Trace = { hasRecord: false, hasDelivery: false, hasSettled: false };
+      await gathering.write(crashingTransaction(tx, trace, reach), rows);
+      if (trace.hasDelivery) reach('after the delivery rows');
+    },
+  };
+  // What was made of it before is of the same type.
+  const known = (crashing.get(gathering) ?? made) as Gathering<Row>;
+  crashing.set(gathering, known);
+  return known;
 }
 
 function crashingSender(sender: Sender, reach: Reach): Sender {

@@ -15,8 +15,17 @@ function recordedTransaction(tx: Transaction, note: (statement: Sql) => void): T
     for (const statement of [first, ...following(tx.names.lastPosition)]) note(statement);
     return tx.insertWith(first, following);
   };
+  const gather: Transaction['gather'] = (gathering, row) =>
+    tx.gather(
+      { ...gathering, write: (inner, rows) => gathering.write(recordedTransaction(inner, note), rows) },
+      row,
+    );
+  const own = new Map<PropertyKey, unknown>([
+    ['insertWith', insertWith],
+    ['gather', gather],
+  ]);
   return new Proxy(tx, {
-    get: (target, key) => (key === 'insertWith' ? insertWith : recorded(target, key, note)),
+    get: (target, key) => own.get(key) ?? recorded(target, key, note),
   });
 }
 

@@ -1,0 +1,99 @@
+import { GenerationMap } from '../base/generation-map.ts';
+import type { Gathering, Transaction } from './database.ts';
+import { sqliteNames } from './sqlite-names.ts';
+
+/** What is gathered is in memory, and beyond this a statement for each row costs nothing that anybody would feel. */
+const bytesMax = 1024 * 1024;
+/** More at once save nothing more. */
+const rowsMax = 64;
+
+/** Rows that the works of a group have given to be inserted together. None outlives its group. */
+export class GatheredRows {
+  #batches: Batch[] = [];
+  #bytes = 0;
+  #rows = 0;
+  #failure: Error | undefined;
+
+  get isEmpty(): boolean {
+    return this.#rows === 0;
+  }
+
+  /** What has kept rows from being written, if anything has. */
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
+  get isFull(): boolean {
+    return this.#bytes >= bytesMax || this.#rows >= rowsMax;
+  }
+
+  add<Row>(gathering: Gathering<Row>, row: Row): void {
+    const known = this.#batches.find((batch) => batch.gathering === gathering);
+    if (known === undefined) this.#batches.push(batchOf(gathering, row));
+    else known.rows.push(row);
+    this.#bytes += gathering.bytesOf(row);
+    this.#rows += 1;
+  }
+
+  /** Whether a statement may ask for them, or has to come after them. */
+  concern(text: string): boolean {
+    return this.#rows > 0 && this.#batches.some(({ names }) => names(text));
+  }
+
+  async write(tx: Transaction): Promise<void> {
+    if (this.isEmpty) return;
+    const batches = this.#batches;
+    this.#forget();
+    try {
+      for (const { write } of batches) await write(tx);
+    } catch (error) {
+      this.#failure = error instanceof Error ? error : new Error(String(error));
+      throw error;
+    }
+  }
+
+  /** Before anybody gives anything: what was given is not written, and what has failed is forgotten. */
+  clear(): void {
+    this.#failure = undefined;
+    this.#forget();
+  }
+
+  #forget(): void {
+    this.#batches = [];
+    this.#bytes = 0;
+    this.#rows = 0;
+  }
+}
+
+interface Batch {
+  readonly gathering: unknown;
+  readonly rows: unknown[];
+  /** Whether a statement names one of their tables. */
+  readonly names: (text: string) => boolean;
+  readonly write: (tx: Transaction) => Promise<void>;
+}
+
+function batchOf<Row>(gathering: Gathering<Row>, first: Row): Batch {
+  const rows = [first];
+  return {
+    gathering,
+    rows,
+    names: (text) => namesTableOf(gathering.tables, text),
+    write: (tx) => gathering.write(tx, rows),
+  };
+}
+
+/** What was found in statements: to look through the text of each is more work than all the rest of this. */
+const found = new WeakMap<readonly string[], GenerationMap<string, boolean>>();
+const textsMax = 256;
+
+function namesTableOf(tables: Gathering<unknown>['tables'], text: string): boolean {
+  let known = found.get(tables);
+  if (known === undefined) found.set(tables, (known = new GenerationMap(textsMax)));
+  let isNamed = known.find(text);
+  if (isNamed === undefined) {
+    isNamed = tables.some((table) => text.includes(sqliteNames.table(table).text));
+    known.add(text, isNamed);
+  }
+  return isNamed;
+}
