@@ -32,17 +32,28 @@ export class EventLog {
     this.#options = options;
     this.#gathering = {
       tables: ['$event', ...options.listenerTables],
-      bytesOf: ({ body }) => body.length,
+      bytesOf: ({ bodyBytes }) => bodyBytes,
       write: (tx, events) => writeEvents(tx, events, options.listener),
     };
   }
 
-  /** Writes the event with its listener's rows, and returns it. The payload is put into bytes here, once and for all attempts. */
+  /** Writes the event with its listener's rows, and returns it. The payload is put together here, once and for all attempts. */
   async append(tx: Transaction, event: NewEvent): Promise<Event> {
     const id = newTimeOrderedId(fromTimestamp(event.created));
-    const body = Buffer.from(this.#payload(event), 'utf8');
+    const body = this.#payload(event);
+    const bodyBytes = Buffer.byteLength(body);
     const { kind, collection, collectionName, record, revision, created } = event;
-    const appended: Event = { id, kind, collection, collectionName, record, revision, created, body };
+    const appended: Event = {
+      id,
+      kind,
+      collection,
+      collectionName,
+      record,
+      revision,
+      created,
+      body,
+      bodyBytes,
+    };
     await tx.gather(this.#gathering, appended);
     tx.afterCommit(this.#options.wakeUp);
     return appended;
@@ -90,25 +101,19 @@ function insertOf(names: Names, part: readonly Event[]): Sql {
   inserts.set(table, known);
   let insert = known.get(part.length);
   if (insert === undefined) {
-    const nothing = sql`${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}`;
-    const rows = part.map(() => sql`(${names.scopeValue}${nothing})`);
+    const nothing = sql`${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}`;
+    const body = names.engine === 'sqlite' ? sql`CAST(${null} AS BLOB)` : sql`${null}`;
+    const rows = part.map(() => sql`(${names.scopeValue}${nothing}, ${body})`);
     insert = sql`
       INSERT INTO ${table} (${names.scopeColumn}id, kind, collection, collection_name, record, revision, created, body)
       VALUES ${joinSql(rows, ', ')}`;
     known.set(part.length, insert);
   }
   const values: SqlValue[] = [];
-  for (const { id, kind, collection, collectionName, record, revision, created, body } of part)
-    values.push(
-      ...names.scopeValue.values,
-      id,
-      kind,
-      collection,
-      collectionName,
-      record,
-      revision,
-      created,
-      body,
-    );
+  const isText = names.engine === 'sqlite';
+  for (const { id, kind, collection, collectionName, record, revision, created, body } of part) {
+    values.push(...names.scopeValue.values, id, kind, collection, collectionName, record, revision, created);
+    values.push(isText ? body : Buffer.from(body, 'utf8'));
+  }
   return withValues(insert, values);
 }

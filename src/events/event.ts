@@ -8,7 +8,7 @@ export type RecordEventKind = (typeof recordEventKinds)[number];
 /** `ping` is the test event: it has no collection and no record. */
 export type EventKind = RecordEventKind | 'ping';
 
-/** Something that happened, as it stands in the log. `body` are the exact bytes that every receiver gets. */
+/** Something that happened, as it stands in the log. `body` is, in UTF-8, exactly what every receiver gets. */
 export interface Event {
   /** Unique, time-ordered, without a dot; receivers see it as `webhook-id`. */
   readonly id: string;
@@ -22,7 +22,9 @@ export interface Event {
   /** The record's revision after the change: 1, 2, 3 … without holes. */
   readonly revision: number;
   readonly created: Timestamp;
-  readonly body: Uint8Array;
+  readonly body: string;
+  /** Of its body. */
+  readonly bodyBytes: number;
 }
 
 /** What a change knows about itself before the log gives it a position and an id. */

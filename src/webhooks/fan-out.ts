@@ -40,7 +40,7 @@ function runsOf(endpoint: Endpoint, events: readonly Event[], now: number): read
   const runs: { readonly events: Event[]; readonly place: number; readonly state: DeliveryState }[] = [];
   for (const [place, event] of events.entries()) {
     if (!wants(endpoint, event)) continue;
-    const state = newDelivery(now, event.body.length);
+    const state = newDelivery(now, event.bodyBytes);
     const last = runs.at(-1);
     const isNext = last !== undefined && last.place + last.events.length === place;
     if (isNext && last.state.cause === state.cause) last.events.push(event);

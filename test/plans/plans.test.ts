@@ -7,8 +7,9 @@ import { countingOf } from '../../src/limits/counting-of.ts';
 import { sweepWindows } from '../../src/limits/sweep-windows.ts';
 import { sql, type Sql } from '../../src/sql/sql.ts';
 import { numberPlaceholders } from '../../src/storage/postgres-placeholders.ts';
-import type { Database } from '../../src/storage/database.ts';
-import { readDue, readOldestPending, readPendings } from '../../src/webhooks/deliveries.ts';
+import type { Database, Transaction } from '../../src/storage/database.ts';
+import { newDelivery } from '../../src/webhooks/delivery.ts';
+import { deliveryRows, readDue, readOldestPending, readPendings } from '../../src/webhooks/deliveries.ts';
 import { longId, startBlog, type Blog } from '../support/blog.ts';
 import { testEngine } from '../support/test-config.ts';
 import { explain } from './explain.ts';
@@ -55,6 +56,17 @@ const deliveries: readonly (readonly [what: string, ask: (database: Database) =>
   ['read deliveries that are to be sent', (database) => readPendings(database, ['a', 'b'])],
   ['the oldest delivery that is pending', (database) => readOldestPending(database)],
 ];
+
+/** Where events are written together, and nowhere else. */
+const gathered: readonly (readonly [what: string, ask: (instance: Instance) => Promise<unknown>])[] = [
+  ['write the deliveries of several events', ({ database }) => database.write(deliverLast)],
+];
+
+function deliverLast(tx: Transaction): Promise<unknown> {
+  const { names } = tx;
+  const range = { names, from: sql`${names.lastPosition} - ${1}`, to: sql`${names.lastPosition} - ${0}` };
+  return tx.run(deliveryRows(range, 'e', newDelivery(1, 0)));
+}
 
 /** Where nodes count together, and nowhere else. */
 const windows: readonly (readonly [what: string, ask: (instance: Instance) => Promise<unknown>])[] = [
@@ -112,7 +124,7 @@ async function describePlans(t: TestContext): Promise<string | undefined> {
     parts.push(await service.withInstance('default', (instance) => describe(instance.database, what, noted)));
   }
   const apart = deliveries.map(([what, read]) => [what, ({ database }: Instance) => read(database)] as const);
-  for (const [what, read] of [...apart, ...(testEngine === 'postgres' ? windows : [])]) {
+  for (const [what, read] of [...apart, ...(testEngine === 'postgres' ? windows : gathered)]) {
     noted = [];
     const part = await service.withInstance('default', async (instance) => {
       await read(instance);
