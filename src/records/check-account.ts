@@ -28,12 +28,11 @@ export interface AccountWrite {
 
 /**
  * What more than of other records is asked of an account, once its rule admits the write: who may verify it, change its address
- * and its password. Does nothing for collections that have no accounts. Throws bad_request; conflict when the password was
+ * and its password. Not asked of other collections: to wait for nothing would be felt by every write. Throws bad_request; conflict when the password was
  * changed meanwhile.
  */
 export async function checkAccount(scope: WriteScope, write: AccountWrite): Promise<void> {
   const { collection, body, values, existing, secrets, failed } = write;
-  if (collection.auth === undefined) return;
   const record = new StoredRecord(collection, 1, values);
   const isManaged = await hasManageAccess(scope, write);
   const isOldPasswordRight = secrets.old?.isRight ?? false;

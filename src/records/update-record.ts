@@ -16,6 +16,7 @@ import { passwordChanges, type PasswordChange } from './password-changes.ts';
 import { prepareSecrets, type PreparedSecrets } from './prepare-secrets.ts';
 import type { StoredRecord } from './record.ts';
 import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';
+import { relationsOf } from './related-ids.ts';
 import { requireRelated } from './require-related.ts';
 import { saveChanges } from './save-changes.ts';
 
@@ -76,11 +77,13 @@ export async function updateInside(
     throw new AppError('not_found', "The requested resource wasn't found.");
   requireExpected(request.expected, existing);
   const { body, secrets } = request;
-  await checkAccount(scope, { collection, body, values, existing, secrets, context, failed: FAILED });
+  if (collection.auth !== undefined)
+    await checkAccount(scope, { collection, body, values, existing, secrets, context, failed: FAILED });
   decoded.refuseProblems();
   const passwords = secretChanges(collection, { body, values, existing, secrets, isSuperuser });
   if (!isChanged(existing, values) && passwords.length === 0) return existing;
-  await requireRelated(scope, { collection, values, existing, failed: FAILED });
+  if (relationsOf(collection).length > 0)
+    await requireRelated(scope, { collection, values, existing, failed: FAILED });
   return saveChanges(scope, existing, { values, passwords, now, failed: FAILED });
 }
 
