@@ -1,26 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { pino } from 'pino';
-import { auditLogOf } from './audit/audit-log.ts';
 import { systemClock, type Clock } from './base/clock.ts';
 import type { Logger, LogMembers } from './base/logger.ts';
-import { toTimestamp } from './base/timestamp.ts';
-import { CollectionStore } from './collections/collection-store.ts';
 import type { Config } from './config.ts';
-import { EventLog } from './events/event-log.ts';
 import { WakeUp } from './events/wake-up.ts';
 import { createServer, type HttpServer } from './http/server.ts';
 import { watchTls } from './http/tls.ts';
 import { InstanceDirectory, type InstanceEntry } from './instances/instance-directory.ts';
 import type { Instance } from './instances/instance.ts';
 import { startSweeping } from './limits/sweep-windows.ts';
-import { RequestLog } from './logs/request-log.ts';
 import { OpenInstances } from './instances/open-instances.ts';
-import { ensureSystemCollections } from './instances/system-collections.ts';
 import { Mailer } from './mail/mailer.ts';
 import type { MasterKey } from './secrets/master-key.ts';
 import { openMasterKey } from './secrets/open-master-key.ts';
-import { sealerFor } from './secrets/seal.ts';
-import { SettingsStore } from './settings/settings-store.ts';
+import { openInstance } from './open-instance.ts';
 import { lockDataDirectory, type DataLock } from './storage/data-lock.ts';
 import type { Database } from './storage/database.ts';
 import { DatabaseClock } from './storage/database-clock.ts';
@@ -29,8 +22,6 @@ import { openSqliteHome, prepareDirectory } from './storage/open-sqlite-home.ts'
 import { sqliteVersion } from './storage/sqlite.ts';
 import { deliverAlone, type Delivering } from './webhooks/delivering.ts';
 import type { DispatcherOptions } from './webhooks/dispatcher.ts';
-import { endpointStoreOf, type EndpointStore } from './webhooks/endpoint-store.ts';
-import { fanOut } from './webhooks/fan-out.ts';
 import { openSender } from './webhooks/sender.ts';
 
 /** Of this service, as package.json has it. */
@@ -93,8 +84,9 @@ export async function openDataDirectory(
   const { masterKey, directory } = await openControl(home, config, clock);
   const wakeUp = new WakeUp();
   const { auditDays } = config;
+  const { wrapDatabase } = parts;
   const open = (entry: InstanceEntry): Promise<Instance> =>
-    openInstance(entry, { home, parts, masterKey, clock, dueClock, wakeUp, auditDays, logger });
+    openInstance(entry, { home, wrapDatabase, masterKey, clock, dueClock, wakeUp, auditDays, logger });
   const instances = new OpenInstances({ open, nextDue, clock, logger });
   return {
     home,
@@ -238,79 +230,6 @@ async function takeLock(directory: string): Promise<DataLock> {
   if (lock === undefined)
     throw new StartError(`Another server is running on the data directory ${directory}.`);
   return lock;
-}
-
-interface InstanceParts {
-  readonly home: DataHome;
-  readonly parts: AppParts;
-  readonly masterKey: MasterKey;
-  readonly clock: Clock;
-  readonly dueClock: Clock;
-  readonly wakeUp: WakeUp;
-  readonly auditDays: number;
-  readonly logger: Logger;
-}
-
-async function openInstance(entry: InstanceEntry, options: InstanceParts): Promise<Instance> {
-  const { home, parts, masterKey, clock, dueClock, wakeUp, auditDays, logger } = options;
-  const sealer = sealerFor(masterKey, entry.id);
-  const collections = new CollectionStore();
-  const settings = new SettingsStore(sealer);
-  const opened: { endpoints?: EndpointStore } = {};
-  const plain = await home.openInstance(entry.id, {
-    read: async (reader) => {
-      const rememberCollections = await collections.read(reader);
-      const read = await settings.read(reader);
-      const rememberEndpoints = await opened.endpoints?.read(reader);
-      return () => {
-        rememberCollections();
-        settings.remember(read);
-        rememberEndpoints?.();
-      };
-    },
-  });
-  const database = parts.wrapDatabase?.(plain) ?? plain;
-  try {
-    await ensureSystemCollections({ database, sealer, now: toTimestamp(clock.now()) });
-    await collections.reload(database);
-    await settings.reload(database);
-    const endpoints = endpointStoreOf({ database, sealer });
-    opened.endpoints = endpoints;
-    const events = new EventLog({
-      instanceId: entry.id,
-      listener: (tx, events) => fanOut(tx, events, { endpoints, clock: dueClock }),
-      listenerTables: ['$delivery'],
-      wakeUp: () => wakeUp.notify(entry.id),
-    });
-    const refresh = (): Promise<void> => home.refresh(entry.id);
-    const logs = new RequestLog({ open: () => home.openLogs(entry.id), settings, clock, logger });
-    const { id, slug } = entry;
-    const audit = auditLogOf({ id, database, clock, auditDays, logger });
-    const stop = async (): Promise<void> => {
-      await audit.settle();
-      await logs.stop();
-      await database.stop();
-    };
-    return {
-      id,
-      slug,
-      database,
-      collections,
-      settings,
-      refresh,
-      events,
-      logs,
-      sealer,
-      clock,
-      dueClock,
-      auditDays,
-      logger,
-      stop,
-    };
-  } catch (error) {
-    await database.stop();
-    throw error;
-  }
 }
 
 async function createDelivering(

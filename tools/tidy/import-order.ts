@@ -7,7 +7,7 @@ import type { Violation } from './violation.ts';
  */
 const importOrder: readonly string[] =
   `base network sql storage fields filters rules lists collections events secrets settings logs instances limits audit idempotency
-   mail files records auth webhooks realtime importers http config app cli main`.split(/\s+/);
+   mail files records auth webhooks realtime importers http config open-instance app cli main`.split(/\s+/);
 
 /** What the order alone would allow and we refuse: `from` must not know any path that begins with one of `to`. */
 const strangers: readonly { readonly from: string; readonly to: readonly string[]; readonly why: string }[] =

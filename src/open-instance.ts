@@ -1,0 +1,93 @@
+import { auditLogOf } from './audit/audit-log.ts';
+import type { Clock } from './base/clock.ts';
+import type { Logger } from './base/logger.ts';
+import { toTimestamp } from './base/timestamp.ts';
+import { CollectionStore } from './collections/collection-store.ts';
+import { EventLog } from './events/event-log.ts';
+import type { WakeUp } from './events/wake-up.ts';
+import type { InstanceEntry } from './instances/instance-directory.ts';
+import type { Instance } from './instances/instance.ts';
+import { ensureSystemCollections } from './instances/system-collections.ts';
+import { RequestLog } from './logs/request-log.ts';
+import type { MasterKey } from './secrets/master-key.ts';
+import { sealerFor } from './secrets/seal.ts';
+import { SettingsStore } from './settings/settings-store.ts';
+import type { DataHome } from './storage/data-home.ts';
+import type { Database } from './storage/database.ts';
+import { endpointStoreOf, type EndpointStore } from './webhooks/endpoint-store.ts';
+import { fanOut } from './webhooks/fan-out.ts';
+
+export interface InstanceParts {
+  readonly home: DataHome;
+  /** Wraps the database: how crash points are injected. */
+  readonly wrapDatabase: ((database: Database) => Database) | undefined;
+  readonly masterKey: MasterKey;
+  readonly clock: Clock;
+  readonly dueClock: Clock;
+  readonly wakeUp: WakeUp;
+  readonly auditDays: number;
+  readonly logger: Logger;
+}
+
+/** Puts the parts of one instance together, and remembers what every request to it asks for. When one cannot be had, nothing stays open. */
+export async function openInstance(entry: InstanceEntry, options: InstanceParts): Promise<Instance> {
+  const { home, wrapDatabase, masterKey, clock, dueClock, wakeUp, auditDays, logger } = options;
+  const sealer = sealerFor(masterKey, entry.id);
+  const collections = new CollectionStore();
+  const settings = new SettingsStore(sealer);
+  const opened: { endpoints?: EndpointStore } = {};
+  const plain = await home.openInstance(entry.id, {
+    read: async (reader) => {
+      const rememberCollections = await collections.read(reader);
+      const read = await settings.read(reader);
+      const rememberEndpoints = await opened.endpoints?.read(reader);
+      return () => {
+        rememberCollections();
+        settings.remember(read);
+        rememberEndpoints?.();
+      };
+    },
+  });
+  const database = wrapDatabase?.(plain) ?? plain;
+  try {
+    await ensureSystemCollections({ database, sealer, now: toTimestamp(clock.now()) });
+    await collections.reload(database);
+    await settings.reload(database);
+    const endpoints = endpointStoreOf({ database, sealer });
+    opened.endpoints = endpoints;
+    const events = new EventLog({
+      instanceId: entry.id,
+      listener: (tx, events) => fanOut(tx, events, { endpoints, clock: dueClock }),
+      listenerTables: ['$delivery'],
+      wakeUp: () => wakeUp.notify(entry.id),
+    });
+    const refresh = (): Promise<void> => home.refresh(entry.id);
+    const logs = new RequestLog({ open: () => home.openLogs(entry.id), settings, clock, logger });
+    const { id, slug } = entry;
+    const audit = auditLogOf({ id, database, clock, auditDays, logger });
+    const stop = async (): Promise<void> => {
+      await audit.settle();
+      await logs.stop();
+      await database.stop();
+    };
+    return {
+      id,
+      slug,
+      database,
+      collections,
+      settings,
+      refresh,
+      events,
+      logs,
+      sealer,
+      clock,
+      dueClock,
+      auditDays,
+      logger,
+      stop,
+    };
+  } catch (error) {
+    await database.stop();
+    throw error;
+  }
+}
