@@ -17,7 +17,8 @@ export class RecordInserter {
   readonly #collection: Collection;
   readonly #records: Rows;
   readonly #secrets: Rows;
-  #sent: Promise<unknown> = Promise.resolve();
+  /** The last two statements, of which the first is waited for before the next is sent. */
+  #sent: readonly [Promise<unknown>, Promise<unknown>] = [Promise.resolve(), Promise.resolve()];
 
   constructor(tx: Transaction, collection: Collection) {
     this.#tx = tx;
@@ -40,13 +41,17 @@ export class RecordInserter {
   /** Inserts what is left. */
   async end(): Promise<void> {
     for (const rows of [this.#records, this.#secrets]) if (!rows.isEmpty) await this.#send(rows);
-    await this.#sent;
+    await Promise.all(this.#sent);
   }
 
-  /** Waits for the statement before this one only: while the database works on one, the next is put together. */
+  /** While the database works on one statement the next lies there, and one more is put together. */
   async #send(rows: Rows): Promise<void> {
-    await this.#sent;
-    this.#sent = this.#tx.run(rows.take());
+    const [first, second] = this.#sent;
+    await first;
+    const sent = this.#tx.run(rows.take());
+    // Told of when it is waited for.
+    sent.catch(() => undefined);
+    this.#sent = [second, sent];
   }
 }
 
