@@ -99,10 +99,11 @@ function insertOf(names: Names, part: readonly Event[]): Sql {
   const table = names.table('$event');
   const known = inserts.get(table) ?? new Map<number, Sql>();
   inserts.set(table, known);
+  const isText = names.engine === 'sqlite';
   let insert = known.get(part.length);
   if (insert === undefined) {
     const nothing = sql`${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}`;
-    const body = names.engine === 'sqlite' ? sql`CAST(${null} AS BLOB)` : sql`${null}`;
+    const body = isText ? sql`CAST(${null} AS BLOB)` : sql`${null}`;
     const rows = part.map(() => sql`(${names.scopeValue}${nothing}, ${body})`);
     insert = sql`
       INSERT INTO ${table} (${names.scopeColumn}id, kind, collection, collection_name, record, revision, created, body)
@@ -110,7 +111,6 @@ function insertOf(names: Names, part: readonly Event[]): Sql {
     known.set(part.length, insert);
   }
   const values: SqlValue[] = [];
-  const isText = names.engine === 'sqlite';
   for (const { id, kind, collection, collectionName, record, revision, created, body } of part) {
     values.push(...names.scopeValue.values, id, kind, collection, collectionName, record, revision, created);
     values.push(isText ? body : Buffer.from(body, 'utf8'));

@@ -49,11 +49,7 @@ const rulesMax = 100;
 function questionOf(collection: Collection, rule: string, names: Names): Question | undefined {
   const ofCollection = questions.get(collection) ?? new GenerationMap(rulesMax);
   questions.set(collection, ofCollection);
-  const known = ofCollection.find(rule);
-  if (known !== undefined) return known.question;
-  const question = toQuestion(collection, rule, names);
-  ofCollection.add(rule, { question });
-  return question;
+  return ofCollection.findOrAdd(rule, () => ({ question: toQuestion(collection, rule, names) })).question;
 }
 
 function toQuestion(collection: Collection, rule: string, names: Names): Question | undefined {

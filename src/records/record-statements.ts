@@ -74,16 +74,12 @@ function makeStatements(collection: Collection, names: Names): RecordStatements 
 
 function updatesOf(collection: Collection, names: Names, table: Sql): RecordStatements['update'] {
   const made = new GenerationMap<string, Sql>(updatesMax);
-  return (places) => {
-    const key = places.join();
-    const found = made.find(key);
-    if (found !== undefined) return found;
+  const toUpdate = (places: readonly number[]): Sql => {
     const columns = collection.fields
       .filter((_, index) => places.includes(index))
       .map(({ name }) => sql`${names.column(name)} = ${null}`);
     const set = joinSql([sql`"$revision" = ${null}`, ...columns], ', ');
-    const update = runTogether(sql`UPDATE ${table} SET ${set} WHERE id = ${null}`, 'change');
-    made.add(key, update);
-    return update;
+    return runTogether(sql`UPDATE ${table} SET ${set} WHERE id = ${null}`, 'change');
   };
+  return (places) => made.findOrAdd(places.join(), () => toUpdate(places));
 }

@@ -90,10 +90,5 @@ const textsMax = 256;
 function namesTableOf(tables: Gathering<unknown>['tables'], text: string): boolean {
   let known = found.get(tables);
   if (known === undefined) found.set(tables, (known = new GenerationMap(textsMax)));
-  let isNamed = known.find(text);
-  if (isNamed === undefined) {
-    isNamed = tables.some((table) => text.includes(sqliteNames.table(table).text));
-    known.add(text, isNamed);
-  }
-  return isNamed;
+  return known.findOrAdd(text, () => tables.some((table) => text.includes(sqliteNames.table(table).text)));
 }

@@ -140,13 +140,9 @@ export class PostgresConnection {
     const numbered = numberPlaceholders(text);
     // pg's types know of one mode only; any other value means rows as objects.
     if (!isArray) return { text: numbered, name, rowMode: undefined as unknown as 'array' };
-    const config = { text: numbered, name, rowMode: 'array', types: this.#types } as const;
-    if (name === undefined) return config;
-    const known = this.#configs.find(name);
-    if (known !== undefined) return known;
-    const made = reusable(config);
-    this.#configs.add(name, made);
-    return made;
+    const types = this.#types;
+    if (name === undefined) return { text: numbered, name, rowMode: 'array', types };
+    return this.#configs.findOrAdd(name, () => reusable({ text: numbered, name, rowMode: 'array', types }));
   }
 
   #send<Shape>(config: QueryArrayConfig, values: readonly SqlValue[]): Promise<Answer<Shape>> {
@@ -186,11 +182,7 @@ export class PostgresConnection {
 const commandConfigs = new GenerationMap<string, QueryArrayConfig>(configsMax);
 
 function commandConfig(text: string): QueryArrayConfig {
-  const known = commandConfigs.find(text);
-  if (known !== undefined) return known;
-  const made = reusable({ text, rowMode: 'array' });
-  commandConfigs.add(text, made);
-  return made;
+  return commandConfigs.findOrAdd(text, () => reusable({ text, rowMode: 'array' }));
 }
 
 /**

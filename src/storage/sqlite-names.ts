@@ -1,13 +1,12 @@
+import { GenerationMap } from '../base/generation-map.ts';
 import { identifier, sql, type Sql } from '../sql/sql.ts';
 import type { Names } from './database.ts';
 import { sqliteJson } from './sqlite-json.ts';
 
 const none = sql``;
 const everything = sql`TRUE`;
-/** Names of tables as SQL: the same object each time, so that templates find their text again. */
-const tables = new Map<string, Sql>();
-/** Collections come and go, over all instances of a process; the map is emptied rather than kept in order. */
-const tablesMax = 10_000;
+/** Names of tables as SQL: the same object each time, so that templates find their text again. Over all instances of a process. */
+const tables = new GenerationMap<string, Sql>(5_000);
 
 /** A file is one instance's own: nothing needs to be told apart. */
 export const sqliteNames: Names = {
@@ -34,10 +33,5 @@ export const sqliteNames: Names = {
 };
 
 function tableOf(name: string): Sql {
-  const known = tables.get(name);
-  if (known !== undefined) return known;
-  if (tables.size >= tablesMax) tables.clear();
-  const table = identifier(name);
-  tables.set(name, table);
-  return table;
+  return tables.findOrAdd(name, identifier);
 }
