@@ -39,7 +39,7 @@ export async function findTokenKey(
   const { database } = instance;
   const use = { record, kind, reader };
   if (reader !== database) return readTokenKey(instance, collection, use);
-  return knownKeys.recall(database, `${instance.id}/${collection.id}/${record}/${kind}`, async () => {
+  return knownKeys.recall({ database }, `${instance.id}/${collection.id}/${record}/${kind}`, async () => {
     const answer = await readTokenKey(instance, collection, use);
     return { answer, isLasting: answer !== undefined };
   });

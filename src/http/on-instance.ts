@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest, RouteGenericInterface } from 'fastif
 import { auditLogOf } from '../audit/audit-log.ts';
 import { authenticate } from '../auth/authenticate.ts';
 import { AppError } from '../base/errors.ts';
+import { systemClock } from '../base/clock.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { OpenInstances } from '../instances/open-instances.ts';
@@ -18,6 +19,8 @@ declare module 'fastify' {
     instanceEntry: InstanceEntry | null;
     /** The same, open; null before it is. */
     instance: Instance | null;
+    /** Since when it is being served: what it says is here, and who says it is asked next. */
+    asOfMs: number;
   }
 }
 
@@ -51,6 +54,7 @@ export function onInstance<Route extends RouteGenericInterface>(
     let caller: Caller = guest;
     try {
       request.instance = instance;
+      request.asOfMs = systemClock.monotonic();
       const { authorization } = request.headers;
       caller = authorization === undefined ? guest : await authenticated(instance, authorization, request);
       const admitted = request.server.admission.admit(instance, caller, request);

@@ -17,6 +17,7 @@ export function factsOf(request: FastifyRequest<object>, caller: Caller): Reques
     headers: headerReader(request),
     body: isJsonObject(body) ? body : {},
     origin: () => originOf(request),
+    asOfMs: request.asOfMs,
   };
 }
 

@@ -79,6 +79,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.decorateRequest('corsHeaders', null);
   app.decorateRequest('rateLimitHeaders', null);
   app.decorateRequest('startedMs', 0);
+  app.decorateRequest('asOfMs', Number.POSITIVE_INFINITY);
   app.decorateRequest('isNoted', false);
   const paths = knownPaths(app);
   app.addHook('onRequest', (request, reply, done) => begin({ request, reply, done }, options));

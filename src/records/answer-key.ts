@@ -1,3 +1,4 @@
+import type { CollectionStore } from '../collections/collection-store.ts';
 import type { FilterTree } from '../filters/tree.ts';
 import type { Caller } from '../rules/caller.ts';
 import type { Sql } from '../sql/sql.ts';
@@ -6,18 +7,20 @@ import type { Sql } from '../sql/sql.ts';
 const numbers = new WeakMap<Sql, number>();
 let lastNumber = 0;
 
+interface Asker {
+  readonly collections: Pick<CollectionStore, 'version'>;
+  readonly rule: FilterTree | undefined;
+  readonly caller: Caller;
+}
+
 /**
- * All that an answer depends on but what is stored: how records are written, what was asked for, and, where a rule may have asked
- * about them, the caller. No value that a client sends holds U+0000.
+ * All that an answer depends on but what is stored: how records are written, by which definitions, what was asked for, and, where a
+ * rule may have asked about them, the caller. No value that a client sends holds U+0000.
  */
-export function answerKey(
-  json: Sql,
-  { rule, caller }: { readonly rule: FilterTree | undefined; readonly caller: Caller },
-  asked: readonly string[],
-): string {
+export function answerKey(json: Sql, { collections, rule, caller }: Asker, asked: readonly string[]): string {
   const number = numbers.get(json) ?? (lastNumber += 1);
   numbers.set(json, number);
-  let key = String(number);
+  let key = `${number}/${collections.version}`;
   if (rule !== undefined) key += `\u0000${callerKey(caller)}`;
   for (const text of asked) key += `\u0000${text}`;
   return key;

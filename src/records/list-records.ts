@@ -48,7 +48,7 @@ export function listRecords(
   request: { readonly collection: string; readonly query: QueryReader },
 ): Promise<RecordList> {
   return withCurrentCollection(instance, request.collection, async (collection) => {
-    const { database } = instance;
+    const { collections, database } = instance;
     const rule = admit(collection, 'listRule', facts.caller);
     const isSuperuser = facts.caller.kind === 'superuser';
     if (!isSuperuser) refuseRuleNames(request.query);
@@ -58,8 +58,10 @@ export function listRecords(
       : undefined;
     if (json === undefined) return presentList(instance, facts, list);
     const asked = listParameters.map((name) => request.query.get(name) ?? '');
-    const key = answerKey(json, { rule, caller: facts.caller }, asked);
-    return knownLists.recall(database, key, () => writeList(instance, facts, { ...list, json, key }));
+    const key = answerKey(json, { collections, rule, caller: facts.caller }, asked);
+    return knownLists.recall({ database, asOfMs: facts.asOfMs }, key, () =>
+      writeList(instance, facts, { ...list, json, key }),
+    );
   });
 }
 
@@ -127,7 +129,7 @@ const preparedLists = new GenerationMap<string, PreparedList>(1_000);
 async function preparedList(instance: Instance, asker: RequestFacts, list: WholeList): Promise<PreparedList> {
   const { json, rule, asked } = list;
   const facts = await factsFor(instance, asker, list);
-  const key = rule === undefined ? list.key : `${list.key}${madeFrom(instance, facts)}`;
+  const key = rule === undefined ? list.key : `${list.key}${relationsOf(facts)}`;
   const known = preparedLists.find(key);
   if (known !== undefined) return known;
   const query = parseListQuery(asked);
@@ -144,10 +146,10 @@ async function preparedList(instance: Instance, asker: RequestFacts, list: Whole
   return made;
 }
 
-/** What else a statement with a rule was made from: definitions of related collections, and relations of the caller. */
-function madeFrom({ collections }: Instance, { callerRelations }: RequestFacts): string {
+/** What else a statement with a rule was made from. */
+function relationsOf({ callerRelations }: RequestFacts): string {
   const relations = callerRelations === undefined ? [] : [...callerRelations].flat();
-  return ['', collections.version, ...relations].join('\u0000');
+  return ['', ...relations].join('\u0000');
 }
 
 /** With what the rule asks of the caller's record. */

@@ -81,8 +81,9 @@ function recallText(
   asked: AskedRecord & { readonly json: Sql },
 ): Promise<RowText | undefined> {
   const { json, rule, id } = asked;
-  const key = answerKey(json, { rule, caller: facts.caller }, [id]);
-  return knownRecords.recall(instance.database, key, async () => {
+  const { collections, database } = instance;
+  const key = answerKey(json, { collections, rule, caller: facts.caller }, [id]);
+  return knownRecords.recall({ database, asOfMs: facts.asOfMs }, key, async () => {
     const answer = await readText(instance, facts, asked);
     return { answer, isLasting: answer !== undefined && isLasting({ filter: rule, within: 'state' }) };
   });

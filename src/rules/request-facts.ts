@@ -14,6 +14,8 @@ export interface RequestFacts {
   readonly body: Readonly<Record<string, unknown>>;
   /** Nothing that a rule may know: for the audit log. Absent where there is no request. */
   readonly origin?: () => RequestOrigin;
+  /** Since when it is being served, by `systemClock.monotonic`: it may be told of any state that was there after that. */
+  readonly asOfMs?: number;
 }
 
 /** Where a request came from. */

@@ -7,10 +7,19 @@ export interface Found<Answer> {
   readonly isLasting: boolean;
 }
 
-/** An answer, and the state of the database that it was found in; undefined where it has been asked for once only. */
+/** When something was asked for last, and what it was answered if that was asked for in the same state before. */
 interface Known<Answer> {
-  readonly state: object;
+  readonly state: object | undefined;
   readonly answer: Answer | undefined;
+}
+
+/** It has been asked for once. */
+const noted: Known<never> = { state: undefined, answer: undefined };
+
+interface Asked {
+  readonly database: Pick<Database, 'state'>;
+  /** As `state` takes it. */
+  readonly asOfMs?: number | undefined;
 }
 
 interface AnswerMemoryOptions<Answer> {
@@ -25,7 +34,7 @@ const entryLength = 200;
 /**
  * Answers by what was asked, for as long as the database says that it is in the state in which they were found: nobody has to take
  * one back. One is kept only when it is asked for a second time in one state, so that a database that changes all the time fills no
- * memory with answers that nobody can use. A database that cannot tell its state is asked each time.
+ * memory with answers that nobody can use; and where something is asked for the first time, nobody asks for the state.
  */
 export class AnswerMemory<Answer> {
   readonly #known: GenerationMap<string, Known<Answer>>;
@@ -40,24 +49,32 @@ export class AnswerMemory<Answer> {
 
   /** What is known by the key, which tells everything that the answer depends on but the database; else what `find` finds. */
   async recall(
-    database: Pick<Database, 'state'>,
+    { database, asOfMs }: Asked,
     key: string,
     find: () => Promise<Found<Answer>>,
   ): Promise<Answer> {
-    const state = database.state();
+    if (this.#known.find(key) === undefined) {
+      const first = await find();
+      return this.#known.find(key) === undefined ? this.#keep(key, noted, first) : first.answer;
+    }
+    const state = await database.state(asOfMs);
     if (state === undefined) return (await find()).answer;
+    // Others may have asked for it meanwhile.
     const known = this.#known.find(key);
-    const isAskedAgain = known?.state === state;
-    if (isAskedAgain && known.answer !== undefined) return known.answer;
-    const { answer, isLasting } = await find();
+    if (known?.state !== state) {
+      this.#known.add(key, { state, answer: undefined });
+      return (await find()).answer;
+    }
+    if (known.answer !== undefined) return known.answer;
+    const found = await find();
     // If something has changed meanwhile, nobody will find it: no state comes back.
-    if (isLasting && this.#isBearable(answer))
-      this.#known.add(key, { state, answer: isAskedAgain ? answer : undefined });
-    return answer;
+    return this.#keep(key, { state, answer: found.answer }, found);
   }
 
-  /** A few long ones would drive out all others. */
-  #isBearable(answer: Answer): boolean {
-    return this.#options.lengthOf(answer) <= this.#options.lengthMax / 64;
+  /** Nothing of what does not last, or of a long one: a few of them would drive out all others. */
+  #keep(key: string, known: Known<Answer>, { answer, isLasting }: Found<Answer>): Answer {
+    if (isLasting && this.#options.lengthOf(answer) <= this.#options.lengthMax / 64)
+      this.#known.add(key, known);
+    return answer;
   }
 }

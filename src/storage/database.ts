@@ -19,10 +19,11 @@ export interface Database extends Reader {
   readonly engine: Engine;
   write<Result>(work: (tx: Transaction) => Promise<Result>, options?: WriteOptions): Promise<Result>;
   /**
-   * Stands for all that reads may see now: the same object until something is committed, by whomever, or definitions that are
-   * remembered change. Undefined where only a question to the engine could tell, which costs as much as a read.
+   * Stands for all that reads may see now: the same object until something is committed, by whomever. Undefined where it cannot be
+   * told, or not for less than a read costs. Never rejects. Where `asOfMs` (`systemClock.monotonic`) is given, the state at any
+   * moment after that will do.
    */
-  state(): object | undefined;
+  state(asOfMs?: number): object | undefined | Promise<object | undefined>;
   /** How the engine finds the rows of a list: for those who made the indexes. `isFiltered` where a client restricts the list. */
   access(statement: Sql, list: { readonly isFiltered: boolean }): Promise<Access>;
   /** Ends what is running, folds the log into the file, closes. */

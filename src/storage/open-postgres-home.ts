@@ -6,6 +6,7 @@ import type { Database, Transaction, WriteOptions } from './database.ts';
 import { migrate } from './migrate.ts';
 import { postgresMigrations } from './migrations/postgres-migrations.ts';
 import { openPostgresPool, type PostgresPool, type PostgresPoolOptions } from './postgres-pool.ts';
+import { PostgresState } from './postgres-state.ts';
 import { openPostgres } from './postgres.ts';
 
 /** Reads may rest on definitions this much older than the newest; writes never do. */
@@ -46,12 +47,13 @@ async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise
   const control = openPostgres({ pool, instanceId: '', schema: 'chancery' });
   const background = openPostgres({ pool: backgroundPool, instanceId: '', schema: 'chancery' });
   await migrate(control, postgresMigrations);
+  const state = new PostgresState(pool);
   const opened = new Map<string, Opened>();
   let watch: Watch | undefined;
   return {
     control,
     background,
-    openInstance: (instanceId, memory) => openInstance({ pool, control, instanceId, memory, opened }),
+    openInstance: (instanceId, memory) => openInstance({ pool, control, state, instanceId, memory, opened }),
     openLogs: (instanceId) =>
       Promise.resolve(
         openPostgres({
@@ -65,18 +67,19 @@ async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise
         }),
       ),
     refresh: async (instanceId) => {
-      const state = opened.get(instanceId);
-      if (state !== undefined && (await state.readVersion()) !== state.version) await state.refresh();
+      const known = opened.get(instanceId);
+      if (known !== undefined && (await known.readVersion()) !== known.version) await known.refresh();
     },
     watch: (onError) => {
       const look = async (): Promise<void> => {
-        for (const state of await findChanged(background, opened)) state.refresh().catch(onError);
+        for (const changed of await findChanged(background, opened)) changed.refresh().catch(onError);
       };
       watch = new Watch({ intervalMs: watchIntervalMs, look, onError });
     },
     isReachable: () => watch?.isWell ?? true,
     stop: async () => {
       await watch?.stop();
+      state.stop();
       await Promise.all([control.stop(), background.stop()]);
       await Promise.all([pool.stop(), backgroundPool.stop()]);
     },
@@ -99,49 +102,57 @@ interface Opened {
 interface Opening {
   readonly pool: PostgresPool;
   readonly control: Database;
+  readonly state: PostgresState;
   readonly instanceId: string;
   readonly memory: Memory;
   readonly opened: Map<string, Opened>;
 }
 
-async function openInstance({ pool, control, instanceId, memory, opened }: Opening): Promise<Database> {
+async function openInstance({
+  pool,
+  control,
+  state,
+  instanceId,
+  memory,
+  opened,
+}: Opening): Promise<Database> {
   const schema = schemaOf(instanceId);
   const select = sql`SELECT version FROM chancery.instance WHERE id = ${instanceId}`;
   const readVersion = async (): Promise<number> => Number((await control.tuples(select))[0]?.[0]);
-  const state: Opened = {
+  const own: Opened = {
     version: await readVersion(),
     changes: 0,
     readVersion,
     refresh: oneAfterAnother(async () => {
       for (;;) {
-        const before = state.changes;
+        const before = own.changes;
         // The version first: what changes after it was read is seen, at worst, twice.
         const version = await readVersion();
         const remember = await memory.read(database);
         // A change of our own that was committed meanwhile is in the memory, and may not be in what was read.
-        if (state.changes !== before) continue;
+        if (own.changes !== before) continue;
         remember();
-        state.version = version;
+        own.version = version;
         return;
       }
     }),
   };
-  const definitions = { version: select, known: () => state.version, refresh: state.refresh };
-  const database = announcing(openPostgres({ pool, instanceId, schema, definitions }), {
+  const definitions = { version: select, known: () => own.version, refresh: own.refresh };
+  const database = announcing(openPostgres({ pool, instanceId, schema, definitions, state }), {
     instanceId,
     onChange: () => {
-      state.changes += 1;
+      own.changes += 1;
       // Whoever saw the commit before its answer was here has read what the change now adds once more. One less than what was
       // read is never what the database has, so that the memory is read again.
-      state.version -= 1;
+      own.version -= 1;
     },
     onStop: () => {
-      if (opened.get(instanceId) === state) opened.delete(instanceId);
+      if (opened.get(instanceId) === own) opened.delete(instanceId);
     },
   });
   const makeSchema = sql`CREATE SCHEMA IF NOT EXISTS ${identifier(schema)}`;
   await control.write((tx) => tx.run(makeSchema), { isExclusive: true });
-  opened.set(instanceId, state);
+  opened.set(instanceId, own);
   return database;
 }
 
@@ -171,7 +182,7 @@ function announcing(database: Database, { instanceId, onChange, onStop }: Announ
   return {
     engine: database.engine,
     names: database.names,
-    state: () => database.state(),
+    state: (asOfMs) => database.state(asOfMs),
     access: (statement, list) => database.access(statement, list),
     all: (statement) => database.all(statement),
     get: (statement) => database.get(statement),

@@ -24,6 +24,7 @@ import { Opening, type Definitions, type Outcome } from './postgres-opening.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 import { Questions } from './postgres-questions.ts';
 import { SharedSessions } from './postgres-shared-sessions.ts';
+import type { PostgresState } from './postgres-state.ts';
 import { PostgresTransaction } from './postgres-transaction.ts';
 
 export interface PostgresOptions {
@@ -33,6 +34,8 @@ export interface PostgresOptions {
   /** The instance's own, with a table per collection. */
   readonly schema: string;
   readonly definitions?: Definitions;
+  /** Of the server. */
+  readonly state?: PostgresState;
   /** What exclusive works keep all others from; the instance where nothing else is said. */
   readonly lockName?: string;
   /** For logs: what was written last may be lost when the server fails, and no write waits for a sync. */
@@ -137,9 +140,8 @@ class PostgresDatabase implements Database {
     return [...(await this.#questions.search(statement, timeoutMs))];
   }
 
-  /** Another node may commit at any moment. */
-  state(): undefined {
-    return undefined;
+  state(asOfMs?: number): object | undefined | Promise<object | undefined> {
+    return this.#isStopped ? undefined : this.#options.state?.since(asOfMs);
   }
 
   access(statement: Sql): Promise<Access> {

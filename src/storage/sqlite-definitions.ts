@@ -17,7 +17,7 @@ export class SqliteDefinitions {
   #isInForce = false;
   #hasEnded = false;
   #known = '';
-  /** Of the memory. */
+  /** Of the memory, by this process and by what it has read. */
   #changes = 0;
   #seen: unknown;
 
@@ -36,11 +36,6 @@ export class SqliteDefinitions {
 
   get hasEnded(): boolean {
     return this.#hasEnded;
-  }
-
-  /** How often what is remembered has changed. */
-  get changes(): number {
-    return this.#changes;
   }
 
   /** Asked at the start of each group of writes, under the file's lock: nearly always nobody else has written anything. */

@@ -5,17 +5,14 @@ import type { SqliteConnection } from './sqlite-connection.ts';
 export class SqliteState {
   #state = {};
   #version: unknown;
-  #changes = 0;
   /** In the view that is open: within one the file stays what it is. */
   #hasLooked = false;
 
-  /** `changes` counts those of the definitions that are remembered: after a commit they follow, a moment later. */
-  now(reader: SqliteConnection, changes: number): object {
+  now(reader: SqliteConnection): object {
     const version = this.#hasLooked ? this.#version : dataVersion(reader);
     this.#hasLooked = true;
-    if (version !== this.#version || changes !== this.#changes) this.#state = {};
+    if (version !== this.#version) this.#state = {};
     this.#version = version;
-    this.#changes = changes;
     return this.#state;
   }
 

@@ -68,7 +68,7 @@ class SqliteDatabase implements Database {
   }
 
   state(): object {
-    return this.#state.now(this.#view(), this.#options.definitions?.changes ?? 0);
+    return this.#state.now(this.#view());
   }
 
   async access(statement: Sql, list: { readonly isFiltered: boolean }): Promise<Access> {

@@ -185,8 +185,8 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'a known answer is one of the state that the database is in',
     file: 'src/storage/answer-memory.ts',
-    from: 'const isAskedAgain = known?.state === state;',
-    to: 'const isAskedAgain = known !== undefined;',
+    from: 'if (known?.state !== state) {',
+    to: 'if (known === undefined) {',
     tests: ['src/storage/answer-memory.test.ts', 'test/api/repeated-lists.test.ts'],
   },
   {
@@ -197,10 +197,24 @@ export const edgeMutants: readonly Mutant[] = [
     tests: ['test/api/repeated-lists.test.ts'],
   },
   {
-    name: 'what a rule comes to in SQL is known for one version of all definitions',
-    file: 'src/records/list-records.ts',
-    from: "return ['', collections.version, ...relations]",
-    to: "return ['', 1, ...relations]",
+    name: 'what is known was found by the definitions that are in force',
+    file: 'src/records/answer-key.ts',
+    from: 'let key = `${number}/${collections.version}`;',
+    to: 'let key = `${number}`;',
     tests: ['test/api/repeated-lists.test.ts'],
+  },
+  {
+    name: 'a state is told by one connection',
+    file: 'src/storage/postgres-state.ts',
+    from: 'connection === this.#teller && text',
+    to: 'text',
+    tests: ['src/storage/postgres-state.test.ts'],
+  },
+  {
+    name: 'a state that was asked for before a request is none for it',
+    file: 'src/storage/postgres-state.ts',
+    from: 'if (asOfMs < this.#askedMs) return this.#state;',
+    to: 'if (asOfMs !== Number.POSITIVE_INFINITY) return this.#state;',
+    tests: ['src/storage/postgres-state.test.ts'],
   },
 ];

@@ -6,6 +6,7 @@ import {
   type PostgresPool,
   type PostgresPoolOptions,
 } from '../../src/storage/postgres-pool.ts';
+import { PostgresState } from '../../src/storage/postgres-state.ts';
 import { ask, openTestPostgres } from './postgres.ts';
 
 /** Of every instance that tests open. */
@@ -26,9 +27,13 @@ export async function openPostgresDatabase(
 ): Promise<TestPostgresDatabase> {
   const address = url ?? (await createInstanceDatabase());
   const pool = await openPostgresPool({ url: address, max: 8, ...options });
-  t.after(() => pool.stop());
+  const state = new PostgresState(pool);
+  t.after(() => {
+    state.stop();
+    return pool.stop();
+  });
   const open = (more: Partial<PostgresOptions> = {}): Database => {
-    const database = openPostgres({ pool, schema: testSchema, instanceId: 'test', ...more });
+    const database = openPostgres({ pool, schema: testSchema, instanceId: 'test', state, ...more });
     t.after(() => database.stop());
     return database;
   };
