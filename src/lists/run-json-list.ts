@@ -2,6 +2,7 @@ import { limit } from '../sql/limit.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import { answerBytesMax, answerTooLarge } from '../storage/answer-too-large.ts';
 import type { Reader, Tuple } from '../storage/database.ts';
+import { cursorPage, type CursorPage } from './cursor-page.ts';
 import { knownRows } from './known-rows.ts';
 import type { ListPage } from './list-page.ts';
 import type { ListQuery } from './list-query.ts';
@@ -19,6 +20,8 @@ export interface JsonList {
   /** The same and the JSON. */
   readonly texts: Sql;
   readonly rows: RowKind;
+  /** Where it begins behind a cursor, of which nothing is told but the next one. */
+  readonly behind?: CursorPage;
 }
 
 /** How the rows of a table are written. */
@@ -40,16 +43,20 @@ export interface JsonPage extends ListPage {
 export function prepareJsonList(reader: Reader, query: ListQuery, source: ListSource & JsonRows): JsonList {
   const select = listSelect(reader, query, source);
   const { json, version } = source;
+  const { cursor } = query;
+  const behind = cursor === undefined ? undefined : cursorPage({ ...query, cursor }, select, source);
+  const page = (columns: Sql): Sql => behind?.select(columns) ?? pageOf(select, query, columns);
   return {
     query,
     select,
-    versions: pageOf(select, query, version),
-    texts: pageOf(select, query, sql`${version}, ${json} AS "$json"`),
+    versions: page(version),
+    texts: page(sql`${version}, ${json} AS "$json"`),
     rows: { kind: json, asker: json },
+    ...(behind && { behind }),
   };
 }
 
-/** As `runList`, of pages by number. What rows were written as is remembered for as long as they do not change. */
+/** As `runList`. What rows were written as is remembered for as long as they do not change. */
 export async function runJsonList(list: JsonList, texts: RowTexts = knownRows): Promise<JsonPage> {
   return (await runKnown(list, texts)) ?? (await runUnknown(list, texts));
 }
@@ -57,7 +64,8 @@ export async function runJsonList(list: JsonList, texts: RowTexts = knownRows): 
 /** Undefined where not all is known. */
 async function runKnown(list: JsonList, texts: RowTexts): Promise<JsonPage | undefined> {
   if (!texts.isWarm(list.rows)) return undefined;
-  const rows = await list.select.ask(list.versions, { isNarrow: true });
+  // What cursors are made of may be long.
+  const rows = await list.select.ask(list.versions, { isNarrow: list.behind === undefined });
   const known = texts.find(list.rows, rows);
   return known === undefined ? undefined : pageFrom(list, rows, known);
 }
@@ -68,22 +76,33 @@ async function runUnknown(list: JsonList, texts: RowTexts): Promise<JsonPage> {
 }
 
 async function pageFrom(
-  { query, select }: JsonList,
+  { query, select, behind }: JsonList,
   rows: readonly Tuple[],
-  texts: readonly RowText[],
+  found: readonly RowText[],
 ): Promise<JsonPage> {
+  const { page, perPage } = query;
+  const texts = found.slice(0, perPage);
   let length = 0;
   for (const { text } of texts) length += text.length;
   if (length > answerBytesMax) throw answerTooLarge();
-  const { page, perPage } = query;
-  const counted = query.skipTotal ? undefined : rows[0]?.at(-1);
-  const found = {
-    count: texts.length,
-    isEnd: texts.length < perPage,
+  const end =
+    behind === undefined
+      ? await totalsOf(select, query, countedOf(rows, query))
+      : { totalItems: -1, totalPages: -1, nextCursor: behind.next(rows) };
+  return { items: texts.map(({ text }) => text), probe: select.probe, page, perPage, ...end };
+}
+
+/** What the rows of a page tell of how many there are. */
+function countedOf(
+  rows: readonly Tuple[],
+  { perPage, skipTotal }: ListQuery,
+): Parameters<typeof totalsOf>[2] {
+  const counted = skipTotal ? undefined : rows[0]?.at(-1);
+  return {
+    count: rows.length,
+    isEnd: rows.length < perPage,
     ...(typeof counted === 'number' && { totalItems: counted }),
   };
-  const totals = await totalsOf(select, query, found);
-  return { items: texts.map(({ text }) => text), probe: select.probe, page, perPage, ...totals };
 }
 
 /** With the number of all rows in the same statement, counted only where the page does not tell it. */

@@ -1,8 +1,7 @@
-import { AppError } from '../base/errors.ts';
 import { limit } from '../sql/limit.ts';
-import { joinSql, sql, type Sql } from '../sql/sql.ts';
+import { sql, type Sql } from '../sql/sql.ts';
 import type { Reader, Tuple } from '../storage/database.ts';
-import { afterCursor, cursorColumns, sealCursor } from './cursor.ts';
+import { cursorPage } from './cursor-page.ts';
 import type { ListPage } from './list-page.ts';
 import type { ListQuery } from './list-query.ts';
 import { listSelect, totalsOf, whereAll, type ListSelect } from './list-select.ts';
@@ -17,7 +16,7 @@ export interface ListResult extends ListPage {
 /** One statement; two where the number of rows cannot be told from the page itself. Throws AppError `bad_request`. */
 export async function runList(reader: Reader, query: ListQuery, source: ListSource): Promise<ListResult> {
   const select = listSelect(reader, query, source);
-  if (query.cursor !== undefined) return runFromCursor({ query, cursor: query.cursor }, source, select);
+  if (query.cursor !== undefined) return runFromCursor({ ...query, cursor: query.cursor }, source, select);
   const { page, perPage, skipTotal } = query;
   // One row more than the page has tells whether it is the last one.
   const count = skipTotal ? perPage : perPage + 1;
@@ -29,22 +28,15 @@ export async function runList(reader: Reader, query: ListQuery, source: ListSour
   return { items, probe: select.probe, page, perPage, ...totals };
 }
 
-/** A deep page costs what the first one does: it begins where an index finds the cursor, and nothing is counted. */
 async function runFromCursor(
-  { query, cursor }: { readonly query: ListQuery; readonly cursor: string },
+  query: ListQuery & { readonly cursor: string },
   source: ListSource,
-  { from, conditions, terms, order, ask, probe }: ListSelect,
+  select: ListSelect,
 ): Promise<ListResult> {
-  const { cursors: sealer, dialect } = source;
-  if (sealer === undefined) throw new AppError('bad_request', 'This list has no cursors.');
-  const columns = joinSql([source.columns, ...cursorColumns(terms)], ', ');
-  const after = afterCursor(cursor, terms, { sealer, dialect });
-  const where = whereAll(after === undefined ? conditions : [...conditions, after]);
   const { page, perPage } = query;
-  const statement = sql`SELECT ${columns} FROM ${from}${where} ORDER BY ${order}${limit(perPage + 1)}`;
-  const rows = await ask(statement);
-  const last = rows[perPage - 1];
-  const nextCursor = rows.length > perPage && last !== undefined ? sealCursor(last, terms, sealer) : null;
-  const items = rows.slice(0, perPage).map((tuple) => tuple.slice(0, -terms.length));
-  return { items, probe, page, perPage, totalItems: -1, totalPages: -1, nextCursor };
+  const behind = cursorPage(query, select, source);
+  const rows = await select.ask(behind.select(source.columns));
+  const items = rows.slice(0, perPage).map((tuple) => tuple.slice(0, -behind.width));
+  const { probe } = select;
+  return { items, probe, page, perPage, totalItems: -1, totalPages: -1, nextCursor: behind.next(rows) };
 }

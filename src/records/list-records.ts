@@ -57,17 +57,16 @@ export function listRecords(
       ? recordJson(collection, database.names, { withHidden: isSuperuser })
       : undefined;
     if (json === undefined) return presentList(instance, facts, list);
-    const asked = listParameters.map((name) => request.query.get(name) ?? '');
-    const key = answerKey(json, { collections, rule, caller: facts.caller }, asked);
+    const key = answerKey(json, { collections, caller: rule && facts.caller }, askedOf(facts, request.query));
     return knownLists.recall({ database, asOfMs: facts.asOfMs }, key, () =>
       writeList(instance, facts, { ...list, json, key }),
     );
   });
 }
 
-/** By pages, and all of each record: as many lists are asked for, and as an engine can write them. */
+/** All of each record, as an engine can write it. */
 function isWhole(query: QueryReader): boolean {
-  return query.get('cursor') === null && !query.get('fields') && !query.get('expand');
+  return !query.get('fields') && !query.get('expand');
 }
 
 interface AskedList {
@@ -79,6 +78,15 @@ interface AskedList {
 interface WholeList extends AskedList {
   readonly json: Sql;
   readonly key: string;
+}
+
+const listParameters = ['page', 'perPage', 'skipTotal', 'sort', 'filter'];
+
+/** All that tells one list of a collection from another. A cursor, and the one that follows, is good for whom it was made. */
+function askedOf({ caller }: RequestFacts, query: QueryReader): readonly string[] {
+  const asked = listParameters.map((name) => query.get(name) ?? '');
+  const cursor = query.get('cursor');
+  return cursor === null ? asked : [...asked, cursor, JSON.stringify(caller)];
 }
 
 /** Written by the engine. */
@@ -120,7 +128,6 @@ interface PreparedList {
   readonly isLasting: boolean;
 }
 
-const listParameters = ['page', 'perPage', 'skipTotal', 'sort', 'filter'];
 /** Longer ones would fill the memory, and hardly anybody asks for one of them twice. */
 const keyLengthMax = 500;
 const preparedLists = new GenerationMap<string, PreparedList>(1_000);
@@ -134,15 +141,14 @@ async function preparedList(instance: Instance, asker: RequestFacts, list: Whole
   if (known !== undefined) return known;
   const query = parseListQuery(asked);
   const source = sourceOf(instance, facts, { ...list, query });
-  const { filter, sort } = query;
+  const { filter, sort, cursor = '' } = query;
   const made = {
     list: prepareJsonList(instance.database, query, { ...source, json, version: rowVersion }),
     isLasting:
-      key.length <= keyLengthMax &&
-      isLasting({ filter, sort, within: 'definition' }) &&
-      isLasting({ filter: rule, within: 'state' }),
+      isLasting({ filter, sort, within: 'definition' }) && isLasting({ filter: rule, within: 'state' }),
   };
-  if (made.isLasting) preparedLists.add(key, made);
+  // There are as many cursors as there are pages.
+  if (made.isLasting && cursor === '' && key.length <= keyLengthMax) preparedLists.add(key, made);
   return made;
 }
 

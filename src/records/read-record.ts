@@ -82,7 +82,7 @@ function recallText(
 ): Promise<RowText | undefined> {
   const { json, rule, id } = asked;
   const { collections, database } = instance;
-  const key = answerKey(json, { collections, rule, caller: facts.caller }, [id]);
+  const key = answerKey(json, { collections, caller: rule && facts.caller }, [id]);
   return knownRecords.recall({ database, asOfMs: facts.asOfMs }, key, async () => {
     const answer = await readText(instance, facts, asked);
     return { answer, isLasting: answer !== undefined && isLasting({ filter: rule, within: 'state' }) };

@@ -41,7 +41,12 @@ test('A16 a cursor walks every order from its beginning to its end, each record 
     const wanted = idsOf(all.json.items);
     assert.equal(wanted.length, 12);
     for (const perPage of [1, 5, 12])
-      assert.deepEqual(await walk(blog, `sort=${sort}&perPage=${perPage}`), wanted, `${sort} by ${perPage}`);
+      for (const fields of ['', 'id'])
+        assert.deepEqual(
+          await walk(blog, `sort=${sort}&perPage=${perPage}&fields=${fields}`),
+          wanted,
+          `${sort} by ${perPage}, fields ${fields}`,
+        );
   }
   const filter = encodeURIComponent("kind = 'x'");
   assert.equal((await walk(blog, `filter=${filter}&perPage=2&sort=-title`)).length, 5);

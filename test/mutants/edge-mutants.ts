@@ -187,13 +187,20 @@ export const edgeMutants: readonly Mutant[] = [
     file: 'src/storage/answer-memory.ts',
     from: 'if (known?.state !== state) {',
     to: 'if (known === undefined) {',
-    tests: ['src/storage/answer-memory.test.ts', 'test/api/repeated-lists.test.ts'],
+    tests: ['test/api/repeated-lists.test.ts'],
   },
   {
     name: 'what a rule has decided is known for one caller',
     file: 'src/records/answer-key.ts',
-    from: 'if (rule !== undefined) key +=',
+    from: 'if (caller !== undefined) key +=',
     to: 'if (false) key +=',
+    tests: ['test/api/repeated-lists.test.ts'],
+  },
+  {
+    name: 'a page behind a cursor is known for whom the cursor was made',
+    file: 'src/records/list-records.ts',
+    from: '[...asked, cursor, JSON.stringify(caller)]',
+    to: '[...asked, cursor]',
     tests: ['test/api/repeated-lists.test.ts'],
   },
   {

@@ -1,0 +1,38 @@
+import { AppError } from '../base/errors.ts';
+import { limit } from '../sql/limit.ts';
+import { joinSql, sql, type Sql } from '../sql/sql.ts';
+import type { Tuple } from '../storage/database.ts';
+import { afterCursor, cursorColumns, sealCursor } from './cursor.ts';
+import { whereAll, type ListSelect } from './list-select.ts';
+import type { ListSource } from './list-source.ts';
+
+/** A page that begins behind a cursor: a deep one costs what the first does, since an index finds where it begins. */
+export interface CursorPage {
+  /** Selects these columns and, behind them, what the cursor that follows the page is made of: a row more than the page has. */
+  readonly select: (columns: Sql) => Sql;
+  /** How many columns these are. */
+  readonly width: number;
+  /** The cursor that follows, from the rows that were found; null at the end. */
+  readonly next: (rows: readonly Tuple[]) => string | null;
+}
+
+/** Throws `bad_request` for a cursor of another list, and for an order that none can follow. */
+export function cursorPage(
+  { cursor, perPage }: { readonly cursor: string; readonly perPage: number },
+  { from, conditions, terms, order }: ListSelect,
+  { cursors: sealer, dialect }: Pick<ListSource, 'cursors' | 'dialect'>,
+): CursorPage {
+  if (sealer === undefined) throw new AppError('bad_request', 'This list has no cursors.');
+  const told = cursorColumns(terms);
+  const after = afterCursor(cursor, terms, { sealer, dialect });
+  const where = whereAll(after === undefined ? conditions : [...conditions, after]);
+  return {
+    width: told.length,
+    select: (columns) =>
+      sql`SELECT ${joinSql([columns, ...told], ', ')} FROM ${from}${where} ORDER BY ${order}${limit(perPage + 1)}`,
+    next: (rows) => {
+      const last = rows[perPage - 1];
+      return rows.length > perPage && last !== undefined ? sealCursor(last, terms, sealer) : null;
+    },
+  };
+}
