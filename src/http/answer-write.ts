@@ -25,7 +25,7 @@ export async function answerWrite(
   { instance, caller }: RequestContext,
   { request, reply, options = {} }: Exchange,
   write: RecordWrite<WriteAnswer>,
-): Promise<FastifyReply> {
+): Promise<void> {
   const key = request.headers['idempotency-key'];
   if (key === undefined) return writeAnswer(request, reply, await instance.database.write(write, options));
   const { isAppending: _, changes: __, ...alone } = options;

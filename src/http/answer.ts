@@ -14,9 +14,9 @@ export function answer(
     readonly isList?: boolean;
     readonly headers?: Readonly<Record<string, string>>;
   },
-): FastifyReply {
+): void {
   const project = content.isList === true ? projectedList : projected;
-  return writeAnswer(request, reply, {
+  writeAnswer(request, reply, {
     status: content.status ?? 200,
     json: project(queryOf(request), content.json),
     headers: content.headers ?? none,
@@ -26,8 +26,8 @@ export function answer(
 const none = {};
 
 /** What was asked is done, and there is nothing to say about it. */
-export function answerNothing(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  return writeAnswer(request, reply, { status: 204 });
+export function answerNothing(request: FastifyRequest, reply: FastifyReply): void {
+  writeAnswer(request, reply, { status: 204 });
 }
 
 /** Throws bad_request for a `fields` that cannot be followed: before anything is changed, not when the answer is written. */

@@ -30,16 +30,17 @@ export interface RequestContext {
   readonly caller: Caller;
 }
 
+/** Writes the answer. */
 type Serve<Route extends RouteGenericInterface> = (
   context: RequestContext,
   request: FastifyRequest<Route>,
   reply: FastifyReply,
-) => Promise<FastifyReply>;
+) => Promise<void>;
 
 type Handler<Route extends RouteGenericInterface> = (
   request: FastifyRequest<Route>,
   reply: FastifyReply,
-) => Promise<FastifyReply>;
+) => Promise<void>;
 
 /** A route's handler that works on the request's instance, which stays open until the operation is over. */
 export function onInstance<Route extends RouteGenericInterface>(
@@ -62,9 +63,8 @@ export function onInstance<Route extends RouteGenericInterface>(
       requireScope(caller, request);
       if (request.bodyProblem !== null) refuseBody(instance, request, request.bodyProblem);
       checkFields(queryOf(request));
-      const served = await serve({ instance, caller }, request, reply);
+      await serve({ instance, caller }, request, reply);
       noteRequest(request, { instance, caller, status: reply.raw.statusCode });
-      return served;
     } catch (error) {
       noteFailure(request, { instance, caller }, error);
       throw error;

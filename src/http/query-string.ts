@@ -8,7 +8,7 @@ export function parseQueryString(text: string): Record<string, unknown> {
 }
 
 export function queryOf(request: FastifyRequest): QueryReader {
-  // Fastify gives an empty object of its own when there is no query string.
+  // What no route was found for was parsed by another parser.
   return request.query instanceof URLSearchParams ? request.query : empty;
 }
 

@@ -27,24 +27,22 @@ export interface Answer {
  * Writes a whole answer in one go, past Fastify's reply, which collects headers in a map, copies and checks them: a view is
  * answered a sixth more often this way. For a HEAD Node leaves the body out.
  */
-export function writeAnswer(request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply {
+export function writeAnswer(request: FastifyRequest, reply: FastifyReply, answer: Answer): void {
   reply.hijack();
   const { json } = answer;
-  const headers = flat(standardHeaders(request.id));
-  if (request.corsHeaders !== null) headers.push(...flat(request.corsHeaders));
-  if (request.rateLimitHeaders !== null) headers.push(...flat(request.rateLimitHeaders));
-  if (answer.headers !== undefined) headers.push(...flat(answer.headers));
+  const headers: string[] = [];
+  append(headers, standardHeaders(request.id));
+  if (request.corsHeaders !== null) append(headers, request.corsHeaders);
+  if (request.rateLimitHeaders !== null) append(headers, request.rateLimitHeaders);
+  if (answer.headers !== undefined) append(headers, answer.headers);
   if (json !== undefined) {
     headers.push('content-type', 'application/json; charset=utf-8');
     headers.push('content-length', String(Buffer.byteLength(json)));
   }
   reply.raw.writeHead(answer.status, headers);
   reply.raw.end(json);
-  return reply;
 }
 
-function flat(headers: Readonly<Record<string, string>>): string[] {
-  const list: string[] = [];
+function append(list: string[], headers: Readonly<Record<string, string>>): void {
   for (const name in headers) list.push(name, headers[name] ?? '');
-  return list;
 }

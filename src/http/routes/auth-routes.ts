@@ -101,7 +101,7 @@ async function answerSignIn(
   request: FastifyRequest<object>,
   reply: FastifyReply,
   { instance, result, options }: SignInAnswer,
-): Promise<FastifyReply> {
+): Promise<void> {
   if (result.kind === 'second factor') {
     const json = JSON.stringify({ mfaId: result.mfaId });
     return answer(request, reply, { status: 401, json, headers: { 'cache-control': 'no-store' } });
@@ -118,7 +118,7 @@ async function answerSignedIn(
   request: FastifyRequest<object>,
   reply: FastifyReply,
   { instance, signedIn }: { readonly instance: Instance; readonly signedIn: SignedIn },
-): Promise<FastifyReply> {
+): Promise<void> {
   const { collection, record, token } = signedIn;
   const caller = callerOf(collection, String(valueOf(record, 'id')));
   const [shown = ''] = await presentRecords({ instance, facts: factsOf(request, caller) }, [record]);
