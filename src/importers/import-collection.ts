@@ -67,7 +67,8 @@ async function importInside(tx: Transaction, options: CollectionImport): Promise
   const onRecords = (done: number): void => options.onRecords((read = done));
   for (const record of readRecords({ ...options, onRecords }, omissions)) {
     if (isPresent(record, present, { collection, omissions })) continue;
-    await inserter.add(record);
+    const sent = inserter.add(record);
+    if (sent !== undefined) await sent;
     count += 1;
   }
   await inserter.end();

@@ -144,6 +144,11 @@ export interface Transaction extends Reader {
   /** Inserts a row into a table that counts positions, then rows that hold its position: with one statement where the engine can. */
   insertWith(first: Sql, following: (position: Sql) => readonly Sql[]): Promise<void>;
   /**
+   * Inserts rows in their order, by what the engine has for many of them. `into` is a table and its columns, as they stand behind
+   * INSERT INTO; each row has as many values. Not for rows of which some may be refused: those before them may stay or not.
+   */
+  insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void>;
+  /**
    * Gives a row to be inserted with those of other works, where works share a transaction in which one statement comes after the
    * other: at its end, or before a statement that names one of the tables. Elsewhere it is inserted at once.
    */
@@ -169,3 +174,4 @@ export interface Gathering<Row> {
 
 export type Row = Readonly<Record<string, SqlValue>>;
 export type Tuple = readonly SqlValue[];
+export type PlainTuple = readonly (string | number | null)[];

@@ -4,6 +4,7 @@ import { assert } from '../base/assert.ts';
 import { GenerationMap } from '../base/generation-map.ts';
 import type { Sql, SqlValue } from '../sql/sql.ts';
 import { answerBytesMax, answerTooLarge } from './answer-too-large.ts';
+import type { CopyQuery } from './copy-query.ts';
 import type { Row, Tuple } from './database.ts';
 import { endsSession, isStaleStatement, toPostgresError } from './postgres-errors.ts';
 import { numberPlaceholders } from './postgres-placeholders.ts';
@@ -82,6 +83,10 @@ export class PostgresConnection {
     return this.#send(commandConfig(text), []);
   }
 
+  copy(query: CopyQuery): Promise<Answer<Row>> {
+    return this.#send(query, []);
+  }
+
   /** A question with commands around it, in one packet; the last is run whatever becomes of the question. */
   async tuplesBetween(before: string, statement: Sql, after: string): Promise<Answer<Tuple>> {
     const steps = [this.command(before), this.tuples(statement), this.command(after)] as const;
@@ -145,7 +150,7 @@ export class PostgresConnection {
     return this.#configs.findOrAdd(name, () => reusable({ text: numbered, name, rowMode: 'array', types }));
   }
 
-  #send<Shape>(config: QueryArrayConfig, values: readonly SqlValue[]): Promise<Answer<Shape>> {
+  #send<Shape>(config: QueryArrayConfig | CopyQuery, values: readonly SqlValue[]): Promise<Answer<Shape>> {
     this.#cork();
     this.#asked += 1;
     return new Promise((resolve, reject) => {

@@ -1,6 +1,7 @@
 import { AssertionFailed, assert } from '../base/assert.ts';
 import type { Sql } from '../sql/sql.ts';
-import type { Gathering, Names, Row, Transaction, Tuple } from './database.ts';
+import { CopyQuery } from './copy-query.ts';
+import type { Gathering, Names, PlainTuple, Row, Transaction, Tuple } from './database.ts';
 import { combineInsertion } from './postgres-combine.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
 import { isCollision, isStaleStatement } from './postgres-errors.ts';
@@ -98,6 +99,10 @@ export class PostgresTransaction implements Transaction {
     await this.run(combineInsertion({ first, following }));
   }
 
+  insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void> {
+    return this.#copy(new CopyQuery(into, rows));
+  }
+
   async inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
     const results = await Promise.allSettled(steps.map((step) => step()));
     for (const result of results) if (result.status === 'rejected') throw result.reason;
@@ -109,6 +114,11 @@ export class PostgresTransaction implements Transaction {
 
   afterCommit(callback: () => void): void {
     this.callbacks.push(callback);
+  }
+
+  /** Knows no rows: what waits with a thousand objects makes them old garbage. */
+  async #copy(query: CopyQuery): Promise<void> {
+    await this.#ask(() => this.#connection.copy(query));
   }
 
   async #ask<Shape>(send: () => Promise<Answer<Shape>>): Promise<Answer<Shape>> {

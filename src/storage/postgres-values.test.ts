@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test';
 import { openSqliteFile } from '../../test/support/engines.ts';
 import { openPostgresDatabase } from '../../test/support/postgres-database.ts';
 import { AppError } from '../base/errors.ts';
-import { sql, type SqlValue } from '../sql/sql.ts';
+import { sql, type Sql, type SqlValue } from '../sql/sql.ts';
 import type { Database, Reader } from './database.ts';
 import { UniqueViolation } from './engine-errors.ts';
 
@@ -47,6 +47,30 @@ test('values come back as they do from SQLite', async (t) => {
   assert.deepEqual({ ...rows[0] }, { count: 2, sum: 0, avg: 0 });
   for (let again = 0; again < 3; again += 1)
     assert.deepEqual(await read(database, theirs), await read(sqlite, ours));
+});
+
+test('rows that are inserted many at once hold what SQLite holds, in their order', async (t) => {
+  const { database } = await openPostgresDatabase(t);
+  const sqlite = await openSqliteFile(t);
+  const rows = [
+    ['', 0, 0],
+    [null, null, null],
+    [String.raw`\N`, 1, 2 ** 53 - 1],
+    [String.raw`\.`, 0, 5e-324],
+    ['a\tb\nc\rd\r\ne', 1, -1e308],
+    ['\\\t\\\n\\', 0, 0.1 + 0.2],
+    ['"\'\\ \u{1F600} e\u0301 \u4E2D \u007F\b\f\v\u0001', 1, 1e21],
+    ['x'.repeat(200_000), 0, 1],
+  ] as const;
+  const read = async (on: Database, types: Sql): Promise<unknown> => {
+    const table = on.names.collectionTable('value');
+    await on.write((tx) => tx.run(sql`CREATE TABLE ${table} (${types}, b smallint, d double precision)`));
+    await on.write((tx) => tx.insertRows(sql`${table} (t, b, d)`, rows));
+    return await on.tuples(sql`SELECT t, b, d FROM ${table} ORDER BY n`);
+  };
+  const theirs = await read(database, sql`n integer GENERATED ALWAYS AS IDENTITY, t text`);
+  assert.deepEqual(theirs, rows);
+  assert.deepEqual(await read(sqlite, sql`n INTEGER PRIMARY KEY, t TEXT`), theirs);
 });
 
 test("what a client sent and cannot be stored is the client's error", async (t) => {

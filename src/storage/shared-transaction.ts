@@ -1,6 +1,6 @@
 import { assert } from '../base/assert.ts';
 import type { Sql } from '../sql/sql.ts';
-import type { Gathering, Names, Row, Transaction, Tuple } from './database.ts';
+import type { Gathering, Names, PlainTuple, Row, Transaction, Tuple } from './database.ts';
 import type { GroupStatements } from './postgres-group-statements.ts';
 
 /** What one work of a group sees. */
@@ -63,6 +63,11 @@ export class SharedTransaction implements Transaction {
   insertWith(first: Sql, following: (position: Sql) => readonly Sql[]): Promise<void> {
     this.hasWritten = true;
     return this.#statements.insert(this, { first, following });
+  }
+
+  insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void> {
+    this.hasWritten = true;
+    return this.#statements.single(this, into, () => this.#tx.insertRows(into, rows));
   }
 
   inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void> {

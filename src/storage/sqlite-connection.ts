@@ -4,7 +4,7 @@ import { GenerationMap } from '../base/generation-map.ts';
 import { realTextFunction } from '../sql/real-text-function.ts';
 import type { Sql } from '../sql/sql.ts';
 import { answerBytesMax, answerTooLarge } from './answer-too-large.ts';
-import type { Row, Tuple } from './database.ts';
+import type { PlainTuple, Row, Tuple } from './database.ts';
 import { QueryTimeout, toEngineError } from './engine-errors.ts';
 import { jsonNumber } from './sqlite-json.ts';
 
@@ -104,6 +104,17 @@ export class SqliteConnection {
       // One row, as is known before: the object that would tell so costs as much as binding three values.
       prepared.get(...statement.values);
       return 1;
+    } catch (error) {
+      throw toEngineError(error);
+    }
+  }
+
+  insertRows(into: Sql, rows: readonly PlainTuple[]): void {
+    const places = (rows[0] ?? []).map(() => '?').join(', ');
+    try {
+      const prepared = this.#prepare(`INSERT INTO ${into.text} VALUES (${places})`);
+      // As above.
+      for (const row of rows) prepared.get(...row);
     } catch (error) {
       throw toEngineError(error);
     }

@@ -1,6 +1,6 @@
 import { assert } from '../base/assert.ts';
 import type { Sql } from '../sql/sql.ts';
-import type { Gathering, Row, Transaction, Tuple } from './database.ts';
+import type { Gathering, PlainTuple, Row, Transaction, Tuple } from './database.ts';
 import type { GatheredRows } from './gathered-rows.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { sqliteNames } from './sqlite-names.ts';
@@ -60,6 +60,13 @@ export class SqliteTransaction implements Transaction {
   async insertWith(first: Sql, following: (position: Sql) => readonly Sql[]): Promise<void> {
     await this.run(first);
     for (const statement of following(this.names.lastPosition)) await this.run(statement);
+  }
+
+  async insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void> {
+    if (this.#gathered.concern(into.text)) await this.writeGathered();
+    // One that fails leaves those before it.
+    this.hasWritten = true;
+    this.#live().insertRows(into, rows);
   }
 
   async gather<Given>(gathering: Gathering<Given>, row: Given): Promise<void> {

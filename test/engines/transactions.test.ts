@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { AppError } from '../../src/base/errors.ts';
 import { sql, type Sql } from '../../src/sql/sql.ts';
-import type { Database, Reader, Transaction } from '../../src/storage/database.ts';
+import type { Database, PlainTuple, Reader, Transaction } from '../../src/storage/database.ts';
 import { UniqueViolation } from '../../src/storage/engine-errors.ts';
 import { describeEngines, type OpenDatabase } from '../support/engines.ts';
 
@@ -75,6 +75,34 @@ describeEngines('one work among others', (open, engine) => {
       await insert(tx, 'b');
     });
     assert.deepEqual(await ids(database), ['a', 'b']);
+  });
+
+  test('rows that are inserted together are refused like one, and what comes behind them is answered', async (t) => {
+    const database = await openNotes(t, open);
+    const rows = (...ids: readonly string[]): readonly PlainTuple[] => ids.map((id) => [id, 'text']);
+    const insertNotes = (tx: Transaction, given: readonly PlainTuple[]): Promise<void> =>
+      tx.insertRows(sql`${tx.names.collectionTable('note')} (id, text)`, given);
+    const failing = database.write(async (tx) => {
+      const steps = [rows('a', 'b'), rows('c', 'a', 'd'), rows('e')].map((given) => insertNotes(tx, given));
+      const [first, second] = await Promise.allSettled(steps);
+      assert.equal(first?.status, 'fulfilled');
+      if (second?.status === 'rejected') throw second.reason;
+    });
+    await assert.rejects(failing, (error) => {
+      assert.ok(error instanceof UniqueViolation);
+      assert.deepEqual(error.columns, ['id']);
+      return true;
+    });
+    // On a connection that is in order: nothing of the rows that were not taken is left on it.
+    await database.write(async (tx) => {
+      await Promise.all([insertNotes(tx, rows('x')), insertNotes(tx, rows('y', 'z'))]);
+      assert.deepEqual(await ids(tx), ['x', 'y', 'z']);
+    });
+    const appended = ['1', '2'].map((id) =>
+      database.write((tx) => insertNotes(tx, rows(id)), { isAppending: true }),
+    );
+    await Promise.all(appended);
+    assert.deepEqual(await ids(database), ['1', '2', 'x', 'y', 'z']);
   });
 
   test('a refusal is told only when what it rests on is committed', async (t) => {

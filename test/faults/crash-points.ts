@@ -126,6 +126,7 @@ function crashingTransaction(tx: Transaction, trace: Trace, reach: Reach): Trans
     tuples: (statement) => tx.tuples(statement),
     search: (statement) => tx.search(statement),
     inOrder: (steps) => tx.inOrder(steps),
+    insertRows: (into, rows) => tx.insertRows(into, rows),
     gather: (gathering, row) => tx.gather(crashingGathering(gathering, reach), row),
     insertWith: async (first, following) => {
       for (const statement of [first, ...following(tx.names.lastPosition)]) await crashing.run(statement);
