@@ -6,7 +6,7 @@ import { storedAccount, type StoredAuth } from './stored-account.ts';
 import { lockedRules, type Collection, type Rules } from './collection.ts';
 import { parseIndex, indexToText, type IndexDefinition } from './index-definition.ts';
 import { secretName } from './secret-name.ts';
-import { alterTables, createTable, dropTable, type TableChange } from './tables.ts';
+import { alterTables, createTable, dropTable, type Fill, type TableChange } from './tables.ts';
 
 /** Collections by name in any case, or by id. */
 export type CollectionFinder = Pick<CollectionStore, 'find'>;
@@ -65,8 +65,8 @@ export class CollectionStore {
     return [...this.#byId.values()];
   }
 
-  create(tx: Transaction, collection: Collection): Promise<void> {
-    return this.apply(tx, { created: [collection] });
+  create(tx: Transaction, collection: Collection, fill?: Fill): Promise<void> {
+    return this.apply(tx, { created: [collection] }, fill);
   }
 
   update(tx: Transaction, before: Collection, after: Collection): Promise<void> {
@@ -78,13 +78,13 @@ export class CollectionStore {
   }
 
   /** Several changes that make sense together only: names may go from one collection to another. */
-  async apply(tx: Transaction, changes: CollectionChanges): Promise<void> {
+  async apply(tx: Transaction, changes: CollectionChanges, fill?: Fill): Promise<void> {
     const { removed = [], changed = [], created = [] } = changes;
     for (const collection of removed) await remove(tx, collection);
     await updateDefinitions(tx, changed);
     await alterTables(tx, changed);
     for (const change of changed) await deleteLostValues(tx, change);
-    for (const collection of created) await insert(tx, collection);
+    for (const collection of created) await insert(tx, collection, fill);
     tx.afterCommit(() => {
       for (const { id } of removed) this.#byId.delete(id);
       for (const { name } of [...removed, ...changed.map(({ before }) => before)]) {
@@ -130,12 +130,12 @@ async function updateDefinitions(tx: Transaction, changes: readonly TableChange[
       WHERE ${tx.names.scope} AND id = ${after.id}`);
 }
 
-async function insert(tx: Transaction, collection: Collection): Promise<void> {
+async function insert(tx: Transaction, collection: Collection, fill: Fill | undefined): Promise<void> {
   const { id, name, type, created, updated } = collection;
   await tx.run(sql`
     INSERT INTO ${tx.names.table('$collection')} (${tx.names.scopeColumn}id, name, type, system, definition, created, updated)
     VALUES (${tx.names.scopeValue}${id}, ${name}, ${type}, ${collection.system ? 1 : 0}, ${definitionText(collection)}, ${created}, ${updated})`);
-  await createTable(tx, collection);
+  await createTable(tx, collection, fill);
 }
 
 async function deleteLostValues(tx: Transaction, { before, after }: TableChange): Promise<void> {

@@ -14,8 +14,11 @@ export function hiddenColumns(engine: Engine): Sql {
   if (engine === 'sqlite') {
     return sql`"$position" INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, "$revision" INTEGER NOT NULL`;
   }
-  return sql`"$position" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text COLLATE "C" NOT NULL UNIQUE, "$revision" bigint NOT NULL`;
+  return sql`"$position" bigint GENERATED ALWAYS AS IDENTITY, id text COLLATE "C" NOT NULL, "$revision" bigint NOT NULL`;
 }
+
+/** What follows `ALTER TABLE` where a table gets its keys when it is there. */
+export const addedKeys = sql`ADD PRIMARY KEY ("$position"), ADD UNIQUE (id)`;
 
 /**
  * Zero values are stored, not null; only a json field knows null. Numbers are REAL and double precision: NUMERIC would turn 1e17

@@ -54,12 +54,31 @@ async function importInside(tx: Transaction, options: CollectionImport): Promise
   const { instance, planned, state } = options;
   const { collection, existing, secrets } = planned;
   await requireImportState(tx, state);
-  if (existing === undefined) await instance.collections.create(tx, collection);
-  else if (existing !== collection) await instance.collections.update(tx, existing, collection);
-  await writeTokenSecrets(tx, instance.sealer, { collection: collection.id, secrets });
-  const before = await countRecords(tx, collection);
   // Its own with each try: this work may run more than once.
   const omissions = new Omissions();
+  let count = 0;
+  const fill = async (): Promise<void> => {
+    count = await importRecords(tx, options, omissions);
+  };
+  if (existing === undefined) await instance.collections.create(tx, collection, fill);
+  else {
+    if (existing !== collection) await instance.collections.update(tx, existing, collection);
+    await fill();
+  }
+  await writeTokenSecrets(tx, instance.sealer, { collection: collection.id, secrets });
+  const next = { ...state, done: { ...state.done, [collection.id]: count } };
+  await writeImportState(tx, next);
+  return { state: next, omissions };
+}
+
+/** Resolves to how many there are of them now. */
+async function importRecords(
+  tx: Transaction,
+  options: CollectionImport,
+  omissions: Omissions,
+): Promise<number> {
+  const { collection } = options.planned;
+  const before = await countRecords(tx, collection);
   const present = await presentSuperusers(tx, collection);
   const inserter = new RecordInserter(tx, collection);
   let count = 0;
@@ -75,9 +94,7 @@ async function importInside(tx: Transaction, options: CollectionImport): Promise
   const after = await countRecords(tx, collection);
   assert(after - before === count, `${collection.name} has as many records more as were inserted`);
   requireAll(options, read);
-  const next = { ...state, done: { ...state.done, [collection.id]: count } };
-  await writeImportState(tx, next);
-  return { state: next, omissions };
+  return count;
 }
 
 /** Every row that the source counts was read, and nobody has written into it meanwhile. */

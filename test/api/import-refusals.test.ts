@@ -146,6 +146,17 @@ test('records that a unique index does not admit are refused, and nothing of the
   assert.equal(collections[0]?.records, 2);
 });
 
+test('records of the same id are refused', async (t) => {
+  const service = await startService(t);
+  const directory = makePocketbaseDirectory(t, {
+    tables: [notes],
+    sql: `DROP TABLE notes; CREATE TABLE notes (id, created, updated, text);
+      INSERT INTO notes (id) VALUES ('note00000000001'), ('note00000000002'), ('note00000000001')`,
+  });
+  await assert.rejects(importInto(service, directory), /notes has records that are equal in id,/);
+  assert.equal((await service.request('/api/collections/notes', { token: true })).status, 404);
+});
+
 test('an instance that holds anything is refused', async (t) => {
   const service = await startService(t);
   const directory = makeBlogDirectory(t);

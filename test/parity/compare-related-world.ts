@@ -1,6 +1,6 @@
 import { AppError } from '../../src/base/errors.ts';
 import type { Collection } from '../../src/collections/collection.ts';
-import { columnDefinition, hiddenColumns } from '../../src/collections/column-definition.ts';
+import { addedKeys, columnDefinition, hiddenColumns } from '../../src/collections/column-definition.ts';
 import { RecordScope, baseAlias } from '../../src/collections/record-scope.ts';
 import { parseListQuery } from '../../src/lists/list-query.ts';
 import { runList } from '../../src/lists/run-list.ts';
@@ -45,7 +45,9 @@ export async function makeRelatedTables(engines: EnginePair): Promise<void> {
         .filter((field) => field.name !== 'id')
         .map((field) => columnDefinition(field, names));
       const all = joinSql([hiddenColumns(engine), ...columns], ', ');
-      await reader.tuples(sql`CREATE TABLE ${names.collectionTable(name)} (${all})`);
+      const table = names.collectionTable(name);
+      await reader.tuples(sql`CREATE TABLE ${table} (${all})`);
+      if (engine === 'postgres') await reader.tuples(sql`ALTER TABLE ${table} ${addedKeys}`);
     }
   }
 }
