@@ -18,13 +18,22 @@ class Refused extends Error {
 export function compactJson(text: string): string | undefined {
   try {
     // Proves the syntax, so that the walk below need not look for errors.
-    JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    // Printed again as it came: nothing but what may be refused is left for the walk.
+    if (text.length <= quickLengthMax && !mayBeRefused.test(text) && JSON.stringify(value) === text)
+      return text;
     return compactValue({ text, at: 0 }, 0);
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof Refused) return undefined;
     throw error;
   }
 }
+
+/** In longer ones the search below would go back over too much. */
+const quickLengthMax = 4_096;
+
+/** An escape by number, more digits than every whole number may have, or as many brackets as are levels too many. */
+const mayBeRefused = /\\u|\d{16}|^[^[{]*(?:[[{][^[{]*){65}/;
 
 function compactValue(cursor: Cursor, depth: number): string {
   const first = peek(cursor);
