@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { startChild } from '../../test/support/child.ts';
 import { countCommits } from '../../test/support/count-commits.ts';
 import { fileOf, openSqliteFile } from '../../test/support/engines.ts';
@@ -16,6 +17,35 @@ test('works of one turn share one commit', async (t) => {
 test('a group has at most 512 works, and the next one the rest', async (t) => {
   const database = await openNumbers(t);
   assert.equal(await commitsOf(database, () => add(database, 513)), 2);
+});
+
+test('works of neighbouring turns share a commit when as many were answered before', async (t) => {
+  const database = await openNumbers(t);
+  await addSlowly(database, 6);
+  assert.equal(await commitsOf(database, () => addInTurns(database, { works: 6 })), 1);
+});
+
+test('nobody waits for more works than were answered before', async (t) => {
+  const database = await openNumbers(t);
+  await addSlowly(database, 3);
+  assert.ok((await commitsOf(database, () => addInTurns(database, { works: 6 }))) > 1);
+});
+
+test('nobody waits once a turn has brought nothing', async (t) => {
+  const database = await openNumbers(t);
+  await addSlowly(database, 6);
+  assert.equal(await commitsOf(database, () => addInTurns(database, { works: 2, calmTurns: 2 })), 2);
+});
+
+test('nobody waits for longer than the group before took', async (t) => {
+  const database = await openNumbers(t);
+  const startMs = performance.now();
+  await add(database, 6);
+  const tookMs = performance.now() - startMs;
+  const commits = await commitsOf(database, () =>
+    addInTurns(database, { works: 6, inTurn: () => spin(tookMs) }),
+  );
+  assert.ok(commits > 1);
 });
 
 test('works that fail, early or late, do not split the commit of the others', async (t) => {
@@ -107,6 +137,36 @@ function add(database: Database, works: number): Promise<unknown> {
   return Promise.all(
     Array.from({ length: works }, (_, n) => database.write((tx) => tx.run(sql`INSERT INTO t VALUES (${n})`))),
   );
+}
+
+/** In one group, which takes so long that whoever waits as long as it did has waited for everything that a test does. */
+function addSlowly(database: Database, works: number): Promise<unknown> {
+  const slow = database.write((tx) => {
+    spin(500);
+    return tx.run(sql`INSERT INTO t VALUES (1)`);
+  });
+  return Promise.all([slow, add(database, works - 1)]);
+}
+
+/** One after the other, each some turns of the event loop after the one before: in the next one, if no calm ones are asked for. */
+async function addInTurns(
+  database: Database,
+  options: { readonly works: number; readonly calmTurns?: number; readonly inTurn?: () => void },
+): Promise<void> {
+  const { works, calmTurns = 0, inTurn } = options;
+  const added: Promise<unknown>[] = [];
+  for (let work = 0; work < works; work += 1) {
+    added.push(add(database, 1));
+    for (let turn = 0; turn <= calmTurns; turn += 1) await nextTurn();
+    inTurn?.();
+  }
+  await Promise.all(added);
+}
+
+/** Keeps the thread busy. */
+function spin(forMs: number): void {
+  const endMs = performance.now() + forMs;
+  while (performance.now() < endMs);
 }
 
 async function count(database: Database): Promise<object> {

@@ -1,4 +1,5 @@
 import { AssertionFailed, assert } from '../base/assert.ts';
+import { systemClock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import { sql } from '../sql/sql.ts';
 import type { Transaction, WriteOptions } from './database.ts';
@@ -14,7 +15,9 @@ import { SqliteTransaction } from './sqlite-transaction.ts';
  *   BEGIN IMMEDIATE · work · work · … · COMMIT · answers
  *
  * While a commit is being synced this thread stands still, so whatever arrives meanwhile forms the next group: the slower
- * the disk, the larger the groups. A group's members wait for nothing but each other.
+ * the disk, the larger the groups. Those who are answered ask again a few turns later, and would share every second commit with
+ * half of the others: a group waits while every turn brings more works, until it is as large as the one before or has waited as
+ * long as that one took. Its members wait for nothing but each other.
  *
  * A work that fails before it has written anything leaves nothing to undo, and nearly all that fail do so. When one fails
  * later, the group is rolled back and run again, this time with a SAVEPOINT around each work: savepoints cost a third of an
@@ -69,6 +72,8 @@ export class WriteQueue {
   #waiting: Waiting[] = [];
   #isBroken = false;
   #guardedLeft = 0;
+  /** The group before. */
+  #last = { works: 0, tookMs: 0 };
   #isClosed = false;
   #running: Promise<void> | undefined;
   #onForeignAwait: ((error: Error) => void) | undefined;
@@ -110,18 +115,34 @@ export class WriteQueue {
   }
 
   #nextTurn(): Promise<void> {
+    const startMs = systemClock.monotonic();
+    let known = 0;
     return new Promise((done) => {
-      setImmediate(() => {
+      const turn = (): void => {
+        if (this.#isFilling(known, startMs)) {
+          known = this.#waiting.length;
+          setImmediate(turn);
+          return;
+        }
         void this.#runGroup().finally(() => {
           this.#running = this.#waiting.length > 0 ? this.#nextTurn() : undefined;
           done();
         });
-      });
+      };
+      setImmediate(turn);
     });
+  }
+
+  /** Whether this turn has brought more than the `known` works before it, and there is reason to wait for the next. */
+  #isFilling(known: number, startMs: number): boolean {
+    const { length } = this.#waiting;
+    const { works, tookMs } = this.#last;
+    return length > known && length < works && systemClock.monotonic() - startMs < tookMs;
   }
 
   async #runGroup(): Promise<void> {
     const group = this.#takeGroup();
+    const startMs = systemClock.monotonic();
     const watch = this.#watchForeignAwaits();
     try {
       this.#reopenIfBroken();
@@ -132,6 +153,7 @@ export class WriteQueue {
       for (const waiting of group) waiting.reject(error);
     } finally {
       watch.stop();
+      this.#last = { works: group.length, tookMs: systemClock.monotonic() - startMs };
     }
   }
 

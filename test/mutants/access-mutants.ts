@@ -269,7 +269,7 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'a change of our own is not put aside for what was read before it',
     file: 'src/storage/open-postgres-home.ts',
-    from: 'if (state.changes !== before) continue;',
+    from: 'if (own.changes !== before) continue;',
     to: '',
     tests: ['test/engines/definitions.test.ts'],
   },
