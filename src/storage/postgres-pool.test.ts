@@ -81,6 +81,24 @@ test('a server that is not there is unavailable, and so is a pool that was stopp
   await assert.rejects(database.get(sql`SELECT 1`), isUnavailable);
 });
 
+test('a session that ends as it begins costs its borrower a refusal, and the process nothing', async (t) => {
+  const { pool, url } = await openPostgresDatabase(t);
+  const name = new URL(url).pathname.slice(1);
+  await ask(url, `ALTER DATABASE ${name} SET idle_session_timeout = 1`);
+  // What comes while the process is busy it reads in one piece: that the session has begun, and that it is over.
+  const busy = setInterval(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50), 1);
+  t.after(() => clearInterval(busy));
+  // The one that is there has begun before that.
+  await pool.lend(async (first) => {
+    for (let times = 0; times < 5; times += 1)
+      await assert.rejects(
+        pool.lend(() => Promise.resolve()),
+        isUnavailable,
+      );
+    assert.equal(first.isLost, false);
+  });
+});
+
 test('a session has its own timeouts, no search path and compiles no statements', async (t) => {
   const { database } = await openPostgresDatabase(t, {
     statementTimeoutMs: 7_000,

@@ -88,6 +88,8 @@ class SessionPool implements PostgresPool {
     });
     // An idle connection that is lost is gone from the pool; whoever needs one next opens another, and gets the error if there is one.
     this.#pool.on('error', () => undefined);
+    // A session can be over in the packet that begins it, before its borrower listens: without this the process would end.
+    this.#pool.on('connect', (client) => client.on('error', () => undefined));
   }
 
   async lend<Result>(use: (connection: PostgresConnection) => Promise<Result>): Promise<Result> {
