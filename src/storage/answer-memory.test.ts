@@ -103,6 +103,17 @@ test('what was found while something was committed is not known in the state aft
   }
 });
 
+test('where the state cannot be told it is found each time', async (t) => {
+  const database = await setUp(t, openSqliteFile);
+  const { memory, find, recall, asked } = counting(database);
+  for (let times = 0; times < 4; times += 1) await recall();
+  assert.equal(asked(), 3);
+  const untold = { state: () => undefined };
+  for (const key of ['rows', 'others'])
+    for (let times = 0; times < 4; times += 1) await memory.recall({ database: untold }, key, find);
+  assert.equal(asked(), 3 + 2 * 4);
+});
+
 test('what does not last, and what is very long, is found each time', async (t) => {
   const database = await setUp(t, openSqliteFile);
   const passing = counting(database, { isLasting: false });

@@ -10,7 +10,7 @@ async function walk({ ask }: Blog, query: string): Promise<readonly string[]> {
     const { status, json, text } = await ask('GET', `/posts/records?${query}&cursor=${cursor}`);
     assert.equal(status, 200, text);
     assert.deepEqual(Object.keys(json), ['items', 'perPage', 'nextCursor']);
-    assert.ok(json.items.length <= json.perPage);
+    assert.ok(json.items.length > 0 && json.items.length <= json.perPage, 'no page is empty');
     ids.push(...idsOf(json.items));
     assert.ok(ids.length <= 200, 'a walk has an end');
     cursor = json.nextCursor;
