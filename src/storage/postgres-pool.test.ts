@@ -36,7 +36,7 @@ test('one instance leaves connections for others', async (t) => {
 
 test('a server that has no connection left is unavailable', async (t) => {
   const server = await startTestPostgres({
-    settings: ['max_connections=5', 'superuser_reserved_connections=0', 'reserved_connections=0'],
+    settings: ['max_connections=5', 'superuser_reserved_connections=0'],
   });
   t.after(() => server.stop());
   const { database } = await openPostgresDatabase(t, { url: server.url, max: 10 });

@@ -66,7 +66,7 @@ test('on PostgreSQL the statements and round trips of each path are these', asyn
   const listAll = (): Promise<unknown> =>
     Promise.all(several.map((_, n) => list(`title = 'title ${n % 2}'`)));
   // Nothing has changed since they were found.
-  assert.deepEqual(await cost(listAll), { statements: 1, roundTrips: 1 });
+  await eventually('they are known', async () => costsOne(await cost(listAll)));
   const listNew = (): Promise<unknown> => {
     count += 1;
     return Promise.all(several.map((_, n) => list(`title = 'title ${count} of ${n % 2}'`)));
@@ -126,9 +126,13 @@ test('on PostgreSQL a view with a token costs one statement while nothing change
     assert.equal(response.status, 200, await response.text());
   };
   // Neither the token's key nor the record: only whether anything has changed.
-  await eventually('both are known', async () => (await cost(view)).statements === 1);
-  assert.deepEqual(await cost(view), { statements: 1, roundTrips: 1 });
+  await eventually('both are known', async () => costsOne(await cost(view)));
 });
+
+/** Other tests write to the same server, so that this may take a while to come about. */
+function costsOne({ statements, roundTrips }: Cost): boolean {
+  return statements === 1 && roundTrips === 1;
+}
 
 const tries = 10;
 
