@@ -260,6 +260,13 @@ export const edgeMutants: readonly Mutant[] = [
     tests: ['src/storage/postgres-pool.test.ts'],
   },
   {
+    name: 'a delivery is settled by its id, whatever statistics say',
+    file: 'src/webhooks/deliveries.ts',
+    from: "sql`CASE ${status} WHEN 'pending' THEN TRUE ELSE FALSE END`",
+    to: "sql`${status} = 'pending'`",
+    tests: ['test/engines/pending-by-id.test.ts'],
+  },
+  {
     name: 'the last page behind a cursor leads nowhere',
     file: 'src/lists/cursor-page.ts',
     from: 'rows.length > perPage',

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startApp } from '../../src/app.ts';
+import { createCollection } from '../../src/collections/change-collection.ts';
+import { readConfig } from '../../src/config.ts';
+import { createRecord } from '../../src/records/create-record.ts';
+import { factsOfCaller } from '../../src/rules/request-facts.ts';
+import { abortedResult } from '../../src/webhooks/attempt-result.ts';
+import { createEndpoint, setEndpointStatus } from '../../src/webhooks/change-endpoint.ts';
+import { readDue, readPendings, settle } from '../../src/webhooks/deliveries.ts';
+import { afterAttempt } from '../../src/webhooks/delivery.ts';
+import { soleOwnership } from '../../src/webhooks/ownership.ts';
+import { eventually } from '../support/eventually.ts';
+import { ask, openTestPostgres } from '../support/postgres.ts';
+
+const key = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f';
+const backlog = 400;
+
+test('on PostgreSQL a delivery is settled by its id, though statistics know of none that is pending', async (t) => {
+  const url = await (await openTestPostgres()).createDatabase();
+  const flags = { postgres: url, port: '0', dev: true, 'log-level': 'error' };
+  const app = await startApp(readConfig(flags, { CHANCERY_KEY: key }));
+  t.after(() => app.stop());
+  const entry = app.data.directory.findBySlug('default');
+  assert.ok(entry);
+  const loan = await app.data.instances.borrow(entry);
+  t.after(() => loan.release());
+  const { instance } = loan;
+  const { database, collections } = instance;
+  await createCollection(
+    { database, collections, now: Date.now() },
+    { name: 'posts', createRule: '', fields: [] },
+  );
+  const body = { url: 'https://receiver.example.com/' };
+  const endpoint = await createEndpoint(instance, body, { allowHttp: false, allowed: [] });
+  await setEndpointStatus(instance, endpoint.id, 'paused');
+  const facts = factsOfCaller({ kind: 'guest' });
+  const fill = (): Promise<unknown> =>
+    Promise.all(
+      Array.from({ length: backlog }, () => createRecord(instance, facts, { collection: 'posts', body: {} })),
+    );
+  await fill();
+  await ask(url, `UPDATE chancery.delivery SET status = 'delivered'`);
+  await ask(url, 'VACUUM ANALYZE chancery.delivery');
+  await fill();
+  const readByPending = async (): Promise<number> => {
+    const [row] = await ask(
+      url,
+      `SELECT sum(idx_tup_read)::integer AS read FROM pg_stat_user_indexes
+       WHERE indexrelname IN ('delivery_pending', 'delivery_instance')`,
+    );
+    return Number(row?.['read']);
+  };
+  const { ids } = await readDue(database, endpoint.id, { now: Date.now() + 1_000, limit: 100 });
+  const pendings = await readPendings(database, ids);
+  assert.equal(pendings.length, 100);
+  const success = { ...abortedResult(0, ''), isSuccess: true, kind: 'success', status: 200 } as const;
+  const settlements = pendings.map(({ id, state }) => {
+    const result = { ...success, deliveryId: id };
+    const after = afterAttempt(state, result, { now: Date.now(), schedule: [], random: 0 });
+    return { id, after, result, fence: soleOwnership.fence('') };
+  });
+  await database.write((tx) => settle(tx, settlements, Date.now()));
+  await eventually('the server has counted them', async () => {
+    const [row] = await ask(
+      url,
+      `SELECT n_tup_upd::integer AS updates FROM pg_stat_user_tables WHERE relname = 'delivery'`,
+    );
+    return Number(row?.['updates']) >= backlog + settlements.length;
+  });
+  // The look for due ones reads a page of them, a few times; each settlement by such an index would read all of them.
+  const read = await readByPending();
+  assert.ok(
+    read < (settlements.length * backlog) / 4,
+    `${read} entries of the indexes of pending deliveries were read`,
+  );
+});
