@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
 import { test } from 'node:test';
 import { accessCases } from '../support/access-cases.ts';
 import { AccessStage, roles, type Role } from '../support/access-stage.ts';
 import { Canaries } from '../support/canaries.ts';
+import { noteAnswers } from '../support/note-answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeKey } from '../support/make-key.ts';
 import { Receiver } from '../support/receiver.ts';
@@ -130,3 +134,20 @@ async function plant(stage: AccessStage, url: string): Promise<void> {
 function bodiesOf(receiver: Receiver): readonly string[] {
   return receiver.requests.map(({ body }) => body.toString());
 }
+
+test('what is answered is noted, though it was asked for over a bare socket', async (t) => {
+  const server = createServer((_, response) => {
+    response.write('in two ');
+    response.end('parts');
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => server.close());
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  const noted: string[] = [];
+  noteAnswers(t, address.port, (where, text) => noted.push(`${where}: ${text}`));
+  const socket = connect(address.port, '127.0.0.1');
+  socket.end('GET /here?and=there HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n').resume();
+  await once(socket, 'close');
+  assert.deepEqual(noted, ['GET /here: in two parts']);
+});

@@ -5,6 +5,7 @@ import type { Logger, LogMembers } from '../../src/base/logger.ts';
 import type { Flags } from '../../src/config.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { Canaries } from './canaries.ts';
+import { noteAnswers } from './note-answers.ts';
 import { checkAnswer } from './check-answer.ts';
 import { issueSuperuserToken } from './issue-superuser-token.ts';
 import { renewTokenSecrets } from './renew-token-secrets.ts';
@@ -65,6 +66,7 @@ export async function startService(t: TestContext, options: TestServiceOptions =
   let stopping: Promise<void> | undefined;
   const stop = (): Promise<void> => (stopping ??= app.stop());
   const canaries = new Canaries();
+  noteAnswers(t, Number(new URL(app.url).port), (where, text) => canaries.note(where, text));
   t.after(async () => {
     try {
       // A test that has stopped it itself has closed what would have to be looked at.
@@ -127,7 +129,7 @@ async function send(
   const text = await response.text();
   const json: unknown = text === '' ? undefined : JSON.parse(text);
   const where = `${asked.method ?? 'GET'} ${new URL(url).pathname}`;
-  canaries.note(where, text + JSON.stringify([...response.headers]));
+  canaries.note(where, JSON.stringify([...response.headers]));
   checkAnswer(
     { method: asked.method ?? 'GET', url, body: body ?? '' },
     { status: response.status, text, json },
