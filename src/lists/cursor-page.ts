@@ -3,6 +3,7 @@ import { limit } from '../sql/limit.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Tuple } from '../storage/database.ts';
 import { afterCursor, cursorColumns, sealCursor } from './cursor.ts';
+import type { ListPage } from './list-page.ts';
 import { whereAll, type ListSelect } from './list-select.ts';
 import type { ListSource } from './list-source.ts';
 
@@ -12,8 +13,8 @@ export interface CursorPage {
   readonly select: (columns: Sql) => Sql;
   /** How many columns these are. */
   readonly width: number;
-  /** The cursor that follows, from the rows that were found; null at the end. */
-  readonly next: (rows: readonly Tuple[]) => string | null;
+  /** What is said beside the rows that were found: the cursor that follows, null at the end; nothing is counted. */
+  readonly endOf: (rows: readonly Tuple[]) => Omit<ListPage, 'page' | 'perPage'>;
 }
 
 /** Throws `bad_request` for a cursor of another list, and for an order that none can follow. */
@@ -30,9 +31,10 @@ export function cursorPage(
     width: told.length,
     select: (columns) =>
       sql`SELECT ${joinSql([columns, ...told], ', ')} FROM ${from}${where} ORDER BY ${order}${limit(perPage + 1)}`,
-    next: (rows) => {
+    endOf: (rows) => {
       const last = rows[perPage - 1];
-      return rows.length > perPage && last !== undefined ? sealCursor(last, terms, sealer) : null;
+      const nextCursor = rows.length > perPage && last !== undefined ? sealCursor(last, terms, sealer) : null;
+      return { totalItems: -1, totalPages: -1, nextCursor };
     },
   };
 }

@@ -86,9 +86,7 @@ async function pageFrom(
   for (const { text } of texts) length += text.length;
   if (length > answerBytesMax) throw answerTooLarge();
   const end =
-    behind === undefined
-      ? await totalsOf(select, query, countedOf(rows, query))
-      : { totalItems: -1, totalPages: -1, nextCursor: behind.next(rows) };
+    behind === undefined ? await totalsOf(select, query, countedOf(rows, query)) : behind.endOf(rows);
   return { items: texts.map(({ text }) => text), probe: select.probe, page, perPage, ...end };
 }
 

@@ -37,6 +37,5 @@ async function runFromCursor(
   const behind = cursorPage(query, select, source);
   const rows = await select.ask(behind.select(source.columns));
   const items = rows.slice(0, perPage).map((tuple) => tuple.slice(0, -behind.width));
-  const { probe } = select;
-  return { items, probe, page, perPage, totalItems: -1, totalPages: -1, nextCursor: behind.next(rows) };
+  return { items, probe: select.probe, page, perPage, ...behind.endOf(rows) };
 }

@@ -145,7 +145,7 @@ export interface Transaction extends Reader {
   insertWith(first: Sql, following: (position: Sql) => readonly Sql[]): Promise<void>;
   /**
    * Inserts rows in their order, by what the engine has for many of them. `into` is a table and its columns, as they stand behind
-   * INSERT INTO; each row has as many values. Not for rows of which some may be refused: those before them may stay or not.
+   * INSERT INTO; there is a row at least, and each has as many values. Not for rows of which some may be refused: those before them may stay or not.
    */
   insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void>;
   /**

@@ -60,6 +60,12 @@ test('it takes a question, and one for all who ask in the same turn', async (t) 
 });
 
 test('who asks after a commit is not told what was asked for before it', async (t) => {
+  let tries = 1;
+  while (!(await toldApart(t))) assert.ok((tries += 1) <= 20, 'no answer was in time');
+});
+
+/** False where a slow machine has kept the first answer waiting for too long. */
+async function toldApart(t: TestContext): Promise<boolean> {
   const { state, proxy, insert } = await open(t);
   // A statement's text is sent once on each connection, so that only the first question is held.
   const release = proxy.holdAnswersTo('pg_current_snapshot');
@@ -82,11 +88,11 @@ test('who asks after a commit is not told what was asked for before it', async (
   const before = await first[0];
   later.push(ask(asOfMs));
   const states = await Promise.all(later);
-  // A slow machine may have kept it waiting too long.
-  if (before === undefined) return t.skip('no answer in time');
+  if (before === undefined) return false;
   assert.ok(!states.includes(before));
   assert.equal(proxy.statements, sent + 1, 'they share the next question');
-});
+  return true;
+}
 
 test('a state that was asked for since then will do, and no older one', async (t) => {
   const { state, proxy } = await open(t);
