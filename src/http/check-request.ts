@@ -1,19 +1,23 @@
 import type { IncomingMessage } from 'node:http';
+import { assert } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
 import { hostName } from './host-name.ts';
 
 const headerLinesMax = 100;
 
 /** Headers of which a second one would let two parts of a chain of servers see two different requests. */
-const SINGLE = new Set([
+const SINGLE = [
+  'host',
+  'content-type',
   'authorization',
   'content-length',
-  'content-type',
   'content-encoding',
   'transfer-encoding',
-]);
+];
 
-const LENGTHS = new Set(['host', ...SINGLE].map((name) => name.length));
+/** By their lengths, which are all different: most names of a request have another one, and need not be looked at any closer. */
+const SINGLE_BY_LENGTH = new Map(SINGLE.map((name) => [name.length, name]));
+assert(SINGLE_BY_LENGTH.size === SINGLE.length, 'no two of these headers have names of one length');
 
 /**
  * Refuses requests that servers are known to disagree about, before anything of them is believed (RFC 9112 sections 3.2,
@@ -24,23 +28,25 @@ export function checkRequest(request: IncomingMessage): void {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') throw refusal('Expected HTTP/1.1');
   if (rawHeaders.length > headerLinesMax * 2)
     throw refusal(`At most ${headerLinesMax} header lines are allowed`);
-  let hosts = 0;
-  let seen: Set<string> | undefined;
+  // A bit for each length.
+  let seen = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const written = rawHeaders[index] ?? '';
-    // Most names have another length than all of those: they need not be looked at any closer.
-    if (!LENGTHS.has(written.length)) continue;
-    const name = written.toLowerCase();
-    if (name === 'host') hosts += 1;
-    if (!SINGLE.has(name)) continue;
-    seen ??= new Set();
-    if (seen.has(name)) throw refusal(`The header ${name} is given twice`);
-    seen.add(name);
+    const name = SINGLE_BY_LENGTH.get(written.length);
+    if (name === undefined || written.toLowerCase() !== name) continue;
+    const bit = 1 << name.length;
+    if ((seen & bit) !== 0) throw refusal(refusalOfSecond(name));
+    seen |= bit;
   }
-  if (hosts !== 1 || hostName(headers.host ?? '') === undefined)
-    throw refusal('Expected one valid Host header');
+  if (hostName(headers.host ?? '') === undefined) throw refusal(NO_HOST);
   checkCoding(request);
   checkTarget(request.url ?? '');
+}
+
+const NO_HOST = 'Expected one valid Host header';
+
+function refusalOfSecond(name: string): string {
+  return name === 'host' ? NO_HOST : `The header ${name} is given twice`;
 }
 
 function checkCoding({ headers, httpVersion }: IncomingMessage): void {

@@ -4,7 +4,7 @@ import type { QueryReader } from '../lists/list-query.ts';
 /** Fastify's parser of query strings: first values count, `a[b]` is just a name, no object is ever built from names. */
 export function parseQueryString(text: string): Record<string, unknown> {
   // Fastify asks for an object; nothing reads its members but queryOf, which knows that it is this class.
-  return new URLSearchParams(text) as unknown as Record<string, unknown>;
+  return (text === '' ? empty : new URLSearchParams(text)) as unknown as Record<string, unknown>;
 }
 
 export function queryOf(request: FastifyRequest): QueryReader {
@@ -12,4 +12,5 @@ export function queryOf(request: FastifyRequest): QueryReader {
   return request.query instanceof URLSearchParams ? request.query : empty;
 }
 
-const empty: QueryReader = new URLSearchParams();
+/** Nobody changes what a request has asked. */
+const empty = new URLSearchParams();

@@ -154,6 +154,8 @@ function createApp(options: ServerOptions): FastifyInstance {
   const server = {
     maxHeaderSize: Math.min(nodeHttp.maxHeaderSize, httpLimits.headerBytesMax),
     headersTimeout: httpLimits.headersTimeoutMs,
+    // A request that announces no body is over with its headers: a stream of nothing is a tenth of what Node does for a view.
+    optimizeEmptyRequests: true,
     connectionsCheckingInterval: httpLimits.checkIntervalMs,
     // checkRequest does, with an answer that says so.
     requireHostHeader: false,
@@ -193,6 +195,7 @@ function begin({ request, reply, done }: Beginning, options: ServerOptions): voi
   request.corsHeaders = corsHeaders(raw, options.origins) ?? null;
   try {
     checkRequest(raw);
+    forgetTypeOfNothing(raw);
     if (raw.method === 'OPTIONS') {
       const headers = { ...commonHeaders(request), ...preflightHeaders(raw, options.origins) };
       void reply.code(204).headers(headers).send();
@@ -205,6 +208,17 @@ function begin({ request, reply, done }: Beginning, options: ServerOptions): voi
     reply.header('connection', 'close');
     done(toError(error));
   }
+}
+
+/**
+ * Clients name a type where they send no body. Fastify would wait for the end of a body of this type, which Node has ended with the
+ * headers (`optimizeEmptyRequests`).
+ */
+function forgetTypeOfNothing({ method, headers }: IncomingMessage): void {
+  // Of these nobody reads a body.
+  if (method === 'GET' || method === 'HEAD' || headers['content-type'] === undefined) return;
+  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
+    delete headers['content-type'];
 }
 
 /** Ids that tell requests of this process apart and, by their beginning, from those of others. */

@@ -205,6 +205,8 @@ test('an empty body is an empty object, whatever type it is said to have', async
   const service = await withPosts(t);
   const requests = [
     rawRequest(`POST ${records}`),
+    rawRequest(`POST ${records}`, { 'Content-Type': 'application/json' }),
+    rawRequest(`POST ${records}`, { 'Content-Type': 'text/plain' }),
     rawRequest(`POST ${records}`, { 'Content-Length': '0' }),
     rawRequest(`POST ${records}`, { 'Content-Length': '0', 'Content-Type': 'application/json' }),
     rawRequest(`POST ${records}`, { 'Content-Length': '0', 'Content-Type': 'text/plain' }),
