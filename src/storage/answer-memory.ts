@@ -57,7 +57,8 @@ export class AnswerMemory<Answer> {
       const first = await find();
       return this.#known.find(key) === undefined ? this.#keep(key, noted, first) : first.answer;
     }
-    const state = await database.state(asOfMs);
+    const told = database.state(asOfMs);
+    const state = told instanceof Promise ? await told : told;
     if (state === undefined) return (await find()).answer;
     // Others may have asked for it meanwhile.
     const known = this.#known.find(key);
