@@ -12,7 +12,7 @@ const stepMax = 1_000;
 
 /** What does page 3,000 of a list cost against its first one, when both are read by cursor? */
 export async function cursor(options: BenchOptions): Promise<void> {
-  const { runs, seconds } = options;
+  const { seconds } = options;
   const behind = (deepPage - 1) * perPage;
   const rows = Math.max(options.rows, behind + 2 * perPage);
   const service = await startService(0, options);
@@ -26,7 +26,7 @@ export async function cursor(options: BenchOptions): Promise<void> {
     const load = (from: string) => () =>
       runLoad({ url: `${service.url}${path}&cursor=${from}`, pid: service.pid, seconds });
     const ours = load(encodeURIComponent(deep));
-    await compare({ what, engine: engineOf(options), rows, floor: 0.9, ours, ceiling: load('') }, runs);
+    await compare({ what, engine: engineOf(options), rows, floor: 0.9, ours, ceiling: load('') }, options);
   }
   await service.stop();
 }

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startChild } from './support/child.ts';
 import { compare, type Measurement } from './support/compare.ts';
-import { engineOf, floorOf, type BenchOptions } from './support/options.ts';
+import { engineOf, floorOf, warmedUpOnce, type BenchOptions } from './support/options.ts';
 import { processorTimeUs, processorUsEach } from './support/processor-time.ts';
 import { fill, startService } from './support/service.ts';
 
@@ -12,7 +12,6 @@ const pollMs = 5;
 
 /** How fast are webhooks delivered? A backlog waits behind a paused endpoint; measured is the time from its resumption. */
 export async function deliver(options: BenchOptions): Promise<void> {
-  const { runs } = options;
   const receiver = await startChild('bench/support/receiver-server.ts', []);
   const service = await startService(undefined, options);
   const endpoint = await service.api('/api/webhooks/endpoints', {
@@ -48,7 +47,7 @@ export async function deliver(options: BenchOptions): Promise<void> {
       ours,
       ceiling,
     },
-    runs,
+    warmedUpOnce(options),
   );
   await Promise.all([service.stop(), receiver.stop()]);
 }

@@ -1,7 +1,7 @@
 import { intervalOf } from './support/interval.ts';
 import { runLoad } from './support/load.ts';
 import { median } from './support/median.ts';
-import { engineOf, type BenchOptions } from './support/options.ts';
+import { engineOf, warmUpsOf, type BenchOptions } from './support/options.ts';
 import { sampleCollection, sampleRecord } from './support/sample-record.ts';
 import { startService } from './support/service.ts';
 
@@ -23,8 +23,11 @@ export async function eventCost(options: BenchOptions): Promise<void> {
     const url = `${service.url}/api/collections/${collection}/records`;
     return (await runLoad({ url, method: 'POST', body, seconds: options.seconds })).perSecond;
   };
-  await run('_silent');
-  await run('bench');
+  const warmUps = warmUpsOf(options);
+  for (let warmUp = 0; warmUp < warmUps; warmUp += 1) {
+    await run('_silent');
+    await run('bench');
+  }
   const silent: number[] = [];
   const told: number[] = [];
   const runs = Math.max(runsMin, options.runs);

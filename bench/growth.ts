@@ -13,7 +13,7 @@ const viewedMax = 20_000;
  * asks for another record, out of all of the table: what is seen often is in memory in any case.
  */
 export async function growth(options: BenchOptions): Promise<void> {
-  const { runs, rows } = options;
+  const { rows } = options;
   const service = await startService(0, options);
   await service.api('/api/collections', sampleCollection('small'));
   const startedMs = performance.now();
@@ -22,8 +22,8 @@ export async function growth(options: BenchOptions): Promise<void> {
     `  ${rows} rows were made in ${((performance.now() - startedMs) / 1_000).toFixed(1)} s\n`,
   );
   const common = { engine: engineOf(options), rows, floor: 0.8 };
-  await compare({ ...common, ...(await views(service, options)) }, runs);
-  await compare({ ...common, ...creates(service, options) }, runs);
+  await compare({ ...common, ...(await views(service, options)) }, options);
+  await compare({ ...common, ...creates(service, options) }, options);
   await service.stop();
 }
 

@@ -6,7 +6,7 @@ import { openDataDirectory } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
 import { importPocketbase } from '../src/importers/import-pocketbase.ts';
 import { compare, type Measurement } from './support/compare.ts';
-import { engineOf, type BenchOptions } from './support/options.ts';
+import { engineOf, warmedUpOnce, type BenchOptions } from './support/options.ts';
 import { createDatabase } from './support/service.ts';
 
 const floor = 0.3;
@@ -30,7 +30,7 @@ export async function importRows(options: BenchOptions): Promise<void> {
       ours: () => importOnce(run),
       ceiling: async () => copyOnce(run),
     },
-    options.runs,
+    warmedUpOnce(options),
   );
   rmSync(folder, { recursive: true, force: true });
 }

@@ -14,7 +14,7 @@ const writesPerSecond = 100;
  * with them; and while records are written, so that hardly any list is asked for twice before something has changed.
  */
 export async function list(options: BenchOptions): Promise<void> {
-  const { runs, seconds, rows } = options;
+  const { seconds, rows } = options;
   const service = await startService(0, options);
   await fillTable(service.store, 'bench', { count: rows, columns: sampleColumns });
   const paths = Array.from({ length: authors }, (_, author) => {
@@ -34,7 +34,7 @@ export async function list(options: BenchOptions): Promise<void> {
     const ours = () => runLoad({ url, pid, paths: asked, seconds });
     const floor = floorOf(options, floors);
     const list = { engine: engineOf(options), rows, ceiling };
-    await compare({ ...list, what, floor, ours }, runs);
+    await compare({ ...list, what, floor, ours }, options);
     const write = { url: `${url}/api/collections/bench/records`, method: 'POST', connections: 1 } as const;
     const amongWrites = async () => {
       const body = JSON.stringify(sampleRecord(authors));
@@ -44,7 +44,10 @@ export async function list(options: BenchOptions): Promise<void> {
       ]);
       return lists;
     };
-    await compare({ ...list, what: `the same, ${writesPerSecond} writes a second`, ours: amongWrites }, runs);
+    await compare(
+      { ...list, what: `the same, ${writesPerSecond} writes a second`, ours: amongWrites },
+      options,
+    );
   }
   await Promise.all([service.stop(), bare.stop()]);
 }

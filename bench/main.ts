@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- create|update|view|list|relation-rule|cursor|sign-in|token|deliver|all [--runs 5] [--seconds 3] [--rows 100000]
- * [--postgres URL|own]`: how far from the physical limit is it? Each question is measured in the same run, in turns, against what
- * limits it: a bare server, for `cursor` the first page, for `sign-in` hashes alone, for `token` a guest. Not part of `all`:
+ * `npm run bench -- create|update|view|list|relation-rule|cursor|sign-in|token|deliver|all [--runs 5] [--seconds 3] [--warm-up 12]
+ * [--rows 100000] [--postgres URL|own]`: how far from the physical limit is it? Each question is measured in the same run, in turns,
+ * after `--warm-up` seconds of load on each side, against what limits it: a bare server, for `cursor` the first page, for `sign-in` hashes alone, for `token` a guest. Not part of `all`:
  *
  *   growth      creates and views of `--rows` (try 10000000) against 10,000    event-cost  a write against one without an event
  *   import      against a copy of the same rows                                dead-rows   (PostgreSQL) a look against one before
@@ -61,6 +61,7 @@ const { values, positionals } = parseArgs({
   options: {
     runs: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '3' },
+    'warm-up': { type: 'string', default: '12' },
     rows: { type: 'string', default: '100000' },
     postgres: { type: 'string' },
   },
@@ -69,6 +70,7 @@ const own = values.postgres === 'own' ? await startTestPostgres({ settings: ownS
 const options: BenchOptions = {
   runs: Number(values.runs),
   seconds: Number(values.seconds),
+  warmUpSeconds: Number(values['warm-up']),
   rows: Number(values.rows),
   postgres: own?.url ?? values.postgres,
 };

@@ -15,7 +15,7 @@ const teams = 100;
  * hundred teams; somebody who has signed in asks for what is their own, and for what is their team's: a thousandth and a hundredth.
  */
 export async function relationRule(options: BenchOptions): Promise<void> {
-  const { runs, seconds, rows } = options;
+  const { seconds, rows } = options;
   const service = await startService(0, options);
   const asker = await makeWriters(service);
   await makeTexts(service, rows, asker);
@@ -31,7 +31,7 @@ export async function relationRule(options: BenchOptions): Promise<void> {
     const ours = () => runLoad({ url: service.url + path, pid: service.pid, headers, seconds });
     const ceiling = () => runLoad({ ...bare, headers, seconds });
     const floor = floorOf(options, { sqlite: 0.3, postgres: 0.2 });
-    await compare({ what, engine: engineOf(options), rows, floor, ours, ceiling }, runs);
+    await compare({ what, engine: engineOf(options), rows, floor, ours, ceiling }, options);
     await bare.stop();
   }
   await service.stop();

@@ -11,7 +11,7 @@ const connections = 16;
 
 /** How many sign-ins a second, against the hashes that the same processor makes when it does nothing else? */
 export async function signIn(options: BenchOptions): Promise<void> {
-  const { runs, seconds } = options;
+  const { seconds } = options;
   const service = await startService(0, options);
   const { email } = await signUp(service);
   const hashes = await startChild('bench/support/hash-server.ts', [], { core: 0 });
@@ -26,7 +26,7 @@ export async function signIn(options: BenchOptions): Promise<void> {
       ours: () => runLoad({ url, pid: service.pid, method: 'POST', body, connections, seconds }),
       ceiling: () => hashFor(hashes, seconds),
     },
-    runs,
+    options,
   );
   await Promise.all([service.stop(), hashes.stop()]);
 }

@@ -11,7 +11,7 @@ const floor = 0.85;
 
 /** What does the check of a token cost a view? The same records, seen by somebody who has signed in and by a guest. */
 export async function token(options: BenchOptions): Promise<void> {
-  const { runs, seconds, rows } = options;
+  const { seconds, rows } = options;
   const service = await startService(0, options);
   await fillTable(service.store, 'bench', { count: rows, columns: sampleColumns });
   const asker = await signUp(service);
@@ -27,7 +27,7 @@ export async function token(options: BenchOptions): Promise<void> {
       ours: () => runLoad({ ...guest, headers: { authorization: asker.token } }),
       ceiling: () => runLoad(guest),
     },
-    runs,
+    options,
   );
   await service.stop();
 }

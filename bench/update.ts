@@ -9,7 +9,7 @@ const records = 1_000;
 
 /** How fast is a change of one field, durable, with the event and one delivery written? Each request changes another record. */
 export async function update(options: BenchOptions): Promise<void> {
-  const { runs, seconds } = options;
+  const { seconds } = options;
   const service = await startService(0, options);
   const endpoint = await service.api('/api/webhooks/endpoints', { url: 'http://127.0.0.1:9/' });
   await service.api(`/api/webhooks/endpoints/${String(endpoint['id'])}/pause`, {});
@@ -37,7 +37,7 @@ export async function update(options: BenchOptions): Promise<void> {
       ours: () => runLoad(load(service, (n) => paths[n % records] ?? '')),
       ceiling: () => runLoad(load(bare, () => '/')),
     },
-    runs,
+    options,
   );
   await Promise.all([service.stop(), bare.stop()]);
 }

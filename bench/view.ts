@@ -12,7 +12,7 @@ const wellKnown = 100;
 
 /** How fast is one record by its id? Of some that are asked for all the time, and of all that there are, one after the other. */
 export async function view(options: BenchOptions): Promise<void> {
-  const { runs, seconds, rows } = options;
+  const { seconds, rows } = options;
   const service = await startService(0, options);
   await fillTable(service.store, 'bench', { count: rows, columns: sampleColumns });
   const record = await service.api('/api/collections/bench/records', sampleRecord(1));
@@ -34,7 +34,7 @@ export async function view(options: BenchOptions): Promise<void> {
         ours: () => runLoad({ url, pid, ...asked, seconds }),
         ceiling: () => runLoad({ ...bare, ...ceiling, seconds }),
       },
-      runs,
+      options,
     );
   }
   await Promise.all([service.stop(), bare.stop()]);

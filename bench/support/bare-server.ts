@@ -3,9 +3,10 @@
  * Arguments: how many bytes the constant has, and its status.
  */
 import { fastify } from 'fastify';
+import { constantAnswer } from './constant-answer.ts';
 
 const [bytes = '700', status = '200'] = process.argv.slice(2);
-const answer = JSON.stringify({ x: 'x'.repeat(Math.max(0, Number(bytes) - 8)) });
+const answer = constantAnswer(Number(bytes));
 const app = fastify({ logger: false });
 const route = (
   _request: unknown,

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import type { LoadResult } from './load.ts';
 import { median } from './median.ts';
+import { warmUpsOf, type BenchOptions } from './options.ts';
 
 /** One thing that is measured, and the ceiling that it is measured against. */
 export interface Comparison {
@@ -17,12 +18,16 @@ export interface Comparison {
 export type Measurement = Pick<LoadResult, 'perSecond' | 'p50Ms' | 'p99Ms' | 'processorUs'>;
 
 /** Runs both sides in turns and prints a JSON line and a row of a table: medians, and the median of the ratios. */
-export async function compare(comparison: Comparison, runs: number): Promise<number> {
+export async function compare(comparison: Comparison, options: BenchOptions): Promise<number> {
+  const { runs } = options;
+  const warmUps = warmUpsOf(options);
   const ours: Measurement[] = [];
   const ceilings: Measurement[] = [];
-  // Not counted: both sides compile and fill their caches.
-  await comparison.ceiling();
-  await comparison.ours();
+  // Not counted: both sides compile and fill their caches, and the larger one is not done with that as soon as the empty one.
+  for (let run = 0; run < warmUps; run += 1) {
+    await comparison.ceiling();
+    await comparison.ours();
+  }
   for (let run = 0; run < runs; run += 1) {
     ceilings.push(await comparison.ceiling());
     ours.push(await comparison.ours());
@@ -46,6 +51,7 @@ export async function compare(comparison: Comparison, runs: number): Promise<num
     ratioMost: round(Math.max(...ratios)),
     floor: comparison.floor,
     runs,
+    warmUps,
     commit: commit(),
   };
   process.stdout.write(`${JSON.stringify(line)}\n`);

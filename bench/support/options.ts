@@ -3,10 +3,22 @@ export interface BenchOptions {
   readonly runs: number;
   /** Of one run. */
   readonly seconds: number;
+  /** Of load on each side before the first run that counts: this much is done before most of a server is compiled. */
+  readonly warmUpSeconds: number;
   /** Records in the collection. */
   readonly rows: number;
   /** A PostgreSQL server where databases may be made; undefined asks about SQLite. */
   readonly postgres: string | undefined;
+}
+
+/** Runs of each side before the first that counts. */
+export function warmUpsOf({ warmUpSeconds, seconds }: BenchOptions): number {
+  return Math.ceil(warmUpSeconds / seconds);
+}
+
+/** For runs that take as long as their work takes, whatever `seconds` says. */
+export function warmedUpOnce(options: BenchOptions): BenchOptions {
+  return { ...options, warmUpSeconds: options.seconds };
 }
 
 /** The least that counts as a result differs: a round trip to a server is no function call. */

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { openTestPostgres } from '../support/postgres.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const bench = fileURLToPath(new URL('../../bench/main.ts', import.meta.url));
+
+/** What it prints of a question, as far as it is no time. */
+interface Line {
+  readonly what: string;
+  readonly engine: string;
+  readonly perSecond: number;
+  readonly ceilingPerSecond: number;
+  readonly ratio: number;
+  readonly runs: number;
+}
+
+test('the benchmark of creates tells how far they are from an empty route, and from mere inserts', async (t) => {
+  const lines = await runBench(t, ['create']);
+  assert.deepEqual(
+    lines.map(({ what, engine, runs }) => ({ what, engine, runs })),
+    [
+      { what: 'create, durable, one endpoint', engine: 'sqlite', runs: 1 },
+      { what: 'the same, of mere inserts', engine: 'sqlite', runs: 1 },
+      { what: 'mere inserts', engine: 'sqlite', runs: 1 },
+    ],
+  );
+});
+
+test('the benchmark of views tells how far they are from an empty route on PostgreSQL', async (t) => {
+  const { url } = await openTestPostgres();
+  const lines = await runBench(t, ['view', '--rows', '500', '--postgres', url]);
+  assert.deepEqual(
+    lines.map(({ what, engine }) => ({ what, engine })),
+    [
+      { what: 'view by id, 100 records in turn', engine: 'postgres' },
+      { what: 'view by id, all records in turn', engine: 'postgres' },
+    ],
+  );
+});
+
+/** As short as can be: nothing here asks how fast anything is. It throws when an answer is not what it was to be. */
+async function runBench(t: TestContext, args: readonly string[]): Promise<readonly Line[]> {
+  const temporary = temporaryFolder(t);
+  const short = ['--runs', '1', '--seconds', '0.2', '--warm-up', '0'];
+  const child = spawn(process.execPath, [bench, ...args, ...short], {
+    env: { ...process.env, TMPDIR: temporary },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  t.after(() => child.kill('SIGTERM'));
+  const [output, told] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  assert.equal(child.exitCode, 0, told);
+  assert.deepEqual(readdirSync(temporary), []);
+  const lines = output.split('\n').filter((line) => line.startsWith('{'));
+  // Of this form, as the tests above find.
+  const found = lines.map((line) => JSON.parse(line) as Line);
+  for (const { perSecond, ceilingPerSecond, ratio, what } of found) {
+    assert.ok(perSecond > 0 && ceilingPerSecond > 0, what);
+    assert.ok(Number.isFinite(ratio) && ratio > 0, what);
+    assert.ok(told.includes(what), told);
+  }
+  return found;
+}
