@@ -89,6 +89,12 @@ export function isMissingName(error: unknown): boolean {
   );
 }
 
+/** Another connection has what this one needs. */
+export function isBusy(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code !== undefined && (code & 0xff) === BUSY;
+}
+
 function sqliteCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('errcode' in error)) return undefined;
   return typeof error.errcode === 'number' ? error.errcode : undefined;

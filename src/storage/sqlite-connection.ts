@@ -5,7 +5,7 @@ import { realTextFunction } from '../sql/real-text-function.ts';
 import type { Sql } from '../sql/sql.ts';
 import { answerBytesMax, answerTooLarge } from './answer-too-large.ts';
 import type { PlainTuple, Row, Tuple } from './database.ts';
-import { QueryTimeout, toEngineError } from './engine-errors.ts';
+import { isBusy, QueryTimeout, toEngineError } from './engine-errors.ts';
 import { jsonNumber } from './sqlite-json.ts';
 
 /** Prepared statements a generation. */
@@ -13,6 +13,9 @@ const statementsMax = 256;
 
 const QUERY_TIMEOUT_MS = 1_000;
 const BUSY_TIMEOUT_MS = 5_000;
+/** Of making a file one with a log ahead: whoever fails has waited for another who did it, so that two are enough, but for those who give up. */
+const LOG_AHEAD_TRIES_MAX = 10;
+
 /** Without a limit one large transaction would leave its log at that size for ever. */
 const JOURNAL_SIZE_LIMIT_BYTES = 64 * 1024 * 1024;
 
@@ -211,7 +214,7 @@ function open(path: string, { isReadOnly, synchronous }: ConnectionOptions): Dat
     if (isReadOnly) {
       database.exec(`PRAGMA cache_size = -${READER_CACHE_KIB}`);
     } else {
-      database.exec('PRAGMA journal_mode = WAL');
+      logAhead(database);
       database.exec(`PRAGMA synchronous = ${synchronous}`);
       database.exec(`PRAGMA journal_size_limit = ${JOURNAL_SIZE_LIMIT_BYTES}`);
       database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
@@ -223,4 +226,19 @@ function open(path: string, { isReadOnly, synchronous }: ConnectionOptions): Dat
     database.close();
     throw error;
   }
+}
+
+/**
+ * Two who make a file at once stand in each other's way: both have read it before one writes, and whoever has read waits for no
+ * lock, whatever the time-out. A transaction that begins with the lock does wait for it, and with it until one of them is done.
+ */
+function logAhead(database: DatabaseSync): void {
+  for (let tries = 1; ; tries += 1)
+    try {
+      database.exec('PRAGMA journal_mode = WAL');
+      return;
+    } catch (error) {
+      if (!isBusy(error) || tries === LOG_AHEAD_TRIES_MAX) throw error;
+      database.exec('BEGIN IMMEDIATE; COMMIT');
+    }
 }

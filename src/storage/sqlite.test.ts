@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { startChild } from '../../test/support/child.ts';
 import { countCommits } from '../../test/support/count-commits.ts';
 import { fileOf, openSqliteFile } from '../../test/support/engines.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { AppError } from '../base/errors.ts';
 import { sql } from '../sql/sql.ts';
 import type { Database } from './database.ts';
-import { sqliteVersion } from './sqlite.ts';
+import { openSqlite, sqliteVersion } from './sqlite.ts';
 
 test('works of one turn share one commit', async (t) => {
   const database = await openNumbers(t);
@@ -91,6 +93,15 @@ test('a file that another process has locked for longer than five seconds answer
   assert.deepEqual(await count(database), { rows: 0, failed: 0 });
   await holder.kill();
   await add(database, 1);
+});
+
+test('whoever opens a file that another process is just making waits for it', async (t) => {
+  const file = join(temporaryFolder(t), 'new.db');
+  const maker = await startChild(t, 'test/engines/hold-lock.ts', ['writer', file, '500']);
+  assert.equal(maker.line, 'held');
+  const database = openSqlite({ path: file });
+  t.after(() => database.stop());
+  assert.deepEqual({ ...(await database.get(sql`PRAGMA journal_mode`)) }, { journal_mode: 'wal' });
 });
 
 test('a reader cannot write, and schema functions are not trusted', async (t) => {

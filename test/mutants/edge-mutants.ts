@@ -81,6 +81,13 @@ export const edgeMutants: readonly Mutant[] = [
     tests: ['test/api/cursors.test.ts'],
   },
   {
+    name: 'whoever opens a file that is just being made waits',
+    file: 'src/storage/sqlite-connection.ts',
+    from: 'if (!isBusy(error) || tries',
+    to: 'if (isBusy(error) || tries',
+    tests: ['src/storage/sqlite.test.ts'],
+  },
+  {
     name: 'a search that took too long is answered with that',
     file: 'src/storage/sqlite-connection.ts',
     from: 'if (nowMs - this.#startMs > this.#timeoutMs) throw new QueryTimeout();',
