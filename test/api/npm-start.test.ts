@@ -12,23 +12,28 @@ const undici = 'NativeModule internal/deps/undici/undici';
 const typeStripper = 'NativeModule internal/deps/amaro/dist/index';
 
 /**
- * Tells on standard error, at the end of a process, which parts of Node and which files it has loaded, and of which imports it has
- * asked Node where they lead.
+ * Tells on standard error, at the end of a process, which parts of Node and which files it has loaded, of which imports it has
+ * asked Node where they lead, and by a number which flags V8 has.
  */
 const tellLoaded = `
   import { registerHooks } from 'node:module';
+  import { cachedDataVersionTag } from 'node:v8';
   const [asked, files] = [[], []];
   registerHooks({
     resolve: (specifier, context, next) => { asked.push(specifier); return next(specifier, context); },
     load: (url, context, next) => { files.push(url); return next(url, context); },
   });
-  process.on('exit', () => process.stderr.write(JSON.stringify({ builtins: process.moduleLoadList, asked, files })));`;
+  process.on('exit', () => {
+    const told = { builtins: process.moduleLoadList, asked, files, flags: cachedDataVersionTag() };
+    process.stderr.write(JSON.stringify(told));
+  });`;
 const preload = `--import=data:text/javascript,${encodeURIComponent(tellLoaded)}`;
 
 interface Loaded {
   readonly builtins: readonly string[];
   readonly asked: readonly string[];
   readonly files: readonly string[];
+  readonly flags: number;
 }
 
 test('a signal to what npm starts is a stop of the server', async (t) => {
@@ -63,6 +68,15 @@ test('a start asks Node for no file that an import of ours names', async (t) => 
     asked.filter((specifier) => specifier.startsWith('.') && specifier.endsWith('.ts')),
     [],
   );
+});
+
+test('a server has V8 make no object among the old ones', async (t) => {
+  const { flags } = await loadedByStart(t);
+  const flagsOf = (...given: readonly string[]): number =>
+    parseLoaded(spawnSync(process.execPath, [...given, preload, '--eval', ''], { encoding: 'utf8' }).stderr)
+      .flags;
+  assert.notEqual(flags, flagsOf());
+  assert.equal(flags, flagsOf('--no-allocation-site-pretenuring'));
 });
 
 test('what the test of loading looks for has these names in this Node', () => {

@@ -81,6 +81,13 @@ export const edgeMutants: readonly Mutant[] = [
     tests: ['test/api/cursors.test.ts'],
   },
   {
+    name: 'V8 makes no object among the old ones',
+    file: 'src/main.ts',
+    from: "setFlagsFromString('--no-allocation-site-pretenuring');",
+    to: 'void setFlagsFromString;',
+    tests: ['test/api/npm-start.test.ts'],
+  },
+  {
     name: 'whoever opens a file that is just being made waits',
     file: 'src/storage/sqlite-connection.ts',
     from: 'if (!isBusy(error) || tries',
