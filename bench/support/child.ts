@@ -29,7 +29,9 @@ export async function startChild(
   const env = { ...process.env, NODE_COMPILE_CACHE: compileCache };
   const child = spawn(program, rest, { env, stdio: ['ignore', 'pipe', 'inherit'] });
   // A question that fails ends this process, and must leave no server behind.
-  process.once('exit', () => child.kill('SIGKILL'));
+  const end = (): boolean => child.kill('SIGKILL');
+  process.once('exit', end);
+  child.once('exit', () => process.off('exit', end));
   for await (const line of createInterface({ input: child.stdout })) {
     const url = /http:\/\/[\d.]+:\d+/.exec(line)?.[0];
     if (url !== undefined) return { url, pid: child.pid, stop: () => stop(child) };

@@ -28,13 +28,20 @@ async function explainFirstSteps(app: App, config: Config, logger: Logger): Prom
   const loan = await app.data.instances.borrow(entry);
   const token = await issueSetupToken(loan.instance).finally(() => loan.release());
   if (token === undefined) return;
-  const command = `npm run -s chancery -- superuser upsert EMAIL PASSWORD --data ${config.data}`;
+  const command = `npm run -s chancery -- superuser upsert EMAIL PASSWORD${placeOf(config)}`;
   logger.info(`There is no superuser yet. Make one, while this runs: ${command}`);
   const body = `{"token":"${token}","email":"EMAIL","password":"PASSWORD","passwordConfirm":"PASSWORD"}`;
   const minutes = setupLimits.tokenMs / 60_000;
   logger.info(
     `Or from elsewhere, once and within ${minutes} minutes: curl ${app.url}/api/setup -H 'Content-Type: application/json' -d '${body}'`,
   );
+}
+
+/** Without the URL of a database, which may hold a password. */
+function placeOf({ postgres, data }: Config): string {
+  return postgres === undefined
+    ? ` --data ${data}`
+    : ' (with the variables CHANCERY_POSTGRES and CHANCERY_KEY of this server)';
 }
 
 /** The first signal. The next one, of either kind, finds no listener and ends the process. */

@@ -5,6 +5,7 @@ import { eventually } from '../support/eventually.ts';
 import { runMain, type Ended, type Environment } from '../support/main-process.ts';
 import { ask, openTestPostgres, startTestPostgres } from '../support/postgres.ts';
 import { NodeGroup, superuser, testKey } from './node-group.ts';
+import { startOnPostgres } from './start-on-postgres.ts';
 
 const environment = { CHANCERY_KEY: testKey };
 
@@ -26,6 +27,22 @@ test('running nodes notice the superusers and instances that the command line ma
   const printed = await runMain(t, ['nodes', ...place], environment);
   assert.equal(printed.code, 0);
   assert.match(printed.stdout, /^([a-z0-9]{15} .* seen \d+(\.\d)? s ago {2}128 of 256 shards\n){2}$/);
+});
+
+test('a node tells how to make the first superuser by what it was given itself, without the URL', async (t) => {
+  const url = await (await openTestPostgres()).createDatabase();
+  const node = startOnPostgres(t, url);
+  const { msg } = await node.waitForLog(/There is no superuser yet/);
+  const command = /-- (superuser upsert EMAIL PASSWORD) \(with .*CHANCERY_POSTGRES and CHANCERY_KEY/.exec(
+    String(msg),
+  )?.[1];
+  assert.doesNotMatch(String(msg), /--data|postgres:/);
+  const args = (command ?? '')
+    .replace('EMAIL', 'a@example.com')
+    .replace('PASSWORD', 'correct-horse')
+    .split(' ');
+  const made = await runMain(t, args, { ...environment, CHANCERY_POSTGRES: url });
+  assert.deepEqual(made, { code: 0, signal: null, stdout: 'Superuser a@example.com created.\n', stderr: '' });
 });
 
 /** `serve` fails to start: one line that says `message`, and nothing secret. */
