@@ -1,7 +1,7 @@
 import { newTimeOrderedId } from '../base/ids.ts';
 import { fromTimestamp, toIsoTimestamp } from '../base/timestamp.ts';
 import { joinSql, runTogether, sql, withValues, type Sql, type SqlValue } from '../sql/sql.ts';
-import type { Gathering, InternalTable, Names, Transaction } from '../storage/database.ts';
+import type { Gathering, InsertedRows, InternalTable, Names, Transaction } from '../storage/database.ts';
 import type { Event, NewEvent } from './event.ts';
 
 /**
@@ -10,8 +10,8 @@ import type { Event, NewEvent } from './event.ts';
  */
 export type EventListener = (tx: Transaction, events: readonly Event[]) => Promise<EventRows>;
 
-/** Statements that insert, given the position of the event that has this place among those that were asked about. */
-export type EventRows = (positionOf: (place: number) => Sql) => readonly Sql[];
+/** INSERT … SELECT from the events that were asked about, of which there are `position`, `id` and `created`. */
+export type EventRows = (events: InsertedRows) => readonly Sql[];
 
 export interface EventLogOptions {
   /** Goes into every payload as `instance_id`. */
@@ -68,29 +68,32 @@ export class EventLog {
 
 const togetherMax = 64;
 
-/** In parts of 1, 2, 4 … events, so that few texts come of them, and each is prepared. */
 async function writeEvents(
   tx: Transaction,
   events: readonly Event[],
   listener: EventListener,
 ): Promise<void> {
-  let from = 0;
-  for (let size = togetherMax; size >= 1; size /= 2)
-    for (; events.length - from >= size; from += size)
-      await writePart(tx, events.slice(from, from + size), listener);
+  const asked = partsOf(events).map(async (part) => statementsOf(tx.names, part, await listener(tx, part)));
+  const statements = (await Promise.all(asked)).flat();
+  await tx.inOrder(statements.map((statement) => () => tx.run(statement)));
 }
 
-async function writePart(tx: Transaction, part: readonly Event[], listener: EventListener): Promise<void> {
-  const { names } = tx;
-  const rows = await listener(tx, part);
-  const insert = insertOf(names, part);
-  if (part.length === 1)
-    return tx.insertWith(runTogether(insert, 'insert'), (position) => rows(() => position));
-  await tx.run(insert);
-  // They have no gaps: several are given to be written at once only where one transaction writes at a time.
-  const last = part.length - 1;
-  for (const row of rows((place) => sql`${names.lastPosition} - ${last - place}`)) await tx.run(row);
+/** Of 64, 32, 16 … events, so that few texts come of them, and each is prepared. */
+function partsOf(events: readonly Event[]): readonly (readonly Event[])[] {
+  const parts: (readonly Event[])[] = [];
+  let from = 0;
+  for (let size = togetherMax; size >= 1; size /= 2)
+    for (; events.length - from >= size; from += size) parts.push(events.slice(from, from + size));
+  return parts;
 }
+
+function statementsOf(names: Names, part: readonly Event[], rows: EventRows): readonly Sql[] {
+  const insertion = { table: '$event', insert: insertOf(names, part), count: part.length, columns } as const;
+  return names.insertWith(insertion, rows);
+}
+
+/** What belongs to events is made of these. */
+const columns = sql`id, created`;
 
 /** By the table and the number of rows: the names of an instance's tables are the same objects each time. */
 const inserts = new WeakMap<Sql, Map<number, Sql>>();
@@ -108,6 +111,7 @@ function insertOf(names: Names, part: readonly Event[]): Sql {
     insert = sql`
       INSERT INTO ${table} (${names.scopeColumn}id, kind, collection, collection_name, record, revision, created, body)
       VALUES ${joinSql(rows, ', ')}`;
+    if (part.length === 1) insert = runTogether(insert, 'insert');
     known.set(part.length, insert);
   }
   const values: SqlValue[] = [];

@@ -70,6 +70,8 @@ export interface Names {
   readonly scopeValue: Sql;
   /** The position that the last row of this transaction was given in a table that counts them. */
   readonly lastPosition: Sql;
+  /** Inserts rows, and then others that are selected from them: one statement where the engine can, or several in this order. */
+  insertWith(insertion: Insertion, following: (inserted: InsertedRows) => readonly Sql[]): readonly Sql[];
   /** Follows a column of text: true where it is one of these. Its text is the same however many there are, so it is prepared once. */
   anyOf(values: readonly string[]): Sql;
   /**
@@ -88,6 +90,19 @@ export interface Names {
   /** Ends a SELECT of rows that the work is going to take away, leaving out those that another work is changing. */
   readonly skipLocked: Sql;
 }
+
+/** Rows for a table that counts positions; they are given them in their order. */
+export interface Insertion {
+  readonly table: InternalTable;
+  /** INSERT … VALUES. */
+  readonly insert: Sql;
+  readonly count: number;
+  /** What may be selected from them beside their positions. */
+  readonly columns: Sql;
+}
+
+/** What stands behind FROM: those from the first to the last of these places. The first row's place is 0. */
+export type InsertedRows = (first: number, last: number) => Sql;
 
 /** How an engine writes rows as JSON by itself: a row of them costs one value instead of one for each column. */
 export interface JsonWriter {
@@ -141,16 +156,14 @@ export interface Transaction extends Reader {
   readonly isTransaction: true;
   /** Runs a statement; resolves to the number of changed rows. */
   run(statement: Sql): Promise<number>;
-  /** Inserts a row into a table that counts positions, then rows that hold its position: with one statement where the engine can. */
-  insertWith(first: Sql, following: (position: Sql) => readonly Sql[]): Promise<void>;
   /**
    * Inserts rows in their order, by what the engine has for many of them. `into` is a table and its columns, as they stand behind
    * INSERT INTO; there is a row at least, and each has as many values. Not for rows of which some may be refused: those before them may stay or not.
    */
   insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void>;
   /**
-   * Gives a row to be inserted with those of other works, where works share a transaction in which one statement comes after the
-   * other: at its end, or before a statement that names one of the tables. Elsewhere it is inserted at once.
+   * Gives a row to be inserted with those of other works where works share a transaction. Where one statement comes after the other,
+   * that is at its end, or before a statement that names one of the tables; elsewhere it is behind all that was asked for before.
    */
   gather<Row>(gathering: Gathering<Row>, row: Row): Promise<void>;
   /**

@@ -1,5 +1,5 @@
 import { GenerationMap } from '../base/generation-map.ts';
-import { fillIn, identifier, joinSql, literal, rowOfInsert, sql, withValues, type Sql } from '../sql/sql.ts';
+import { fillIn, identifier, joinSql, rowOfInsert, sql, withValues, type Sql } from '../sql/sql.ts';
 import type { Tuple } from './database.ts';
 import { arrayText } from './postgres-names.ts';
 
@@ -31,58 +31,17 @@ export function separateRows(count: number, rows: readonly Tuple[]): readonly (r
   return found;
 }
 
-/** A row for a table that counts positions, and the rows that hold its position. */
-export interface Insertion {
-  readonly first: Sql;
-  readonly following: (position: Sql) => readonly Sql[];
-}
-
-export const insertedPosition = sql`(SELECT position FROM inserted)`;
-
-/** Not by `lastval()`: works that share a transaction insert between each other's statements. */
-export function combineInsertion({ first, following }: Insertion): Sql {
-  return inserting(first, [], following(insertedPosition));
-}
-
-/** An insertion with its rows for a position that is not known yet, and the texts of these as one. */
-export interface InsertionShape extends Insertion {
-  readonly rows: readonly Sql[];
-  readonly text: string;
-}
-
-/** Several of the same text at once: positions are given in the order of the rows. */
-export function combineInsertions(insertions: readonly InsertionShape[]): Sql {
-  const [{ text, rows: shape } = { text: '', rows: [] }] = insertions;
-  const combined = remembered(text, insertions.length, () => insertAll(insertions));
-  const values = shape.flatMap((_, place) => insertions.flatMap(({ rows }) => rows[place]?.values ?? []));
-  return withValues(combined, values);
-}
-
-/** Its values: those of all first rows, then those of the rows that follow, place by place. */
-function insertAll(insertions: readonly Insertion[]): Sql {
-  const first = combineInserts(insertions.map((insertion) => insertion.first));
-  const rows = insertions.map(({ following }, index) =>
-    following(sql`(SELECT "all"[${literal(index + 1)}] FROM positions)`),
-  );
-  const [shape = []] = rows;
-  const positions = sql`positions AS (SELECT array_agg(position ORDER BY position) AS "all" FROM inserted)`;
-  const following = shape.map((_, place) => combineInserts(rows.flatMap((row) => row[place] ?? [])));
-  return inserting(first, [positions], following);
-}
-
-function inserting(first: Sql, between: readonly Sql[], following: readonly Sql[]): Sql {
-  const last = following.at(-1);
-  if (last === undefined) return first;
-  const named = following
-    .slice(0, -1)
-    .map((statement, index) => sql`${identifier(`following${index}`)} AS (${statement})`);
-  return sql`WITH ${joinSql([sql`inserted AS (${first} RETURNING position)`, ...between, ...named], ', ')} ${last}`;
-}
-
 /** INSERTs of one row each into the same columns. */
-function combineInserts(inserts: readonly Sql[]): Sql {
+export function combineInserts(inserts: readonly Sql[]): Sql {
   const [first = sql``, ...others] = inserts;
-  return joinSql([first, ...others.map(rowOfInsert)], ', ');
+  if (others.length === 0) return first;
+  const combined = remembered(first.text, inserts.length, () =>
+    joinSql([first, ...others.map(rowOfInsert)], ', '),
+  );
+  return withValues(
+    combined,
+    inserts.flatMap(({ values }) => values),
+  );
 }
 
 /** UPDATEs of different rows. All of them see what was there before. */

@@ -177,10 +177,12 @@ export class PostgresConnection {
     this.#isCorked = true;
     const { stream } = this.#client.connection;
     stream.cork();
-    process.nextTick(() => {
+    const uncork = (): void => {
       this.#isCorked = false;
       stream.uncork();
-    });
+    };
+    // Whatever has been answered by now goes on before the tick, and what it asks for goes out with this.
+    queueMicrotask(() => process.nextTick(uncork));
   }
 }
 

@@ -1,28 +1,22 @@
 import { sql, type Sql } from '../sql/sql.ts';
-import type { Transaction, Tuple } from './database.ts';
-import {
-  combineChanges,
-  combineInsertions,
-  combineLookups,
-  insertedPosition,
-  separateRows,
-  type Insertion,
-  type InsertionShape,
-} from './postgres-combine.ts';
+import type { Gathering, Transaction, Tuple } from './database.ts';
+import { GatheredRows } from './gathered-rows.ts';
+import { combineChanges, combineInserts, combineLookups, separateRows } from './postgres-combine.ts';
+
+interface Asking {
+  readonly kind: 'lookups' | 'inserts' | 'changes' | 'single';
+  readonly statement: Sql;
+  /** How to run it, where that is not by `run`. */
+  readonly send?: (() => Promise<unknown>) | undefined;
+}
 
 /** Statements that may be run as one: lookups, or writes of which nothing is told but that they were done. */
 interface Batch {
-  readonly text: string;
-  readonly kind: 'lookups' | 'insertions' | 'changes' | 'single';
+  readonly kind: Asking['kind'];
   readonly asked: Asked[];
 }
 
-interface Asked {
-  readonly send: () => Promise<unknown>;
-  readonly statement: Sql;
-  /** How many it has, with those of the rows that follow. */
-  readonly values: number;
-  readonly insertion?: InsertionShape;
+interface Asked extends Asking {
   readonly resolve: (answer: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -36,7 +30,10 @@ const valuesMax = 30_000;
  */
 export class GroupStatements {
   readonly #tx: Transaction;
+  readonly #gathered = new GatheredRows();
+  #written: PromiseWithResolvers<void> | undefined;
   #batches: Batch[] = [];
+  #isScheduled = false;
   /** Where a statement of this text may join, and where each work's last statement is. */
   readonly #latest = new Map<string, number>();
   readonly #lastOf = new Map<object, number>();
@@ -45,66 +42,62 @@ export class GroupStatements {
     this.#tx = tx;
   }
 
-  /** Answers the row; nothing where it is missing, or where someone else is changing it. */
-  lookUpToChange(work: object, statement: Sql): Promise<readonly Tuple[]> {
-    return this.#add(work, {
-      kind: 'lookups',
-      text: statement.text,
-      statement,
-      values: statement.values.length,
-    });
+  /** What has kept gathered rows from being written, if anything has. */
+  get failure(): Error | undefined {
+    return this.#gathered.failure;
   }
 
-  async insert(work: object, insertion: Insertion): Promise<void> {
-    const { first, following } = insertion;
-    const rows = [first, ...following(insertedPosition)];
-    const kind = rows.every(({ together }) => together === 'insert') ? 'insertions' : 'single';
-    const text = rows.map((statement) => statement.text).join(';');
-    const send = (): Promise<unknown> => this.#tx.insertWith(first, following);
-    const values = rows.reduce((count, statement) => count + statement.values.length, 0);
-    const shape = { first, following, rows, text };
-    await this.#add(work, { kind, text, statement: first, values, insertion: shape, send });
+  /** Answers the row; nothing where it is missing, or where someone else is changing it. */
+  lookUpToChange(work: object, statement: Sql): Promise<readonly Tuple[]> {
+    return this.#add(work, { kind: 'lookups', statement });
+  }
+
+  async insert(work: object, statement: Sql): Promise<void> {
+    await this.#add(work, { kind: 'inserts', statement });
   }
 
   async change(work: object, statement: Sql): Promise<void> {
-    await this.#add(work, {
-      kind: 'changes',
-      text: statement.text,
-      statement,
-      values: statement.values.length,
-    });
+    await this.#add(work, { kind: 'changes', statement });
   }
 
   single<Answer>(work: object, statement: Sql, send: () => Promise<Answer>): Promise<Answer> {
-    return this.#add(work, { kind: 'single', text: statement.text, statement, values: 0, send });
+    return this.#add(work, { kind: 'single', statement, send });
   }
 
-  #add<Answer>(
-    work: object,
-    {
-      kind,
-      text,
-      ...asked
-    }: Omit<Batch, 'asked'> & Omit<Asked, 'resolve' | 'reject' | 'send'> & Partial<Asked>,
-  ): Promise<Answer> {
-    if (this.#batches.length === 0) process.nextTick(() => this.#flush());
+  /** Written behind the statements of its turn: a change's event comes after the lock of what it changes. */
+  gather<Row>(gathering: Gathering<Row>, row: Row): Promise<void> {
+    this.#schedule();
+    this.#gathered.add(gathering, row);
+    this.#written ??= Promise.withResolvers();
+    return this.#written.promise;
+  }
+
+  #add<Answer>(work: object, { kind, statement, send }: Asking): Promise<Answer> {
+    this.#schedule();
+    const { text } = statement;
     const key = `${kind} ${text}`;
     const before = this.#lastOf.get(work) ?? 0;
     let at = kind === 'single' ? undefined : this.#latest.get(key);
     if (at === undefined || at < before) {
-      at = this.#batches.push({ kind, text, asked: [] }) - 1;
+      at = this.#batches.push({ kind, asked: [] }) - 1;
       this.#latest.set(key, at);
     }
     this.#lastOf.set(work, at);
     return new Promise<Answer>((resolve, reject) => {
-      const send = asked.send ?? ((): Promise<unknown> => this.#tx.run(asked.statement));
       // `resolve` is given only the answer to the statement of the same entry.
       const told = resolve as (answer: unknown) => void;
-      this.#batches[at]?.asked.push({ ...asked, send, resolve: told, reject });
+      this.#batches[at]?.asked.push({ kind, statement, send, resolve: told, reject });
     });
   }
 
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    process.nextTick(() => this.#flush());
+  }
+
   #flush(): void {
+    this.#isScheduled = false;
     const batches = this.#batches;
     this.#batches = [];
     this.#latest.clear();
@@ -113,6 +106,14 @@ export class GroupStatements {
       if (kind === 'lookups') this.#lookUp(asked);
       else for (const part of partsOf(asked)) this.#write(kind, part);
     }
+    this.#writeGathered();
+  }
+
+  #writeGathered(): void {
+    const written = this.#written;
+    if (written === undefined) return;
+    this.#written = undefined;
+    this.#gathered.write(this.#tx).then(written.resolve, written.reject);
   }
 
   /** Whoever waited for a row's lock would hold those of all others meanwhile, and two groups might wait for each other. */
@@ -130,7 +131,7 @@ export class GroupStatements {
   #write(kind: Batch['kind'], asked: readonly Asked[]): void {
     const [first] = asked;
     if (first === undefined) return;
-    const sent = asked.length === 1 || kind === 'single' ? first.send() : this.#tx.run(combined(kind, asked));
+    const sent = first.send?.() ?? this.#tx.run(combined(kind, asked));
     sent.then(
       (answer) => asked.forEach(({ resolve }) => resolve(answer)),
       (error: unknown) => asked.forEach(({ reject }) => reject(error)),
@@ -139,14 +140,14 @@ export class GroupStatements {
 }
 
 function combined(kind: Batch['kind'], asked: readonly Asked[]): Sql {
-  if (kind === 'changes') return combineChanges(asked.map(({ statement }) => statement));
-  return combineInsertions(asked.flatMap(({ insertion }) => insertion ?? []));
+  const statements = asked.map(({ statement }) => statement);
+  return kind === 'changes' ? combineChanges(statements) : combineInserts(statements);
 }
 
 /** Of 2, 4, 8 … statements, so that few texts come of them, and each is prepared. */
 function partsOf(asked: readonly Asked[]): readonly (readonly Asked[])[] {
   const parts: (readonly Asked[])[] = [];
-  const each = asked[0]?.values ?? 0;
+  const each = asked[0]?.statement.values.length ?? 0;
   let size = 64;
   let from = 0;
   while (from < asked.length) {

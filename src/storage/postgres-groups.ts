@@ -158,6 +158,9 @@ async function runAll(tx: Transaction, group: readonly Waiting[]): Promise<reado
   );
   for (const outcome of outcomes)
     if (outcome.kind === 'kept') for (const callback of outcome.callbacks) tx.afterCommit(callback);
+  // A work that has swallowed this would be kept without its rows.
+  if (statements.failure !== undefined)
+    throw new SpoiledGroup('Rows were refused.', { cause: statements.failure });
   return outcomes;
 }
 

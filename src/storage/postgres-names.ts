@@ -1,6 +1,7 @@
 import { GenerationMap } from '../base/generation-map.ts';
 import { identifier, sql, type Sql } from '../sql/sql.ts';
 import type { Names } from './database.ts';
+import { postgresInsertWith } from './postgres-insert-with.ts';
 import { postgresJson } from './postgres-json.ts';
 
 /** How the tables of one instance are called: its collections have a schema of their own, all else is shared and told apart by a column. */
@@ -17,6 +18,7 @@ export function postgresNames(schema: string, instanceId: string): Names {
     scopeColumn: sql`instance_id, `,
     scopeValue: sql`${instanceId}, `,
     lastPosition: sql`lastval()`,
+    insertWith: (insertion, following) => [postgresInsertWith(insertion, following)],
     anyOf: (values) => sql` = ANY(${arrayText(values)}::text[])`,
     isInTime: () => undefined,
     json: postgresJson,

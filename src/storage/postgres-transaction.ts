@@ -2,7 +2,6 @@ import { AssertionFailed, assert } from '../base/assert.ts';
 import type { Sql } from '../sql/sql.ts';
 import { CopyQuery } from './copy-query.ts';
 import type { Gathering, Names, PlainTuple, Row, Transaction, Tuple } from './database.ts';
-import { combineInsertion } from './postgres-combine.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
 import { isCollision, isStaleStatement } from './postgres-errors.ts';
 
@@ -93,10 +92,6 @@ export class PostgresTransaction implements Transaction {
 
   async run(statement: Sql): Promise<number> {
     return (await this.#ask(() => this.#connection.tuples(statement))).changed;
-  }
-
-  async insertWith(first: Sql, following: (position: Sql) => readonly Sql[]): Promise<void> {
-    await this.run(combineInsertion({ first, following }));
   }
 
   insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void> {

@@ -50,7 +50,7 @@ export class SharedTransaction implements Transaction {
   async run(statement: Sql): Promise<number> {
     this.hasWritten = true;
     if (statement.together === 'insert') {
-      await this.#statements.insert(this, { first: statement, following: () => [] });
+      await this.#statements.insert(this, statement);
       return 1;
     }
     if (statement.together === 'change') {
@@ -58,11 +58,6 @@ export class SharedTransaction implements Transaction {
       return 1;
     }
     return this.#statements.single(this, statement, () => this.#tx.run(statement));
-  }
-
-  insertWith(first: Sql, following: (position: Sql) => readonly Sql[]): Promise<void> {
-    this.hasWritten = true;
-    return this.#statements.insert(this, { first, following });
   }
 
   insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void> {
@@ -75,7 +70,8 @@ export class SharedTransaction implements Transaction {
   }
 
   gather<Given>(gathering: Gathering<Given>, row: Given): Promise<void> {
-    return gathering.write(this, [row]);
+    this.hasWritten = true;
+    return this.#statements.gather(gathering, row);
   }
 
   afterCommit(callback: () => void): void {

@@ -57,11 +57,6 @@ export class SqliteTransaction implements Transaction {
     return changed;
   }
 
-  async insertWith(first: Sql, following: (position: Sql) => readonly Sql[]): Promise<void> {
-    await this.run(first);
-    for (const statement of following(this.names.lastPosition)) await this.run(statement);
-  }
-
   async insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void> {
     if (this.#gathered.concern(into.text)) await this.writeGathered();
     // One that fails leaves those before it.

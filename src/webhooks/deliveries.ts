@@ -1,15 +1,8 @@
 import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
-import { runTogether, sql, type Sql } from '../sql/sql.ts';
+import { sql, type Sql } from '../sql/sql.ts';
 import type { Names, Reader, Transaction, Tuple } from '../storage/database.ts';
 import type { AttemptResult } from './attempt-result.ts';
 import type { DeliveryState, DeliveryStatus } from './delivery.ts';
-
-/** What never changes about a delivery. */
-export interface DeliveryIdentity {
-  readonly id: string;
-  readonly endpoint: string;
-  readonly created: Timestamp;
-}
 
 /** A pending delivery with all that an attempt needs of it. */
 export interface PendingDelivery {
@@ -27,23 +20,9 @@ export function deliveryId(eventId: string, endpointId: string): string {
   return `${eventId}-${endpointId}`;
 }
 
-/** Of the event at this position. */
-export function deliveryRow(
-  { names, position }: { readonly names: Names; readonly position: Sql },
-  identity: DeliveryIdentity,
-  state: DeliveryState,
-): Sql {
-  const { id, endpoint, created } = identity;
-  const insert = sql`
-    INSERT INTO ${names.table('$delivery')} (${names.scopeColumn}id, event, endpoint, status, attempts, due, cause, created, updated)
-    VALUES (${names.scopeValue}${id}, ${position}, ${endpoint}, ${state.status}, ${state.attempts}, ${state.due}, ${state.cause},
-      ${created}, ${created})`;
-  return runTogether(insert, 'insert');
-}
-
-/** As {@link deliveryRow}, one for each event at these positions. */
+/** One for each of these events: what stands behind FROM, with `position`, `id` and `created`. */
 export function deliveryRows(
-  { names, from, to }: { readonly names: Names; readonly from: Sql; readonly to: Sql },
+  { names, events }: { readonly names: Names; readonly events: Sql },
   endpoint: string,
   state: DeliveryState,
 ): Sql {
@@ -51,7 +30,7 @@ export function deliveryRows(
     INSERT INTO ${names.table('$delivery')} (${names.scopeColumn}id, event, endpoint, status, attempts, due, cause, created, updated)
     SELECT ${names.scopeValue}id || '-' || ${endpoint}, position, ${endpoint}, ${state.status}, ${state.attempts}, ${state.due}, ${state.cause},
       created, created
-    FROM ${names.table('$event')} WHERE ${names.scope} AND position BETWEEN ${from} AND ${to}`;
+    FROM ${events}`;
 }
 
 export interface DueDeliveries {

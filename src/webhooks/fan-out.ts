@@ -1,10 +1,9 @@
 import type { Clock } from '../base/clock.ts';
 import type { EventRows } from '../events/event-log.ts';
 import type { Event } from '../events/event.ts';
-import type { Sql } from '../sql/sql.ts';
-import type { Names, Transaction } from '../storage/database.ts';
+import type { Transaction } from '../storage/database.ts';
 import { newDelivery, type DeliveryState } from './delivery.ts';
-import { deliveryId, deliveryRow, deliveryRows } from './deliveries.ts';
+import { deliveryRows } from './deliveries.ts';
 import type { EndpointStore } from './endpoint-store.ts';
 import { wants, type Endpoint } from './endpoint.ts';
 
@@ -22,43 +21,31 @@ export async function fanOut(
   const endpoints = await parts.endpoints.all(tx);
   // Due by the clock: after it was set back, the event's own time, which never goes back, may be hours ahead.
   const now = parts.clock.now();
-  return (positionOf) =>
+  const { names } = tx;
+  return (inserted) =>
     endpoints.flatMap((endpoint) =>
-      runsOf(endpoint, events, now).map((run) => rowsOf(run, endpoint, { names: tx.names, positionOf })),
+      runsOf(endpoint, events, now).map(({ first, last, state }) =>
+        deliveryRows({ names, events: inserted(first, last) }, endpoint.id, state),
+      ),
     );
 }
 
-/** Neighbours of which an endpoint is told alike. */
+/** Neighbours of which an endpoint is told alike, by the places of the first and the last. */
 interface Run {
-  readonly events: readonly Event[];
-  /** Of the first, among those that were asked about. */
-  readonly place: number;
+  readonly first: number;
+  last: number;
   readonly state: DeliveryState;
 }
 
 function runsOf(endpoint: Endpoint, events: readonly Event[], now: number): readonly Run[] {
-  const runs: { readonly events: Event[]; readonly place: number; readonly state: DeliveryState }[] = [];
+  const runs: Run[] = [];
   for (const [place, event] of events.entries()) {
     if (!wants(endpoint, event)) continue;
     const state = newDelivery(now, event.bodyBytes);
-    const last = runs.at(-1);
-    const isNext = last !== undefined && last.place + last.events.length === place;
-    if (isNext && last.state.cause === state.cause) last.events.push(event);
-    else runs.push({ events: [event], place, state });
+    const before = runs.at(-1);
+    const isNext = before?.last === place - 1 && before.state.cause === state.cause;
+    if (isNext) before.last = place;
+    else runs.push({ first: place, last: place, state });
   }
   return runs;
-}
-
-function rowsOf(
-  { events, place, state }: Run,
-  endpoint: Endpoint,
-  { names, positionOf }: { readonly names: Names; readonly positionOf: (place: number) => Sql },
-): Sql {
-  const [first] = events;
-  if (first === undefined || events.length > 1) {
-    const range = { names, from: positionOf(place), to: positionOf(place + events.length - 1) };
-    return deliveryRows(range, endpoint.id, state);
-  }
-  const identity = { id: deliveryId(first.id, endpoint.id), endpoint: endpoint.id, created: first.created };
-  return deliveryRow({ names, position: positionOf(place) }, identity, state);
 }

@@ -2,8 +2,9 @@ import { AppError } from '../base/errors.ts';
 import { fromTimestamp, toTimestamp } from '../base/timestamp.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Loan } from '../instances/open-instances.ts';
+import { sql } from '../sql/sql.ts';
 import { getEndpoint } from './change-endpoint.ts';
-import { deliveryId, deliveryRow, readPending } from './deliveries.ts';
+import { deliveryId, deliveryRows, readPending } from './deliveries.ts';
 import { readDelivery, type DeliveryView } from './delivery-log.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { endpointStoreOf } from './endpoint-store.ts';
@@ -49,14 +50,11 @@ function insertTest(
       created,
       dataJson: '{}',
     });
-    const identity = {
-      id: deliveryId(event.id, endpoint.id),
-      endpoint: endpoint.id,
-      created,
-    };
+    const { names } = tx;
     const due = fromTimestamp(created) + handoverMs;
-    const place = { names: tx.names, position: tx.names.lastPosition };
-    await tx.run(deliveryRow(place, identity, { status: 'pending', attempts: 0, due, cause: '' }));
-    return { endpoint, id: identity.id };
+    const events = sql`${names.table('$event')} WHERE ${names.scope} AND position = ${names.lastPosition}`;
+    const state = { status: 'pending', attempts: 0, due, cause: '' } as const;
+    await tx.run(deliveryRows({ names, events }, endpoint.id, state));
+    return { endpoint, id: deliveryId(event.id, endpoint.id) };
   });
 }

@@ -128,9 +128,6 @@ function crashingTransaction(tx: Transaction, trace: Trace, reach: Reach): Trans
     inOrder: (steps) => tx.inOrder(steps),
     insertRows: (into, rows) => tx.insertRows(into, rows),
     gather: (gathering, row) => tx.gather(crashingGathering(gathering, reach), row),
-    insertWith: async (first, following) => {
-      for (const statement of [first, ...following(tx.names.lastPosition)]) await crashing.run(statement);
-    },
     run: async (statement) => {
       const isRecord = /^(INSERT INTO|UPDATE|DELETE FROM) "posts"/.test(statement.text);
       if (isRecord) reach('before the record row');

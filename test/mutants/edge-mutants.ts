@@ -281,6 +281,20 @@ export const edgeMutants: readonly Mutant[] = [
     tests: ['test/engines/pending-by-id.test.ts'],
   },
   {
+    name: 'a work that has swallowed what kept its rows from being written is not kept without them',
+    file: 'src/storage/postgres-groups.ts',
+    from: 'if (statements.failure !== undefined)',
+    to: 'if (statements.failure === null)',
+    tests: ['test/engines/gathered-rows.test.ts'],
+  },
+  {
+    name: 'deliveries on PostgreSQL are of the events that their endpoint wants',
+    file: 'src/storage/postgres-insert-with.ts',
+    from: 'place BETWEEN ${first} AND ${last}',
+    to: 'place BETWEEN ${first} AND ${last + 1}',
+    tests: ['test/api/webhook-groups.test.ts'],
+  },
+  {
     name: 'the last page behind a cursor leads nowhere',
     file: 'src/lists/cursor-page.ts',
     from: 'rows.length > perPage',

@@ -64,8 +64,11 @@ const gathered: readonly (readonly [what: string, ask: (instance: Instance) => P
 
 function deliverLast(tx: Transaction): Promise<unknown> {
   const { names } = tx;
-  const range = { names, from: sql`${names.lastPosition} - ${1}`, to: sql`${names.lastPosition} - ${0}` };
-  return tx.run(deliveryRows(range, 'e', newDelivery(1, 0)));
+  const insertion = { table: '$event', insert: sql``, count: 2, columns: sql`id` } as const;
+  const [, rows = sql``] = names.insertWith(insertion, (inserted) => [
+    deliveryRows({ names, events: inserted(0, 1) }, 'e', newDelivery(1, 0)),
+  ]);
+  return tx.run(rows);
 }
 
 /** Where nodes count together, and nowhere else. */

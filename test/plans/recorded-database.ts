@@ -11,21 +11,13 @@ export function recordedDatabase(database: Database, note: (statement: Sql) => v
 }
 
 function recordedTransaction(tx: Transaction, note: (statement: Sql) => void): Transaction {
-  const insertWith: Transaction['insertWith'] = (first, following) => {
-    for (const statement of [first, ...following(tx.names.lastPosition)]) note(statement);
-    return tx.insertWith(first, following);
-  };
   const gather: Transaction['gather'] = (gathering, row) =>
     tx.gather(
       { ...gathering, write: (inner, rows) => gathering.write(recordedTransaction(inner, note), rows) },
       row,
     );
-  const own = new Map<PropertyKey, unknown>([
-    ['insertWith', insertWith],
-    ['gather', gather],
-  ]);
   return new Proxy(tx, {
-    get: (target, key) => own.get(key) ?? recorded(target, key, note),
+    get: (target, key) => (key === 'gather' ? gather : recorded(target, key, note)),
   });
 }
 
