@@ -1,6 +1,6 @@
 import { newTimeOrderedId } from '../base/ids.ts';
 import { fromTimestamp, toIsoTimestamp } from '../base/timestamp.ts';
-import { joinSql, runTogether, sql, withValues, type Sql, type SqlValue } from '../sql/sql.ts';
+import { runTogether, sql, withValues, type Sql } from '../sql/sql.ts';
 import type { Gathering, InsertedRows, InternalTable, Names, Transaction } from '../storage/database.ts';
 import type { Event, NewEvent } from './event.ts';
 
@@ -66,58 +66,59 @@ export class EventLog {
   }
 }
 
-const togetherMax = 64;
-
 async function writeEvents(
   tx: Transaction,
   events: readonly Event[],
   listener: EventListener,
 ): Promise<void> {
-  const asked = partsOf(events).map(async (part) => statementsOf(tx.names, part, await listener(tx, part)));
+  const asked = partsOf(tx.names, events).map(async (part) => {
+    const rows = await listener(tx, part);
+    const inserts = part.map((event) => insertOf(tx.names, event));
+    return tx.names.insertWith({ from: tx.names.table('$event'), inserts, columns }, rows);
+  });
   const statements = (await Promise.all(asked)).flat();
   await tx.inOrder(statements.map((statement) => () => tx.run(statement)));
-}
-
-/** Of 64, 32, 16 … events, so that few texts come of them, and each is prepared. */
-function partsOf(events: readonly Event[]): readonly (readonly Event[])[] {
-  const parts: (readonly Event[])[] = [];
-  let from = 0;
-  for (let size = togetherMax; size >= 1; size /= 2)
-    for (; events.length - from >= size; from += size) parts.push(events.slice(from, from + size));
-  return parts;
-}
-
-function statementsOf(names: Names, part: readonly Event[], rows: EventRows): readonly Sql[] {
-  const insertion = { table: '$event', insert: insertOf(names, part), count: part.length, columns } as const;
-  return names.insertWith(insertion, rows);
 }
 
 /** What belongs to events is made of these. */
 const columns = sql`id, created`;
 
-/** By the table and the number of rows: the names of an instance's tables are the same objects each time. */
-const inserts = new WeakMap<Sql, Map<number, Sql>>();
+function partsOf(names: Names, events: readonly Event[]): readonly (readonly Event[])[] {
+  const parts: (readonly Event[])[] = [];
+  for (let from = 0; from < events.length;) {
+    const next = from + names.insertsAtOnce(events.length - from);
+    parts.push(events.slice(from, next));
+    from = next;
+  }
+  return parts;
+}
 
-function insertOf(names: Names, part: readonly Event[]): Sql {
-  const table = names.table('$event');
-  const known = inserts.get(table) ?? new Map<number, Sql>();
-  inserts.set(table, known);
-  const isText = names.engine === 'sqlite';
-  let insert = known.get(part.length);
-  if (insert === undefined) {
-    const nothing = sql`${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}`;
-    const body = isText ? sql`CAST(${null} AS BLOB)` : sql`${null}`;
-    const rows = part.map(() => sql`(${names.scopeValue}${nothing}, ${body})`);
-    insert = sql`
-      INSERT INTO ${table} (${names.scopeColumn}id, kind, collection, collection_name, record, revision, created, body)
-      VALUES ${joinSql(rows, ', ')}`;
-    if (part.length === 1) insert = runTogether(insert, 'insert');
-    known.set(part.length, insert);
-  }
-  const values: SqlValue[] = [];
-  for (const { id, kind, collection, collectionName, record, revision, created, body } of part) {
-    values.push(...names.scopeValue.values, id, kind, collection, collectionName, record, revision, created);
-    values.push(isText ? body : Buffer.from(body, 'utf8'));
-  }
-  return withValues(insert, values);
+/** By the names, which each instance has its own of: put together once. */
+const insertOfNames = new WeakMap<Names, Sql>();
+
+function insertOf(names: Names, event: Event): Sql {
+  let insert = insertOfNames.get(names);
+  if (insert === undefined) insertOfNames.set(names, (insert = makeInsert(names)));
+  const { id, kind, collection, collectionName, record, revision, created, body } = event;
+  const scope = names.scopeValue.values;
+  return withValues(insert, [
+    ...scope,
+    id,
+    kind,
+    collection,
+    collectionName,
+    record,
+    revision,
+    created,
+    body,
+  ]);
+}
+
+function makeInsert(names: Names): Sql {
+  const values = sql`${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}`;
+  const bytes = names.engine === 'sqlite' ? sql`CAST(${null} AS BLOB)` : sql`convert_to(${null}, 'UTF8')`;
+  const insert = sql`
+    INSERT INTO ${names.table('$event')} (${names.scopeColumn}id, kind, collection, collection_name, record, revision, created, body)
+    VALUES (${names.scopeValue}${values}, ${bytes})`;
+  return runTogether(insert, 'insert');
 }

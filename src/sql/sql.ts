@@ -69,10 +69,11 @@ export function fillIn(statement: Sql, parts: readonly Sql[]): Sql {
   );
 }
 
-/** What stands behind VALUES in an INSERT of one row; before it there are no values. */
-export function rowOfInsert({ text, values }: Sql): Sql {
-  const head = /^\s*INSERT INTO (?:"[^"]*"|[^"?'])*?\)\s*VALUES\s*(?=\()/.exec(text)?.[0] ?? '';
-  return make(text.slice(head.length), values);
+/** An INSERT of one row by VALUES: what stands before that word, and the expressions behind it. All its values are there. */
+export function partsOfInsert({ text, values }: Sql): { readonly into: Sql; readonly row: Sql } {
+  const [, into = '', row = ''] =
+    /^\s*(INSERT INTO (?:"[^"]*"|[^"?'])*?\))\s*VALUES\s*\((.*)\)\s*$/s.exec(text) ?? [];
+  return { into: make(into, []), row: make(row, values) };
 }
 
 /** Something else for each `?`, which is counted from 1. One between quotes is left alone; our statements hold no comments, and no strings with backslashes. */

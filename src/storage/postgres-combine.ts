@@ -1,7 +1,7 @@
 import { GenerationMap } from '../base/generation-map.ts';
-import { fillIn, identifier, joinSql, rowOfInsert, sql, withValues, type Sql } from '../sql/sql.ts';
+import { fillIn, identifier, joinSql, partsOfInsert, sql, withValues, type Sql } from '../sql/sql.ts';
 import type { Tuple } from './database.ts';
-import { arrayText } from './postgres-names.ts';
+import { arrayText, toPostgresArray } from './postgres-array.ts';
 
 /**
  * Several lookups as one statement; they differ in their keys alone. Not by `= ANY`: for more than a few keys that may be planned
@@ -31,17 +31,33 @@ export function separateRows(count: number, rows: readonly Tuple[]): readonly (r
   return found;
 }
 
-/** INSERTs of one row each into the same columns. */
+/**
+ * INSERTs of one row each into the same columns, from an array for each column: one text however many they are, and a value for each
+ * column instead of one for each column of each row.
+ */
 export function combineInserts(inserts: readonly Sql[]): Sql {
-  const [first = sql``, ...others] = inserts;
-  if (others.length === 0) return first;
-  const combined = remembered(first.text, inserts.length, () =>
-    joinSql([first, ...others.map(rowOfInsert)], ', '),
+  const [first = sql``] = inserts;
+  if (inserts.length === 1) return first;
+  const arrays = first.values.map((_, place) =>
+    toPostgresArray(inserts.map(({ values }) => values[place] ?? null)),
   );
+  const types = arrays.map(({ type }) => type);
+  const combined = remembered(first.text, joinSql(types, ', ').text, () => insertFromArrays(first, types));
   return withValues(
     combined,
-    inserts.flatMap(({ values }) => values),
+    arrays.map(({ bytes }) => bytes),
   );
+}
+
+function insertFromArrays(insert: Sql, types: readonly Sql[]): Sql {
+  const columns = types.map((_, place) => identifier(`c${place}`));
+  const arrays = types.map((type) => sql`CAST(${null} AS ${type})`);
+  const given = sql`unnest(${joinSql(arrays, ', ')}) AS "$given" (${joinSql(columns, ', ')})`;
+  const { into, row } = partsOfInsert(insert);
+  return sql`${into} SELECT ${fillIn(
+    row,
+    columns.map((column) => sql`"$given".${column}`),
+  )} FROM ${given}`;
 }
 
 /** UPDATEs of different rows. All of them see what was there before. */

@@ -104,6 +104,7 @@ export class GroupStatements {
     this.#lastOf.clear();
     for (const { kind, asked } of batches) {
       if (kind === 'lookups') this.#lookUp(asked);
+      else if (kind === 'inserts') this.#write(kind, asked);
       else for (const part of partsOf(asked)) this.#write(kind, part);
     }
     this.#writeGathered();

@@ -1,13 +1,15 @@
 import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { InsertedRows, Insertion } from './database.ts';
+import { combineInserts } from './postgres-combine.ts';
 
 /** By what the rows themselves tell, not by `lastval()`: other sessions draw numbers meanwhile. */
 export function postgresInsertWith(
-  { insert, count, columns }: Insertion,
+  { inserts, columns }: Insertion,
   following: (inserted: InsertedRows) => readonly Sql[],
 ): Sql {
+  const insert = combineInserts(inserts);
   const statements = following((first, last) => {
-    if (first === 0 && last === count - 1) return all;
+    if (first === 0 && last === inserts.length - 1) return all;
     return sql`${numbered} WHERE place BETWEEN ${first} AND ${last}`;
   });
   const end = statements.at(-1);

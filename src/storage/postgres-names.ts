@@ -1,6 +1,7 @@
 import { GenerationMap } from '../base/generation-map.ts';
 import { identifier, sql, type Sql } from '../sql/sql.ts';
 import type { Names } from './database.ts';
+import { arrayText } from './postgres-array.ts';
 import { postgresInsertWith } from './postgres-insert-with.ts';
 import { postgresJson } from './postgres-json.ts';
 
@@ -18,6 +19,8 @@ export function postgresNames(schema: string, instanceId: string): Names {
     scopeColumn: sql`instance_id, `,
     scopeValue: sql`${instanceId}, `,
     lastPosition: sql`lastval()`,
+    // As arrays, whose number is no part of the text.
+    insertsAtOnce: (count) => count,
     insertWith: (insertion, following) => [postgresInsertWith(insertion, following)],
     anyOf: (values) => sql` = ANY(${arrayText(values)}::text[])`,
     isInTime: () => undefined,
@@ -29,11 +32,6 @@ export function postgresNames(schema: string, instanceId: string): Names {
     forReference: sql` FOR KEY SHARE`,
     skipLocked: sql` FOR UPDATE SKIP LOCKED`,
   };
-}
-
-/** An array as PostgreSQL reads it from text. */
-export function arrayText(values: readonly string[]): string {
-  return `{${values.map((value) => `"${value.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`;
 }
 
 /** Names as SQL, the same object each time, as a name is asked for with every statement: over all instances of a process. */

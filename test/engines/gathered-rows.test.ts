@@ -23,7 +23,8 @@ describeEngines('rows that works give to be inserted at once', (open, engine) =>
     const works = Array.from({ length: 200 }, (_, index) => `row ${String(index).padStart(3, '0')}`);
     await Promise.all(works.map((id) => share(database, (tx) => tx.gather(gathering, id))));
     assert.deepEqual(await idsOf(database), works);
-    assert.deepEqual(batches, [64, 64, 64, 8]);
+    // Groups of PostgreSQL are beside each other.
+    assert.deepEqual(engine === 'sqlite' ? batches : batches.toSorted(descending), [64, 64, 64, 8]);
   });
 
   test('large ones wait for few others', async (t) => {
@@ -46,7 +47,8 @@ describeEngines('rows that works give to be inserted at once', (open, engine) =>
     await first;
     const [ids, changed] = await found;
     assert.ok(ids.includes('b') && (engine === 'postgres' || ids.includes('a')), ids.join());
-    assert.equal(changed, ids.length);
+    // Between the two the other work may have been committed.
+    assert.ok(engine === 'sqlite' ? changed === ids.length : changed >= ids.length, `${changed}`);
   });
 
   test('a work that fails takes its own with it, and those of its neighbours stay', async (t) => {
@@ -181,6 +183,10 @@ async function idsOf(reader: Reader): Promise<readonly string[]> {
     sql`SELECT id FROM ${names.table('$idempotency')} WHERE ${names.scope} ORDER BY id`,
   );
   return rows.map(([id]) => String(id));
+}
+
+function descending(one: number, other: number): number {
+  return other - one;
 }
 
 function statusesOf(results: readonly PromiseSettledResult<unknown>[]): readonly string[] {

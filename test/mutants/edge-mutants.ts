@@ -292,6 +292,7 @@ export const edgeMutants: readonly Mutant[] = [
     file: 'src/storage/postgres-insert-with.ts',
     from: 'place BETWEEN ${first} AND ${last}',
     to: 'place BETWEEN ${first} AND ${last + 1}',
+    engine: 'postgres',
     tests: ['test/api/webhook-groups.test.ts'],
   },
   {

@@ -64,7 +64,7 @@ const gathered: readonly (readonly [what: string, ask: (instance: Instance) => P
 
 function deliverLast(tx: Transaction): Promise<unknown> {
   const { names } = tx;
-  const insertion = { table: '$event', insert: sql``, count: 2, columns: sql`id` } as const;
+  const insertion = { from: names.table('$event'), inserts: [sql``, sql``], columns: sql`id` };
   const [, rows = sql``] = names.insertWith(insertion, (inserted) => [
     deliveryRows({ names, events: inserted(0, 1) }, 'e', newDelivery(1, 0)),
   ]);
