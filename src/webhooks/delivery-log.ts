@@ -76,34 +76,37 @@ export async function listDeliveries(
 }
 
 /** One delivery with everything that its attempts left. Throws not_found. */
-export async function readDelivery(instance: Instance, deliveryId: string): Promise<DeliveryView> {
-  const [row] = await instance.database.tuples(
-    sql`SELECT ${columns} FROM ${fromOf(instance.database.names)} WHERE ${instance.database.names.scopeOf('d')} AND d.id = ${deliveryId}`,
+export async function readDelivery(reader: Reader, deliveryId: string): Promise<DeliveryView> {
+  const { names } = reader;
+  const [row] = await reader.tuples(
+    sql`SELECT ${columns} FROM ${fromOf(names)} WHERE ${names.scopeOf('d')} AND d.id = ${deliveryId}`,
   );
   if (row === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
-  const attempts = await readAttempts(instance.database, [deliveryId], true);
+  const attempts = await readAttempts(reader, [deliveryId], true);
   return toView(row, attempts.get(deliveryId) ?? []);
 }
 
 /**
- * Makes a delivery due now, whatever its schedule said; one that is over gets one more attempt. Throws not_found; conflict
- * when it could never be sent.
+ * Makes a delivery due now, whatever its schedule said; one that is over gets one more attempt. Answers it as that left it: by the
+ * time the answer is there, the attempt may be over. Throws not_found; conflict when it could never be sent.
  */
-export function retryDelivery(instance: Instance, deliveryId: string): Promise<void> {
+export function retryDelivery(instance: Instance, deliveryId: string): Promise<DeliveryView> {
   const from = ['pending', 'delivered', 'exhausted', 'expired', 'cancelled'] as const;
   const now = instance.clock.now();
   return instance.database.write(async (tx) => {
     await refuseUnsendable(tx, deliveryId);
     await move(tx, deliveryId, { from, to: 'pending', cause: '', now });
+    return readDelivery(tx, deliveryId);
   });
 }
 
-/** Ends a pending delivery. Throws not_found; conflict when it is over already. */
-export function cancelDelivery(instance: Instance, deliveryId: string): Promise<void> {
+/** Ends a pending delivery, and answers it. Throws not_found; conflict when it is over already. */
+export function cancelDelivery(instance: Instance, deliveryId: string): Promise<DeliveryView> {
   const now = instance.clock.now();
-  return instance.database.write((tx) =>
-    move(tx, deliveryId, { from: ['pending'], to: 'cancelled', cause: 'Cancelled by hand.', now }),
-  );
+  return instance.database.write(async (tx) => {
+    await move(tx, deliveryId, { from: ['pending'], to: 'cancelled', cause: 'Cancelled by hand.', now });
+    return readDelivery(tx, deliveryId);
+  });
 }
 
 /** Without its endpoint it would be pending forever, and a body that is too large stays so. */

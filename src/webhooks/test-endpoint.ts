@@ -31,7 +31,7 @@ export async function testEndpoint(
   const pending = await readPending(instance.database, id);
   if (pending === undefined) throw new AppError('conflict', 'The request conflicts with another change.');
   await parts.dispatcher.sendNow(await parts.borrow(instance), endpoint, pending);
-  return readDelivery(instance, id);
+  return readDelivery(instance.database, id);
 }
 
 function insertTest(

@@ -29,7 +29,7 @@ export function deliveryRoutes(
   app.get<DeliveryPath>(
     '/api/webhooks/deliveries/:id',
     onInstanceAsSuperuser<DeliveryPath>(instances, async ({ instance }, request, reply) => {
-      const delivery = await readDelivery(instance, request.params.id);
+      const delivery = await readDelivery(instance.database, request.params.id);
       return answer(request, reply, { json: JSON.stringify(delivery) });
     }),
   );
@@ -37,21 +37,17 @@ export function deliveryRoutes(
   app.post<DeliveryPath>(
     '/api/webhooks/deliveries/:id/retry',
     onInstanceAsSuperuser<DeliveryPath>(instances, async ({ instance }, request, reply) => {
-      await retryDelivery(instance, request.params.id);
+      const delivery = await retryDelivery(instance, request.params.id);
       dispatcher.wake(instance.id);
-      return answer(request, reply, {
-        json: JSON.stringify(await readDelivery(instance, request.params.id)),
-      });
+      return answer(request, reply, { json: JSON.stringify(delivery) });
     }),
   );
 
   app.post<DeliveryPath>(
     '/api/webhooks/deliveries/:id/cancel',
     onInstanceAsSuperuser<DeliveryPath>(instances, async ({ instance }, request, reply) => {
-      await cancelDelivery(instance, request.params.id);
-      return answer(request, reply, {
-        json: JSON.stringify(await readDelivery(instance, request.params.id)),
-      });
+      const delivery = await cancelDelivery(instance, request.params.id);
+      return answer(request, reply, { json: JSON.stringify(delivery) });
     }),
   );
 }
