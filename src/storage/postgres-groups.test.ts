@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
+import { eventually } from '../../test/support/eventually.ts';
 import { openPostgresDatabase } from '../../test/support/postgres-database.ts';
 import { runTogether, sql } from '../sql/sql.ts';
 import type { Database, Transaction } from './database.ts';
@@ -90,6 +92,51 @@ test('works that append and wait at the same time share a transaction, and each 
   assert.deepEqual(answers, ['a is kept', 'b is kept', 'c is kept']);
   assert.deepEqual(called, ['a', 'b', 'c']);
   assert.deepEqual(await stored(database), { ids: 'abc', transactions: 1 });
+});
+
+/** Three works in a transaction that is held up until the function it answers is called. */
+async function holdUp(database: Database, url: string): Promise<() => Promise<void>> {
+  const holder = new Client({ connectionString: url });
+  await holder.connect();
+  await holder.query('SELECT pg_advisory_lock(7)');
+  const held = [1, 2, 3].map(() =>
+    database.write((tx) => tx.tuples(sql`SELECT pg_advisory_xact_lock(7)`), appending),
+  );
+  await setImmediate();
+  return async () => {
+    await holder.end();
+    await Promise.all(held);
+  };
+}
+
+test('works that come beside a group wait for as many as it has, and share a transaction', async (t) => {
+  const { database, url } = await openCounters(t, []);
+  const insertSoon = (): Promise<readonly unknown[]> =>
+    database.write(async (tx) => {
+      const [row] = await tx.tuples(sql`SELECT pg_current_xact_id()::text`);
+      return row ?? [];
+    }, appending);
+  // Nobody waits for ever: a machine that stands still between two of them may part them.
+  await eventually('they are together', async () => {
+    const release = await holdUp(database, url);
+    const works: Promise<readonly unknown[]>[] = [];
+    for (let count = 0; count < 3; count += 1) {
+      works.push(insertSoon());
+      await setImmediate();
+    }
+    await release();
+    return new Set((await Promise.all(works)).flat()).size === 1;
+  });
+});
+
+test('a work beside a group that is held up does not wait for ever', async (t) => {
+  const { database, url } = await openCounters(t, []);
+  const release = await holdUp(database, url);
+  const beside = database.write((tx) => tx.tuples(sql`SELECT 1`), appending).then(() => 'kept');
+  // The held one gives up after 5 s at the earliest, and says so.
+  const first = await Promise.race([beside, sleep(2_000, 'waiting', { ref: false })]);
+  await release();
+  assert.equal(first, 'kept');
 });
 
 test('of works that share a transaction only the one fails that is to blame', async (t) => {

@@ -36,6 +36,8 @@ export class SpoiledGroup extends Error {
 const groupMax = 64;
 /** While one is being synced the next is being written; what comes meanwhile waits, and makes the next group larger. */
 const groupsMax = 2;
+/** Nobody waits any longer for others to come: the group before may be held up by something of its own. */
+const FILL_MS_MAX = 50;
 /** After a spoiled group so many works are run alone: what has spoiled one often comes again. */
 const aloneAfterSpoiled = 100;
 
@@ -57,6 +59,9 @@ export class WriteGroups {
   #waiting: Waiting[] = [];
   #isScheduled = false;
   #aloneLeft = 0;
+  /** How many were in the group that was begun last; none when the next has waited long enough for as many. */
+  #lastSize = 0;
+  #fillTimer: NodeJS.Timeout | undefined;
 
   constructor(options: WriteGroupsOptions) {
     this.#options = options;
@@ -93,9 +98,11 @@ export class WriteGroups {
   }
 
   #start(): void {
-    while (this.#running.size < groupsMax) {
+    while (this.#running.size < groupsMax && this.#waiting.length > 0) {
+      if (this.#isFilling()) return this.#startInTime();
       const group = this.#takeGroup();
       if (group.length === 0) return;
+      this.#noteStart(group.length);
       const running = this.#run(group).finally(() => {
         this.#running.delete(running);
         for (const { changes } of group) if (changes !== undefined) this.#changing.delete(changes);
@@ -103,6 +110,28 @@ export class WriteGroups {
       });
       this.#running.add(running);
     }
+  }
+
+  /**
+   * Whether fewer wait than there are in the group before. What costs the same for each group would be spent on a few of them, whose
+   * clients come back together, and again are few.
+   */
+  #isFilling(): boolean {
+    return this.#running.size > 0 && this.#waiting.length < this.#lastSize;
+  }
+
+  #noteStart(size: number): void {
+    this.#lastSize = size;
+    clearTimeout(this.#fillTimer);
+    this.#fillTimer = undefined;
+  }
+
+  #startInTime(): void {
+    this.#fillTimer ??= setTimeout(() => {
+      this.#fillTimer = undefined;
+      this.#lastSize = 0;
+      this.#start();
+    }, FILL_MS_MAX);
   }
 
   #takeGroup(): readonly Waiting[] {

@@ -288,6 +288,13 @@ export const edgeMutants: readonly Mutant[] = [
     tests: ['test/engines/gathered-rows.test.ts'],
   },
   {
+    name: 'works beside a group that is held up wait so long for others to join them',
+    file: 'src/storage/postgres-groups.ts',
+    from: 'this.#fillTimer ??= setTimeout',
+    to: 'if (this.#lastSize === 0) this.#fillTimer ??= setTimeout',
+    tests: ['src/storage/postgres-groups.test.ts'],
+  },
+  {
     name: 'deliveries on PostgreSQL are of the events that their endpoint wants',
     file: 'src/storage/postgres-insert-with.ts',
     from: 'place BETWEEN ${first} AND ${last}',
