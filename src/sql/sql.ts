@@ -19,7 +19,8 @@ export interface Sql {
  *
  * - `lookup`: a SELECT of the one row whose key is the last of its values, a text;
  * - `insert`: an INSERT of one row by VALUES, and nothing behind them;
- * - `change`: an UPDATE of the one row that its work has looked up to change it.
+ * - `change`: an UPDATE of the one row that its work has looked up to change it, by its key, whose value is the last. Every other value is
+ *   what a column is set to. A row needs no other values than those, or has defaults for them.
  */
 export type Together = 'lookup' | 'insert' | 'change';
 
@@ -74,6 +75,24 @@ export function partsOfInsert({ text, values }: Sql): { readonly into: Sql; read
   const [, into = '', row = ''] =
     /^\s*(INSERT INTO (?:"[^"]*"|[^"?'])*?\))\s*VALUES\s*\((.*)\)\s*$/s.exec(text) ?? [];
   return { into: make(into, []), row: make(row, values) };
+}
+
+/**
+ * An UPDATE that is said to be a `change`: its table, the columns that are given values in their order, that of the key, and what
+ * stands behind SET with the columns of `row` in place of the values.
+ */
+export function partsOfChange(
+  { text }: Sql,
+  row: Sql,
+): { readonly table: Sql; readonly columns: readonly Sql[]; readonly key: Sql; readonly set: Sql } {
+  const [, table = '', list = '', key = ''] =
+    /^\s*UPDATE (\S+) SET (.+) WHERE (\S+) = \?\s*$/s.exec(text) ?? [];
+  const columns: Sql[] = [];
+  const set = list.replaceAll(/("[^"]*"|\w+) = \?/g, (_, column: string) => {
+    columns.push(make(column, []));
+    return `${column} = ${row.text}.${column}`;
+  });
+  return { table: make(table, []), columns, key: make(key, []), set: make(set, []) };
 }
 
 /** Something else for each `?`, which is counted from 1. One between quotes is left alone; our statements hold no comments, and no strings with backslashes. */

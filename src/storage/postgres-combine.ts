@@ -1,5 +1,14 @@
 import { GenerationMap } from '../base/generation-map.ts';
-import { fillIn, identifier, joinSql, partsOfInsert, sql, withValues, type Sql } from '../sql/sql.ts';
+import {
+  fillIn,
+  identifier,
+  joinSql,
+  partsOfChange,
+  partsOfInsert,
+  sql,
+  withValues,
+  type Sql,
+} from '../sql/sql.ts';
 import type { Tuple } from './database.ts';
 import { arrayText, toPostgresArray } from './postgres-array.ts';
 
@@ -36,46 +45,53 @@ export function separateRows(count: number, rows: readonly Tuple[]): readonly (r
  * column instead of one for each column of each row.
  */
 export function combineInserts(inserts: readonly Sql[]): Sql {
-  const [first = sql``] = inserts;
-  if (inserts.length === 1) return first;
+  return fromArrays(inserts, ({ first, columns, given }) => {
+    const { into, row } = partsOfInsert(first);
+    const values = fillIn(
+      row,
+      columns.map((column) => sql`"$given".${column}`),
+    );
+    return sql`${into} SELECT ${values} FROM ${given}`;
+  });
+}
+
+/**
+ * UPDATEs of different rows, each of which its work has locked, as an INSERT that finds all of them there. A conflict looks each row up
+ * by the key; an UPDATE that is joined with arrays may be planned as a look at the whole table (see {@link combineLookups}).
+ */
+export function combineChanges(changes: readonly Sql[]): Sql {
+  return fromArrays(changes, ({ first, given }) => {
+    const { table, columns, key, set } = partsOfChange(first, sql`excluded`);
+    return sql`INSERT INTO ${table} (${joinSql([...columns, key], ', ')}) SELECT * FROM ${given}
+      ON CONFLICT (${key}) DO UPDATE SET ${set}`;
+  });
+}
+
+interface FromArrays {
+  readonly first: Sql;
+  /** Of {@link given}, one for each of its values. */
+  readonly columns: readonly Sql[];
+  /** What stands behind FROM. */
+  readonly given: Sql;
+}
+
+function fromArrays(statements: readonly Sql[], make: (parts: FromArrays) => Sql): Sql {
+  const [first = sql``] = statements;
+  if (statements.length === 1) return first;
   const arrays = first.values.map((_, place) =>
-    toPostgresArray(inserts.map(({ values }) => values[place] ?? null)),
+    toPostgresArray(statements.map(({ values }) => values[place] ?? null)),
   );
   const types = arrays.map(({ type }) => type);
-  const combined = remembered(first.text, joinSql(types, ', ').text, () => insertFromArrays(first, types));
+  const combined = remembered(first.text, joinSql(types, ', ').text, () => {
+    const columns = types.map((_, place) => identifier(`c${place}`));
+    const casts = types.map((type) => sql`CAST(${null} AS ${type})`);
+    const given = sql`unnest(${joinSql(casts, ', ')}) AS "$given" (${joinSql(columns, ', ')})`;
+    return make({ first, columns, given });
+  });
   return withValues(
     combined,
     arrays.map(({ bytes }) => bytes),
   );
-}
-
-function insertFromArrays(insert: Sql, types: readonly Sql[]): Sql {
-  const columns = types.map((_, place) => identifier(`c${place}`));
-  const arrays = types.map((type) => sql`CAST(${null} AS ${type})`);
-  const given = sql`unnest(${joinSql(arrays, ', ')}) AS "$given" (${joinSql(columns, ', ')})`;
-  const { into, row } = partsOfInsert(insert);
-  return sql`${into} SELECT ${fillIn(
-    row,
-    columns.map((column) => sql`"$given".${column}`),
-  )} FROM ${given}`;
-}
-
-/** UPDATEs of different rows. All of them see what was there before. */
-export function combineChanges(changes: readonly Sql[]): Sql {
-  const last = changes.at(-1) ?? sql``;
-  if (changes.length === 1) return last;
-  const combined = remembered(last.text, changes.length, () => changeAll(changes, last));
-  return withValues(
-    combined,
-    changes.flatMap(({ values }) => values),
-  );
-}
-
-function changeAll(changes: readonly Sql[], last: Sql): Sql {
-  const named = changes
-    .slice(0, -1)
-    .map((statement, index) => sql`${identifier(`change${index}`)} AS (${statement})`);
-  return sql`WITH ${joinSql(named, ', ')} ${last}`;
 }
 
 /**

@@ -21,9 +21,6 @@ interface Asked extends Asking {
   readonly reject: (error: unknown) => void;
 }
 
-/** The protocol counts a statement's values in 16 bits. */
-const valuesMax = 30_000;
-
 /**
  * What the works of a group ask for in one turn, sent at its end: statements of the same text as one, where they say that they may
  * be. Each work's own stay in the order in which it has asked for them.
@@ -104,8 +101,7 @@ export class GroupStatements {
     this.#lastOf.clear();
     for (const { kind, asked } of batches) {
       if (kind === 'lookups') this.#lookUp(asked);
-      else if (kind === 'inserts') this.#write(kind, asked);
-      else for (const part of partsOf(asked)) this.#write(kind, part);
+      else this.#write(kind, asked);
     }
     this.#writeGathered();
   }
@@ -143,18 +139,4 @@ export class GroupStatements {
 function combined(kind: Batch['kind'], asked: readonly Asked[]): Sql {
   const statements = asked.map(({ statement }) => statement);
   return kind === 'changes' ? combineChanges(statements) : combineInserts(statements);
-}
-
-/** Of 2, 4, 8 … statements, so that few texts come of them, and each is prepared. */
-function partsOf(asked: readonly Asked[]): readonly (readonly Asked[])[] {
-  const parts: (readonly Asked[])[] = [];
-  const each = asked[0]?.statement.values.length ?? 0;
-  let size = 64;
-  let from = 0;
-  while (from < asked.length) {
-    while (size > asked.length - from || (size > 1 && size * each > valuesMax)) size /= 2;
-    parts.push(asked.slice(from, from + size));
-    from += size;
-  }
-  return parts;
 }

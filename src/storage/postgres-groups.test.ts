@@ -288,11 +288,14 @@ test('a change that is refused is refused alone', async (t) => {
   assert.equal(results[2]?.status, 'fulfilled');
 });
 
-test('a work in a shared transaction cannot look up another row than it has named to change it', async (t) => {
+test('a work in a shared transaction cannot change another row than it has named', async (t) => {
   const { database } = await openCounters(t, ['a', 'b']);
   const lookup = sql`SELECT count FROM ${database.names.collectionTable('counter')} WHERE id = ${'b'}${database.names.forUpdate}`;
   const wrong = database.write((tx) => tx.tuples(runTogether(lookup, 'lookup')), { changes: 'a' });
   await assert.rejects(wrong, /changes the row that it has named/);
+  const change = sql`UPDATE ${database.names.collectionTable('counter')} SET count = ${1} WHERE id = ${'c'}`;
+  const made = database.write((tx) => tx.run(runTogether(change, 'change')), { changes: 'a' });
+  await assert.rejects(made, /changes the row that it has named/);
 });
 
 test('statements of a work stay in its order, whatever its neighbours ask for', async (t) => {

@@ -1,6 +1,7 @@
 import { assert } from '../base/assert.ts';
 import type { Sql } from '../sql/sql.ts';
 import type { Gathering, Names, PlainTuple, Row, Transaction, Tuple } from './database.ts';
+import { keyOf } from './postgres-combine.ts';
 import type { GroupStatements } from './postgres-group-statements.ts';
 
 /** What one work of a group sees. */
@@ -48,6 +49,9 @@ export class SharedTransaction implements Transaction {
   }
 
   async run(statement: Sql): Promise<number> {
+    // One of a row that is not locked could make it instead.
+    if (statement.together === 'change')
+      assert(keyOf(statement) === this.#changes, 'a work changes the row that it has named');
     this.hasWritten = true;
     if (statement.together === 'insert') {
       await this.#statements.insert(this, statement);
