@@ -95,14 +95,14 @@ function fromArrays(statements: readonly Sql[], make: (parts: FromArrays) => Sql
 }
 
 /**
- * By their texts, and these by how or how many are combined: up to nine, of about 10 kB. Not by one key of both, which would be a
- * new text each time. Over all instances of a process.
+ * By their texts, and these by what else decides how they are combined. Not by one key of both, which would be a new text each time.
+ * Over all instances of a process.
  */
-const combinedOf = new GenerationMap<string, Map<string | number, Sql>>(100);
+const combinedOf = new GenerationMap<string, Map<string, Sql>>(100);
 
-/** What was put together before of statements of this text, in this way or number: their values are others each time. */
-function remembered(text: string, way: string | number, make: () => Sql): Sql {
-  const ways = combinedOf.findOrAdd(text, () => new Map<string | number, Sql>());
+/** What was put together before of statements of this text, in this way: their values are others each time. */
+function remembered(text: string, way: string, make: () => Sql): Sql {
+  const ways = combinedOf.findOrAdd(text, () => new Map<string, Sql>());
   let combined = ways.get(way);
   if (combined === undefined) ways.set(way, (combined = withValues(make(), [])));
   return combined;
