@@ -298,6 +298,39 @@ test('a work in a shared transaction cannot change another row than it has named
   await assert.rejects(made, /changes the row that it has named/);
 });
 
+test('changes that share a transaction set what they would set alone, and nothing else', async (t) => {
+  const { database } = await openPostgresDatabase(t);
+  const values = [
+    ['one', -0.5, 0, null],
+    [String.raw`"two"\ {,} NULL`, 1e21, 1, '{"a":[null]}'],
+    ['', -0, 1, null],
+  ] as const;
+  const changed = async (name: string, isShared: boolean): Promise<readonly unknown[]> => {
+    const table = database.names.collectionTable(name);
+    const columns = sql`("$position" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text NOT NULL UNIQUE, "$revision" bigint NOT NULL,
+      t text UNIQUE NOT NULL, d double precision NOT NULL DEFAULT 0, b smallint NOT NULL DEFAULT 0, j text, other text NOT NULL DEFAULT '')`;
+    await database.write((tx) => tx.run(sql`CREATE TABLE ${table} ${columns}`), { isExclusive: true });
+    await database.write(async (tx) => {
+      for (const id of ['a', 'b', 'c', 'd'])
+        await tx.run(
+          sql`INSERT INTO ${table} (id, "$revision", t, j, other) VALUES (${id}, 1, ${id}, '1', ${id})`,
+        );
+    });
+    const works = values.map(([text, double, small, json], index) => {
+      const id = 'abc'.charAt(index);
+      const set = sql`"$revision" = ${2}, t = ${text}, d = ${double}, b = ${small}, j = ${json}`;
+      const change = runTogether(sql`UPDATE ${table} SET ${set} WHERE id = ${id}`, 'change');
+      return database.write((tx) => tx.run(change), isShared ? { changes: id } : {});
+    });
+    await Promise.all(works);
+    const rows = await database.tuples(sql`SELECT *, xmin::text FROM ${table} ORDER BY id`);
+    const writers = new Set(rows.slice(0, 3).map((row) => row.at(-1)));
+    assert.equal(writers.size, isShared ? 1 : 3);
+    return rows.map((row) => row.slice(0, -1));
+  };
+  assert.deepEqual(await changed('shared', true), await changed('alone', false));
+});
+
 test('statements of a work stay in its order, whatever its neighbours ask for', async (t) => {
   const database = await openNotes(t);
   await database.write(
