@@ -18,9 +18,8 @@ export function postgresNames(schema: string, instanceId: string): Names {
     scopeOf: (alias) => sql`${identifier(alias)}.instance_id = ${instanceId}`,
     scopeColumn: sql`instance_id, `,
     scopeValue: sql`${instanceId}, `,
-    lastPosition: sql`lastval()`,
-    // As arrays, whose number is no part of the text.
-    insertsAtOnce: (count) => count,
+    // In a SELECT of its own: what may change from row to row leads to no index.
+    lastPosition: sql`(SELECT lastval())`,
     insertWith: (insertion, following) => [postgresInsertWith(insertion, following)],
     anyOf: (values) => sql` = ANY(${arrayText(values)}::text[])`,
     isInTime: () => undefined,

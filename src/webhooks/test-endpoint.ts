@@ -3,6 +3,7 @@ import { fromTimestamp, toTimestamp } from '../base/timestamp.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Loan } from '../instances/open-instances.ts';
 import { sql } from '../sql/sql.ts';
+import type { Transaction } from '../storage/database.ts';
 import { getEndpoint } from './change-endpoint.ts';
 import { deliveryId, deliveryRows, readPending } from './deliveries.ts';
 import { readDelivery, type DeliveryView } from './delivery-log.ts';
@@ -40,21 +41,30 @@ function insertTest(
 ): Promise<{ readonly endpoint: Endpoint; readonly id: string }> {
   return instance.database.write(async (tx) => {
     const endpoint = await getEndpoint(tx, endpointStoreOf(instance), endpointId);
-    const created = toTimestamp(instance.clock.now());
-    const event = await instance.events.append(tx, {
-      kind: 'ping',
-      collection: '',
-      collectionName: '',
-      record: '',
-      revision: 0,
-      created,
-      dataJson: '{}',
-    });
-    const { names } = tx;
-    const due = fromTimestamp(created) + handoverMs;
-    const events = sql`${names.table('$event')} WHERE ${names.scope} AND position = ${names.lastPosition}`;
-    const state = { status: 'pending', attempts: 0, due, cause: '' } as const;
-    await tx.run(deliveryRows({ names, events }, endpoint.id, state));
-    return { endpoint, id: deliveryId(event.id, endpoint.id) };
+    return { endpoint, id: await writeTest(tx, instance, endpoint.id) };
   });
+}
+
+/** The event, and its one delivery, whose id it answers. */
+export async function writeTest(
+  tx: Transaction,
+  { clock, events }: Pick<Instance, 'clock' | 'events'>,
+  endpointId: string,
+): Promise<string> {
+  const created = toTimestamp(clock.now());
+  const event = await events.append(tx, {
+    kind: 'ping',
+    collection: '',
+    collectionName: '',
+    record: '',
+    revision: 0,
+    created,
+    dataJson: '{}',
+  });
+  const { names } = tx;
+  const due = fromTimestamp(created) + handoverMs;
+  const appended = sql`${names.table('$event')} WHERE ${names.scope} AND position = ${names.lastPosition}`;
+  const state = { status: 'pending', attempts: 0, due, cause: '' } as const;
+  await tx.run(deliveryRows({ names, events: appended }, endpointId, state));
+  return deliveryId(event.id, endpointId);
 }

@@ -10,6 +10,7 @@ import { numberPlaceholders } from '../../src/storage/postgres-placeholders.ts';
 import type { Database, Transaction } from '../../src/storage/database.ts';
 import { newDelivery } from '../../src/webhooks/delivery.ts';
 import { deliveryRows, readDue, readOldestPending, readPendings } from '../../src/webhooks/deliveries.ts';
+import { writeTest } from '../../src/webhooks/test-endpoint.ts';
 import { longId, startBlog, type Blog } from '../support/blog.ts';
 import { testEngine } from '../support/test-config.ts';
 import { explain } from './explain.ts';
@@ -55,6 +56,13 @@ const deliveries: readonly (readonly [what: string, ask: (database: Database) =>
   ['look for due deliveries', (database) => readDue(database, 'e', { now: 1, limit: 16 })],
   ['read deliveries that are to be sent', (database) => readPendings(database, ['a', 'b'])],
   ['the oldest delivery that is pending', (database) => readOldestPending(database)],
+];
+
+const tests: readonly (readonly [what: string, ask: (instance: Instance) => Promise<unknown>])[] = [
+  [
+    'write a test of an endpoint',
+    (instance) => instance.database.write((tx) => writeTest(tx, instance, 'tested')),
+  ],
 ];
 
 /** Where events are written together, and nowhere else. */
@@ -127,7 +135,7 @@ async function describePlans(t: TestContext): Promise<string | undefined> {
     parts.push(await service.withInstance('default', (instance) => describe(instance.database, what, noted)));
   }
   const apart = deliveries.map(([what, read]) => [what, ({ database }: Instance) => read(database)] as const);
-  for (const [what, read] of [...apart, ...(testEngine === 'postgres' ? windows : gathered)]) {
+  for (const [what, read] of [...apart, ...tests, ...(testEngine === 'postgres' ? windows : gathered)]) {
     noted = [];
     const part = await service.withInstance('default', async (instance) => {
       await read(instance);
