@@ -71,27 +71,15 @@ async function writeEvents(
   events: readonly Event[],
   listener: EventListener,
 ): Promise<void> {
-  const asked = partsOf(tx.names, events).map(async (part) => {
-    const rows = await listener(tx, part);
-    const inserts = part.map((event) => insertOf(tx.names, event));
-    return tx.names.insertWith({ from: tx.names.table('$event'), inserts, columns }, rows);
-  });
-  const statements = (await Promise.all(asked)).flat();
+  const { names } = tx;
+  const rows = await listener(tx, events);
+  const inserts = events.map((event) => insertOf(names, event));
+  const statements = names.insertWith({ from: names.table('$event'), inserts, columns }, rows);
   await tx.inOrder(statements.map((statement) => () => tx.run(statement)));
 }
 
 /** What belongs to events is made of these. */
 const columns = sql`id, created`;
-
-function partsOf(names: Names, events: readonly Event[]): readonly (readonly Event[])[] {
-  const parts: (readonly Event[])[] = [];
-  for (let from = 0; from < events.length;) {
-    const next = from + names.insertsAtOnce(events.length - from);
-    parts.push(events.slice(from, next));
-    from = next;
-  }
-  return parts;
-}
 
 /** By the names, which each instance has its own of: put together once. */
 const insertOfNames = new WeakMap<Names, Sql>();

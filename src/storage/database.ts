@@ -70,13 +70,8 @@ export interface Names {
   readonly scopeValue: Sql;
   /** The position that the last row of this transaction was given in a table that counts them. */
   readonly lastPosition: Sql;
-  /**
-   * Inserts rows, and then others that are selected from them: one statement where the engine can, or several in this order. So
-   * many rows at once as {@link insertsAtOnce} says.
-   */
+  /** Inserts rows, and then others that are selected from them: one statement where the engine can, or several in this order. */
   insertWith(insertion: Insertion, following: (inserted: InsertedRows) => readonly Sql[]): readonly Sql[];
-  /** Of so many rows, how many a statement takes next: where each number is a text of its own, one of a few. At least 1. */
-  insertsAtOnce(count: number): number;
   /** Follows a column of text: true where it is one of these. Its text is the same however many there are, so it is prepared once. */
   anyOf(values: readonly string[]): Sql;
   /**

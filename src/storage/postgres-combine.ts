@@ -1,4 +1,3 @@
-import { GenerationMap } from '../base/generation-map.ts';
 import {
   fillIn,
   identifier,
@@ -9,8 +8,12 @@ import {
   withValues,
   type Sql,
 } from '../sql/sql.ts';
+import { CombinedStatements } from './combined-statements.ts';
 import type { Tuple } from './database.ts';
 import { arrayText, toPostgresArray } from './postgres-array.ts';
+
+/** Over all instances of a process. */
+const combinedStatements = new CombinedStatements(100);
 
 /**
  * Several lookups as one statement; they differ in their keys alone. Not by `= ANY`: for more than a few keys that may be planned
@@ -20,7 +23,7 @@ import { arrayText, toPostgresArray } from './postgres-array.ts';
 export function combineLookups(lookups: readonly Sql[], end: Sql): Sql {
   const [first = sql``] = lookups;
   const given = first.values.slice(0, -1);
-  const combined = remembered(first.text, end.text, () => {
+  const combined = combinedStatements.recall(first.text, end.text, () => {
     const one = fillIn(first, [...given.map(() => sql`?`), sql`"$key".key`]);
     return sql`SELECT "$key".number, "$row".* FROM unnest(${null}::text[]) WITH ORDINALITY AS "$key" (key, number)
       CROSS JOIN LATERAL (${one}${end}) AS "$row"`;
@@ -82,7 +85,7 @@ function fromArrays(statements: readonly Sql[], make: (parts: FromArrays) => Sql
     toPostgresArray(statements.map(({ values }) => values[place] ?? null)),
   );
   const types = arrays.map(({ type }) => type);
-  const combined = remembered(first.text, joinSql(types, ', ').text, () => {
+  const combined = combinedStatements.recall(first.text, joinSql(types, ', ').text, () => {
     const columns = types.map((_, place) => identifier(`c${place}`));
     const casts = types.map((type) => sql`CAST(${null} AS ${type})`);
     const given = sql`unnest(${joinSql(casts, ', ')}) AS "$given" (${joinSql(columns, ', ')})`;
@@ -92,18 +95,4 @@ function fromArrays(statements: readonly Sql[], make: (parts: FromArrays) => Sql
     combined,
     arrays.map(({ bytes }) => bytes),
   );
-}
-
-/**
- * By their texts, and these by what else decides how they are combined. Not by one key of both, which would be a new text each time.
- * Over all instances of a process.
- */
-const combinedOf = new GenerationMap<string, Map<string, Sql>>(100);
-
-/** What was put together before of statements of this text, in this way: their values are others each time. */
-function remembered(text: string, way: string, make: () => Sql): Sql {
-  const ways = combinedOf.findOrAdd(text, () => new Map<string, Sql>());
-  let combined = ways.get(way);
-  if (combined === undefined) ways.set(way, (combined = withValues(make(), [])));
-  return combined;
 }

@@ -3,23 +3,21 @@ import type { Gathering, Transaction, Tuple } from './database.ts';
 import { GatheredRows } from './gathered-rows.ts';
 import { combineChanges, combineInserts, combineLookups, separateRows } from './postgres-combine.ts';
 
-interface Asking {
-  readonly kind: 'lookups' | 'inserts' | 'changes' | 'single';
-  readonly statement: Sql;
-  /** How to run it, where that is not by `run`. */
-  readonly send?: (() => Promise<unknown>) | undefined;
-}
-
 /** Statements that may be run as one: lookups, or writes of which nothing is told but that they were done. */
 interface Batch {
-  readonly kind: Asking['kind'];
+  readonly kind: 'lookups' | 'inserts' | 'changes' | 'single';
   readonly asked: Asked[];
 }
 
-interface Asked extends Asking {
+interface Asked {
+  readonly statement: Sql;
+  /** How to run it, where that is not by `run`. */
+  readonly send?: (() => Promise<unknown>) | undefined;
   readonly resolve: (answer: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
+
+type Asking = Pick<Batch, 'kind'> & Pick<Asked, 'statement' | 'send'>;
 
 /**
  * What the works of a group ask for in one turn, sent at its end: statements of the same text as one, where they say that they may
@@ -83,7 +81,7 @@ export class GroupStatements {
     return new Promise<Answer>((resolve, reject) => {
       // `resolve` is given only the answer to the statement of the same entry.
       const told = resolve as (answer: unknown) => void;
-      this.#batches[at]?.asked.push({ kind, statement, send, resolve: told, reject });
+      this.#batches[at]?.asked.push({ statement, send, resolve: told, reject });
     });
   }
 

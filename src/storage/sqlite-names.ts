@@ -1,7 +1,7 @@
 import { GenerationMap } from '../base/generation-map.ts';
 import { identifier, sql, type Sql } from '../sql/sql.ts';
 import type { Names } from './database.ts';
-import { lastPosition, sqliteInsertsAtOnce, sqliteInsertWith } from './sqlite-insert-with.ts';
+import { lastPosition, sqliteInsertWith } from './sqlite-insert-with.ts';
 import { sqliteJson } from './sqlite-json.ts';
 
 const none = sql``;
@@ -21,7 +21,6 @@ export const sqliteNames: Names = {
   scopeValue: none,
   lastPosition,
   insertWith: sqliteInsertWith,
-  insertsAtOnce: sqliteInsertsAtOnce,
   anyOf: (values) => sql` IN (SELECT value FROM json_each(${JSON.stringify(values)}))`,
   // SQLite has nothing that would stop a statement; the argument keeps it from being asked only once.
   isInTime: (alias, looks) => {
