@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startChild } from './support/child.ts';
+import { startChild, type Child } from './support/child.ts';
 import { fillTable } from './support/fill-table.ts';
 import { runLoad } from './support/load.ts';
 import { median } from './support/median.ts';
 import { engineOf, type BenchOptions } from './support/options.ts';
 import { sampleColumns, sampleRecord } from './support/sample-record.ts';
-import { startService } from './support/service.ts';
+import { startService, type Service } from './support/service.ts';
 
 const idleMbMax = 90;
 const loadedMbMax = 250;
@@ -26,14 +26,10 @@ export async function memory(options: BenchOptions): Promise<void> {
   await service.child.stop();
   const idles: number[] = [];
   const loadeds: number[] = [];
-  for (let run = 0; run < runs; run += 1) {
-    const child = await startChild('src/main.ts', service.args);
-    await fetch(`${child.url}/api/collections/bench/records`);
-    await sleep(settleMs);
-    idles.push(residentMb(child.pid));
-    loadeds.push(await mostUnderLoad(child, id, options));
-    await child.stop();
-  }
+  // All that are idle first: a load leaves records behind, of which the next list would count as many more.
+  for (let run = 0; run < runs; run += 1) idles.push(await inServer(service, whileIdle));
+  for (let run = 0; run < runs; run += 1)
+    loadeds.push(await inServer(service, (child) => mostUnderLoad(child, id, options)));
   await service.stop();
   const [idle, loaded] = [Math.round(median(idles)), Math.round(median(loadeds))];
   const line = { what: 'memory', engine: engineOf(options), rows, idleMb: idle, idleMbMax, loadedMb: loaded };
@@ -43,11 +39,20 @@ export async function memory(options: BenchOptions): Promise<void> {
   );
 }
 
-async function mostUnderLoad(
-  { url, pid }: { readonly url: string; readonly pid: number | undefined },
-  id: string,
-  { seconds }: BenchOptions,
-): Promise<number> {
+async function inServer({ args }: Service, measure: (server: Child) => Promise<number>): Promise<number> {
+  const child = await startChild('src/main.ts', args);
+  const megabytes = await measure(child);
+  await child.stop();
+  return megabytes;
+}
+
+async function whileIdle({ url, pid }: Child): Promise<number> {
+  await fetch(`${url}/api/collections/bench/records`);
+  await sleep(settleMs);
+  return residentMb(pid);
+}
+
+async function mostUnderLoad({ url, pid }: Child, id: string, { seconds }: BenchOptions): Promise<number> {
   let most = 0;
   const watch = setInterval(() => (most = Math.max(most, residentMb(pid))), sampleMs);
   const path = `${url}/api/collections/bench/records`;

@@ -25,8 +25,8 @@ export async function startChild(
   const pinned =
     options.core !== undefined && canPin ? ['taskset', '-c', String(options.core), ...command] : command;
   const [program = '', ...rest] = pinned;
-  // As `npm start` does: without it, Node would load a compiler to strip the types of the first file.
-  const env = { ...process.env, NODE_COMPILE_CACHE: compileCache };
+  // As `npm start` does: without the first, Node would load a compiler to strip the types of the first file.
+  const env = { ...process.env, NODE_COMPILE_CACHE: compileCache, MALLOC_ARENA_MAX: '2' };
   const child = spawn(program, rest, { env, stdio: ['ignore', 'pipe', 'inherit'] });
   // A question that fails ends this process, and must leave no server behind.
   const end = (): boolean => child.kill('SIGKILL');
