@@ -1,7 +1,7 @@
 import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import { clientKey } from '../limits/client-key.ts';
-import { countTry } from '../limits/count-try.ts';
+import { countGuess } from '../limits/count-guess.ts';
 import { countingOf } from '../limits/counting-of.ts';
 import { secondsUntil } from '../limits/seconds-until.ts';
 import { SharedCounter } from '../limits/shared-counter.ts';
@@ -33,7 +33,7 @@ export interface OtpTry {
 }
 
 /** Whether a code is right, unless too many were wrong before: the right one is not looked at then. Throws too_many_requests. */
-export async function guardOtp(
+export function guardOtp(
   instance: Instance,
   { collection, otpId, address }: OtpTry,
   verify: () => Promise<boolean>,
@@ -52,18 +52,9 @@ export async function guardOtp(
     },
     { counter: codes, key: `${account}|${otpId}`, limit: { max: codeMax, durationMs: lifeMs, ...counting } },
   ];
-  const counted = await countTry(counts);
-  if (counted.kind === 'full') {
+  const refusal = (endMs: number): AppError => {
     const message = 'Too many attempts, please try again later with a new OTP.';
-    const retryAfter = secondsUntil(counted.endMs, counting.nowMs);
-    throw new AppError('too_many_requests', message, { retryAfter });
-  }
-  let isWrong = false;
-  try {
-    isWrong = !(await verify());
-    return !isWrong;
-  } finally {
-    // One that could not be looked at was no guess.
-    if (!isWrong) counted.giveBack();
-  }
+    return new AppError('too_many_requests', message, { retryAfter: secondsUntil(endMs, counting.nowMs) });
+  };
+  return countGuess({ counts, verify, refusal });
 }

@@ -1,5 +1,5 @@
 import type { Instance } from '../instances/instance.ts';
-import { countTry } from '../limits/count-try.ts';
+import { countGuess } from '../limits/count-guess.ts';
 import { countingOf } from '../limits/counting-of.ts';
 import { tooManyRequests } from '../limits/rate-limiter.ts';
 import { secondsUntil } from '../limits/seconds-until.ts';
@@ -25,7 +25,7 @@ export interface OldPasswordTry {
  * password as well, which no sign-in would tell them. Counted by who asks, so that strangers do not keep an owner from changing
  * it. Throws too_many_requests.
  */
-export async function guardOldPassword(
+export function guardOldPassword(
   instance: Instance,
   { caller, collection, id }: OldPasswordTry,
   verify: () => Promise<boolean>,
@@ -34,14 +34,9 @@ export async function guardOldPassword(
   const key = `${instance.id}|${who}|${collection}|${id}`;
   const { wrongMax: max, windowMs: durationMs } = oldPasswordLimits;
   const counting = countingOf(instance);
-  const counted = await countTry([{ counter: wrong, key, limit: { max, durationMs, ...counting } }]);
-  if (counted.kind === 'full') throw tooManyRequests(secondsUntil(counted.endMs, counting.nowMs));
-  let isWrong = false;
-  try {
-    isWrong = !(await verify());
-    return !isWrong;
-  } finally {
-    // One that could not be looked at was no guess.
-    if (!isWrong) counted.giveBack();
-  }
+  return countGuess({
+    counts: [{ counter: wrong, key, limit: { max, durationMs, ...counting } }],
+    verify,
+    refusal: (endMs) => tooManyRequests(secondsUntil(endMs, counting.nowMs)),
+  });
 }

@@ -203,9 +203,9 @@ export const accessMutants: readonly Mutant[] = [
   },
   {
     name: 'wrong old passwords are counted',
-    file: 'src/records/guard-old-password.ts',
+    file: 'src/limits/count-guess.ts',
     from: "if (counted.kind === 'full') throw",
-    to: "if (counted.kind === 'full' && counting.nowMs < 0) throw",
+    to: "if (counted.kind === 'full' && counts.length === 0) throw",
     tests: ['test/api/auth-records.test.ts'],
   },
   {
