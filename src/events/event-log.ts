@@ -1,17 +1,14 @@
 import { newTimeOrderedId } from '../base/ids.ts';
 import { fromTimestamp, toIsoTimestamp } from '../base/timestamp.ts';
 import { runTogether, sql, withValues, type Sql } from '../sql/sql.ts';
-import type { Gathering, InsertedRows, InternalTable, Names, Transaction } from '../storage/database.ts';
+import type { FollowingRows, Gathering, InternalTable, Names, Transaction } from '../storage/database.ts';
 import type { Event, NewEvent } from './event.ts';
 
 /**
- * Asked inside the transaction of events for the rows that belong to them, which are inserted together with the events' own: all are
- * committed or none. When it throws, neither records nor events are kept. It may await nothing but `tx`.
+ * Asked inside the transaction of events for the rows that belong to them, made of their `position`, `id` and `created`. They are
+ * inserted together with the events' own: all are committed or none. When it throws, neither records nor events are kept. It may await nothing but `tx`.
  */
-export type EventListener = (tx: Transaction, events: readonly Event[]) => Promise<EventRows>;
-
-/** INSERT … SELECT from the events that were asked about, of which there are `position`, `id` and `created`. */
-export type EventRows = (events: InsertedRows) => readonly Sql[];
+export type EventListener = (tx: Transaction, events: readonly Event[]) => Promise<FollowingRows>;
 
 export interface EventLogOptions {
   /** Goes into every payload as `instance_id`. */
@@ -72,9 +69,9 @@ async function writeEvents(
   listener: EventListener,
 ): Promise<void> {
   const { names } = tx;
-  const rows = await listener(tx, events);
+  const following = await listener(tx, events);
   const inserts = events.map((event) => insertOf(names, event));
-  const statements = names.insertWith({ from: names.table('$event'), inserts, columns }, rows);
+  const statements = names.insertWith({ from: names.table('$event'), inserts, columns }, following);
   await tx.inOrder(statements.map((statement) => () => tx.run(statement)));
 }
 

@@ -68,10 +68,10 @@ export interface Names {
   /** Begins the columns, and the values, of a row for an internal table: empty, or with a comma at the end. */
   readonly scopeColumn: Sql;
   readonly scopeValue: Sql;
-  /** The position that the last row of this transaction was given in a table that counts them. */
+  /** The position that the last row of this transaction was given in a table that counts them; not where works share one. */
   readonly lastPosition: Sql;
-  /** Inserts rows, and then others that are selected from them: one statement where the engine can, or several in this order. */
-  insertWith(insertion: Insertion, following: (inserted: InsertedRows) => readonly Sql[]): readonly Sql[];
+  /** Inserts rows and those that come with them: one statement where the engine can, or several in this order. */
+  insertWith(insertion: Insertion, following: FollowingRows): readonly Sql[];
   /** Follows a column of text: true where it is one of these. Its text is the same however many there are, so it is prepared once. */
   anyOf(values: readonly string[]): Sql;
   /**
@@ -97,12 +97,27 @@ export interface Insertion {
   readonly from: Sql;
   /** Of one row each, and of one text. */
   readonly inserts: readonly Sql[];
-  /** What may be selected from them beside their positions. */
+  /** What those that come with them take from them beside their positions. */
   readonly columns: Sql;
 }
 
-/** What stands behind FROM: those from the first to the last of these places. The first row's place is 0. */
-export type InsertedRows = (first: number, last: number) => Sql;
+/** Rows for another table, each made of an inserted one and of values. */
+export interface FollowingRows {
+  /** As it stands before SELECT. */
+  readonly into: Sql;
+  /** A row, of columns of `inserted` and of `given`. */
+  readonly row: Sql;
+  /** The names of the values in `given`. */
+  readonly columns: readonly Sql[];
+  readonly runs: readonly FollowingRun[];
+}
+
+/** One row with each of some neighbours, from the first to the last: their places, the first of all being 0. */
+export interface FollowingRun {
+  readonly first: number;
+  readonly last: number;
+  readonly values: PlainTuple;
+}
 
 /** How an engine writes rows as JSON by itself: a row of them costs one value instead of one for each column. */
 export interface JsonWriter {

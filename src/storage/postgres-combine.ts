@@ -47,7 +47,7 @@ export function separateRows(count: number, rows: readonly Tuple[]): readonly (r
  * INSERTs of one row each into the same columns, from an array for each column: one text however many they are, and a value for each
  * column instead of one for each column of each row.
  */
-export function combineInserts(inserts: readonly Sql[]): Sql {
+export function insertFromArrays(inserts: readonly Sql[]): Sql {
   return fromArrays(inserts, ({ first, columns, given }) => {
     const { into, row } = partsOfInsert(first);
     const values = fillIn(
@@ -62,7 +62,7 @@ export function combineInserts(inserts: readonly Sql[]): Sql {
  * UPDATEs of different rows, each of which its work has locked, as an INSERT that finds all of them there. A conflict looks each row up
  * by the key; an UPDATE that is joined with arrays may be planned as a look at the whole table (see {@link combineLookups}).
  */
-export function combineChanges(changes: readonly Sql[]): Sql {
+export function changeFromArrays(changes: readonly Sql[]): Sql {
   return fromArrays(changes, ({ first, given }) => {
     const { table, columns, key, set } = partsOfChange(first, sql`excluded`);
     return sql`INSERT INTO ${table} (${joinSql([...columns, key], ', ')}) SELECT * FROM ${given}

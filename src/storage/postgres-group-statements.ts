@@ -1,7 +1,7 @@
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Gathering, Transaction, Tuple } from './database.ts';
 import { GatheredRows } from './gathered-rows.ts';
-import { combineChanges, combineInserts, combineLookups, separateRows } from './postgres-combine.ts';
+import { changeFromArrays, insertFromArrays, combineLookups, separateRows } from './postgres-combine.ts';
 
 /** Statements that may be run as one: lookups, or writes of which nothing is told but that they were done. */
 interface Batch {
@@ -136,5 +136,5 @@ export class GroupStatements {
 
 function combined(kind: Batch['kind'], asked: readonly Asked[]): Sql {
   const statements = asked.map(({ statement }) => statement);
-  return kind === 'changes' ? combineChanges(statements) : combineInserts(statements);
+  return kind === 'changes' ? changeFromArrays(statements) : insertFromArrays(statements);
 }

@@ -1,24 +1,42 @@
-import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
-import type { InsertedRows, Insertion } from './database.ts';
-import { combineInserts } from './postgres-combine.ts';
+import { joinSql, sql, type Sql } from '../sql/sql.ts';
+import type { FollowingRows, Insertion, PlainTuple } from './database.ts';
+import { toPostgresArray } from './postgres-array.ts';
+import { insertFromArrays } from './postgres-combine.ts';
 
-/** By what the rows themselves tell, not by `lastval()`: other sessions draw numbers meanwhile. */
-export function postgresInsertWith(
-  { inserts, columns }: Insertion,
-  following: (inserted: InsertedRows) => readonly Sql[],
-): Sql {
-  const insert = combineInserts(inserts);
-  const statements = following((first, last) => {
-    if (first === 0 && last === inserts.length - 1) return all;
-    return sql`${numbered} WHERE place BETWEEN ${first} AND ${last}`;
-  });
-  const end = statements.at(-1);
-  if (end === undefined) return insert;
-  const named = statements
-    .slice(0, -1)
-    .map((statement, index) => sql`${identifier(`following${index}`)} AS (${statement})`);
-  return sql`WITH ${joinSql([sql`inserted AS (${insert} RETURNING position, ${columns})`, ...named], ', ')} ${end}`;
+/**
+ * One statement of one text for however many rows come with however many. By what the inserted rows themselves tell, not by
+ * `lastval()`: other sessions draw numbers meanwhile.
+ */
+export function postgresInsertWith({ inserts, columns }: Insertion, following: FollowingRows): Sql {
+  const insert = insertFromArrays(inserts);
+  const { into, row, runs } = following;
+  if (runs.length === 0) return insert;
+  const isOfAll = runs.every(({ first, last }) => first === 0 && last === inserts.length - 1);
+  const from = isOfAll ? withAll(following) : withSome(following);
+  return sql`WITH inserted AS (${insert} RETURNING position, ${columns}) ${into} SELECT ${row} FROM ${from}`;
 }
 
-const all = sql`inserted`;
-const numbered = sql`(SELECT *, row_number() OVER (ORDER BY position) - 1 AS place FROM inserted) AS numbered`;
+/** As it nearly always is: nobody has to know which row is which. */
+function withAll({ columns, runs }: FollowingRows): Sql {
+  const given = unnest(
+    columns,
+    runs.map(({ values }) => values),
+  );
+  return sql`inserted CROSS JOIN ${given}`;
+}
+
+function withSome({ columns, runs }: FollowingRows): Sql {
+  const rows: PlainTuple[] = [];
+  for (const { first, last, values } of runs)
+    for (let place = first; place <= last; place += 1) rows.push([place, ...values]);
+  const given = unnest([sql`place`, ...columns], rows);
+  return sql`${numbered} JOIN ${given} ON given.place = inserted.place`;
+}
+
+const numbered = sql`(SELECT *, row_number() OVER (ORDER BY position) - 1 AS place FROM inserted) AS inserted`;
+
+function unnest(columns: readonly Sql[], rows: readonly PlainTuple[]): Sql {
+  const arrays = columns.map((_, column) => toPostgresArray(rows.map((values) => values[column] ?? null)));
+  const casts = arrays.map(({ type, bytes }) => sql`CAST(${bytes} AS ${type})`);
+  return sql`unnest(${joinSql(casts, ', ')}) AS given (${joinSql(columns, ', ')})`;
+}

@@ -1,19 +1,26 @@
 import { joinSql, partsOfInsert, sql, withValues, type Sql } from '../sql/sql.ts';
 import { CombinedStatements } from './combined-statements.ts';
-import type { InsertedRows, Insertion } from './database.ts';
+import type { FollowingRows, Insertion } from './database.ts';
 
 export const lastPosition = sql`last_insert_rowid()`;
 
 /** The rows, and then the others: these find them by their positions, which have no gaps, as nobody else inserts meanwhile. */
 export function sqliteInsertWith(
   { from, inserts }: Insertion,
-  following: (inserted: InsertedRows) => readonly Sql[],
+  { into, row, columns, runs }: FollowingRows,
 ): readonly Sql[] {
   const end = inserts.length - 1;
-  const place = (row: number): Sql => sql`${lastPosition} - ${end - row}`;
+  const places = sql`inserted.position BETWEEN ${lastPosition} - ${null} AND ${lastPosition} - ${null}`;
+  const given = joinSql(
+    columns.map((column) => sql`${null} AS ${column}`),
+    ', ',
+  );
+  const insert = sql`${into} SELECT ${row} FROM (SELECT ${given}) AS given CROSS JOIN ${from} AS inserted WHERE ${places}`;
   return [
-    ...partsOf(inserts).map(combineInserts),
-    ...following((first, last) => sql`${from} WHERE position BETWEEN ${place(first)} AND ${place(last)}`),
+    ...partsOf(inserts).map(insertOfRows),
+    ...runs.map(({ first, last, values }) =>
+      withValues(insert, [...into.values, ...row.values, ...values, end - first, end - last]),
+    ),
   ];
 }
 
@@ -31,7 +38,7 @@ function partsOf(inserts: readonly Sql[]): readonly (readonly Sql[])[] {
 /** By the numbers of rows. */
 const combined = new CombinedStatements(16);
 
-function combineInserts(inserts: readonly Sql[]): Sql {
+function insertOfRows(inserts: readonly Sql[]): Sql {
   const [first = sql``] = inserts;
   if (inserts.length === 1) return first;
   const insert = combined.recall(first.text, inserts.length, () => {

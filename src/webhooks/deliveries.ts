@@ -1,6 +1,7 @@
 import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
+import type { Event } from '../events/event.ts';
 import { sql, type Sql } from '../sql/sql.ts';
-import type { Names, Reader, Transaction, Tuple } from '../storage/database.ts';
+import type { FollowingRows, Names, Reader, Transaction, Tuple } from '../storage/database.ts';
 import type { AttemptResult } from './attempt-result.ts';
 import type { DeliveryState, DeliveryStatus } from './delivery.ts';
 
@@ -20,17 +21,41 @@ export function deliveryId(eventId: string, endpointId: string): string {
   return `${eventId}-${endpointId}`;
 }
 
-/** One for each of these events: what stands behind FROM, with `position`, `id` and `created`. */
-export function deliveryRows(
-  { names, events }: { readonly names: Names; readonly events: Sql },
-  endpoint: string,
-  state: DeliveryState,
+/** An endpoint that is told of some neighbours among events that are inserted: the places of the first and the last. */
+export interface ToldEndpoint {
+  readonly endpoint: string;
+  readonly first: number;
+  readonly last: number;
+  readonly state: DeliveryState;
+}
+
+/** One for each event and each endpoint that is told of it. Of the events there are `position`, `id` and `created`. */
+export function deliveryRows(names: Names, told: readonly ToldEndpoint[]): FollowingRows {
+  const runs = told.map(({ endpoint, first, last, state }) => {
+    const { status, attempts, due, cause } = state;
+    return { first, last, values: [endpoint, status, attempts, due, cause] };
+  });
+  const row = sql`${names.scopeValue}inserted.id || '-' || given.endpoint, inserted.position, ${given}, inserted.created, inserted.created`;
+  return { into: sql`INSERT INTO ${deliveryColumns(names)}`, row, columns: givenColumns, runs };
+}
+
+const givenColumns = [sql`endpoint`, sql`status`, sql`attempts`, sql`due`, sql`cause`];
+const given = sql`given.endpoint, given.status, given.attempts, given.due, given.cause`;
+
+/** The delivery of the event that was appended last in this transaction, which nothing shares. */
+export function insertDelivery(
+  names: Names,
+  { id, created }: Pick<Event, 'id' | 'created'>,
+  { endpoint, state }: Pick<ToldEndpoint, 'endpoint' | 'state'>,
 ): Sql {
+  const { status, attempts, due, cause } = state;
   return sql`
-    INSERT INTO ${names.table('$delivery')} (${names.scopeColumn}id, event, endpoint, status, attempts, due, cause, created, updated)
-    SELECT ${names.scopeValue}id || '-' || ${endpoint}, position, ${endpoint}, ${state.status}, ${state.attempts}, ${state.due}, ${state.cause},
-      created, created
-    FROM ${events}`;
+    INSERT INTO ${deliveryColumns(names)}
+    VALUES (${names.scopeValue}${deliveryId(id, endpoint)}, ${names.lastPosition}, ${endpoint}, ${status}, ${attempts}, ${due}, ${cause}, ${created}, ${created})`;
+}
+
+function deliveryColumns(names: Names): Sql {
+  return sql`${names.table('$delivery')} (${names.scopeColumn}id, event, endpoint, status, attempts, due, cause, created, updated)`;
 }
 
 export interface DueDeliveries {

@@ -2,10 +2,9 @@ import { AppError } from '../base/errors.ts';
 import { fromTimestamp, toTimestamp } from '../base/timestamp.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Loan } from '../instances/open-instances.ts';
-import { sql } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 import { getEndpoint } from './change-endpoint.ts';
-import { deliveryId, deliveryRows, readPending } from './deliveries.ts';
+import { deliveryId, insertDelivery, readPending } from './deliveries.ts';
 import { readDelivery, type DeliveryView } from './delivery-log.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { endpointStoreOf } from './endpoint-store.ts';
@@ -61,10 +60,8 @@ export async function writeTest(
     created,
     dataJson: '{}',
   });
-  const { names } = tx;
   const due = fromTimestamp(created) + handoverMs;
-  const appended = sql`${names.table('$event')} WHERE ${names.scope} AND position = ${names.lastPosition}`;
   const state = { status: 'pending', attempts: 0, due, cause: '' } as const;
-  await tx.run(deliveryRows({ names, events: appended }, endpointId, state));
+  await tx.run(insertDelivery(tx.names, event, { endpoint: endpointId, state }));
   return deliveryId(event.id, endpointId);
 }

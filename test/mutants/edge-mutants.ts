@@ -297,8 +297,8 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'deliveries on PostgreSQL are of the events that their endpoint wants',
     file: 'src/storage/postgres-insert-with.ts',
-    from: 'place BETWEEN ${first} AND ${last}',
-    to: 'place BETWEEN ${first} AND ${last + 1}',
+    from: 'place <= last; place += 1',
+    to: 'place <= last + 1; place += 1',
     engine: 'postgres',
     tests: ['test/api/webhook-groups.test.ts'],
   },

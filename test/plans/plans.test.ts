@@ -3,13 +3,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Instance } from '../../src/instances/instance.ts';
+import { toTimestamp } from '../../src/base/timestamp.ts';
 import { countingOf } from '../../src/limits/counting-of.ts';
 import { sweepWindows } from '../../src/limits/sweep-windows.ts';
 import { sql, type Sql } from '../../src/sql/sql.ts';
 import { numberPlaceholders } from '../../src/storage/postgres-placeholders.ts';
-import type { Database, Transaction } from '../../src/storage/database.ts';
-import { newDelivery } from '../../src/webhooks/delivery.ts';
-import { deliveryRows, readDue, readOldestPending, readPendings } from '../../src/webhooks/deliveries.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { readDue, readOldestPending, readPendings } from '../../src/webhooks/deliveries.ts';
 import { writeTest } from '../../src/webhooks/test-endpoint.ts';
 import { longId, startBlog, type Blog } from '../support/blog.ts';
 import { testEngine } from '../support/test-config.ts';
@@ -58,25 +58,30 @@ const deliveries: readonly (readonly [what: string, ask: (database: Database) =>
   ['the oldest delivery that is pending', (database) => readOldestPending(database)],
 ];
 
-const tests: readonly (readonly [what: string, ask: (instance: Instance) => Promise<unknown>])[] = [
+const writes: readonly (readonly [what: string, ask: (instance: Instance) => Promise<unknown>])[] = [
   [
     'write a test of an endpoint',
     (instance) => instance.database.write((tx) => writeTest(tx, instance, 'tested')),
   ],
+  ['write events together', appendTogether],
 ];
 
-/** Where events are written together, and nowhere else. */
-const gathered: readonly (readonly [what: string, ask: (instance: Instance) => Promise<unknown>])[] = [
-  ['write the deliveries of several events', ({ database }) => database.write(deliverLast)],
-];
-
-function deliverLast(tx: Transaction): Promise<unknown> {
-  const { names } = tx;
-  const insertion = { from: names.table('$event'), inserts: [sql``, sql``], columns: sql`id` };
-  const [, rows = sql``] = names.insertWith(insertion, (inserted) => [
-    deliveryRows({ names, events: inserted(0, 1) }, 'e', newDelivery(1, 0)),
-  ]);
-  return tx.run(rows);
+/** Of which the endpoint wants the one and not the other. */
+async function appendTogether({ database, events, collections, clock }: Instance): Promise<void> {
+  const created = toTimestamp(clock.now());
+  const works = ['posts', 'people'].map((collectionName) => {
+    const collection = collections.get(collectionName).id;
+    const event = {
+      kind: 'record.create',
+      collection,
+      collectionName,
+      record: 'r',
+      revision: 1,
+      created,
+    } as const;
+    return database.write((tx) => events.append(tx, { ...event, dataJson: '{}' }), { isAppending: true });
+  });
+  await Promise.all(works);
 }
 
 /** Where nodes count together, and nowhere else. */
@@ -125,6 +130,7 @@ async function describePlans(t: TestContext): Promise<string | undefined> {
   if (!(await service.withInstance('default', ({ database }) => isDescribed(database)))) return undefined;
   const index = await ask('PATCH', '/posts', { indexes: ['CREATE INDEX posts_title ON posts (title)'] });
   assert.equal(index.status, 200, index.text);
+  await listenToPosts(blog);
   const parts = [
     `# What is asked of ${testEngine}, and how it is planned\n\nEach statement stands where it is asked for the first time.\n`,
   ];
@@ -135,7 +141,7 @@ async function describePlans(t: TestContext): Promise<string | undefined> {
     parts.push(await service.withInstance('default', (instance) => describe(instance.database, what, noted)));
   }
   const apart = deliveries.map(([what, read]) => [what, ({ database }: Instance) => read(database)] as const);
-  for (const [what, read] of [...apart, ...tests, ...(testEngine === 'postgres' ? windows : gathered)]) {
+  for (const [what, read] of [...apart, ...writes, ...(testEngine === 'postgres' ? windows : [])]) {
     noted = [];
     const part = await service.withInstance('default', async (instance) => {
       await read(instance);
@@ -144,6 +150,19 @@ async function describePlans(t: TestContext): Promise<string | undefined> {
     parts.push(part);
   }
   return parts.join('\n');
+}
+
+async function listenToPosts({ service }: Blog): Promise<void> {
+  const path = '/api/webhooks/endpoints';
+  const body = { url: 'http://127.0.0.1:9/', collections: ['posts'] };
+  const made = await service.request(path, { method: 'POST', token: true, body });
+  assert.equal(made.status, 201, made.text);
+  // Nothing is sent, so that nothing but what is asked for here is asked of the engine.
+  const paused = await service.request(`${path}/${String(made.json['id'])}/pause`, {
+    method: 'POST',
+    token: true,
+  });
+  assert.equal(paused.status, 200, paused.text);
 }
 
 /** Texts of statements: one that stands above is not said again. */

@@ -1,5 +1,5 @@
 import type { Sql } from '../../src/sql/sql.ts';
-import type { Database, Transaction } from '../../src/storage/database.ts';
+import type { Database, Gathering, Transaction } from '../../src/storage/database.ts';
 
 /** Notes every statement that is run, inside works as well, and passes it on. */
 export function recordedDatabase(database: Database, note: (statement: Sql) => void): Database {
@@ -12,13 +12,23 @@ export function recordedDatabase(database: Database, note: (statement: Sql) => v
 
 function recordedTransaction(tx: Transaction, note: (statement: Sql) => void): Transaction {
   const gather: Transaction['gather'] = (gathering, row) =>
-    tx.gather(
-      { ...gathering, write: (inner, rows) => gathering.write(recordedTransaction(inner, note), rows) },
-      row,
-    );
+    tx.gather(recordedGathering(gathering, note), row);
   return new Proxy(tx, {
     get: (target, key) => (key === 'gather' ? gather : recorded(target, key, note)),
   });
+}
+
+/** The same for the same: by that the engine knows which rows may be written together. */
+const gatherings = new WeakMap<object, Gathering<never>>();
+
+function recordedGathering<Row>(gathering: Gathering<Row>, note: (statement: Sql) => void): Gathering<Row> {
+  // Kept under the one that it was made of, whose rows are the same.
+  const known = gatherings.get(gathering) as Gathering<Row> | undefined;
+  if (known !== undefined) return known;
+  const write: Gathering<Row>['write'] = (tx, rows) => gathering.write(recordedTransaction(tx, note), rows);
+  const made = { ...gathering, write };
+  gatherings.set(gathering, made);
+  return made;
 }
 
 const asking = new Set<PropertyKey>(['all', 'get', 'tuples', 'search', 'run']);

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { runTogether, sql } from '../sql/sql.ts';
+import type { FollowingRun, Names } from './database.ts';
+import { postgresNames } from './postgres-names.ts';
+import { sqliteNames } from './sqlite-names.ts';
+
+const inserts = ['a', 'b', 'c', 'd'].map((id) =>
+  runTogether(sql`INSERT INTO event (id) VALUES (${id})`, 'insert'),
+);
+
+/** Of what `runs` say: what one insertion is in SQL. */
+function textsOf(names: Names, runs: readonly FollowingRun[]): readonly string[] {
+  const insertion = { from: sql`event`, inserts, columns: sql`id` };
+  const parts = { into: sql`INSERT INTO delivery (event, endpoint)`, columns: [sql`endpoint`] };
+  const row = sql`inserted.position, given.endpoint`;
+  return names.insertWith(insertion, { ...parts, row, runs }).map(({ text }) => text);
+}
+
+const all = (endpoint: string): FollowingRun => ({ first: 0, last: 3, values: [endpoint] });
+const some = (first: number, last: number): FollowingRun => ({ first, last, values: ['e'] });
+
+test('on PostgreSQL rows that come with others are one statement of one text, however many they are', () => {
+  const names = postgresNames('schema', 'instance');
+  const few = textsOf(names, [some(0, 0), some(2, 3)]);
+  assert.equal(few.length, 1);
+  assert.deepEqual(textsOf(names, [some(1, 1), some(3, 3), some(0, 2), all('f')]), few);
+  const ofAll = textsOf(names, [all('e')]);
+  assert.equal(ofAll.length, 1);
+  assert.deepEqual(textsOf(names, [all('e'), all('f')]), ofAll);
+});
+
+test('on SQLite those of each run of neighbours are a statement of the same text', () => {
+  const [inserted, ...following] = textsOf(sqliteNames, [some(0, 1), some(3, 3), all('f')]);
+  assert.match(String(inserted), /^INSERT INTO event/);
+  assert.equal(following.length, 3);
+  assert.equal(new Set(following).size, 1);
+});
+
+for (const names of [postgresNames('schema', 'instance'), sqliteNames])
+  test(`rows that nothing comes with are inserted all the same (${names.engine})`, () => {
+    assert.match(textsOf(names, []).join(';'), /^INSERT INTO event[^;]*$/);
+  });
