@@ -1,3 +1,5 @@
+import { assert } from '../base/assert.ts';
+
 /**
  * SQL as a value: text and parameters kept apart. Values never become text; names become text only through
  * {@link identifier}, which quotes them. The placeholder is `?` on every engine; storage/ renumbers where it must.
@@ -72,8 +74,9 @@ export function fillIn(statement: Sql, parts: readonly Sql[]): Sql {
 
 /** An INSERT of one row by VALUES: what stands before that word, and the expressions behind it. All its values are there. */
 export function partsOfInsert({ text, values }: Sql): { readonly into: Sql; readonly row: Sql } {
-  const [, into = '', row = ''] =
-    /^\s*(INSERT INTO (?:"[^"]*"|[^"?'])*?\))\s*VALUES\s*\((.*)\)\s*$/s.exec(text) ?? [];
+  const found = /^\s*(INSERT INTO (?:"[^"]*"|[^"?'])*?\))\s*VALUES\s*\((.*)\)\s*$/s.exec(text);
+  assert(found, 'what is inserted together is an INSERT of one row by VALUES');
+  const [, into = '', row = ''] = found;
   return { into: make(into, []), row: make(row, values) };
 }
 
@@ -85,8 +88,9 @@ export function partsOfChange(
   { text }: Sql,
   row: Sql,
 ): { readonly table: Sql; readonly columns: readonly Sql[]; readonly key: Sql; readonly set: Sql } {
-  const [, table = '', list = '', key = ''] =
-    /^\s*UPDATE (\S+) SET (.+) WHERE (\S+) = \?\s*$/s.exec(text) ?? [];
+  const found = /^\s*UPDATE (\S+) SET (.+) WHERE (\S+) = \?\s*$/s.exec(text);
+  assert(found, 'what is changed together is an UPDATE of one row by its key');
+  const [, table = '', list = '', key = ''] = found;
   const columns: Sql[] = [];
   const set = list.replaceAll(/("[^"]*"|\w+) = \?/g, (_, column: string) => {
     columns.push(make(column, []));

@@ -114,8 +114,7 @@ export class GroupStatements {
   /** Whoever waited for a row's lock would hold those of all others meanwhile, and two groups might wait for each other. */
   #lookUp(asked: readonly Asked[]): void {
     const statements = asked.map(({ statement }) => statement);
-    this.#tx
-      .tuples(combineLookups(statements, sql` SKIP LOCKED`))
+    sendNow(() => this.#tx.tuples(combineLookups(statements, sql` SKIP LOCKED`)))
       .then((rows) => separateRows(asked.length, rows))
       .then(
         (rows) => asked.forEach(({ resolve }, index) => resolve(rows[index] ?? [])),
@@ -126,12 +125,16 @@ export class GroupStatements {
   #write(kind: Batch['kind'], asked: readonly Asked[]): void {
     const [first] = asked;
     if (first === undefined) return;
-    const sent = first.send?.() ?? this.#tx.run(combined(kind, asked));
-    sent.then(
+    sendNow(() => first.send?.() ?? this.#tx.run(combined(kind, asked))).then(
       (answer) => asked.forEach(({ resolve }) => resolve(answer)),
       (error: unknown) => asked.forEach(({ reject }) => reject(error)),
     );
   }
+}
+
+/** At once. What cannot be put together is refused: those who asked are told, where nobody could catch what is thrown. */
+async function sendNow<Answer>(send: () => Promise<Answer>): Promise<Answer> {
+  return await send();
 }
 
 function combined(kind: Batch['kind'], asked: readonly Asked[]): Sql {

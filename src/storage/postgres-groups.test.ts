@@ -1,61 +1,14 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { Client } from 'pg';
 import { eventually } from '../../test/support/eventually.ts';
+import { counted, increment, openCounters } from '../../test/support/counters.ts';
 import { openPostgresDatabase } from '../../test/support/postgres-database.ts';
 import { runTogether, sql } from '../sql/sql.ts';
 import type { Database, Transaction } from './database.ts';
 import { UniqueViolation } from './engine-errors.ts';
 
 const appending = { isAppending: true } as const;
-
-interface Counters {
-  readonly database: Database;
-  /** Of the same rows, as another node has it. */
-  readonly other: Database;
-  readonly url: string;
-}
-
-async function openCounters(t: TestContext, ids: readonly string[]): Promise<Counters> {
-  const { database, open, url } = await openPostgresDatabase(t);
-  const table = database.names.collectionTable('counter');
-  const create = sql`CREATE TABLE ${table} (id text COLLATE "C" UNIQUE, count bigint, code text UNIQUE, transaction xid8)`;
-  await database.write((tx) => tx.run(create), { isExclusive: true });
-  await database.write(async (tx) => {
-    for (const id of ids) await tx.run(sql`INSERT INTO ${table} (id, count) VALUES (${id}, 0)`);
-  });
-  return { database, other: open(), url };
-}
-
-/** Reads, and writes what it has made of that: two of them at once would lose one of the two. */
-function increment(database: Database, id: string): Promise<number> {
-  return database.write(
-    async (tx) => {
-      const table = tx.names.collectionTable('counter');
-      const lookup = sql`SELECT count FROM ${table} WHERE id = ${id}${tx.names.forUpdate}`;
-      const [row] = await tx.tuples(runTogether(lookup, 'lookup'));
-      if (row === undefined) throw new Error(`there is no ${id}`);
-      const count = Number(row[0]) + 1;
-      const change = sql`UPDATE ${table} SET count = ${count}, transaction = pg_current_xact_id() WHERE id = ${id}`;
-      await tx.run(runTogether(change, 'change'));
-      return count;
-    },
-    { changes: id },
-  );
-}
-
-async function counted(
-  database: Database,
-): Promise<{ readonly counts: object; readonly transactions: number }> {
-  const rows = await database.tuples(
-    sql`SELECT id, count, transaction::text FROM ${database.names.collectionTable('counter')} ORDER BY id`,
-  );
-  return {
-    counts: Object.fromEntries(rows.map(([id, count]) => [id, count])),
-    transactions: new Set(rows.map(([, , transaction]) => transaction)).size,
-  };
-}
 
 async function openNotes(t: TestContext): Promise<Database> {
   const { database } = await openPostgresDatabase(t);
@@ -95,22 +48,22 @@ test('works that append and wait at the same time share a transaction, and each 
 });
 
 /** Three works in a transaction that is held up until the function it answers is called. */
-async function holdUp(database: Database, url: string): Promise<() => Promise<void>> {
-  const holder = new Client({ connectionString: url });
-  await holder.connect();
-  await holder.query('SELECT pg_advisory_lock(7)');
+async function holdUp(database: Database): Promise<() => Promise<void>> {
+  const hold = new AbortController();
   const held = [1, 2, 3].map(() =>
-    database.write((tx) => tx.tuples(sql`SELECT pg_advisory_xact_lock(7)`), appending),
+    database.write(async (tx) => {
+      while (!hold.signal.aborted) await tx.tuples(sql`SELECT pg_sleep(0.01)`);
+    }, appending),
   );
   await setImmediate();
   return async () => {
-    await holder.end();
+    hold.abort();
     await Promise.all(held);
   };
 }
 
 test('works that come beside a group wait for as many as it has, and share a transaction', async (t) => {
-  const { database, url } = await openCounters(t, []);
+  const { database } = await openCounters(t, []);
   const insertSoon = (): Promise<readonly unknown[]> =>
     database.write(async (tx) => {
       const [row] = await tx.tuples(sql`SELECT pg_current_xact_id()::text`);
@@ -118,7 +71,7 @@ test('works that come beside a group wait for as many as it has, and share a tra
     }, appending);
   // Nobody waits for ever: a machine that stands still between two of them may part them.
   await eventually('they are together', async () => {
-    const release = await holdUp(database, url);
+    const release = await holdUp(database);
     const works: Promise<readonly unknown[]>[] = [];
     for (let count = 0; count < 3; count += 1) {
       works.push(insertSoon());
@@ -130,10 +83,9 @@ test('works that come beside a group wait for as many as it has, and share a tra
 });
 
 test('a work beside a group that is held up does not wait for ever', async (t) => {
-  const { database, url } = await openCounters(t, []);
-  const release = await holdUp(database, url);
+  const { database } = await openCounters(t, []);
+  const release = await holdUp(database);
   const beside = database.write((tx) => tx.tuples(sql`SELECT 1`), appending).then(() => 'kept');
-  // The held one gives up after 5 s at the earliest, and says so.
   const first = await Promise.race([beside, sleep(2_000, 'waiting', { ref: false })]);
   await release();
   assert.equal(first, 'kept');
@@ -207,6 +159,34 @@ test('a work whose question fails takes no other with it', async (t) => {
   assert.equal((await stored(database)).ids, 'ab');
 });
 
+test('a work that awaits something else takes no other with it', async (t) => {
+  const database = await openNotes(t);
+  const results = await Promise.allSettled([
+    database.write((tx) => insert(tx, 'a'), appending),
+    database.write(async (tx) => {
+      await insert(tx, 'b');
+      await sleep(1);
+    }, appending),
+    database.write((tx) => insert(tx, 'c'), appending),
+  ]);
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  );
+  assert.equal((await stored(database)).ids, 'ac');
+});
+
+test('rows that cannot be inserted together are inserted one by one', async (t) => {
+  const database = await openNotes(t);
+  const insertBytes = (tx: Transaction, id: string): Promise<number> => {
+    const into = tx.names.collectionTable('note');
+    const given = sql`INSERT INTO ${into} (id) VALUES (convert_from(${Buffer.from(id)}, 'UTF8'))`;
+    return tx.run(runTogether(given, 'insert'));
+  };
+  await Promise.all(['a', 'b'].map((id) => database.write((tx) => insertBytes(tx, id), appending)));
+  assert.equal((await stored(database)).ids, 'ab');
+});
+
 test('a stop waits for the works that have been asked for', async (t) => {
   const database = await openNotes(t);
   const writes = ['a', 'b'].map((id) => database.write((tx) => insert(tx, id), appending));
@@ -222,42 +202,6 @@ test('works that change different rows share a transaction, and each sees its ow
   const { database } = await openCounters(t, ['a', 'b', 'c']);
   assert.deepEqual(await Promise.all(['a', 'b', 'c'].map((id) => increment(database, id))), [1, 1, 1]);
   assert.deepEqual(await counted(database), { counts: { a: 1, b: 1, c: 1 }, transactions: 1 });
-});
-
-test('of works that change the same rows, here and on another node, none is lost', async (t) => {
-  const ids = ['a', 'b', 'c'];
-  const { database, other } = await openCounters(t, ids);
-  const each = 25;
-  const works = Array.from({ length: each }, () =>
-    ids.flatMap((id) => [increment(database, id), increment(other, id)]),
-  );
-  const answers = await Promise.all(works.flat());
-  const all = Array.from({ length: 2 * each }, (_, n) => n + 1).flatMap((n) => [n, n, n]);
-  assert.deepEqual(
-    answers.toSorted((one, two) => one - two),
-    all,
-  );
-  assert.deepEqual((await counted(database)).counts, { a: 2 * each, b: 2 * each, c: 2 * each });
-});
-
-test('a work whose row somebody else has locked waits alone, and the others do not wait for it', async (t) => {
-  const { database, url } = await openCounters(t, ['a', 'b', 'c']);
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  t.after(() => client.end());
-  await client.query(`BEGIN; SELECT 1 FROM i_test.counter WHERE id = 'b' FOR UPDATE`);
-  const locked = increment(database, 'b');
-  const told: string[] = [];
-  void locked.then(() => told.push('b'));
-  // More of them than groups may run, and among them what only appends.
-  for (let round = 1; round <= 3; round += 1) {
-    const others = ['a', 'c'].map((id) => increment(database, id));
-    assert.deepEqual(await Promise.all(others), [round, round]);
-    await database.write((tx) => tx.tuples(sql`SELECT 1`), appending);
-  }
-  assert.deepEqual(told, []);
-  await client.query('COMMIT');
-  assert.equal(await locked, 1);
 });
 
 test('a work that finds no row fails alone', async (t) => {

@@ -1,3 +1,4 @@
+import { AssertionFailed } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
 import type { Transaction } from './database.ts';
 import { GroupStatements } from './postgres-group-statements.ts';
@@ -46,8 +47,9 @@ const aloneAfterSpoiled = 100;
  * that is one BEGIN, one lock, one look at the definitions and one COMMIT, and their statements go out in one packet, many of them
  * as one. A row that is refused ends the transaction for all; each is then run again alone, and only the one that is to blame fails.
  *
- * A group never waits for the lock of a row: a work whose row is another's leaves it and is run alone. Works that change the same row
- * are never in groups at the same time, or each would write over what the other has written.
+ * A group does not wait for the lock of the row that one of its works changes: that work leaves it and is run alone. What else may be
+ * locked, a related record or a unique value of an open transaction, it waits for a tenth of a second, and is then run one by one.
+ * Works that change the same row are never in groups at the same time, or each would write over what the other has written.
  */
 export class WriteGroups {
   readonly #options: WriteGroupsOptions;
@@ -153,30 +155,30 @@ export class WriteGroups {
       const outcomes = await this.#options.together((tx) => runAll(tx, group));
       for (const [index, one] of group.entries()) this.#settle(one, outcomes[index]);
     } catch (error) {
-      if (!(error instanceof SpoiledGroup)) return group.forEach(({ reject }) => reject(error));
+      // Or one that has awaited something else would have taken the others with it.
+      const isSpoiled = error instanceof SpoiledGroup || (error instanceof AssertionFailed && !isOne);
+      if (!isSpoiled) return group.forEach(({ reject }) => reject(error));
       if (!isOne) this.#aloneLeft = aloneAfterSpoiled;
-      await this.#runAlone(group);
+      this.#runAlone(group);
     }
   }
 
   #settle(one: Waiting, outcome: Outcome | undefined): void {
     if (outcome?.kind === 'kept') one.resolve(outcome.value);
     else if (outcome?.kind === 'refused') one.reject(outcome.error);
-    else void this.#runAlone([one]);
+    else this.#runAlone([one]);
   }
 
-  /** Those that change a row are not waited for: they may have to wait for somebody else's lock, and the next group shall not. */
-  async #runAlone(group: readonly Waiting[]): Promise<void> {
+  /** Nobody waits for these: they may have to wait for somebody else's lock, and the next group shall not. */
+  #runAlone(group: readonly Waiting[]): void {
     this.#aloneLeft = Math.max(0, this.#aloneLeft - group.length);
-    const appending = group.map(async ({ work, changes, resolve, reject }) => {
+    for (const { work, resolve, reject } of group) {
       const alone = this.#options
         .alone(work)
         .then(resolve, reject)
         .finally(() => this.#alone.delete(alone));
       this.#alone.add(alone);
-      if (changes === undefined) await alone;
-    });
-    await Promise.all(appending);
+    }
   }
 }
 

@@ -13,6 +13,7 @@ import type {
   Tuple,
   WriteOptions,
 } from './database.ts';
+import { callBack } from './call-back.ts';
 import { explainWithoutScans, postgresAccess } from './postgres-access.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
 import { isCollision, isOutdatedName, isStaleStatement, toCommitError } from './postgres-errors.ts';
@@ -67,6 +68,8 @@ const WRITERS_MAX = 16;
 const WAITING_MAX = 10_000;
 const WAIT_MS_MAX = 10_000;
 const EXCLUSIVE_TIMEOUT_MS = 10 * 60_000;
+/** For a lock of somebody else's: beyond it a group's works are run one by one, and only those wait on whose it is. */
+const GROUP_LOCK_MS_MAX = 100;
 
 /** The server gives up first and says so; whoever waits longer than this waits for a network. */
 const GRACE_MS = 2_000;
@@ -83,6 +86,7 @@ class PostgresDatabase implements Database {
   readonly #groups: WriteGroups;
   readonly #questions: Questions;
   readonly #lock: Sql;
+  readonly #lockOfGroup: Sql;
   readonly #beginExclusive: string;
   readonly #accesses = new AccessMemory();
   readonly #reads = new Set<Promise<unknown>>();
@@ -116,6 +120,8 @@ class PostgresDatabase implements Database {
     });
     const key = advisoryKey(options.lockName ?? options.instanceId);
     this.#lock = sql`SELECT pg_advisory_xact_lock_shared(${key})`;
+    // In this order: a change of tables is waited for as long as by others.
+    this.#lockOfGroup = sql`SELECT pg_advisory_xact_lock_shared(${key}), set_config('lock_timeout', ${String(GROUP_LOCK_MS_MAX)}, true)`;
     this.#beginExclusive = beginExclusive(key, options);
   }
 
@@ -166,7 +172,7 @@ class PostgresDatabase implements Database {
     await this.#gate.enter(isExclusive);
     try {
       const { value, callbacks } = await this.#runUntilKept(work, { ...options, isExclusive });
-      for (const callback of callbacks) callback();
+      for (const callback of callbacks) callBack(callback);
       return value;
     } finally {
       this.#gate.leave();
@@ -246,9 +252,10 @@ class PostgresDatabase implements Database {
       names: this.names,
       isGuarded: options.isGuarded,
       open: () => {
+        const { isGroup } = options;
         connection.limitStatements(this.#pool.statementTimeoutMs);
         if (options.isExclusive) opening.send(this.#beginExclusive);
-        else opening.send(begin(options, this.#options), this.#lock);
+        else opening.send(begin(options, this.#options), isGroup === true ? this.#lockOfGroup : this.#lock);
       },
     });
     const timer = connection.expireAfter(this.#deadlineMs(options.isExclusive));

@@ -2,6 +2,7 @@ import { AssertionFailed, assert } from '../base/assert.ts';
 import { systemClock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import { sql } from '../sql/sql.ts';
+import { callBack } from './call-back.ts';
 import type { Transaction, WriteOptions } from './database.ts';
 import { EngineFailure, toEngineError } from './engine-errors.ts';
 import { GatheredRows } from './gathered-rows.ts';
@@ -290,16 +291,5 @@ function settle(group: readonly Waiting[], outcomes: readonly Outcome[]): void {
   for (const [index, outcome] of outcomes.entries()) {
     if (outcome.kind === 'kept') group[index]?.resolve(outcome.value);
     else group[index]?.reject(outcome.error);
-  }
-}
-
-/** What is committed is committed: a callback that throws is a bug that ends the process, but never makes a kept work look refused. */
-function callBack(callback: () => void): void {
-  try {
-    callback();
-  } catch (error) {
-    setImmediate(() => {
-      throw error;
-    });
   }
 }

@@ -303,6 +303,27 @@ export const edgeMutants: readonly Mutant[] = [
     tests: ['test/api/webhook-groups.test.ts'],
   },
   {
+    name: 'a group waits for a lock of somebody else for a moment only',
+    file: 'src/storage/postgres.ts',
+    from: 'isGroup === true ? this.#lockOfGroup : this.#lock',
+    to: 'this.#lock',
+    tests: ['src/storage/postgres-group-locks.test.ts'],
+  },
+  {
+    name: 'a work of a group on PostgreSQL that awaits something else fails alone',
+    file: 'src/storage/postgres-groups.ts',
+    from: '(error instanceof AssertionFailed && !isOne)',
+    to: '(error instanceof AssertionFailed && false)',
+    tests: ['src/storage/postgres-groups.test.ts'],
+  },
+  {
+    name: 'rows that cannot be inserted together are refused, and end no process',
+    file: 'src/storage/postgres-group-statements.ts',
+    from: 'sendNow(() => first.send?.() ?? this.#tx.run(combined(kind, asked))).then(',
+    to: '(first.send?.() ?? this.#tx.run(combined(kind, asked))).then(',
+    tests: ['src/storage/postgres-groups.test.ts'],
+  },
+  {
     name: 'the last page behind a cursor leads nowhere',
     file: 'src/lists/cursor-page.ts',
     from: 'rows.length > perPage',

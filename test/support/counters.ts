@@ -1,0 +1,51 @@
+import type { TestContext } from 'node:test';
+import { runTogether, sql } from '../../src/sql/sql.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { openPostgresDatabase } from './postgres-database.ts';
+
+export interface Counters {
+  readonly database: Database;
+  /** Of the same rows, as another node has it. */
+  readonly other: Database;
+  readonly url: string;
+}
+
+export async function openCounters(t: TestContext, ids: readonly string[]): Promise<Counters> {
+  const { database, open, url } = await openPostgresDatabase(t);
+  const table = database.names.collectionTable('counter');
+  const create = sql`CREATE TABLE ${table} (id text COLLATE "C" UNIQUE, count bigint, code text UNIQUE, transaction xid8)`;
+  await database.write((tx) => tx.run(create), { isExclusive: true });
+  await database.write(async (tx) => {
+    for (const id of ids) await tx.run(sql`INSERT INTO ${table} (id, count) VALUES (${id}, 0)`);
+  });
+  return { database, other: open(), url };
+}
+
+/** Reads, and writes what it has made of that: two of them at once would lose one of the two. */
+export function increment(database: Database, id: string): Promise<number> {
+  return database.write(
+    async (tx) => {
+      const table = tx.names.collectionTable('counter');
+      const lookup = sql`SELECT count FROM ${table} WHERE id = ${id}${tx.names.forUpdate}`;
+      const [row] = await tx.tuples(runTogether(lookup, 'lookup'));
+      if (row === undefined) throw new Error(`there is no ${id}`);
+      const count = Number(row[0]) + 1;
+      const change = sql`UPDATE ${table} SET count = ${count}, transaction = pg_current_xact_id() WHERE id = ${id}`;
+      await tx.run(runTogether(change, 'change'));
+      return count;
+    },
+    { changes: id },
+  );
+}
+
+export async function counted(
+  database: Database,
+): Promise<{ readonly counts: object; readonly transactions: number }> {
+  const rows = await database.tuples(
+    sql`SELECT id, count, transaction::text FROM ${database.names.collectionTable('counter')} ORDER BY id`,
+  );
+  return {
+    counts: Object.fromEntries(rows.map(([id, count]) => [id, count])),
+    transactions: new Set(rows.map(([, , transaction]) => transaction)).size,
+  };
+}
