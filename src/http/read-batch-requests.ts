@@ -1,7 +1,8 @@
 import { AppError, type FieldError } from '../base/errors.ts';
 import { isJsonObject, ownMember, type JsonObject } from '../base/json.ts';
 import { fieldError } from '../fields/field-error.ts';
-import type { BatchEntry, BatchItem } from '../records/batch.ts';
+import type { BatchItem } from '../records/batch-item.ts';
+import type { BatchEntry } from '../records/batch.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { checkFields } from './answer.ts';
 import { expectedRevision } from './entity-tag.ts';

@@ -2,20 +2,14 @@ import { unreachable } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
-import { prepareCreate, type CreateRecordRequest } from './create-record.ts';
-import { prepareDelete, type DeleteRecordRequest } from './delete-record.ts';
+import type { BatchItem } from './batch-item.ts';
+import { prepareCreate } from './create-record.ts';
+import { prepareDelete } from './delete-record.ts';
+import { lockBatch } from './lock-batch.ts';
 import type { StoredRecord } from './record.ts';
 import type { RecordWrite } from './record-write.ts';
-import { prepareUpdate, type UpdateRecordRequest } from './update-record.ts';
-import { prepareUpsert, type UpsertRecordRequest } from './upsert-record.ts';
-
-export type BatchItem =
-  | ({ readonly kind: 'create' } & CreateRecordRequest)
-  | ({ readonly kind: 'update' } & UpdateRecordRequest)
-  | ({ readonly kind: 'upsert' } & UpsertRecordRequest)
-  | ({ readonly kind: 'delete' } & DeleteRecordRequest)
-  /** What is no change of a record: it fails when its turn comes, as any other item that cannot be done. */
-  | { readonly kind: 'refused'; readonly error: AppError };
+import { prepareUpdate } from './update-record.ts';
+import { prepareUpsert } from './upsert-record.ts';
 
 export interface BatchEntry {
   readonly item: BatchItem;
@@ -52,10 +46,15 @@ export async function prepareBatch(
     // Counted from the first try: one that is run again has no more time.
     deadline ??= instance.clock.monotonic() + instance.settings.current.batch.timeout * 1_000;
     const results: BatchResult[] = [];
+    await lockBatch(
+      tx,
+      instance,
+      entries.map(({ item }) => item),
+    );
     for (const [index, write] of writes.entries()) {
       requireInTime(instance, deadline);
       try {
-        // One after the other: positions of events are told apart only between statements that were not sent ahead.
+        // One after the other: each sees what those before it did.
         results.push(await write(tx));
       } catch (error) {
         requireInTime(instance, deadline);

@@ -12,7 +12,10 @@ import { relatedIds, relationsOf, type RelationPlace } from './related-ids.ts';
 export interface RelatedValues {
   readonly collection: Collection;
   readonly values: readonly StoredValue[];
-  /** What a relation had already was there when it was written, and deletes keep it so. */
+  /**
+   * What a relation had already was there when it was written, and deletes keep it so. It is not locked: who deletes it locks it first and
+   * then this record, which we have locked, so that each would wait for the other.
+   */
   readonly existing?: StoredRecord;
   readonly failed: string;
 }
@@ -24,10 +27,14 @@ export async function requireRelated(scope: WriteScope, related: RelatedValues):
     ({ index }) => existing === undefined || existing.values[index] !== values[index],
   );
   if (changed.length === 0) return;
+  const added = (place: RelationPlace): readonly string[] => {
+    const had = new Set(relatedIds(place, existing?.values[place.index] ?? null));
+    return relatedIds(place, values[place.index] ?? null).filter((id) => !had.has(id));
+  };
   const problems = new Map<string, FieldError>();
   await scope.tx.inOrder(
     changed.map((place) => async () => {
-      const ids = relatedIds(place, values[place.index] ?? null);
+      const ids = added(place);
       if (ids.length > 0 && !(await exist(scope, place, ids)))
         problems.set(place.field.name, fieldError('validation_missing_rel_records'));
     }),

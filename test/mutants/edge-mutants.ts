@@ -303,6 +303,22 @@ export const edgeMutants: readonly Mutant[] = [
     tests: ['test/api/webhook-groups.test.ts'],
   },
   {
+    name: 'what a record refers to already is not locked again when it is changed',
+    file: 'src/records/require-related.ts',
+    from: '.filter((id) => !had.has(id))',
+    to: '.filter((id) => !had.has(id) || true)',
+    engine: 'postgres',
+    tests: ['test/api/record-locks.test.ts'],
+  },
+  {
+    name: 'a batch locks the records that it names in one order',
+    file: 'src/records/lock-batch.ts',
+    from: '(one < other ? -1 : 1)',
+    to: '(one < other ? 0 : 0)',
+    engine: 'postgres',
+    tests: ['test/api/record-locks.test.ts'],
+  },
+  {
     name: 'a group waits for a lock of somebody else for a moment only',
     file: 'src/storage/postgres.ts',
     from: 'isGroup === true ? this.#lockOfGroup : this.#lock',

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { Client } from 'pg';
+import { longId, startBlog } from '../support/blog.ts';
+import { eventually } from '../support/eventually.ts';
+import { sendBatch, startBatchService } from '../support/send-batch.ts';
+import type { TestService } from '../support/service.ts';
+import { databaseOf, testEngine } from '../support/test-config.ts';
+
+const skip = testEngine === 'sqlite' ? 'there is one writer' : false;
+
+test('a record is changed while somebody deletes one that it goes on referring to', { skip }, async (t) => {
+  const { service, ask } = await startBlog(t);
+  const { client, lock } = await openClient(t, service);
+  await client.query('BEGIN');
+  // As a delete does first.
+  await lock('people', longId('ann'));
+  const path = `/posts/records/${longId('p1')}`;
+  const without = await ask('PATCH', path, { 'readers-': longId('bob') });
+  assert.deepEqual(without.json['readers'], [longId('ann')], without.text);
+  const withAnother = await ask('PATCH', path, { 'readers+': longId('cat') });
+  assert.deepEqual(withAnother.json['readers'], [longId('ann'), longId('cat')], withAnother.text);
+  await client.query('ROLLBACK');
+});
+
+test('a batch locks the records that it names in one order, whatever its own', { skip }, async (t) => {
+  const service = await startBatchService(t);
+  const at = '/api/collections/posts/records';
+  const ids = ['a', 'b'].map(longId);
+  for (const id of ids) await service.request(at, { method: 'POST', body: { id, title: '' } });
+  const { client, lock } = await openClient(t, service);
+  await client.query('BEGIN');
+  await lock('posts', longId('a'));
+  const requests = ids.map((id) => ({ method: 'PATCH', url: `${at}/${id}`, body: { title: 'changed' } }));
+  const batch = sendBatch(service, requests.toReversed());
+  await eventually('the batch waits', async () => {
+    const { rows } = await client.query(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'`);
+    return rows.length > 0;
+  });
+  // It has none yet: one that did would have to give up, or this one.
+  await lock('posts', longId('b'), 'NOWAIT');
+  await client.query('ROLLBACK');
+  const { status, text } = await batch;
+  assert.equal(status, 200, text);
+});
+
+/** Another session, which locks records as deletes do. */
+async function openClient(
+  t: TestContext,
+  { data }: TestService,
+): Promise<{
+  readonly client: Client;
+  readonly lock: (table: string, id: string, end?: string) => Promise<unknown>;
+}> {
+  const client = new Client({ connectionString: await databaseOf(data) });
+  await client.connect();
+  t.after(() => client.end());
+  return {
+    client,
+    lock: async (table, id, end = '') => {
+      const { rows } = await client.query<{ schema: string }>(
+        `SELECT table_schema AS schema FROM information_schema.tables WHERE table_name = $1`,
+        [table],
+      );
+      return client.query(`SELECT 1 FROM "${rows[0]?.schema}".${table} WHERE id = $1 FOR UPDATE ${end}`, [
+        id,
+      ]);
+    },
+  };
+}
