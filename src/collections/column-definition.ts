@@ -1,4 +1,5 @@
 import { assert, unreachable } from '../base/assert.ts';
+import { randomUnit } from '../base/ids.ts';
 import { fieldType } from '../fields/field-types.ts';
 import { fieldColumn, type Field } from '../fields/field.ts';
 import { literal, sql, type Sql } from '../sql/sql.ts';
@@ -14,8 +15,13 @@ export function hiddenColumns(engine: Engine): Sql {
   if (engine === 'sqlite') {
     return sql`"$position" INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, "$revision" INTEGER NOT NULL`;
   }
-  return sql`"$position" bigint GENERATED ALWAYS AS IDENTITY, id text COLLATE "C" NOT NULL, "$revision" bigint NOT NULL`;
+  // Somewhere, and not at 1: to a node that does not know yet that a table was dropped and made anew, its rows would be those it has seen.
+  const start = literal(Math.ceil(randomUnit() * START_MAX));
+  return sql`"$position" bigint GENERATED ALWAYS AS IDENTITY (START WITH ${start}), id text COLLATE "C" NOT NULL, "$revision" bigint NOT NULL`;
 }
+
+/** Half of what a number of ours can count to. */
+const START_MAX = 2 ** 52;
 
 /** What follows `ALTER TABLE` where a table gets its keys when it is there. */
 export const addedKeys = sql`ADD PRIMARY KEY ("$position"), ADD UNIQUE (id)`;

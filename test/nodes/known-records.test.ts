@@ -29,3 +29,21 @@ test('what a node knows of a record is not shown once another node has changed i
   }
   assert.deepEqual(group.log, []);
 });
+
+test('what a node knows of a collection is not shown of another that is made under its name', async (t) => {
+  const group = await NodeGroup.open(t);
+  const [a, b] = [await group.start(), await group.start()];
+  await group.signIn(a);
+  const fields = [{ name: 'title', type: 'text' }];
+  for (const title of ['first', 'second', 'third']) {
+    await group.get(a, 'POST /api/collections', { name: 'things', fields });
+    await group.get(a, `POST ${at}`, { title });
+    // One that has been told of it at last, or has not been told yet: never what it knew before.
+    for (let asked = 0; asked < 10; asked += 1) {
+      const { json } = await group.ask(b, `GET ${at}`);
+      const items = (json.items ?? []) as readonly { readonly title: string }[];
+      for (const item of items) assert.equal(item.title, title);
+    }
+    await group.get(a, 'DELETE /api/collections/things');
+  }
+});
