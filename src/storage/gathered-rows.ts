@@ -1,9 +1,12 @@
 import { GenerationMap } from '../base/generation-map.ts';
+import { partsBySize } from '../base/parts-by-size.ts';
 import type { Gathering, Transaction } from './database.ts';
 import { sqliteNames } from './sqlite-names.ts';
 
 /** What is gathered is in memory, and beyond this a statement for each row costs nothing that anybody would feel. */
 const bytesMax = 1024 * 1024;
+/** Of rows that come at once, before anybody can see that they are much: a server takes no message of 1 GB. */
+const statementBytesMax = 8 * 1024 * 1024;
 /** More at once save nothing more. */
 const rowsMax = 64;
 
@@ -79,7 +82,10 @@ function batchOf<Row>(gathering: Gathering<Row>, first: Row): Batch {
     gathering,
     rows,
     names: (text) => namesTableOf(gathering.tables, text),
-    write: (tx) => gathering.write(tx, rows),
+    write: async (tx) => {
+      for (const part of partsBySize(rows, gathering.bytesOf, statementBytesMax))
+        await gathering.write(tx, part);
+    },
   };
 }
 

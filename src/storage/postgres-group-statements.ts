@@ -1,4 +1,5 @@
-import { sql, type Sql } from '../sql/sql.ts';
+import { partsBySize } from '../base/parts-by-size.ts';
+import { sql, type Sql, type SqlValue } from '../sql/sql.ts';
 import type { Gathering, Transaction, Tuple } from './database.ts';
 import { GatheredRows } from './gathered-rows.ts';
 import { changeFromArrays, insertFromArrays, combineLookups, separateRows } from './postgres-combine.ts';
@@ -99,7 +100,7 @@ export class GroupStatements {
     this.#lastOf.clear();
     for (const { kind, asked } of batches) {
       if (kind === 'lookups') this.#lookUp(asked);
-      else this.#write(kind, asked);
+      else for (const part of partsOf(asked)) this.#write(kind, part);
     }
     this.#writeGathered();
   }
@@ -130,6 +131,19 @@ export class GroupStatements {
       (error: unknown) => asked.forEach(({ reject }) => reject(error)),
     );
   }
+}
+
+/** Of the values of one statement: more save nothing by being together, and the server takes no message of 1 GB. */
+const LENGTH_MAX = 8 * 1024 * 1024;
+
+function partsOf(asked: readonly Asked[]): readonly (readonly Asked[])[] {
+  return partsBySize(asked, ({ statement }) => lengthOf(statement.values), LENGTH_MAX);
+}
+
+function lengthOf(values: readonly SqlValue[]): number {
+  let length = 0;
+  for (const value of values) if (typeof value === 'string') length += value.length;
+  return length;
 }
 
 /** At once. What cannot be put together is refused: those who asked are told, where nobody could catch what is thrown. */

@@ -187,6 +187,21 @@ test('rows that cannot be inserted together are inserted one by one', async (t) 
   assert.equal((await stored(database)).ids, 'ab');
 });
 
+test('works of a group that are much together are inserted in several statements', async (t) => {
+  const database = await openNotes(t);
+  const table = database.names.collectionTable('note');
+  await database.write((tx) => tx.run(sql`ALTER TABLE ${table} ADD COLUMN text text`), { isExclusive: true });
+  const text = 'x'.repeat(5 * 1024 * 1024);
+  const works = ['a', 'b', 'c'].map((id) =>
+    database.write((tx) => {
+      const row = sql`INSERT INTO ${tx.names.collectionTable('note')} (id, text) VALUES (${id}, ${text})`;
+      return tx.run(runTogether(row, 'insert'));
+    }, appending),
+  );
+  await Promise.all(works);
+  assert.deepEqual(await stored(database), { ids: 'abc', transactions: 1 });
+});
+
 test('a stop waits for the works that have been asked for', async (t) => {
   const database = await openNotes(t);
   const writes = ['a', 'b'].map((id) => database.write((tx) => insert(tx, id), appending));

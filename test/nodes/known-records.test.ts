@@ -41,6 +41,7 @@ test('what a node knows of a collection is not shown of another that is made und
     // One that has been told of it at last, or has not been told yet: never what it knew before.
     for (let asked = 0; asked < 10; asked += 1) {
       const { json } = await group.ask(b, `GET ${at}`);
+      // Of a list, unless the collection is not known.
       const items = (json.items ?? []) as readonly { readonly title: string }[];
       for (const item of items) assert.equal(item.title, title);
     }
