@@ -49,8 +49,12 @@ function normalise(value: unknown): number {
   return typeof value === 'string' ? fromText(value) : 0;
 }
 
-/** Decimal numbers only. NaN, infinities and what overflows stay what they are: `check` refuses them. */
+/**
+ * Decimal numbers only. NaN, infinities and what overflows stay what they are: `check` refuses them, and as NaN an integer that would come
+ * back as another one, as a JSON body with it is refused.
+ */
 function fromText(text: string): number {
+  if (/^[+-]?\d+$/.test(text) && !Number.isSafeInteger(Number(text))) return NaN;
   if (/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text)) return Number(text) + 0;
   return /^(?:nan|[+-]?inf(?:inity)?)$/i.test(text) ? NaN : 0;
 }
