@@ -40,7 +40,7 @@ const groupsMax = 2;
 /** Nobody waits any longer for others to come: the group before may be held up by something of its own. */
 const FILL_MS_MAX = 50;
 /** After a spoiled group so many works are run alone: what has spoiled one often comes again. */
-const aloneAfterSpoiled = 100;
+const ungroupedAfterSpoiled = 100;
 
 /**
  * Group commit on PostgreSQL, for works that only append, or change one row: those that wait at the same time share one transaction,
@@ -55,12 +55,12 @@ export class WriteGroups {
   readonly #options: WriteGroupsOptions;
   readonly #running = new Set<Promise<void>>();
   /** Works that have left their group. */
-  readonly #alone = new Set<Promise<void>>();
+  readonly #runningAlone = new Set<Promise<void>>();
   /** The rows that running groups change. */
   readonly #changing = new Set<string>();
   #waiting: Waiting[] = [];
   #isScheduled = false;
-  #aloneLeft = 0;
+  #ungroupedLeft = 0;
   /** How many were in the group that was begun last; none when the next has waited long enough for as many. */
   #lastSize = 0;
   #fillTimer: NodeJS.Timeout | undefined;
@@ -83,9 +83,9 @@ export class WriteGroups {
 
   /** Resolves when nothing waits and nothing runs. */
   async drain(): Promise<void> {
-    while (this.#waiting.length > 0 || this.#running.size > 0 || this.#alone.size > 0) {
+    while (this.#waiting.length > 0 || this.#running.size > 0 || this.#runningAlone.size > 0) {
       this.#start();
-      await Promise.all([...this.#running, ...this.#alone]);
+      await Promise.all([...this.#running, ...this.#runningAlone]);
     }
   }
 
@@ -150,7 +150,7 @@ export class WriteGroups {
 
   async #run(group: readonly Waiting[]): Promise<void> {
     const isOne = group.length === 1;
-    if ((isOne && group[0]?.changes === undefined) || this.#aloneLeft > 0) return this.#runAlone(group);
+    if ((isOne && group[0]?.changes === undefined) || this.#ungroupedLeft > 0) return this.#runAlone(group);
     try {
       const outcomes = await this.#options.together((tx) => runAll(tx, group));
       for (const [index, one] of group.entries()) this.#settle(one, outcomes[index]);
@@ -158,7 +158,7 @@ export class WriteGroups {
       // Or one that has awaited something else would have taken the others with it.
       const isSpoiled = error instanceof SpoiledGroup || (error instanceof AssertionFailed && !isOne);
       if (!isSpoiled) return group.forEach(({ reject }) => reject(error));
-      if (!isOne) this.#aloneLeft = aloneAfterSpoiled;
+      if (!isOne) this.#ungroupedLeft = ungroupedAfterSpoiled;
       this.#runAlone(group);
     }
   }
@@ -171,13 +171,13 @@ export class WriteGroups {
 
   /** Nobody waits for these: they may have to wait for somebody else's lock, and the next group shall not. */
   #runAlone(group: readonly Waiting[]): void {
-    this.#aloneLeft = Math.max(0, this.#aloneLeft - group.length);
+    this.#ungroupedLeft = Math.max(0, this.#ungroupedLeft - group.length);
     for (const { work, resolve, reject } of group) {
       const alone = this.#options
         .alone(work)
         .then(resolve, reject)
-        .finally(() => this.#alone.delete(alone));
-      this.#alone.add(alone);
+        .finally(() => this.#runningAlone.delete(alone));
+      this.#runningAlone.add(alone);
     }
   }
 }
