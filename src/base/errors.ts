@@ -1,6 +1,7 @@
 /** What a caller may be told went wrong. Closed: http/error-response.ts maps each to one status. */
 export type ErrorCode =
   | 'bad_request'
+  | 'broken_rule'
   | 'unauthorized'
   | 'forbidden'
   | 'not_found'

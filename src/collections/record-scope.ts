@@ -1,3 +1,4 @@
+import { AppError } from '../base/errors.ts';
 import { compileFilter } from '../filters/compile.ts';
 import type { Dialect } from '../filters/dialect.ts';
 import { dialectOf } from '../filters/dialect-of.ts';
@@ -5,6 +6,7 @@ import { filterLimits } from '../filters/filter-limits.ts';
 import type { Misuse, Operand, Resolve } from '../filters/operand.ts';
 import type { FilterTree } from '../filters/tree.ts';
 import type { ListScope } from '../lists/list-source.ts';
+import { brokenRule } from '../rules/broken-rule.ts';
 import { parseRule } from '../rules/parse-rule.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
@@ -105,6 +107,15 @@ export class RecordScope {
       this.#isInside = false;
       const condition = compileFilter(conjunct, context);
       this.#conditions[this.#isInside ? 'inside' : 'outside'].push(condition);
+    }
+  }
+
+  /** A rule that is stored. It compiled when it was saved; throws broken_rule where it does not any more. */
+  addRule(rule: FilterTree): void {
+    try {
+      this.add(rule, 'rule');
+    } catch (error) {
+      throw error instanceof AppError ? brokenRule(error) : error;
     }
   }
 
@@ -212,7 +223,7 @@ export class RecordScope {
     }
     if (listRule === '') return undefined;
     const scope = new RecordScope(this.#context, { collection, alias }, { counter: this.#counter });
-    scope.add(parseRule(listRule), 'rule');
+    scope.addRule(parseRule(listRule));
     return scope.condition;
   }
 

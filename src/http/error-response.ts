@@ -3,6 +3,7 @@ import { AppError, type ErrorCode, type ErrorEnvelope, type FieldErrors } from '
 /** The one table from what went wrong to the status of the answer. */
 const statusOf: Readonly<Record<ErrorCode, number>> = {
   bad_request: 400,
+  broken_rule: 400,
   unauthorized: 401,
   forbidden: 403,
   not_found: 404,

@@ -239,6 +239,8 @@ function answerError(
   const { status, body, retryAfter, isOurs } = toErrorAnswer(error);
   if (isOurs)
     logger.error('A request failed.', { requestId: request.id, method: request.method, status, error });
+  else if (error instanceof AppError && error.code === 'broken_rule')
+    logger.warn('A rule no longer compiles.', { requestId: request.id, method: request.method, error });
   reply.headers(commonHeaders(request));
   if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
   // Closed at once, the connection of a client that is still sending would lose this answer. What it sends goes nowhere.

@@ -67,7 +67,7 @@ async function ask(
 ): Promise<boolean> {
   if (asked.rule === undefined) return true;
   const scope = new RecordScope(asked.context, { collection, alias: baseAlias });
-  scope.add(asked.rule, 'rule');
+  scope.addRule(asked.rule);
   const rows = await tx.tuples(sql`SELECT 1 FROM ${row} AND ${scope.condition ?? sql`TRUE`}`);
   return rows.length > 0;
 }

@@ -4,6 +4,7 @@ import type { ScopeContext } from '../collections/record-scope.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { superusersName } from '../instances/system-collections.ts';
 import { parseRule } from '../rules/parse-rule.ts';
+import { unlessBroken } from '../rules/unless-broken.ts';
 import { readSecret } from '../secrets/secrets.ts';
 import { sql, joinSql } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
@@ -43,15 +44,17 @@ export async function checkAccount(scope: WriteScope, write: AccountWrite): Prom
     await requireSamePassword(scope.tx, existing, secrets.old.hash);
 }
 
-async function hasManageAccess({ facts, tx }: WriteScope, write: AccountWrite): Promise<boolean> {
+async function hasManageAccess({ facts, instance, tx }: WriteScope, write: AccountWrite): Promise<boolean> {
   const { collection, values, existing, context } = write;
   if (facts.caller.kind !== 'user') return facts.caller.kind === 'superuser';
   const manageRule = collection.auth?.manageRule ?? null;
   if (manageRule === null) return false;
   const asked = { rule: parseRule(manageRule), context };
-  return existing === undefined
-    ? wouldBeAllowed(tx, { collection, values }, asked)
-    : isAllowed(tx, { collection, id: String(valueOf(existing, 'id')) }, asked);
+  return unlessBroken(instance, false, () =>
+    existing === undefined
+      ? wouldBeAllowed(tx, { collection, values }, asked)
+      : isAllowed(tx, { collection, id: String(valueOf(existing, 'id')) }, asked),
+  );
 }
 
 /** The owner's rule of most collections is about an id alone: no two accounts may have the same, wherever they are. */

@@ -8,6 +8,7 @@ import type { Instance } from '../instances/instance.ts';
 import { hasScope } from '../rules/has-scope.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { parseRule } from '../rules/parse-rule.ts';
+import { unlessBroken } from '../rules/unless-broken.ts';
 import { limit } from '../sql/limit.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import { answerTooLarge } from '../storage/answer-too-large.ts';
@@ -132,7 +133,10 @@ async function readRelated(
       relation.isBack ? [String(valueOf(record, 'id'))] : idsOf(record, relation.field),
     ),
   );
-  const rows = ids.size === 0 ? [] : await selectRelated(context, relation, [...ids]);
+  const rows =
+    ids.size === 0
+      ? []
+      : await unlessBroken(context.instance, [], () => selectRelated(context, relation, [...ids]));
   context.related.count += rows.length;
   if (context.related.count > relatedMax) throw answerTooLarge();
   // A record that several refer to is expanded once.
@@ -165,7 +169,7 @@ async function selectRelated(
     { collections, names, facts: { ...facts, context: 'expand' }, now: instance.clock.now() },
     { collection: target, alias: baseAlias },
   );
-  if (rule !== '') scope.add(parseRule(rule), 'rule');
+  if (rule !== '') scope.addRule(parseRule(rule));
   const { columns, from } = readStatements(target, names);
   const dialect = dialectOf(names.engine);
   const asked: Sql = sql`"$asked"`;

@@ -15,7 +15,7 @@ export async function findAllowed(
 ): Promise<StoredRecord | undefined> {
   if (asked.rule === undefined) return findRecord(reader, collection, id);
   const scope = new RecordScope(asked.context, { collection, alias: baseAlias });
-  scope.add(asked.rule, 'rule');
+  scope.addRule(asked.rule);
   const { columns, from } = readStatements(collection, reader.names);
   const [tuple] = await reader.search(
     sql`SELECT ${columns} FROM ${from} WHERE ${baseAlias}.id = ${id} AND ${scope.condition ?? sql`TRUE`}`,

@@ -14,7 +14,7 @@ export async function findManaged(
   const manageRule = collection.auth?.manageRule ?? null;
   if (manageRule === null || context.facts.caller.kind === 'guest') return new Set();
   const scope = new RecordScope(context, { collection, alias: baseAlias });
-  scope.add(parseRule(manageRule), 'rule');
+  scope.addRule(parseRule(manageRule));
   const { from } = readStatements(collection, reader.names);
   const rows = await reader.tuples(sql`
     SELECT ${baseAlias}.id FROM ${from}

@@ -180,7 +180,7 @@ function sourceOf(
     { collection, alias: baseAlias },
     { joinsOutside: true },
   );
-  if (rule !== undefined) scope.add(rule, 'rule');
+  if (rule !== undefined) scope.addRule(rule);
   const trust = facts.caller.kind === 'superuser' ? 'rule' : 'client';
   const { columns, from } = readStatements(collection, names);
   const isInTime = names.isInTime(baseAlias, 'for some');

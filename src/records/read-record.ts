@@ -113,7 +113,7 @@ function ask(
   if (rule === undefined) return database.tuples(withValues(statement, [id]));
   const context = { collections, names: database.names, facts, now: clock.now() };
   const scope = new RecordScope(context, { collection, alias: baseAlias });
-  scope.add(rule, 'rule');
+  scope.addRule(rule);
   const one = withValues(statement, [id]);
   return database.search(sql`${one} AND ${scope.condition ?? sql`TRUE`}`);
 }

@@ -1,4 +1,5 @@
 import type { Collection } from '../collections/collection.ts';
+import { unlessBroken } from '../rules/unless-broken.ts';
 import type { ExpandContext } from './expand.ts';
 import { findManaged } from './find-managed.ts';
 import { valueOf, type Sight, type StoredRecord } from './record.ts';
@@ -24,8 +25,10 @@ export async function sightsOf(
   const managed = new Map<Collection, ReadonlySet<string>>();
   const { collections, clock } = instance;
   const context = { collections, names: reader.names, facts, now: clock.now() };
-  for (const [collection, ofCollection] of ids)
-    managed.set(collection, await findManaged(reader, { collection, ids: ofCollection }, context));
+  for (const [collection, ofCollection] of ids) {
+    const ask = () => findManaged(reader, { collection, ids: ofCollection }, context);
+    managed.set(collection, await unlessBroken(instance, new Set(), ask));
+  }
   return (record) => {
     const { collection } = record;
     const isOwn = collection.id === caller.collectionId && idOf(record) === caller.id;

@@ -41,9 +41,16 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'what is expanded passes its view rule',
     file: 'src/records/expand.ts',
-    from: "if (rule !== '') scope.add(parseRule(rule), 'rule');",
+    from: "if (rule !== '') scope.addRule(parseRule(rule));",
     to: '',
     tests: ['test/api/expand.test.ts'],
+  },
+  {
+    name: 'a rule that no longer compiles tells nothing of its text',
+    file: 'src/collections/record-scope.ts',
+    from: 'throw error instanceof AppError ? brokenRule(error) : error;',
+    to: 'throw error;',
+    tests: ['test/api/broken-rules.test.ts'],
   },
   {
     name: 'nothing that only superusers may view is expanded for others',
