@@ -12,7 +12,7 @@ export function indexSql(collection: Collection, index: IndexDefinition, names: 
   const keyed = columns.map((column) => toKey(column, fieldOf(collection, column.name), names));
   const keys = names.engine === 'sqlite' ? keyed.map(({ plain, order }) => sql`${plain}${order}`) : undefined;
   const fitting = keys ?? (isUnique ? uniqueKeys(keyed) : plainKeys(keyed));
-  const on = sql`${names.column(index.name)} ON ${names.collectionTable(collection.name)} (${joinSql(fitting, ', ')})`;
+  const on = sql`${names.bareName(index.name)} ON ${names.collectionTable(collection.name)} (${joinSql(fitting, ', ')})`;
   const where = index.where.map((condition) => conditionSql(collection, condition, names));
   const condition = where.length === 0 ? sql`` : sql` WHERE ${joinSql(where, ' AND ')}`;
   return isUnique ? sql`CREATE UNIQUE INDEX ${on}${condition}` : sql`CREATE INDEX ${on}${condition}`;

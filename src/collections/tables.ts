@@ -76,7 +76,7 @@ function changedIndexes({ before, after }: TableChange, names: Names): ChangedIn
 }
 
 async function renameTable(tx: Transaction, from: string, to: string): Promise<void> {
-  await tx.run(sql`ALTER TABLE ${tx.names.collectionTable(from)} RENAME TO ${tx.names.column(to)}`);
+  await tx.run(sql`ALTER TABLE ${tx.names.collectionTable(from)} RENAME TO ${tx.names.bareName(to)}`);
 }
 
 async function alterColumns(tx: Transaction, before: Collection, after: Collection): Promise<void> {
@@ -154,7 +154,7 @@ function indexesOf(collection: Collection, names: Names): readonly TableIndex[] 
   }));
   if (!collection.fields.some((field) => field.name === 'created' && hasColumn(field))) return indexes;
   const name = createdIndexName(collection);
-  const statement = createdIndexSql(collection, names.column(name), names);
+  const statement = createdIndexSql(collection, names.bareName(name), names);
   return [...indexes, { name, columns: ['created'], statement }];
 }
 

@@ -1,7 +1,7 @@
 import { AppError, type FieldError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
-import { physicalName } from '../storage/postgres-names.ts';
+import { physicalColumn, physicalName } from '../storage/postgres-names.ts';
 
 const notUnique: FieldError = { code: 'validation_not_unique', message: 'Value must be unique.' };
 
@@ -23,14 +23,13 @@ export async function withUniqueErrors<Result>(
 /** The names that the owner knows: an engine may call what has a long name by another. */
 function columnsOf(error: UniqueViolation, collection: Collection): readonly string[] {
   if (error.index !== undefined) {
-    const index = collection.indexes.find(({ name }) => isCalled(name, error.index));
+    const index = collection.indexes.find(({ name }) =>
+      [name, physicalName(name)].includes(error.index ?? ''),
+    );
     return index?.columns.map((column) => column.name) ?? [];
   }
   return error.columns.map(
-    (column) => collection.fields.find(({ name }) => isCalled(name, column))?.name ?? column,
+    (column) =>
+      collection.fields.find(({ name }) => [name, physicalColumn(name)].includes(column))?.name ?? column,
   );
-}
-
-function isCalled(name: string, called: string | undefined): boolean {
-  return name === called || physicalName(name) === called;
 }

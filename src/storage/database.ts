@@ -59,7 +59,9 @@ export interface Names {
   table(name: InternalTable): Sql;
   /** The table of a collection, or an index of one that is to be dropped, by the name that its owner knows. */
   collectionTable(name: string): Sql;
-  /** A column of such a table, or an index that is to be made, by the name that its owner knows. */
+  /** Such a name without its schema: of an index that is to be made, or what a table is to be called. */
+  bareName(name: string): Sql;
+  /** A column of such a table, by the name that its owner knows. */
   column(name: string): Sql;
   /** The condition that restricts an internal table to this instance; true where it has the table for itself. */
   readonly scope: Sql;

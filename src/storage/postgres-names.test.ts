@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { numberPlaceholders } from './postgres-placeholders.ts';
-import { advisoryKey, physicalName, postgresNames } from './postgres-names.ts';
+import { advisoryKey, physicalColumn, physicalName, postgresNames } from './postgres-names.ts';
 import { StatementNames } from './postgres-statements.ts';
 
 test('names are qualified, and shared tables are told apart by the instance', () => {
@@ -27,6 +27,18 @@ test('names that are too long stay different, and fit', () => {
     assert.match(name ?? '', /^[xé]{20,}\$[a-z0-9]{13}$/);
   }
   assert.equal(physicalName('x'.repeat(63)), 'x'.repeat(63));
+});
+
+test("a column that PostgreSQL has in every table gets a name that is nobody else's", () => {
+  const names = postgresNames('i_abc', 'abc');
+  for (const name of ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']) {
+    assert.equal(physicalColumn(name), `${name}$`);
+    assert.equal(names.column(name).text, `"${name}$"`);
+    assert.equal(names.column(name.toUpperCase()).text, `"${name.toUpperCase()}"`);
+    assert.equal(names.bareName(name).text, `"${name}"`);
+    assert.equal(names.collectionTable(name).text, `"i_abc"."${name}"`);
+  }
+  assert.equal(physicalColumn('x'.repeat(70)), physicalName('x'.repeat(70)));
 });
 
 test('the key of an instance fits into a bigint of the server', () => {

@@ -8,11 +8,12 @@ import { postgresJson } from './postgres-json.ts';
 /** How the tables of one instance are called: its collections have a schema of their own, all else is shared and told apart by a column. */
 export function postgresNames(schema: string, instanceId: string): Names {
   const collectionTables = new GenerationMap<string, Sql>(namesMax);
-  const toCollectionTable = (name: string): Sql => sql`${identifier(schema)}.${toColumn(name)}`;
+  const toCollectionTable = (name: string): Sql => sql`${identifier(schema)}.${toBareName(name)}`;
   return {
     engine: 'postgres',
     table: (name) => tables.findOrAdd(name, toTable),
     collectionTable: (name) => collectionTables.findOrAdd(name, toCollectionTable),
+    bareName: (name) => bareNames.findOrAdd(name, toBareName),
     column: (name) => columns.findOrAdd(name, toColumn),
     scope: sql`instance_id = ${instanceId}`,
     scopeOf: (alias) => sql`${identifier(alias)}.instance_id = ${instanceId}`,
@@ -36,14 +37,27 @@ export function postgresNames(schema: string, instanceId: string): Names {
 /** Names as SQL, the same object each time, as a name is asked for with every statement: over all instances of a process. */
 const namesMax = 5_000;
 const tables = new GenerationMap<string, Sql>(namesMax);
+const bareNames = new GenerationMap<string, Sql>(namesMax);
 const columns = new GenerationMap<string, Sql>(namesMax);
 
 function toTable(name: string): Sql {
   return sql`chancery.${identifier(name.slice('$'.length))}`;
 }
 
-function toColumn(name: string): Sql {
+function toBareName(name: string): Sql {
   return identifier(physicalName(name));
+}
+
+function toColumn(name: string): Sql {
+  return identifier(physicalColumn(name));
+}
+
+/** Every table has columns of these names already (PostgreSQL 18, section 5.6). In capitals they are free. */
+const systemColumns: ReadonlySet<string> = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);
+
+/** As {@link physicalName}, of a column. */
+export function physicalColumn(name: string): string {
+  return systemColumns.has(name) ? `${name}$` : physicalName(name);
 }
 
 /** NAMEDATALEN - 1: what is longer, PostgreSQL cuts off without an error, and two names become one. */

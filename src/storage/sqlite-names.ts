@@ -14,6 +14,7 @@ export const sqliteNames: Names = {
   engine: 'sqlite',
   table: tableOf,
   collectionTable: tableOf,
+  bareName: identifier,
   column: identifier,
   scope: everything,
   scopeOf: () => everything,
