@@ -108,13 +108,20 @@ function checkStandardName(field: Field, problems: ProblemList): void {
 function withStandardFields(fields: readonly Field[], { existing, type }: FieldsContext): readonly Field[] {
   const result = [...fields];
   const isMissing = (wanted: Field): boolean =>
-    !result.some((field) => field.id === wanted.id || field.name.toLowerCase() === wanted.name.toLowerCase());
+    !result.some((field) => field.name.toLowerCase() === wanted.name.toLowerCase());
   const id = existing?.fields.find((field) => field.name === 'id') ?? idField();
-  if (isMissing(id)) result.unshift(id);
+  if (isMissing(id)) result.unshift(withFreeId(id, result));
   const kept = existing?.fields.filter((field) => field.system) ?? [];
   const dates = ['created', 'updated'].map((name) => existing?.fields.find((field) => field.name === name));
   for (const field of [...kept, dates[0] ?? createdField(), dates[1] ?? updatedField()]) {
-    if (isMissing(field)) result.push(field);
+    if (isMissing(field)) result.push(withFreeId(field, result));
   }
   return type === 'auth' ? withAccountFields(result) : result;
+}
+
+/** A field keeps its id and its data under another name: the one that takes its place is another field. */
+function withFreeId(field: Field, others: readonly Field[]): Field {
+  let { id } = field;
+  while (others.some((other) => other.id === id)) id += '_';
+  return id === field.id ? field : { ...field, id };
 }
