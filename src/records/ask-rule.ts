@@ -8,6 +8,7 @@ import type { Caller } from '../rules/caller.ts';
 import type { FactReader, RequestFacts, RequestOrigin, RuleContext } from '../rules/request-facts.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Engine, Names, Transaction } from '../storage/database.ts';
+import { mayWriteField } from './may-write-field.ts';
 import { readStatements } from './read-statements.ts';
 
 /** A rule, as far as `admit` left one, and what it may know. */
@@ -112,22 +113,28 @@ class ChangeFacts implements RequestFacts {
   }
 
   get body(): RequestFacts['body'] {
-    return (this.#body ??= resolvedBody(this.#sent, this.#collection, this.#values));
+    return (this.#body ??= resolvedBody(this, this.#sent, {
+      collection: this.#collection,
+      values: this.#values,
+    }));
   }
 }
 
 function resolvedBody(
+  { caller }: Pick<RequestFacts, 'caller'>,
   sent: Readonly<Record<string, unknown>>,
-  collection: Collection,
-  values: readonly StoredValue[],
+  { collection, values }: { readonly collection: Collection; readonly values: readonly StoredValue[] },
 ): Record<string, unknown> {
   const members = new Map(Object.entries(sent));
   for (const [index, field] of collection.fields.entries()) {
     const { name } = field;
     const forms = [name, `${name}+`, `+${name}`, `${name}-`, `${name}:autogenerate`];
+    if (!forms.some((form) => members.has(form))) continue;
+    // What the caller may not write is as if it had not been sent.
+    if (!mayWriteField(field, caller.kind === 'superuser')) for (const form of forms) members.delete(form);
     // A password is not stored; what was sent is all there is to ask about.
-    if (!hasColumn(field) || !forms.some((form) => members.has(form))) continue;
-    members.set(name, JSON.parse(fieldType(field).toJson(values[index] ?? null, field.options)));
+    else if (hasColumn(field))
+      members.set(name, JSON.parse(fieldType(field).toJson(values[index] ?? null, field.options)));
   }
   return Object.fromEntries(members);
 }

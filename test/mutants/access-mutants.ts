@@ -53,6 +53,13 @@ export const accessMutants: readonly Mutant[] = [
     tests: ['test/api/broken-rules.test.ts'],
   },
   {
+    name: 'a hidden field that may not be written is in no body that a rule is asked about',
+    file: 'src/records/ask-rule.ts',
+    from: "!mayWriteField(field, caller.kind === 'superuser')",
+    to: 'false',
+    tests: ['test/api/hidden-in-bodies.test.ts'],
+  },
+  {
     name: 'nothing that only superusers may view is expanded for others',
     file: 'src/records/expand.ts',
     from: 'if (rule === null) return [];\n  const scope',
