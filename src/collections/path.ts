@@ -8,6 +8,7 @@ import { sql, type Sql } from '../sql/sql.ts';
 import type { Names } from '../storage/database.ts';
 import type { CollectionFinder } from './collection-store.ts';
 import type { Collection } from './collection.ts';
+import { isIdentityIndex } from './is-identity-index.ts';
 import { indexedPrefix } from './text-prefix.ts';
 
 /**
@@ -212,10 +213,8 @@ export function findBackRelation(
   const field = target?.fields.find((candidate) => candidate.name === fieldName);
   if (target === undefined || field?.type !== 'relation' || (field.hidden && !mayUseHidden)) return undefined;
   if (field.options['collectionId'] !== collection.id) return undefined;
-  const isSole = target.indexes.some(
-    ({ isUnique, columns, where }) =>
-      isUnique && columns.length === 1 && columns[0]?.name === fieldName && where.length === 0,
-  );
+  // An index may leave out what is unset: that refers to no record.
+  const isSole = target.indexes.some((index) => isIdentityIndex(index, fieldName));
   return { target, field, isSole: isSole && !isMultiple(field) };
 }
 

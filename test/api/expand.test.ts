@@ -102,3 +102,25 @@ test('Q-40 what the view rule of a related record does not show, and hidden fiel
   assert.equal(await expanded(blog.askAsGuest, 'p1', 'author'), '', 'a hidden relation is no relation');
   assert.equal(await expanded(blog.ask, 'p1', 'author'), '(author:ann)');
 });
+
+test('a back relation is one record where no two may refer to the same one, also where many refer to none', async (t) => {
+  const { ask, select } = await startBlog(t);
+  for (const title of ['five', 'six'])
+    assert.equal((await ask('POST', '/posts/records', { title })).status, 201);
+  const relatedOf = async (index: string): Promise<unknown> => {
+    const saved = await ask('PATCH', '/posts', { indexes: [index] });
+    assert.equal(saved.status, 200, saved.text);
+    const { json } = await ask('GET', `/people/records/${longId('ann')}?expand=posts_via_author`);
+    return json.expand.posts_via_author.title ?? json.expand.posts_via_author.length;
+  };
+  assert.equal(await relatedOf("CREATE UNIQUE INDEX one_post ON posts (author) WHERE author != ''"), 'one');
+  const filter = (asked: string): Promise<string> => select(asked, { collection: 'people' });
+  assert.equal(await filter("posts_via_author.title = 'one'"), 'ann');
+  assert.equal(await filter("posts_via_author.title = ''"), 'dan');
+  assert.equal(
+    await select('', { collection: 'people', sort: '-posts_via_author.title' }),
+    'bob cat ann dan',
+  );
+  assert.equal(await relatedOf("CREATE UNIQUE INDEX one_post ON posts (author) WHERE title = 'one'"), 1);
+  assert.equal(await relatedOf("CREATE UNIQUE INDEX one_post ON posts (author) WHERE author > 'b'"), 1);
+});
