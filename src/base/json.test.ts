@@ -87,6 +87,25 @@ for (const text of accepted) {
   });
 }
 
+test('refuses a key given twice as deep as it is asked to, and takes it below', () => {
+  const limits = { ...jsonLimits, uniqueDepth: 4 };
+  const ofItem = (item: string): string => `{"requests":[{"url":"x"},${item}]}`;
+  for (const [text, key] of [
+    [ofItem('{"body":{"n":1,"m":[],"n":2}}'), 'n'],
+    [ofItem('{"body":{},"body":{"n":1}}'), 'body'],
+    [ofItem('{"headers":{"a":"b","a":"b"}}'), 'a'],
+    ['{"requests":[],"requests":[{"a":1}]}', 'requests'],
+  ] as const)
+    assert.throws(() => parseJson(text, limits), isRefusal(new RegExp(`The key "${key}" is given twice`)));
+  for (const text of [
+    ofItem('{"body":{"n":{"a":1,"a":2},"m":[{"a":1,"a":2}]}},{"body":{"n":1}},{"body":{"n":"n\\":"}}'),
+    '[[[{"a":1}]],[[{"a":1}]]]',
+    '[]',
+    '1',
+  ])
+    assert.deepEqual(parseJson(text, limits), JSON.parse(text));
+});
+
 test('takes 64 levels and refuses 65, arrays and objects alike', () => {
   assert.doesNotThrow(() => parseJson('['.repeat(64) + ']'.repeat(64)));
   assert.throws(

@@ -8,6 +8,8 @@ export interface JsonLimits {
   readonly depthMax: number;
   /** Commas and opening brackets: an estimate of the values, wrong by a factor of two at most. */
   readonly nodesMax: number;
+  /** As many levels of arrays and objects have no key twice: 1 is the value itself. Below, the last of equal keys wins. */
+  readonly uniqueDepth: number;
 }
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -17,6 +19,7 @@ export const jsonLimits: JsonLimits = {
   // A json field's default 1 MiB holds half a million numbers. A million empty objects take about 60 MB; the 11 million
   // that fit into a body of 32 MiB would take ten times that.
   nodesMax: 1_000_000,
+  uniqueDepth: 1,
 };
 
 /** The text of a body; bytes that are not UTF-8 are refused instead of replaced, or two names could become one. */
@@ -31,7 +34,7 @@ export function decodeUtf8(bytes: Uint8Array): string {
 
 /**
  * The value of a JSON text. One scan refuses what JSON.parse would take (A14: U+0000 and lone surrogates in strings,
- * integers that lose digits, numbers that overflow, too deep, too many, a key given twice at the top); JSON.parse does the rest.
+ * integers that lose digits, numbers that overflow, too deep, too many, a key given twice near the top); JSON.parse does the rest.
  * Keys such as `__proto__` come out as own members: read members with {@link ownMember}, never assign or spread a body.
  * Throws AppError `bad_request`.
  */
@@ -48,8 +51,16 @@ export function parseJson(text: string, limits: JsonLimits = jsonLimits): unknow
     throw refusal(`The text is not valid JSON: ${findJsonError(text)}.`);
   }
   // JSON.parse keeps one of equal keys, so fewer keys than colons means that one was given twice.
-  if (members > 0 && isJsonObject(value) && Object.keys(value).length !== members) throw duplicateKey(text);
+  if (members > 0 && countKeys(value, limits.uniqueDepth) !== members)
+    throw duplicateKey(text, limits.uniqueDepth);
   return value;
+}
+
+function countKeys(value: unknown, depth: number): number {
+  if (typeof value !== 'object' || value === null || depth === 0) return 0;
+  let count = Array.isArray(value) ? 0 : Object.keys(value).length;
+  if (depth > 1) for (const inner of Object.values(value)) count += countKeys(inner, depth - 1);
+  return count;
 }
 
 export function isJsonObject(value: unknown): value is JsonObject {
@@ -87,7 +98,7 @@ const SAFE_LENGTH = 15;
 const FINITE_LENGTH = 308;
 
 /**
- * Checks everything JSON.parse does not, and returns the number of colons at the top level. It trusts the grammar: on a
+ * Checks everything JSON.parse does not, and returns the number of colons down to `uniqueDepth`. It trusts the grammar: on a
  * text that breaks it, the scan may see nonsense, and JSON.parse refuses it afterwards.
  */
 function scan(text: string, limits: JsonLimits): number {
@@ -108,7 +119,7 @@ function scan(text: string, limits: JsonLimits): number {
     } else if (code === COMMA) {
       nodes++;
     } else if (code === COLON) {
-      if (depth === 1) members++;
+      if (depth <= limits.uniqueDepth) members++;
     } else if (code >= DIGIT_0 ? code <= DIGIT_9 : code === MINUS) {
       at = scanNumber(text, at) - 1;
     } else if ((code | BRACE_BIT) === OPENING) {
@@ -188,26 +199,26 @@ function loneSurrogateAt(text: string): number {
   return at;
 }
 
-/** The slow way, for the message only: reads the keys of the top level one by one. The text is valid JSON. */
-function duplicateKey(text: string): AppError {
-  const keys = new Set<unknown>();
-  let depth = 0;
+/** The slow way, for the message only: reads the keys one by one, down to that depth. The text is valid JSON. */
+function duplicateKey(text: string, uniqueDepth: number): AppError {
+  /** Of each array or object that is open, the innermost last. */
+  const open: Set<unknown>[] = [];
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at) | BRACE_BIT;
-    if (code === OPENING) depth++;
-    else if (code === CLOSING) depth--;
+    if (code === OPENING) open.push(new Set());
+    else if (code === CLOSING) open.pop();
     if (text.charCodeAt(at) !== QUOTE) continue;
     const start = at++;
     while (text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
-    if (depth !== 1 || !isKey(text, at + 1)) continue;
+    if (open.length > uniqueDepth || !isKey(text, at + 1)) continue;
     const key: unknown = JSON.parse(text.slice(start, at + 1));
-    if (keys.has(key))
+    if (open.at(-1)?.has(key) === true)
       return refusal(
         `The key ${JSON.stringify(key).slice(0, 80)} is given twice, again at position ${start}.`,
       );
-    keys.add(key);
+    open.at(-1)?.add(key);
   }
-  return refusal('A key is given twice at the top level.');
+  return refusal('A key is given twice.');
 }
 
 /** Whether a colon follows the string that ends before `from`. */

@@ -1,8 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../base/errors.ts';
-import { decodeUtf8, isJsonObject, parseJson, type JsonObject } from '../base/json.ts';
+import { decodeUtf8, isJsonObject, parseJson, type JsonLimits, type JsonObject } from '../base/json.ts';
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** For the bodies of a route that are not like all others. */
+    readonly jsonLimits?: JsonLimits;
+  }
   interface FastifyRequest {
     /** How much was read of the body, once it is parsed. */
     bodyBytes: number;
@@ -23,7 +27,8 @@ export function acceptJsonBodies(app: FastifyInstance): void {
       // `parseAs: 'buffer'` makes it one. Clients name a type for a DELETE without a body, too.
       const bytes = body as Buffer;
       request.bodyBytes = bytes.length;
-      done(null, bytes.length === 0 ? undefined : parseJson(decodeUtf8(bytes)));
+      const limits = request.routeOptions.config.jsonLimits;
+      done(null, bytes.length === 0 ? undefined : parseJson(decodeUtf8(bytes), limits));
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'bad_request')
         return done(error instanceof Error ? error : new Error(String(error)));

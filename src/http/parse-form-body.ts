@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { AppError } from '../base/errors.ts';
 import { isJsonObject, parseJson, type JsonObject } from '../base/json.ts';
+import { batchJsonLimits } from './batch-json-limits.ts';
 
 /** Parts of a form, as each costs a thousand times what its bytes do. */
 const partsMax = 1_000;
@@ -10,7 +11,7 @@ const FORM_TYPE =
   /^multipart\/form-data\s*;\s*boundary=(?:"([\w'()+,./:=? -]{1,70})"|([\w'+.-]{1,70}))\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
 
 /**
- * The typed values of a form: the JSON objects of its parts `@jsonPayload`, of equal members the last. Other parts are ignored,
+ * The typed values of the form of a batch: the JSON objects of its parts `@jsonPayload`, of equal members the last. Other parts are ignored,
  * as unknown members are. Throws bad_request for what is no form and for files.
  */
 export async function parseFormBody(bytes: Buffer, contentType: string): Promise<JsonObject> {
@@ -44,7 +45,7 @@ async function readForm(bytes: Buffer, boundary: string): Promise<FormData> {
 }
 
 function toObject(text: string): JsonObject {
-  const value = parseJson(text);
+  const value = parseJson(text, batchJsonLimits);
   if (isJsonObject(value)) return value;
   throw new AppError('bad_request', 'Expected a JSON object as @jsonPayload.');
 }

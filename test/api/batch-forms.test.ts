@@ -150,3 +150,26 @@ test('H-55 a form that is not UTF-8 is refused instead of repaired', async (t) =
   const answer = await fetch(`${service.url}/api/batch`, { method: 'POST', body: bytes, headers });
   assert.equal(answer.status, 400);
 });
+
+test('a key that a request of a batch gives twice is refused, as it is in a body of its own', async (t) => {
+  const { service } = await setUp(t);
+  const twice = '{"title":"a","title":"b"}';
+  const batch = (item: string): string => `{"requests":[{"method":"POST","url":"${at}",${item}}]}`;
+  const message = /^The key "title" is given twice, again at position \d+\.$/;
+  const headers = { 'content-type': 'application/json' };
+  const alone = await service.request(at, { method: 'POST', body: twice, headers });
+  const inBatch = await service.request('/api/batch', {
+    method: 'POST',
+    body: batch(`"body":${twice}`),
+    headers,
+  });
+  const inForm = await sendForm(service, part('@jsonPayload', batch(`"body":${twice}`)) + end);
+  for (const { status, json } of [alone, inBatch, inForm]) {
+    assert.equal(status, 400);
+    assert.match(json.message, message);
+  }
+  const body = batch('"body":{"meta":{"a":1,"a":2}}');
+  const inside = await service.request('/api/batch', { method: 'POST', body, headers });
+  assert.equal(inside.status, 200, inside.text);
+  assert.deepEqual(inside.json[0].body.meta, { a: 2 }, 'inside a value the last one wins, as everywhere');
+});

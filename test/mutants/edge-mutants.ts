@@ -20,8 +20,8 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'a key of a body is given once',
     file: 'src/base/json.ts',
-    from: 'Object.keys(value).length !== members) throw duplicateKey(text);',
-    to: 'Object.keys(value).length > members) throw duplicateKey(text);',
+    from: 'countKeys(value, limits.uniqueDepth) !== members)',
+    to: 'countKeys(value, limits.uniqueDepth) > members)',
     tests: ['src/base/json.test.ts'],
   },
   {

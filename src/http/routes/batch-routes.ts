@@ -4,6 +4,7 @@ import type { OpenInstances } from '../../instances/open-instances.ts';
 import { prepareBatch } from '../../records/batch.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { answerWrite } from '../answer-write.ts';
+import { batchJsonLimits } from '../batch-json-limits.ts';
 import { batchAnswer, toBatchError } from '../batch-answer.ts';
 import { limitBatch } from '../limit-batch.ts';
 import { readBatchRequests } from '../read-batch-requests.ts';
@@ -25,6 +26,7 @@ export function batchRoutes(app: FastifyInstance, instances: OpenInstances): voi
 
   app.post(
     '/api/batch',
+    { config: { jsonLimits: batchJsonLimits } },
     onInstance(instances, async ({ instance, caller }, request, reply) => {
       const { batch } = instance.settings.current;
       requireAllowed(request, batch);
