@@ -1,6 +1,6 @@
 import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
 import type { Event } from '../events/event.ts';
-import { sql, type Sql } from '../sql/sql.ts';
+import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { FollowingRows, Names, Reader, Transaction, Tuple } from '../storage/database.ts';
 import type { AttemptResult } from './attempt-result.ts';
 import type { DeliveryState, DeliveryStatus } from './delivery.ts';
@@ -176,11 +176,22 @@ export interface Settlement {
   readonly result: AttemptResult;
   /** True for as long as the delivery is ours to settle: another owner's state is not written over. */
   readonly fence: Sql;
+  /** True when somebody has asked for another attempt since this one was begun: {@link isMovedFrom}. */
+  readonly isAskedAgain: Sql;
+}
+
+/** A condition on the row: {@link moveDelivery} has made it due at another time than those that we know of. */
+export function isMovedFrom(dues: readonly number[]): Sql {
+  return joinSql(
+    dues.map((due) => sql`due <> ${due}`),
+    ' AND ',
+  );
 }
 
 /**
  * Writes attempts and the new states of their deliveries. A delivery that was cancelled meanwhile keeps its state, and its
- * attempt is counted all the same: the next one, after a retry by hand, must not come under the same number.
+ * attempt is counted all the same: the next one, after a retry by hand, must not come under the same number. Whoever has asked
+ * for a retry meanwhile gets it when this attempt has failed, whatever the schedule says.
  */
 export async function settle(
   tx: Transaction,
@@ -192,7 +203,7 @@ export async function settle(
     settlements.map((settlement) => async () => {
       const { id, after, fence } = settlement;
       const changed = await tx.run(sql`
-        UPDATE ${tx.names.table('$delivery')} SET status = ${after.status}, attempts = ${after.attempts}, due = ${after.due},
+        UPDATE ${tx.names.table('$delivery')} SET ${nextOf(settlement)}, attempts = ${after.attempts},
           cause = ${after.cause}, updated = ${toTimestamp(now)}
         WHERE ${tx.names.scope} AND id = ${id} AND ${isPending(sql`status`)} AND ${fence}`);
       if (changed === 0) unchanged.push(settlement);
@@ -202,6 +213,14 @@ export async function settle(
     ...unchanged.map((settlement) => () => countAttempt(tx, settlement)),
     ...settlements.map((settlement) => () => insertAttempt(tx, settlement)),
   ]);
+}
+
+/** Whether and when it is due after this attempt; of what is delivered nobody needs more. */
+function nextOf({ after: { status, due }, isAskedAgain }: Settlement): Sql {
+  if (status === 'delivered') return sql`status = ${status}, due = ${due}`;
+  return sql`
+    status = CASE WHEN ${isAskedAgain} THEN 'pending' ELSE ${status} END,
+    due = CASE WHEN ${isAskedAgain} THEN due ELSE ${due} END`;
 }
 
 async function countAttempt(tx: Transaction, { id, after }: Settlement): Promise<void> {
@@ -234,10 +253,19 @@ export async function moveDelivery(
   },
 ): Promise<boolean> {
   const row = await tx.get(sql`
-    SELECT status FROM ${tx.names.table('$delivery')} WHERE ${tx.names.scope} AND id = ${id}${tx.names.forUpdate}`);
+    SELECT status, due FROM ${tx.names.table('$delivery')} WHERE ${tx.names.scope} AND id = ${id}${tx.names.forUpdate}`);
   if (row === undefined || !move.from.some((status) => status === row['status'])) return false;
+  const due = anotherDue(move.now, Number(row['due']));
   await tx.run(sql`
-    UPDATE ${tx.names.table('$delivery')} SET status = ${move.to}, due = ${move.now}, cause = ${move.cause}, updated = ${toTimestamp(move.now)}
+    UPDATE ${tx.names.table('$delivery')} SET status = ${move.to}, due = ${due}, cause = ${move.cause}, updated = ${toTimestamp(move.now)}
     WHERE ${tx.names.scope} AND id = ${id}`);
   return true;
+}
+
+/**
+ * Now, and another time than any that it was due at before, by which an attempt that is on its way finds out. Within a second
+ * it goes backwards: two moves may be made in one millisecond, and a look for what is due begins no more than two seconds ago.
+ */
+function anotherDue(now: number, before: number): number {
+  return before <= now && before > now - 1_000 ? before - 1 : now;
 }

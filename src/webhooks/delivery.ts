@@ -11,7 +11,7 @@ import type { AttemptResult } from './attempt-result.ts';
  *   deliveries       the rows; delivery-log: what owners see of them
  *
  *   pending ──attempt succeeded──► delivered
- *      │  ▲──attempt failed, the schedule goes on (due moves)
+ *      │  ▲──attempt failed, the schedule goes on (due moves), or a retry by hand was asked for meanwhile
  *      ├──attempt failed, the schedule is over──► exhausted ──retry by hand──► pending
  *      └──cancelled by hand, or with the endpoint──► cancelled ──retry by hand──► pending
  *

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { randomUnit } from '../base/ids.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { AttemptResult } from './attempt-result.ts';
-import { isPutOffUntil, type Settlement } from './deliveries.ts';
+import { isMovedFrom, isPutOffUntil, type Settlement } from './deliveries.ts';
 import { afterAttempt, standardSchedule } from './delivery.ts';
 import type { Flight } from './flight.ts';
 import { soleOwnership, type Ownership } from './ownership.ts';
@@ -17,7 +17,14 @@ export function toSettlement(
   // A test is never tried twice, not even one that an earlier process left behind.
   const schedule = kind === 'ping' ? [] : (flight.endpoint.schedule ?? standardSchedule);
   const context = { now: clock.now(), schedule, random: randomUnit() };
-  return { id, after: afterAttempt(state, result, context), result, fence: fenceOf(flight, ownership) };
+  const dues = flight.putOffUntil === undefined ? [state.due] : [state.due, flight.putOffUntil];
+  return {
+    id,
+    after: afterAttempt(state, result, context),
+    result,
+    fence: fenceOf(flight, ownership),
+    isAskedAgain: isMovedFrom(dues),
+  };
 }
 
 function fenceOf({ instance, isTest, putOffUntil }: Flight, ownership: Ownership): Sql {

@@ -161,6 +161,57 @@ test('an attempt in flight when its delivery is cancelled is told, counted, and 
   assert.equal(service.receiver.requests[1]?.headers['x-service-attempt'], '2');
 });
 
+const asked: readonly (readonly [what: string, schedule: readonly number[], moves: readonly string[]])[] = [
+  ['a retry by hand', [600], ['retry']],
+  ['a retry by hand, the last of its schedule', [], ['retry']],
+  ['a cancellation and then a retry by hand', [600], ['cancel', 'retry']],
+  ['several retries by hand', [600], ['retry', 'retry', 'retry']],
+];
+
+for (const [what, schedule, moves] of asked) {
+  test(`an attempt that fails after ${what} is followed by the next one at once, and only by that`, async (t) => {
+    const { promise: until, resolve: release } = Promise.withResolvers<void>();
+    const mode = { kind: 'held', until, status: 500 } as const;
+    // It stands still: whatever happens, happens in the millisecond in which the event was written.
+    const clock = new MovableClock();
+    const service = await startWebhookService(t, { mode, parts: { clock } });
+    await service.addEndpoint({ schedule });
+    await service.addPost();
+    await service.receiver.waitForRequests(1);
+    const [{ id }] = await service.deliveries();
+    for (const one of moves) await move(service, `${id}/${one}`);
+    service.receiver.mode = failing;
+    release();
+    const { status, attempts } = await service.delivery(
+      'nothing is due',
+      (one) => one.status !== 'pending' || Date.parse(one.nextAttempt) > clock.now(),
+    );
+    assert.equal(status, 'exhausted');
+    assert.deepEqual(
+      listOf(attempts).map(({ number, status: answered }) => [number, answered]),
+      [
+        [1, 500],
+        [2, 500],
+      ],
+    );
+    assert.equal(service.receiver.requests.length, 2);
+  });
+}
+
+test('an attempt that succeeds after a retry by hand has delivered what was asked for', async (t) => {
+  const { promise: until, resolve: release } = Promise.withResolvers<void>();
+  const service = await startWebhookService(t, { mode: { kind: 'held', until } });
+  await service.addEndpoint();
+  await service.addPost();
+  await service.receiver.waitForRequests(1);
+  const [{ id }] = await service.deliveries();
+  await move(service, `${id}/retry`);
+  release();
+  const { attempts } = await service.delivery('the end', ({ status }) => status === 'delivered');
+  assert.equal(attempts.length, 1);
+  assert.equal(service.receiver.requests.length, 1);
+});
+
 test('what waits for an endpoint that is deleted is cancelled, and no retry brings it back', async (t) => {
   const clock = new MovableClock();
   const service = await startWebhookService(t, { mode: failing, parts: { clock } });

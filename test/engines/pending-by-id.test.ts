@@ -7,7 +7,7 @@ import { createRecord } from '../../src/records/create-record.ts';
 import { factsOfCaller } from '../../src/rules/request-facts.ts';
 import { abortedResult } from '../../src/webhooks/attempt-result.ts';
 import { createEndpoint, setEndpointStatus } from '../../src/webhooks/change-endpoint.ts';
-import { readDue, readPendings, settle } from '../../src/webhooks/deliveries.ts';
+import { isMovedFrom, readDue, readPendings, settle } from '../../src/webhooks/deliveries.ts';
 import { afterAttempt } from '../../src/webhooks/delivery.ts';
 import { soleOwnership } from '../../src/webhooks/ownership.ts';
 import { eventually } from '../support/eventually.ts';
@@ -58,7 +58,7 @@ test('on PostgreSQL a delivery is settled by its id, though statistics know of n
   const settlements = pendings.map(({ id, state }) => {
     const result = { ...success, deliveryId: id };
     const after = afterAttempt(state, result, { now: Date.now(), schedule: [], random: 0 });
-    return { id, after, result, fence: soleOwnership.fence('') };
+    return { id, after, result, fence: soleOwnership.fence(''), isAskedAgain: isMovedFrom([state.due]) };
   });
   await database.write((tx) => settle(tx, settlements, Date.now()));
   await eventually('the server has counted them', async () => {

@@ -16,7 +16,7 @@ import { updateRecord } from '../../src/records/update-record.ts';
 import { factsOfCaller } from '../../src/rules/request-facts.ts';
 import { abortedResult } from '../../src/webhooks/attempt-result.ts';
 import { createEndpoint, setEndpointStatus } from '../../src/webhooks/change-endpoint.ts';
-import { readDue, readPendings, settle } from '../../src/webhooks/deliveries.ts';
+import { isMovedFrom, readDue, readPendings, settle } from '../../src/webhooks/deliveries.ts';
 import { afterAttempt } from '../../src/webhooks/delivery.ts';
 import { endpointStoreOf } from '../../src/webhooks/endpoint-store.ts';
 import { soleOwnership } from '../../src/webhooks/ownership.ts';
@@ -102,7 +102,13 @@ test('on PostgreSQL one delivery is claimed and settled by 8 statements in 5 rou
     const settlements = pendings.map(({ id, state }) => {
       const context = { now: Date.now(), schedule: [], random: 0 };
       const result = { ...success, deliveryId: id };
-      return { id, after: afterAttempt(state, result, context), result, fence: soleOwnership.fence('') };
+      return {
+        id,
+        after: afterAttempt(state, result, context),
+        result,
+        fence: soleOwnership.fence(''),
+        isAskedAgain: isMovedFrom([state.due]),
+      };
     });
     await database.write((tx) => settle(tx, settlements, Date.now()));
   };

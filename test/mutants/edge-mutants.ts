@@ -281,6 +281,27 @@ export const edgeMutants: readonly Mutant[] = [
     tests: ['test/engines/pending-by-id.test.ts'],
   },
   {
+    name: 'a retry by hand during an attempt is not lost when the attempt fails',
+    file: 'src/webhooks/to-settlement.ts',
+    from: 'isAskedAgain: isMovedFrom(dues)',
+    to: 'isAskedAgain: sql`FALSE`',
+    tests: ['test/api/webhook-deliveries.test.ts'],
+  },
+  {
+    name: 'two moves of a delivery in one millisecond are told from none',
+    file: 'src/webhooks/deliveries.ts',
+    from: '? before - 1 : now',
+    to: '? now : now',
+    tests: ['test/api/webhook-deliveries.test.ts'],
+  },
+  {
+    name: 'a delivery that was handed over is not taken for one that was asked for again',
+    file: 'src/webhooks/to-settlement.ts',
+    from: '[state.due, flight.putOffUntil]',
+    to: '[state.due]',
+    tests: ['test/nodes/hand-over.test.ts'],
+  },
+  {
     name: 'a work that has swallowed what kept its rows from being written is not kept without them',
     file: 'src/storage/postgres-groups.ts',
     from: 'if (statements.failure !== undefined)',

@@ -46,3 +46,23 @@ test('work is handed over at once, and what is on its way meanwhile is neither w
   assert.equal(arrived.length, 2 * slugs.length);
   assert.deepEqual(group.log, []);
 });
+
+test('an attempt that fails after its delivery was handed over is followed by the next one of the schedule', async (t) => {
+  const group = await NodeGroup.open(t);
+  const a = await group.start();
+  for (const slug of slugs) await group.makeInstance(a, slug);
+  const { promise: until, resolve: release } = Promise.withResolvers<void>();
+  group.receiver.mode = { kind: 'held', until, status: 500 };
+  await post(group, a);
+  await group.receiver.waitForRequests(slugs.length);
+  await group.start();
+  await group.divided(a, 2);
+  const releasedAt = Date.now();
+  release();
+  const rows = await eventually('all settled', async () => {
+    const settled = await ask(group.postgres, 'SELECT due FROM chancery.delivery WHERE attempts = 1');
+    return settled.length === slugs.length ? settled : undefined;
+  });
+  // 5 s by the schedule; the time that those which were handed over had been put off until is half a minute away.
+  for (const { due } of rows) assert.ok(Number(due) - releasedAt < 15_000, `${Number(due) - releasedAt} ms`);
+});
