@@ -92,7 +92,8 @@ export async function readDelivery(reader: Reader, deliveryId: string): Promise<
  */
 export function retryDelivery(instance: Instance, deliveryId: string): Promise<DeliveryView> {
   const from = ['pending', 'delivered', 'exhausted', 'expired', 'cancelled'] as const;
-  const now = instance.clock.now();
+  // By which the node that sends it looks for what is due.
+  const now = instance.dueClock.now();
   return instance.database.write(async (tx) => {
     await refuseUnsendable(tx, deliveryId);
     await move(tx, deliveryId, { from, to: 'pending', cause: '', now });
@@ -102,7 +103,7 @@ export function retryDelivery(instance: Instance, deliveryId: string): Promise<D
 
 /** Ends a pending delivery, and answers it. Throws not_found; conflict when it is over already. */
 export function cancelDelivery(instance: Instance, deliveryId: string): Promise<DeliveryView> {
-  const now = instance.clock.now();
+  const now = instance.dueClock.now();
   return instance.database.write(async (tx) => {
     await move(tx, deliveryId, { from: ['pending'], to: 'cancelled', cause: 'Cancelled by hand.', now });
     return readDelivery(tx, deliveryId);

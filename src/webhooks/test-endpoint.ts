@@ -1,5 +1,5 @@
 import { AppError } from '../base/errors.ts';
-import { fromTimestamp, toTimestamp } from '../base/timestamp.ts';
+import { toTimestamp } from '../base/timestamp.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Loan } from '../instances/open-instances.ts';
 import type { Transaction } from '../storage/database.ts';
@@ -47,7 +47,7 @@ function insertTest(
 /** The event, and its one delivery, whose id it answers. */
 export async function writeTest(
   tx: Transaction,
-  { clock, events }: Pick<Instance, 'clock' | 'events'>,
+  { clock, dueClock, events }: Pick<Instance, 'clock' | 'dueClock' | 'events'>,
   endpointId: string,
 ): Promise<string> {
   const created = toTimestamp(clock.now());
@@ -60,7 +60,7 @@ export async function writeTest(
     created,
     dataJson: '{}',
   });
-  const due = fromTimestamp(created) + handoverMs;
+  const due = dueClock.now() + handoverMs;
   const state = { status: 'pending', attempts: 0, due, cause: '' } as const;
   await tx.run(insertDelivery(tx.names, event, { endpoint: endpointId, state }));
   return deliveryId(event.id, endpointId);

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';
+import { readDelivery, retryDelivery } from '../../src/webhooks/delivery-log.ts';
+import { writeTest } from '../../src/webhooks/test-endpoint.ts';
 import { eventually } from '../support/eventually.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { listOf, startWebhookService, type Json, type WebhookService } from '../support/webhook-service.ts';
@@ -287,6 +289,26 @@ test('a test that an earlier process left behind is tried once by the dispatcher
     const { status } = await service.call('GET', `/api/webhooks/deliveries/${delivery}`);
     return service.receiver.requests.length === 2 && status === 'exhausted';
   });
+});
+
+test('a retry by hand and a test are due by the clock of the deliveries, whatever that of the node says', async (t) => {
+  const clock = new MovableClock();
+  const service = await startWebhookService(t, { mode: failing, parts: { clock } });
+  const { id: endpoint } = await service.addEndpoint({ schedule: [3_600] });
+  await service.addPost();
+  const { id } = await service.delivery('a failure', ({ attempts }) => attempts.length === 1);
+  for (const aheadMs of [600_000, -600_000]) {
+    const off = new MovableClock(clock.now() + aheadMs);
+    const dues = await service.withInstance('default', async (instance) => {
+      const { nextAttempt } = await retryDelivery({ ...instance, clock: off }, id);
+      const test = await instance.database.write((tx) =>
+        writeTest(tx, { ...instance, clock: off }, endpoint),
+      );
+      const left = await readDelivery(instance.database, test);
+      return [Date.parse(nextAttempt), Date.parse(left.nextAttempt) - 120_000];
+    });
+    for (const due of dues) assert.ok(Math.abs(due - clock.now()) < 1_000, `${due - clock.now()} ms`);
+  }
 });
 
 test('no secret stands in the log of the service or of the deliveries', async (t) => {
