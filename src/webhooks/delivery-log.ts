@@ -10,7 +10,7 @@ import { runList, type ListResult } from '../lists/run-list.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Reader, Row, Transaction, Tuple } from '../storage/database.ts';
 import { moveDelivery } from './deliveries.ts';
-import { newDelivery } from './delivery.ts';
+import { newDelivery, type DeliveryStatus } from './delivery.ts';
 
 /** A delivery with its event and its attempts, as its owner sees it. */
 export interface DeliveryView {
@@ -88,14 +88,14 @@ export async function readDelivery(reader: Reader, deliveryId: string): Promise<
 
 /**
  * Makes a delivery due now, whatever its schedule said; one that is over gets one more attempt. Answers it as that left it: by the
- * time the answer is there, the attempt may be over. Throws not_found; conflict when it could never be sent.
+ * time the answer is there, the attempt may be over. Throws not_found; conflict when it could never be sent, and for a test that
+ * may be on its way.
  */
 export function retryDelivery(instance: Instance, deliveryId: string): Promise<DeliveryView> {
-  const from = ['pending', 'delivered', 'exhausted', 'expired', 'cancelled'] as const;
   // By which the node that sends it looks for what is due.
   const now = instance.dueClock.now();
   return instance.database.write(async (tx) => {
-    await refuseUnsendable(tx, deliveryId);
+    const from = await readRetryable(tx, deliveryId);
     await move(tx, deliveryId, { from, to: 'pending', cause: '', now });
     return readDelivery(tx, deliveryId);
   });
@@ -110,17 +110,26 @@ export function cancelDelivery(instance: Instance, deliveryId: string): Promise<
   });
 }
 
-/** Without its endpoint it would be pending forever, and a body that is too large stays so. */
-async function refuseUnsendable(tx: Transaction, deliveryId: string): Promise<void> {
+/**
+ * From which statuses it may be sent again; refused without its endpoint, as it would be pending forever, and with a body that
+ * is too large, as it stays so. A test that is pending is sent by whoever asked for it, whichever node owns the instance: another
+ * one would send it as well.
+ */
+async function readRetryable(tx: Transaction, deliveryId: string): Promise<readonly DeliveryStatus[]> {
   const row = await tx.get(sql`
-    SELECT length(e.body) AS body_bytes, p.id AS endpoint FROM ${fromOf(tx.names)}
+    SELECT length(e.body) AS body_bytes, e.kind, d.attempts, p.id AS endpoint FROM ${fromOf(tx.names)}
     LEFT JOIN ${tx.names.table('$endpoint')} p ON ${tx.names.scopeOf('p')} AND p.id = d.endpoint
     WHERE ${tx.names.scopeOf('d')} AND d.id = ${deliveryId}`);
-  if (row === undefined) return;
+  if (row === undefined) return [];
   if (row['endpoint'] === null) throw new AppError('conflict', 'The endpoint of the delivery was deleted.');
   const { status, cause } = newDelivery(0, Number(row['body_bytes']));
   if (status === 'exhausted') throw new AppError('conflict', cause);
+  if (row['kind'] !== 'ping') return ['pending', ...over];
+  // Cancelled on its way: only its one attempt says when that is over.
+  return Number(row['attempts']) === 0 ? [] : over;
 }
+
+const over = ['delivered', 'exhausted', 'expired', 'cancelled'] as const;
 
 async function move(
   tx: Transaction,

@@ -270,6 +270,25 @@ test('a test that fails says why and is never tried again', async (t) => {
   assert.equal(service.receiver.requests.length, 1);
 });
 
+test('a test is not tried again by hand while it may be on its way, and is when it is over', async (t) => {
+  const { promise: until, resolve: release } = Promise.withResolvers<void>();
+  const service = await startWebhookService(t, { mode: { kind: 'held', until, status: 500 } });
+  const { id: endpoint } = await service.addEndpoint();
+  const testing = service.call('POST', `/api/webhooks/endpoints/${endpoint}/test`, { body: {} });
+  await service.receiver.waitForRequests(1);
+  const [{ id }] = await service.deliveries();
+  assert.equal((await move(service, `${id}/retry`, 409)).message, 'The delivery is pending.');
+  await move(service, `${id}/cancel`);
+  assert.equal((await move(service, `${id}/retry`, 409)).message, 'The delivery is cancelled.');
+  release();
+  const { status, attempts } = await testing;
+  assert.deepEqual([status, attempts.length], ['cancelled', 1]);
+  service.receiver.mode = { kind: 'ok' };
+  await move(service, `${id}/retry`);
+  await service.delivery('the retry', (delivery) => delivery.status === 'delivered');
+  assert.equal(service.receiver.requests[1]?.headers['x-service-attempt'], '2');
+});
+
 test('a test that an earlier process left behind is tried once by the dispatcher and then over', async (t) => {
   const clock = new MovableClock();
   const service = await startWebhookService(t, { mode: failing, parts: { clock } });
