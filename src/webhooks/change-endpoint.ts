@@ -70,7 +70,10 @@ export function updateEndpoint(
   });
 }
 
-/** A paused endpoint keeps collecting its deliveries and is sent none; an active one is sent what has waited. */
+/**
+ * A paused endpoint keeps collecting its deliveries and is sent none; an active one is sent what has waited. Throws conflict for one
+ * that could never be told of anything: it would look as if all were well.
+ */
 export function setEndpointStatus(
   instance: EndpointSaving,
   id: string,
@@ -78,11 +81,18 @@ export function setEndpointStatus(
 ): Promise<Endpoint> {
   return change(instance, async (tx, endpoints) => {
     const existing = await getEndpoint(tx, endpoints, id);
+    if (status === 'active') refuseWithoutCollections(instance, existing);
     const updated = toTimestamp(instance.clock.now());
     const after = { ...existing, status, statusReason: '', updated };
     await instance.onChange?.(tx, { before: existing, after });
     return save(tx, endpoints, after);
   });
+}
+
+function refuseWithoutCollections({ collections }: Instance, endpoint: Endpoint): void {
+  const wanted = endpoint.collections;
+  if (wanted.length === 0 || wanted.some((id) => collections.find(id) !== undefined)) return;
+  throw new AppError('conflict', 'None of its collections exists any more: give it others first.');
 }
 
 export function deleteEndpoint(instance: EndpointSaving, id: string): Promise<void> {

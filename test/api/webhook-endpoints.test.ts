@@ -124,7 +124,7 @@ test('collections are given by name or id and kept as ids, so that a renaming is
   assert.equal(request?.headers['x-service-collection'], 'articles');
 });
 
-test('an endpoint that loses its last collection is paused with that reason and never hears of all', async (t) => {
+test('an endpoint that loses its last collection is paused with that reason until it is given another, and never hears of all', async (t) => {
   const service = await startWebhookService(t);
   const create = (name: string) => service.call('POST', '/api/collections', { body: { name, type: 'base' } });
   const [a, b] = [await create('a'), await create('b')];
@@ -140,9 +140,14 @@ test('an endpoint that loses its last collection is paused with that reason and 
   }
   const kept = await get(both);
   assert.deepEqual([kept.status, kept.collections], ['active', [b.id]]);
-  await service.call('POST', `/api/webhooks/endpoints/${one.id}/resume`, { body: {} });
+  const path = `/api/webhooks/endpoints/${one.id}`;
+  const refused = await service.call('POST', `${path}/resume`, { body: {}, status: 409 });
+  assert.equal(refused.message, 'None of its collections exists any more: give it others first.');
+  assert.deepEqual((await get(one)).statusReason, statusReason);
   await service.addPost();
   assert.deepEqual(await service.deliveries(), []);
+  await service.call('PATCH', path, { body: { collections: ['b'] } });
+  assert.equal((await service.call('POST', `${path}/resume`, { body: {} })).status, 'active');
 });
 
 test('only superusers manage endpoints and see deliveries', async (t) => {
