@@ -59,9 +59,11 @@ export function recordIdsJson(record: StoredRecord): string {
   return `${recordShape(record.collection).head}"id":${JSON.stringify(valueOf(record, 'id'))}}`;
 }
 
-/** The `data` of the record's events. */
+/** The `data` of the record's events: of an account with its address, as an endpoint is where superusers want to be told. */
 export function recordToEventJson(record: StoredRecord): string {
-  return `{${record.visibleMembers}`;
+  const shape = recordShape(record.collection);
+  if (shape.email === undefined) return `{${record.visibleMembers}`;
+  return `{${membersJson(shape, record.values, 'account')}`;
 }
 
 /** The value of one field by name; undefined when the collection has no such field. */
