@@ -5,7 +5,7 @@ import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Transaction } from '../storage/database.ts';
 import type { NetworkPolicy } from '../network/address-guard.ts';
-import { decodeEndpoint, decodeSecret } from './decode-endpoint.ts';
+import { decodeEndpoint, decodeSecret, decodeStatus } from './decode-endpoint.ts';
 import { endpointStoreOf, type EndpointStore } from './endpoint-store.ts';
 import { endpointsMax, type Endpoint } from './endpoint.ts';
 import { newSigningSecret } from './signature.ts';
@@ -37,7 +37,7 @@ export function createEndpoint(
     const endpoint: Endpoint = {
       ...settings,
       id: newId(),
-      status: 'active',
+      status: decodeStatus(body, failed),
       statusReason: '',
       secret: decodeSecret(body, failed) ?? newSigningSecret(),
       created: now,

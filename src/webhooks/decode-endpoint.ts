@@ -75,6 +75,14 @@ export function decodeSecret(raw: Raw, failed: string): string | undefined {
   throw new AppError('bad_request', failed, { details: { secret: invalid(problem ?? '') } });
 }
 
+/** Whether a new endpoint is sent anything yet. Of one that is there, only `pause` and `resume` change it. */
+export function decodeStatus(raw: Raw, failed: string): Endpoint['status'] {
+  const { status = 'active' } = raw;
+  if (status === 'active' || status === 'paused') return status;
+  const details = { status: invalid('Must be active or paused.') };
+  throw new AppError('bad_request', failed, { details });
+}
+
 type Decoded<Value> = { readonly value: Value } | { readonly error: FieldError | FieldErrors };
 
 const required: FieldError = { code: 'validation_required', message: 'Cannot be blank.' };

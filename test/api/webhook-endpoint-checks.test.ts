@@ -38,6 +38,7 @@ const wrong: readonly (readonly [name: string, settings: Json, member: string, m
   ['W-40 a secret that is not base64', { secret: 'whsec_not base64 at all' }, 'secret', /base64/],
   ['W-40 a secret of control characters', { secret: 'sixteen letters\n!' }, 'secret', /printable ASCII/],
   ['a secret that is no text', { secret: 1234567890123456 }, 'secret', /must be text/],
+  ['a status that none has', { status: 'disabled' }, 'status', /Must be active or paused/],
   ['a filter, which is not there yet', { filter: "title = 'x'" }, 'filter', /Only "" is supported/],
   ['an order, which is not there yet', { order: 'strict' }, 'order', /Only "none" is supported/],
   ['a rate limit, which is not there yet', { rateLimit: 5 }, 'rateLimit', /Only 0 is supported/],
@@ -54,8 +55,9 @@ test('what is wrong with an endpoint is said by member, when it is made and when
     assert.equal(made.message, 'Failed to create endpoint.', name);
     assert.deepEqual(Object.keys(made.data), [member], name);
     assert.match(made.data[member].message, message, name);
-    // An update may leave the url out, and leaves the secret alone.
-    if (member === 'secret' || (settings.url === undefined && member === 'url')) continue;
+    // An update may leave the url out, and leaves the secret and the status alone.
+    if (member === 'secret' || member === 'status' || (settings.url === undefined && member === 'url'))
+      continue;
     const changed = await service.call('PATCH', `/api/webhooks/endpoints/${id}`, {
       body: settings,
       status: 400,

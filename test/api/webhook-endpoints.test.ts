@@ -61,6 +61,30 @@ test('every member is kept as it was given, and changed by a PATCH that leaves t
   assert.deepEqual(await service.call('GET', path), changed);
 });
 
+test('an endpoint that is made paused is sent nothing before it is resumed, and a PATCH of its own view leaves it so', async (t) => {
+  const service = await startWebhookService(t);
+  const { id, status } = await service.addEndpoint({ status: 'paused' });
+  assert.equal(status, 'paused');
+  const path = `/api/webhooks/endpoints/${id}`;
+  await service.addPost('waits');
+  const changed = await service.call('PATCH', path, { body: await service.call('GET', path) });
+  assert.equal(changed.status, 'paused');
+  // What reaches this one was looked for in the same look.
+  await service.addEndpoint({ status: 'active', url: service.receiver.urlAt('127.0.0.1', '/other') });
+  await service.addPost('told');
+  await service.receiver.waitForRequests(1);
+  assert.deepEqual(
+    service.receiver.requests.map((request) => request.path),
+    ['/other'],
+  );
+  await service.call('POST', `${path}/resume`, { body: {} });
+  const requests = await service.receiver.waitForRequests(3);
+  const titles = requests
+    .filter((request) => request.path !== '/other')
+    .map(({ body }) => JSON.parse(body.toString()).data.title);
+  assert.deepEqual(new Set(titles), new Set(['waits', 'told']));
+});
+
 test('a secret of the owner is kept exactly, in either form, and a PATCH leaves it alone', async (t) => {
   const service = await startWebhookService(t);
   for (const secret of ['whsec_AAECAwQFBgcICQoLDA0ODw==', 'sixteen letters!', 'x'.repeat(256)]) {

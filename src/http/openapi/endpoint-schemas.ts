@@ -33,10 +33,12 @@ const settings: Readonly<Record<string, Schema>> = {
   },
 };
 
+const status: Schema = { enum: ['active', 'paused'] };
+
 const shown: Readonly<Record<string, Schema>> = {
   id: text,
   ...settings,
-  status: { enum: ['active', 'paused'] },
+  status,
   statusReason: { type: 'string', description: 'Why the service paused it; empty when its owner did.' },
   created: text,
   updated: text,
@@ -51,8 +53,12 @@ export const endpointSchemas: Readonly<Record<string, Schema>> = {
   EndpointSecret: objectSchema({ secret }),
   EndpointList: listSchema(schemaReference('Endpoint')),
   EndpointCreate: objectSchema(
-    { ...settings, secret: { ...secret, description: 'Made by the service when it is left out.' } },
-    [...Object.keys(settings).filter((name) => name !== 'url'), 'secret'],
+    {
+      ...settings,
+      status: { ...status, description: 'A paused one is sent nothing before it is resumed.' },
+      secret: { ...secret, description: 'Made by the service when it is left out.' },
+    },
+    [...Object.keys(settings).filter((name) => name !== 'url'), 'status', 'secret'],
   ),
   EndpointUpdate: objectSchema(settings, Object.keys(settings)),
 };
