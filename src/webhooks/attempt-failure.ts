@@ -13,6 +13,10 @@ const protocolWords: Readonly<Record<string, string>> = {
   UND_ERR_INVALID_ARG: "The request could not be built: one of the endpoint's own headers is not valid.",
 };
 
+/** undici tells neither apart from an answer before the request. */
+const unasked =
+  'The receiver sent what nothing had asked for, such as 100 Continue or a switch to another protocol.';
+
 /** What an error of the connection or of undici means for the attempt; `hasAnswer`: a part of the answer had arrived. */
 export function attemptFailure(error: unknown, hasAnswer: boolean): AttemptFailure {
   if (error instanceof ConnectFailure) return { kind: error.kind, cause: error.message };
@@ -20,7 +24,7 @@ export function attemptFailure(error: unknown, hasAnswer: boolean): AttemptFailu
   const words = protocolWords[code];
   if (words !== undefined) return { kind: 'protocol', cause: words };
   if (code === 'UND_ERR_SOCKET' && error instanceof Error && error.message.startsWith('bad ')) {
-    return { kind: 'protocol', cause: 'The answer came out of turn.' };
+    return { kind: 'protocol', cause: unasked };
   }
   if (['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT'].includes(code)) {
     return hasAnswer

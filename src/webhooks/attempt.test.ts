@@ -255,6 +255,13 @@ test('an answer before the request is a failure, and the receiver is not called 
   assert.ok(receiver.connectionCount <= 2, String(receiver.connectionCount));
 });
 
+test('a 100 Continue before the answer is a failure whose cause names it', async () => {
+  const bytes = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
+  const result = await attemptAt({ kind: 'raw', bytes });
+  assert.deepEqual([result.kind, result.isSuccess], ['protocol', false]);
+  assert.match(result.cause, /such as 100 Continue/);
+});
+
 test('one early hint before the answer is fine', async () => {
   const bytes =
     'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
