@@ -2,6 +2,10 @@ import { enableCompileCache, registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 
+// Node would open its inspector, through which every user of this machine could run code in the process that holds the master
+// key. A listener takes the signal from it; first of all, as what was opened stays open.
+process.on('SIGUSR1', () => {});
+
 process.on('uncaughtException', (error) => {
   // The state is unknown from here on: what is committed is safe, what is not was not acknowledged.
   process.stderr.write(`${error.stack ?? error.message}\n`);

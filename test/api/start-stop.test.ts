@@ -101,6 +101,17 @@ test('a signal before anything was asked of it stops a server cleanly', async (t
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
 });
 
+test('SIGUSR1 opens no inspector, and the server answers on', async (t) => {
+  const { process: server, url } = await serveMain(t, temporaryFolder(t));
+  server.kill('SIGUSR1');
+  // The inspector opens on a thread of its own: it has had its time when requests were answered for as long as this.
+  const endMs = performance.now() + 500;
+  while (performance.now() < endMs) assert.equal((await fetch(`${url}/api/health/live`)).status, 200);
+  server.kill('SIGTERM');
+  const { code, stderr } = await server.ended;
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+});
+
 test('an answer that is on its way to a slow reader at SIGTERM arrives whole', async (t) => {
   const { serving, pb } = await setUp(t, { kind: 'ok' });
   await pb.collections.update('posts', {

@@ -88,6 +88,13 @@ export const edgeMutants: readonly Mutant[] = [
     tests: ['test/api/npm-start.test.ts'],
   },
   {
+    name: 'no signal opens the inspector',
+    file: 'src/main.ts',
+    from: "process.on('SIGUSR1', () => {});",
+    to: '',
+    tests: ['test/api/start-stop.test.ts'],
+  },
+  {
     name: 'whoever opens a file that is just being made waits',
     file: 'src/storage/sqlite-connection.ts',
     from: 'if (!isBusy(error) || tries',
