@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { pino } from 'pino';
 import { systemClock, type Clock } from './base/clock.ts';
 import type { Logger, LogMembers } from './base/logger.ts';
@@ -226,10 +227,20 @@ async function prepareOrExplain(path: string): Promise<void> {
 
 async function takeLock(directory: string): Promise<DataLock> {
   await prepareOrExplain(directory);
-  const lock = lockDataDirectory(directory);
+  const lock = lockOrExplain(directory);
   if (lock === undefined)
     throw new StartError(`Another server is running on the data directory ${directory}.`);
   return lock;
+}
+
+function lockOrExplain(directory: string): DataLock | undefined {
+  try {
+    return lockDataDirectory(directory);
+  } catch (error) {
+    throw new StartError(`${join(directory, 'server.lock')} cannot be locked: ${messageOf(error)}.`, {
+      cause: error,
+    });
+  }
 }
 
 async function createDelivering(

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { startChild } from '../../test/support/child.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
@@ -28,4 +30,19 @@ test('a lock that was given back can be taken again, and directories do not shar
   const again = lockDataDirectory(folder);
   assert.ok(again);
   again.release();
+});
+
+test('a lock needs no room on the disk', (t) => {
+  const folder = temporaryFolder(t);
+  const lock = lockDataDirectory(folder);
+  assert.ok(lock);
+  assert.deepEqual(readdirSync(folder), ['server.lock']);
+  assert.equal(statSync(join(folder, 'server.lock')).size, 0);
+  lock.release();
+});
+
+test('a lock that cannot be had for another reason is not taken for one that somebody holds', (t) => {
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, 'server.lock'), 'nothing of SQLite '.repeat(100));
+  assert.throws(() => lockDataDirectory(folder), /file is not a database/);
 });

@@ -7,6 +7,7 @@ import { EngineFailure, toEngineError } from './engine-errors.ts';
 const BUSY_SNAPSHOT = 517;
 const IOERR_FSYNC = 1034;
 const FULL = 13;
+const IOERR_SHMSIZE = 4874;
 const READONLY_DBMOVED = 1032;
 const CORRUPT_INDEX = 779;
 const CONSTRAINT_NOTNULL = 1299;
@@ -17,6 +18,7 @@ test('what a waiting client can do about it decides how an error is told', () =>
     [6, 'unavailable', 1],
     [BUSY_SNAPSHOT, 'unavailable', 1],
     [FULL, 'storage_full', 30],
+    [IOERR_SHMSIZE, 'storage_full', 30],
   ] as const) {
     const error = toEngineError(driverError(errcode));
     assert.ok(error instanceof AppError && !(error instanceof EngineFailure));

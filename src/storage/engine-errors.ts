@@ -52,6 +52,9 @@ const TOOBIG = 18;
 const CONSTRAINT = 19;
 const NOTADB = 26;
 
+/** Extended code: the file beside a database through which processes share its log could not be enlarged. */
+const IOERR_SHMSIZE = 4874;
+
 /** Extended codes of the two constraints that a client's value can break. */
 const CONSTRAINT_PRIMARYKEY = 1555;
 const CONSTRAINT_UNIQUE = 2067;
@@ -65,12 +68,13 @@ export function toEngineError(error: unknown): unknown {
     case LOCKED:
       return new AppError('unavailable', 'The service is busy, try again.', { cause: error, retryAfter: 1 });
     case FULL:
-      return new AppError('storage_full', 'The storage is full.', { cause: error, retryAfter: 30 });
+      return storageFull(error);
     case TOOBIG:
       return answerTooLarge(error);
+    case IOERR:
+      return code === IOERR_SHMSIZE ? storageFull(error) : new EngineFailure(error);
     case PERM:
     case READONLY:
-    case IOERR:
     case CORRUPT:
     case CANTOPEN:
     case NOTADB:
@@ -80,6 +84,10 @@ export function toEngineError(error: unknown): unknown {
     default:
       return error;
   }
+}
+
+function storageFull(cause: unknown): AppError {
+  return new AppError('storage_full', 'The storage is full.', { cause, retryAfter: 30 });
 }
 
 /** A table or a column that is not there: it was there when the statement was put together. */

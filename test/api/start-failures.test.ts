@@ -78,6 +78,12 @@ describe('a start that cannot go well ends with one clear line and an exit code'
     assert.equal((await fetch(`${second.url}/api/health`)).status, 200);
   });
 
+  test('when the directory cannot be locked, and nobody is blamed for it', async (t) => {
+    const data = temporaryFolder(t);
+    writeFileSync(join(data, 'server.lock'), 'nothing of SQLite '.repeat(100));
+    assertRefused(await serve(t, data), /server\.lock cannot be locked: file is not a database/);
+  });
+
   test('when the files of the certificate are not there', async (t) => {
     const flags = ['--tls-cert', 'no-such.crt', '--tls-key', 'no-such.key'];
     assertRefused(await serve(t, temporaryFolder(t), { flags }), /no-such\.crt/);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
+import { runMain } from '../support/main-process.ts';
 import { FaultyDisk, faultyDiskMissing, type DiskFault } from './faulty-disk.ts';
 import { Journal } from './journal.ts';
 import { prepareFolder, type PreparedFolder } from './prepare-folder.ts';
@@ -119,6 +120,32 @@ test('a full disk answers 507 with Retry-After, still reads, and recovers', here
   disk.heal();
   await create(place, 201);
   await assertConsistent(place);
+});
+
+test('a start that finds room for little still reads', here, async (t) => {
+  const { disk, server, folder } = await start(t);
+  await server.signal('SIGKILL');
+  // What SQLite keeps beside a file to share its log has room, the log has none.
+  disk.fail({ call: 'write', error: 'ENOSPC', suffix: '-wal' });
+  const again = await ServerProcess.start({ data: folder.data }, disk.environment(folder.data));
+  t.after(() => again.signal('SIGKILL'));
+  const records = `${again.url}/api/collections/posts/records`;
+  assert.equal((await fetch(records)).status, 200);
+  const headers = { 'content-type': 'application/json' };
+  assert.equal((await fetch(records, { method: 'POST', headers, body: '{"title":"no room"}' })).status, 507);
+});
+
+test('a start that finds no room at all says so', here, async (t) => {
+  const { disk, server, folder } = await start(t);
+  await server.signal('SIGTERM');
+  disk.fail({ call: 'write', error: 'ENOSPC' });
+  const { code, stderr } = await runMain(
+    t,
+    ['serve', '--data', folder.data, '--port', '0'],
+    disk.environment(folder.data),
+  );
+  assert.equal(code, 1);
+  assert.equal(stderr, 'chancery: The storage is full.\n');
 });
 
 test('a start that dies at any write or sync is followed by one that works', here, async (t) => {
