@@ -114,7 +114,7 @@ async function openControl(
       ...config.masterKey,
       dataDirectory: config.data,
     });
-    return { masterKey, directory: await InstanceDirectory.open(home.control, clock) };
+    return { masterKey, directory: await InstanceDirectory.open(home, clock) };
   } catch (error) {
     await home.stop();
     throw error;

@@ -1,10 +1,12 @@
 import { StartError } from '../app.ts';
 import { AppError } from '../base/errors.ts';
 import { ConfigError } from '../config.ts';
+import { UnopenedFile } from '../storage/unopened-file.ts';
 import { SecretError } from '../secrets/secret-error.ts';
 
 /** One line for errors that the operator can mend; the whole stack for those that only we can. */
 export function operatorMessage(error: unknown): string {
+  if (error instanceof UnopenedFile) return `chancery: ${error.explanation}`;
   if (error instanceof AppError) return `chancery: ${error.message}${details(error)}`;
   const isKnown = error instanceof StartError || error instanceof ConfigError || error instanceof SecretError;
   if (isKnown || isFileError(error)) return `chancery: ${error.message}`;

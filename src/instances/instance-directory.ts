@@ -4,6 +4,7 @@ import { newId } from '../base/ids.ts';
 import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
 import { Watch } from '../base/watch.ts';
 import { sql } from '../sql/sql.ts';
+import type { DataHome } from '../storage/data-home.ts';
 import type { Database, Row, Transaction } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
 
@@ -28,20 +29,22 @@ const HOST = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[
 /** All instances, in memory, kept in step with control.db: the command line changes it while a server runs. */
 export class InstanceDirectory {
   readonly #database: Database;
+  readonly #home: DataHome;
   readonly #clock: Clock;
   #version = '';
   #bySlug = new Map<string, InstanceEntry>();
   #byHost = new Map<string, InstanceEntry>();
   #watch: Watch | undefined;
 
-  private constructor(database: Database, clock: Clock) {
-    this.#database = database;
+  private constructor(home: DataHome, clock: Clock) {
+    this.#database = home.control;
+    this.#home = home;
     this.#clock = clock;
   }
 
-  /** Reads the directory of a migrated control.db; makes the default instance when there is none. */
-  static async open(database: Database, clock: Clock): Promise<InstanceDirectory> {
-    const directory = new InstanceDirectory(database, clock);
+  /** Reads the directory; makes the default instance when there is none. */
+  static async open(home: DataHome, clock: Clock): Promise<InstanceDirectory> {
+    const directory = new InstanceDirectory(home, clock);
     await directory.refresh();
     if (!directory.#bySlug.has(defaultSlug)) {
       await directory.#createDefault();
@@ -86,10 +89,14 @@ export class InstanceDirectory {
       );
     }
     const entry: InstanceEntry = { id: newId(), slug, host, created: toTimestamp(this.#clock.now()) };
+    // Before the row: a crash between them leaves a file that nobody knows of, and none that is missing.
+    const discard = await this.#home.makeInstance(entry.id);
     try {
       await this.#database.write((tx) => insertEntry(tx, entry));
     } catch (error) {
+      // After any other error the row may be there.
       if (!(error instanceof UniqueViolation)) throw error;
+      await discard();
       const taken = error.columns.includes('host') ? `The host ${host} is bound` : `The slug ${slug} belongs`;
       throw new AppError('bad_request', `${taken} to another instance.`, { cause: error });
     }

@@ -2,6 +2,7 @@ import { createSecretKey, hkdfSync, type KeyObject, randomBytes, timingSafeEqual
 import { constants } from 'node:fs';
 import { type FileHandle, link, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { syncDirectory } from '../base/sync-directory.ts';
 import { SecretError } from './secret-error.ts';
 
 /** A KeyObject rather than bytes: it shows nothing of itself when it is logged, printed or turned into JSON by mistake. */
@@ -137,15 +138,6 @@ async function createKeyFile(directory: string, path: string): Promise<void> {
     await unlink(temporary);
   }
   await syncDirectory(directory);
-}
-
-async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory, constants.O_RDONLY);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 function hasCode(error: unknown, code: string): boolean {

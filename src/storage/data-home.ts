@@ -8,6 +8,11 @@ export interface DataHome {
   readonly control: Database;
   /** As `control`, over connections of its own: what must go on whatever requests do. */
   readonly background: Database;
+  /**
+   * Makes where an instance's data will be, before anybody is told of the instance: one that is known and has none has lost it, and
+   * is not opened. Gives what takes it away again, if the instance does not come to be.
+   */
+  makeInstance(instanceId: string): Promise<() => Promise<void>>;
   openInstance(instanceId: string, memory: Memory): Promise<Database>;
   /** Where an open instance's requests are logged, apart from its data: what was written last may be lost when the machine fails. */
   openLogs(instanceId: string): Promise<Database>;

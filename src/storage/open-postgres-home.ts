@@ -53,6 +53,8 @@ async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise
   return {
     control,
     background,
+    // There is nothing that could be lost alone: the instance's schema is in the database that knows of the instance.
+    makeInstance: () => Promise.resolve(() => Promise.resolve()),
     openInstance: (instanceId, memory) => openInstance({ pool, control, state, instanceId, memory, opened }),
     openLogs: (instanceId) =>
       Promise.resolve(

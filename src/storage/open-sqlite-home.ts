@@ -1,5 +1,7 @@
-import { access, constants, mkdir } from 'node:fs/promises';
+import { access, constants, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { AppError } from '../base/errors.ts';
+import { syncDirectory } from '../base/sync-directory.ts';
 import { Watch } from '../base/watch.ts';
 import type { DataHome } from './data-home.ts';
 import type { Database } from './database.ts';
@@ -9,6 +11,7 @@ import { instanceMigrations } from './migrations/instance-migrations.ts';
 import { logMigrations } from './migrations/log-migrations.ts';
 import { SqliteDefinitions } from './sqlite-definitions.ts';
 import { openSqlite, type SqliteOptions } from './sqlite.ts';
+import { UnopenedFile } from './unopened-file.ts';
 
 /** Reads may rest on definitions this much older than the newest, which a command has changed; writes never do. */
 const watchIntervalMs = 250;
@@ -18,29 +21,35 @@ export async function openSqliteHome(
   directory: string,
   options: { readonly queryTimeoutMs: number },
 ): Promise<DataHome> {
-  const control = openSqlite({ path: join(directory, 'control.db') });
-  await migrate(control, controlMigrations);
+  const control = await openControl(directory);
+  const folderOf = (instanceId: string): string => join(directory, 'instances', instanceId);
   const opened = new Map<string, Opened>();
   let watch: Watch | undefined;
   return {
     control,
     background: control,
+    makeInstance: async (instanceId) => {
+      const folder = folderOf(instanceId);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const path = join(folder, 'data.db');
+      const database = await openFile({ path, migrations: instanceMigrations });
+      await database.stop();
+      await syncDirectory(join(directory, 'instances'));
+      return () => rm(folder, { recursive: true });
+    },
     openInstance: async (instanceId, memory) => {
+      const path = join(folderOf(instanceId), 'data.db');
+      await requireFile(path);
       const definitions = new SqliteDefinitions(memory);
-      const database = await openInstanceFile(join(directory, 'instances', instanceId), {
-        ...options,
-        name: 'data.db',
-        migrations: instanceMigrations,
-        definitions,
-      });
+      const database = await openFile({ ...options, path, migrations: instanceMigrations, definitions });
       opened.set(instanceId, { definitions, database });
       return database;
     },
     // The log of the file itself is not synced with each commit: no answer rests on what is in here.
     openLogs: (instanceId) =>
-      openInstanceFile(join(directory, 'instances', instanceId), {
+      openFile({
         ...options,
-        name: 'logs.db',
+        path: join(folderOf(instanceId), 'logs.db'),
         migrations: logMigrations,
         synchronous: 'NORMAL',
       }),
@@ -78,17 +87,43 @@ export async function prepareDirectory(path: string): Promise<void> {
   await access(join(path, 'instances'), constants.W_OK);
 }
 
-interface InstanceFile extends Omit<SqliteOptions, 'path'> {
-  readonly name: string;
+async function openControl(directory: string): Promise<Database> {
+  const path = join(directory, 'control.db');
+  // In this order: another process that makes the directory now makes the file before any instance.
+  if ((await readdir(join(directory, 'instances'))).length > 0) await requireFile(path);
+  return openFile({ path, migrations: controlMigrations });
+}
+
+/** Throws for a file that must have data. SQLite would make an empty one, in which everything that was acknowledged is gone. */
+async function requireFile(path: string): Promise<void> {
+  if (!(await isMissing(path))) return;
+  const reason = 'it is missing or empty, and no other is made in its place: restore it from a backup';
+  const cause = new Error(reason);
+  throw new UnopenedFile(path, new AppError('unavailable', 'The service is not available.', { cause }));
+}
+
+async function isMissing(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).size === 0;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+  }
+}
+
+interface FileOptions extends SqliteOptions {
   readonly migrations: readonly Migration[];
 }
 
-async function openInstanceFile(
-  folder: string,
-  { name, migrations, ...options }: InstanceFile,
-): Promise<Database> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const database = openSqlite({ path: join(folder, name), ...options });
+async function openFile(options: FileOptions): Promise<Database> {
+  try {
+    return await openMigrated(options);
+  } catch (error) {
+    throw error instanceof AppError ? new UnopenedFile(options.path, error) : error;
+  }
+}
+
+async function openMigrated({ migrations, ...options }: FileOptions): Promise<Database> {
+  const database = openSqlite(options);
   try {
     await migrate(database, migrations);
     // Where versions of definitions stand is made by a migration.

@@ -95,6 +95,13 @@ export const edgeMutants: readonly Mutant[] = [
     tests: ['test/api/start-stop.test.ts'],
   },
   {
+    name: 'a file that is gone is not made anew',
+    file: 'src/storage/open-sqlite-home.ts',
+    from: 'if (!(await isMissing(path))) return;',
+    to: 'if (isMissing.name !== path) return;',
+    tests: ['test/api/lost-files.test.ts'],
+  },
+  {
     name: 'whoever opens a file that is just being made waits',
     file: 'src/storage/sqlite-connection.ts',
     from: 'if (!isBusy(error) || tries',

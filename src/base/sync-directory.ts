@@ -1,0 +1,11 @@
+import { open } from 'node:fs/promises';
+
+/** Has the names of its files outlast a power failure. */
+export async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

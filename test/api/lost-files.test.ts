@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test, type TestContext } from 'node:test';
+import { eventually } from '../support/eventually.ts';
+import { runMain, serveMain, startMain } from '../support/main-process.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+describe('a file that is gone is not replaced by an empty one', () => {
+  for (const how of ['missing', 'empty'] as const)
+    test(`a data.db that is ${how}: its instance answers 503, the log names the file, and others are served`, async (t) => {
+      const { data, files } = await dataOf(t, 'acme');
+      const file = files.acme;
+      const kept = `${file}.kept`;
+      renameSync(file, kept);
+      if (how === 'empty') writeFileSync(file, '');
+      const { process: server, url } = await serveMain(t, data);
+      const answer = await fetch(`${url}/i/acme/api/health`);
+      assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '30']);
+      assert.doesNotMatch(await answer.text(), /data\.db/);
+      assert.equal((await fetch(`${url}/api/health`)).status, 200);
+      await eventually('the log names the file', () => server.stdout.includes(`${file} cannot be opened`));
+
+      const command = await runMain(t, ['superuser', 'list', '--instance', 'acme', '--data', data]);
+      assert.equal(command.code, 1);
+      assert.equal(
+        command.stderr,
+        `chancery: ${file} cannot be opened: it is missing or empty, and no other is made in its place: restore it from a backup.\n`,
+      );
+      if (how === 'missing') assert.equal(existsSync(file), false);
+
+      // Nothing has to be started again.
+      renameSync(kept, file);
+      assert.equal((await fetch(`${url}/i/acme/api/health`)).status, 200);
+    });
+
+  for (const how of ['missing', 'empty'] as const)
+    test(`a control.db that is ${how} beside instances: neither server nor command starts`, async (t) => {
+      const { data } = await dataOf(t, 'acme');
+      const file = join(data, 'control.db');
+      rmSync(file);
+      if (how === 'empty') writeFileSync(file, '');
+      for (const args of [
+        ['serve', '--port', '0'],
+        ['superuser', 'list'],
+      ]) {
+        const started = startMain(t, [...args, '--data', data]);
+        await eventually('it ends', () => started.hasEnded || /listens on/.test(started.stdout));
+        assert.ok(started.hasEnded, 'the server started');
+        const { code, stdout, stderr } = await started.ended;
+        assert.deepEqual([code, stdout], [1, '']);
+        assert.match(
+          stderr,
+          /^chancery: [^\n]+control\.db cannot be opened: it is missing or empty[^\n]+\n$/,
+        );
+      }
+      if (how === 'missing') assert.equal(existsSync(file), false);
+    });
+});
+
+test('a control.db that is none is named', async (t) => {
+  const data = temporaryFolder(t);
+  writeFileSync(join(data, 'control.db'), 'nothing of SQLite '.repeat(100));
+  const { code, stderr } = await runMain(t, ['instance', 'list', '--data', data]);
+  assert.equal(code, 1);
+  assert.match(stderr, /^chancery: [^\n]+control\.db cannot be opened: file is not a database\.\n$/);
+});
+
+test('what a crash leaves of an instance that did not come to be keeps nobody from starting', async (t) => {
+  const data = temporaryFolder(t);
+  await runMain(t, ['instance', 'list', '--data', data]);
+  mkdirSync(join(data, 'instances', 'a'.repeat(15)));
+  const { url } = await serveMain(t, data);
+  assert.equal((await fetch(`${url}/api/health`)).status, 200);
+  assert.equal((await runMain(t, ['instance', 'create', 'acme', '--data', data])).code, 0);
+});
+
+test('an instance that is refused leaves no files', async (t) => {
+  const { data } = await dataOf(t, 'acme');
+  const before = readdirSync(join(data, 'instances'));
+  assert.equal((await runMain(t, ['instance', 'create', 'acme', '--data', data])).code, 1);
+  assert.deepEqual(readdirSync(join(data, 'instances')), before);
+});
+
+interface MadeData<Slug extends string> {
+  readonly data: string;
+  /** The file of each instance. */
+  readonly files: Readonly<Record<Slug | 'default', string>>;
+}
+
+/** A data directory with the default instance, one more, and a superuser. */
+async function dataOf<Slug extends string>(t: TestContext, slug: Slug): Promise<MadeData<Slug>> {
+  const data = temporaryFolder(t);
+  const run = async (...args: readonly string[]): Promise<string> => {
+    const { code, stdout, stderr } = await startMain(t, [...args, '--data', data]).ended;
+    assert.equal(code, 0, stderr);
+    return stdout;
+  };
+  await run('superuser', 'upsert', 'root@example.com', 'correct horse');
+  await run('instance', 'create', slug);
+  const rows = (await run('instance', 'list')).trimEnd().split('\n');
+  const files = rows.map((row) => {
+    const [id = '', name = ''] = row.split('  ');
+    return [name, join(data, 'instances', id, 'data.db')];
+  });
+  // The two that were made, each by its name.
+  return { data, files: Object.fromEntries(files) as MadeData<Slug>['files'] };
+}
