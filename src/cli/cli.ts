@@ -29,7 +29,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode;
-    process.stderr.write(`${operatorMessage(error)}\n`);
+    process.stderr.write(`chancery: ${operatorMessage(error)}\n`);
     return 1;
   }
 }

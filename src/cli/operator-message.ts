@@ -1,15 +1,18 @@
 import { StartError } from '../app.ts';
 import { AppError } from '../base/errors.ts';
 import { ConfigError } from '../config.ts';
+import { EngineFailure } from '../storage/engine-errors.ts';
 import { UnopenedFile } from '../storage/unopened-file.ts';
 import { SecretError } from '../secrets/secret-error.ts';
 
 /** One line for errors that the operator can mend; the whole stack for those that only we can. */
 export function operatorMessage(error: unknown): string {
-  if (error instanceof UnopenedFile) return `chancery: ${error.explanation}`;
-  if (error instanceof AppError) return `chancery: ${error.message}${details(error)}`;
+  if (error instanceof UnopenedFile) return error.explanation;
+  if (error instanceof EngineFailure && error.cause instanceof Error)
+    return `The data cannot be read or written: ${error.cause.message}.`;
+  if (error instanceof AppError) return `${error.message}${details(error)}`;
   const isKnown = error instanceof StartError || error instanceof ConfigError || error instanceof SecretError;
-  if (isKnown || isFileError(error)) return `chancery: ${error.message}`;
+  if (isKnown || isFileError(error)) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 

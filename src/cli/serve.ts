@@ -3,7 +3,8 @@ import { createLogger, startApp, version, type App } from '../app.ts';
 import { readConfig, type Config, type Flags } from '../config.ts';
 import { giveBackMemory } from '../base/give-back-memory.ts';
 import type { Logger } from '../base/logger.ts';
-import { defaultSlug } from '../instances/instance-directory.ts';
+import { defaultSlug, type InstanceEntry } from '../instances/instance-directory.ts';
+import { operatorMessage } from './operator-message.ts';
 
 /** Runs the server until a signal asks it to stop; resolves when everything is settled and closed. */
 export async function serve(flags: Flags): Promise<void> {
@@ -25,15 +26,34 @@ export async function serve(flags: Flags): Promise<void> {
 async function explainFirstSteps(app: App, config: Config, logger: Logger): Promise<void> {
   const entry = app.data.directory.findBySlug(defaultSlug);
   if (entry === undefined) return;
+  try {
+    tellFirstSteps(await findSetupToken(app, entry), { url: app.url, config, logger });
+  } catch (error) {
+    // Whatever is wrong with one instance must not end the server of all the others, which listens by now.
+    const members = { instance: entry.id, error };
+    logger.error(`The instance ${entry.slug} cannot be used: ${operatorMessage(error)}`, members);
+  }
+}
+
+async function findSetupToken(app: App, entry: InstanceEntry): Promise<string | undefined> {
   const loan = await app.data.instances.borrow(entry);
-  const token = await issueSetupToken(loan.instance).finally(() => loan.release());
+  return issueSetupToken(loan.instance).finally(() => loan.release());
+}
+
+interface FirstSteps {
+  readonly url: string;
+  readonly config: Config;
+  readonly logger: Logger;
+}
+
+function tellFirstSteps(token: string | undefined, { url, config, logger }: FirstSteps): void {
   if (token === undefined) return;
   const command = `npm run -s chancery -- superuser upsert EMAIL PASSWORD${placeOf(config)}`;
   logger.info(`There is no superuser yet. Make one, while this runs: ${command}`);
   const body = `{"token":"${token}","email":"EMAIL","password":"PASSWORD","passwordConfirm":"PASSWORD"}`;
   const minutes = setupLimits.tokenMs / 60_000;
   logger.info(
-    `Or from elsewhere, once and within ${minutes} minutes: curl ${app.url}/api/setup -H 'Content-Type: application/json' -d '${body}'`,
+    `Or from elsewhere, once and within ${minutes} minutes: curl ${url}/api/setup -H 'Content-Type: application/json' -d '${body}'`,
   );
 }
 

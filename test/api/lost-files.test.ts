@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, test, type TestContext } from 'node:test';
 import { eventually } from '../support/eventually.ts';
 import { runMain, serveMain, startMain } from '../support/main-process.ts';
@@ -66,6 +67,56 @@ test('a control.db that is none is named', async (t) => {
   assert.match(stderr, /^chancery: [^\n]+control\.db cannot be opened: file is not a database\.\n$/);
 });
 
+describe('trouble with the file of the default instance is told in one line, and others are served', () => {
+  test('when it is none of SQLite', async (t) => {
+    await assertOthersServed(t, 503, (file) => {
+      rmSync(file);
+      writeFileSync(file, 'nothing of SQLite '.repeat(1_000));
+      return { says: /file is not a database/, release: () => undefined };
+    });
+  });
+
+  test('when it is gone', async (t) => {
+    await assertOthersServed(t, 503, (file) => {
+      rmSync(file);
+      return { says: /it is missing or empty/, release: () => undefined };
+    });
+  });
+
+  test('when another process writes to it', async (t) => {
+    await assertOthersServed(t, 200, (file) => {
+      const other = new DatabaseSync(file);
+      other.exec('BEGIN IMMEDIATE');
+      return { says: /busy/, release: () => other.close() };
+    });
+  });
+});
+
+interface Trouble {
+  readonly says: RegExp;
+  readonly release: () => void;
+}
+
+/** Starts a server after `spoil`, which is told what to look for in its log, and stops it. `status` is the default instance's. */
+async function assertOthersServed(
+  t: TestContext,
+  status: number,
+  spoil: (file: string) => Trouble,
+): Promise<void> {
+  const { data, files } = await dataOf(t, 'acme', { hasSuperuser: false });
+  const { says, release } = spoil(files.default);
+  const { process: server, url } = await serveMain(t, data);
+  const line = await server.waitForLog(/^The instance default cannot be used: /);
+  assert.match(String(line['msg']), says);
+  assert.equal(line['level'], 50);
+  release();
+  assert.equal((await fetch(`${url}/i/acme/api/health`)).status, 200);
+  assert.equal((await fetch(`${url}/api/health`)).status, status);
+  server.kill('SIGTERM');
+  const { code, stderr } = await server.ended;
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+}
+
 test('what a crash leaves of an instance that did not come to be keeps nobody from starting', async (t) => {
   const data = temporaryFolder(t);
   await runMain(t, ['instance', 'list', '--data', data]);
@@ -88,15 +139,19 @@ interface MadeData<Slug extends string> {
   readonly files: Readonly<Record<Slug | 'default', string>>;
 }
 
-/** A data directory with the default instance, one more, and a superuser. */
-async function dataOf<Slug extends string>(t: TestContext, slug: Slug): Promise<MadeData<Slug>> {
+/** A data directory with the default instance, one more, and a superuser if none is to be asked for. */
+async function dataOf<Slug extends string>(
+  t: TestContext,
+  slug: Slug,
+  { hasSuperuser = true } = {},
+): Promise<MadeData<Slug>> {
   const data = temporaryFolder(t);
   const run = async (...args: readonly string[]): Promise<string> => {
     const { code, stdout, stderr } = await startMain(t, [...args, '--data', data]).ended;
     assert.equal(code, 0, stderr);
     return stdout;
   };
-  await run('superuser', 'upsert', 'root@example.com', 'correct horse');
+  if (hasSuperuser) await run('superuser', 'upsert', 'root@example.com', 'correct horse');
   await run('instance', 'create', slug);
   const rows = (await run('instance', 'list')).trimEnd().split('\n');
   const files = rows.map((row) => {
