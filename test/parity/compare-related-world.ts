@@ -99,7 +99,10 @@ async function describeAnswer(
     const isTelling = ids.length > 0 && ids.length < world.rows.posts.length;
     return `${isTelling ? '' : 'all or nothing: '}${ids.join(' ')} of ${totals}`;
   } catch (error) {
-    if (error instanceof AppError && error.code === 'bad_request') return `refused: ${error.message}`;
+    // A rule of these worlds may be one that could not be saved.
+    const isRefusal =
+      error instanceof AppError && (error.code === 'bad_request' || error.code === 'broken_rule');
+    if (isRefusal) return `refused: ${error.message}`;
     return `failed: ${String(error)}`;
   }
 }
