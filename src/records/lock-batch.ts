@@ -32,14 +32,8 @@ export async function lockBatch(
     named.set(key, { collection, id, isDeleted });
   }
   if (named.size < 2) return;
-  const inOrder = [...named].toSorted(([one], [other]) => (one < other ? -1 : 1));
-  await tx.inOrder(
-    inOrder.map(
-      ([, each]) =>
-        () =>
-          lock(tx, each),
-    ),
-  );
+  const inOrder = [...named].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, each]) => each);
+  await tx.inOrder(inOrder.map((each) => () => lock(tx, each)));
 }
 
 /** Of the record that is there already, if it is. */

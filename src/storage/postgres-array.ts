@@ -32,6 +32,16 @@ export function toPostgresArray(values: readonly SqlValue[]): PostgresArray {
   return { type, bytes };
 }
 
+/** An array for each of so many columns of rows. */
+export function toColumnArrays(
+  width: number,
+  rows: readonly (readonly SqlValue[])[],
+): readonly PostgresArray[] {
+  return Array.from({ length: width }, (_, column) =>
+    toPostgresArray(rows.map((values) => values[column] ?? null)),
+  );
+}
+
 function bytesOf(values: readonly SqlValue[]): number {
   let count = headBytes + lengthBytes * values.length;
   for (const value of values)

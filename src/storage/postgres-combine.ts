@@ -10,7 +10,8 @@ import {
 } from '../sql/sql.ts';
 import { CombinedStatements } from './combined-statements.ts';
 import type { Tuple } from './database.ts';
-import { arrayText, toPostgresArray } from './postgres-array.ts';
+import { arrayText, toColumnArrays } from './postgres-array.ts';
+import { unnestArrays } from './unnest-arrays.ts';
 
 /** Over all instances of a process. */
 const combinedStatements = new CombinedStatements(100);
@@ -81,15 +82,14 @@ interface FromArrays {
 function fromArrays(statements: readonly Sql[], make: (parts: FromArrays) => Sql): Sql {
   const [first = sql``] = statements;
   if (statements.length === 1) return first;
-  const arrays = first.values.map((_, place) =>
-    toPostgresArray(statements.map(({ values }) => values[place] ?? null)),
+  const arrays = toColumnArrays(
+    first.values.length,
+    statements.map(({ values }) => values),
   );
   const types = arrays.map(({ type }) => type);
   const combined = combinedStatements.recall(first.text, joinSql(types, ', ').text, () => {
     const columns = types.map((_, place) => identifier(`c${place}`));
-    const casts = types.map((type) => sql`CAST(${null} AS ${type})`);
-    const given = sql`unnest(${joinSql(casts, ', ')}) AS "$given" (${joinSql(columns, ', ')})`;
-    return make({ first, columns, given });
+    return make({ first, columns, given: unnestArrays(arrays, sql`"$given"`, columns) });
   });
   return withValues(
     combined,

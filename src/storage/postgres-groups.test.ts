@@ -32,6 +32,11 @@ async function stored(database: Database): Promise<{ readonly ids: string; reado
   };
 }
 
+/** What became of each. */
+async function statusesOf(works: readonly Promise<unknown>[]): Promise<readonly string[]> {
+  return (await Promise.allSettled(works)).map(({ status }) => status);
+}
+
 test('works that append and wait at the same time share a transaction, and each gets its own answer', async (t) => {
   const database = await openNotes(t);
   const called: string[] = [];
@@ -111,24 +116,21 @@ test('of works that share a transaction only the one fails that is to blame', as
 
 test('a work that fails after it has inserted leaves nothing behind in a shared transaction', async (t) => {
   const database = await openNotes(t);
-  const results = await Promise.allSettled([
+  const statuses = await statusesOf([
     database.write((tx) => insert(tx, 'a'), appending),
     database.write(async (tx) => {
       await insert(tx, 'b');
       throw new Error('no');
     }, appending),
   ]);
-  assert.deepEqual(
-    results.map(({ status }) => status),
-    ['fulfilled', 'rejected'],
-  );
+  assert.deepEqual(statuses, ['fulfilled', 'rejected']);
   assert.equal((await stored(database)).ids, 'a');
 });
 
 test('a work that fails before it has written anything spoils nothing', async (t) => {
   const database = await openNotes(t);
   let runs = 0;
-  const results = await Promise.allSettled([
+  const statuses = await statusesOf([
     database.write((tx) => insert(tx, 'a'), appending),
     database.write(async (tx) => {
       runs += 1;
@@ -137,31 +139,25 @@ test('a work that fails before it has written anything spoils nothing', async (t
     }, appending),
     database.write((tx) => insert(tx, 'b'), appending),
   ]);
-  assert.deepEqual(
-    results.map(({ status }) => status),
-    ['fulfilled', 'rejected', 'fulfilled'],
-  );
+  assert.deepEqual(statuses, ['fulfilled', 'rejected', 'fulfilled']);
   assert.equal(runs, 1);
   assert.deepEqual(await stored(database), { ids: 'ab', transactions: 1 });
 });
 
 test('a work whose question fails takes no other with it', async (t) => {
   const database = await openNotes(t);
-  const results = await Promise.allSettled([
+  const statuses = await statusesOf([
     database.write((tx) => insert(tx, 'a'), appending),
     database.write((tx) => tx.tuples(sql`SELECT 1 / 0`), appending),
     database.write((tx) => insert(tx, 'b'), appending),
   ]);
-  assert.deepEqual(
-    results.map(({ status }) => status),
-    ['fulfilled', 'rejected', 'fulfilled'],
-  );
+  assert.deepEqual(statuses, ['fulfilled', 'rejected', 'fulfilled']);
   assert.equal((await stored(database)).ids, 'ab');
 });
 
 test('a work that awaits something else takes no other with it', async (t) => {
   const database = await openNotes(t);
-  const results = await Promise.allSettled([
+  const statuses = await statusesOf([
     database.write((tx) => insert(tx, 'a'), appending),
     database.write(async (tx) => {
       await insert(tx, 'b');
@@ -169,10 +165,7 @@ test('a work that awaits something else takes no other with it', async (t) => {
     }, appending),
     database.write((tx) => insert(tx, 'c'), appending),
   ]);
-  assert.deepEqual(
-    results.map(({ status }) => status),
-    ['fulfilled', 'rejected', 'fulfilled'],
-  );
+  assert.deepEqual(statuses, ['fulfilled', 'rejected', 'fulfilled']);
   assert.equal((await stored(database)).ids, 'ac');
 });
 

@@ -1,7 +1,8 @@
-import { joinSql, sql, type Sql } from '../sql/sql.ts';
+import { sql, type Sql } from '../sql/sql.ts';
 import type { FollowingRows, Insertion, PlainTuple } from './database.ts';
-import { toPostgresArray } from './postgres-array.ts';
+import { toColumnArrays } from './postgres-array.ts';
 import { insertFromArrays } from './postgres-combine.ts';
+import { unnestArrays } from './unnest-arrays.ts';
 
 /**
  * One statement of one text for however many rows come with however many. By what the inserted rows themselves tell, not by
@@ -36,7 +37,5 @@ function withSome({ columns, runs }: FollowingRows): Sql {
 const numbered = sql`(SELECT *, row_number() OVER (ORDER BY position) - 1 AS place FROM inserted) AS inserted`;
 
 function unnest(columns: readonly Sql[], rows: readonly PlainTuple[]): Sql {
-  const arrays = columns.map((_, column) => toPostgresArray(rows.map((values) => values[column] ?? null)));
-  const casts = arrays.map(({ type, bytes }) => sql`CAST(${bytes} AS ${type})`);
-  return sql`unnest(${joinSql(casts, ', ')}) AS given (${joinSql(columns, ', ')})`;
+  return unnestArrays(toColumnArrays(columns.length, rows), sql`given`, columns);
 }

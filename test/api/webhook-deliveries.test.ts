@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';
 import { readDelivery, retryDelivery } from '../../src/webhooks/delivery-log.ts';
 import { writeTest } from '../../src/webhooks/test-endpoint.ts';
@@ -143,13 +143,26 @@ test('a cancelled delivery is not sent, says so, and can be retried; one that is
   assert.equal((await move(service, `${id}/cancel`, 409)).message, 'The delivery is delivered.');
 });
 
-test('an attempt in flight when its delivery is cancelled is told, counted, and followed by number 2', async (t) => {
+interface Held {
+  readonly service: WebhookService;
+  /** Of the delivery whose attempt is in flight. */
+  readonly id: string;
+  /** Lets its receiver answer. */
+  readonly release: () => void;
+}
+
+async function startHeld(t: TestContext): Promise<Held> {
   const { promise: until, resolve: release } = Promise.withResolvers<void>();
   const service = await startWebhookService(t, { mode: { kind: 'held', until } });
   await service.addEndpoint();
   await service.addPost();
   await service.receiver.waitForRequests(1);
   const [{ id }] = await service.deliveries();
+  return { service, id, release };
+}
+
+test('an attempt in flight when its delivery is cancelled is told, counted, and followed by number 2', async (t) => {
+  const { service, id, release } = await startHeld(t);
   await move(service, `${id}/cancel`);
   release();
   const { status } = await service.delivery('the attempt', ({ attempts }) => attempts.length === 1);
@@ -201,12 +214,7 @@ for (const [what, schedule, moves] of asked) {
 }
 
 test('an attempt that succeeds after a retry by hand has delivered what was asked for', async (t) => {
-  const { promise: until, resolve: release } = Promise.withResolvers<void>();
-  const service = await startWebhookService(t, { mode: { kind: 'held', until } });
-  await service.addEndpoint();
-  await service.addPost();
-  await service.receiver.waitForRequests(1);
-  const [{ id }] = await service.deliveries();
+  const { service, id, release } = await startHeld(t);
   await move(service, `${id}/retry`);
   release();
   const { attempts } = await service.delivery('the end', ({ status }) => status === 'delivered');
