@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { startChild } from './support/child.ts';
 import { compare } from './support/compare.ts';
 import { runLoad, type Load, type LoadResult } from './support/load.ts';
 import { engineOf, floorOf, type BenchOptions } from './support/options.ts';
 import { sampleRecord } from './support/sample-record.ts';
 import { startService } from './support/service.ts';
+import { startWritingServer } from './support/start-writing-server.ts';
 
 /**
  * How fast are durable creates? Validated, synced (`synchronous=FULL`), with the event and one delivery written. The endpoint
@@ -20,24 +18,19 @@ export async function create(options: BenchOptions): Promise<void> {
   await service.api(`/api/webhooks/endpoints/${String(endpoint['id'])}/pause`, {});
   const body = JSON.stringify(sampleRecord(1));
   const created = await service.api('/api/collections/bench/records', sampleRecord(1));
-  const bytes = String(JSON.stringify(created).length);
+  const bytes = JSON.stringify(created).length;
   const url = `${service.url}/api/collections/bench/records`;
   const post = (server: Pick<Load, 'url' | 'pid'>): Promise<LoadResult> =>
     runLoad({ ...server, method: 'POST', body, seconds });
   const ours = (): Promise<LoadResult> => post({ url, pid: service.pid });
   const question = { engine: engineOf(options), rows: 0, ours };
-  const bare = await startChild('bench/support/bare-server.ts', [bytes, '201'], { core: 0 });
+  const bare = await startChild('bench/support/bare-server.ts', [String(bytes), '201'], { core: 0 });
   const compareInserts = async (): Promise<void> => {
-    const folder = mkdtempSync(join(tmpdir(), 'chancery-inserting-'));
-    const file = join(folder, 'data.db');
-    await service.store.run(`VACUUM INTO '${file}'`);
-    const args = [bytes, file, 'bench'];
-    const inserting = await startChild('bench/support/inserting-server.ts', args, { core: 0 });
+    const inserting = await startWritingServer(service, bytes);
     const inserts = (): Promise<LoadResult> => post(inserting);
     await compare({ ...question, what: 'the same, of mere inserts', ceiling: inserts }, options);
     await compare({ ...question, what: 'mere inserts', ours: inserts, ceiling: () => post(bare) }, options);
     await inserting.stop();
-    rmSync(folder, { recursive: true, force: true });
   };
   const what = 'create, durable, one endpoint';
   const floor = floorOf(options, { sqlite: 0.5, postgres: 0.25 });

@@ -1,11 +1,12 @@
 /**
- * The second ceiling of creates: the empty route of bare-server.ts, which inserts the rows that a create inserts before it answers,
- * and shares commits as the service does. It checks nothing, and puts nothing together: what is left is HTTP and SQLite.
+ * The second ceiling of creates and updates: the empty route of bare-server.ts, which writes the rows that a create or an update
+ * writes before it answers, and shares commits as the service does. It checks nothing, and puts nothing together: what is left is
+ * HTTP and SQLite.
  *
  * Arguments: how many bytes the answer has, a data file with at least one record, its event and its delivery, and their tables.
  */
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
-import { fastify } from 'fastify';
+import { fastify, type FastifyReply } from 'fastify';
 import { constantAnswer } from './constant-answer.ts';
 
 /** What SQLite counts by itself. */
@@ -16,12 +17,24 @@ const answer = constantAnswer(Number(bytes));
 const database = new DatabaseSync(file);
 database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000;
   PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY`);
-const inserts = [inserter(collection), inserter('$event'), inserter('$delivery')];
+const insertRecord = inserter(collection);
+const insertEvent = inserter('$event');
+const insertDelivery = inserter('$delivery');
+const find = database.prepare(`SELECT * FROM "${collection}" WHERE id = ?`);
+find.setReturnArrays(true);
+const change = database.prepare(
+  `UPDATE "${collection}" SET "$revision" = ?, views = ?, updated = ? WHERE id = ?`,
+);
 const begin = database.prepare('BEGIN IMMEDIATE');
 const commit = database.prepare('COMMIT');
 
+interface Waiting {
+  readonly write: () => void;
+  readonly done: () => void;
+}
+
 let made = 0;
-let waiting: (() => void)[] = [];
+let waiting: Waiting[] = [];
 let lastGroup = 0;
 
 /** Inserts a row like the first one of a table, with an id of its own; of a delivery, for the event that was inserted last. */
@@ -48,6 +61,19 @@ function inserter(table: string): () => void {
   };
 }
 
+function createRecord(): void {
+  insertRecord();
+  insertEvent();
+  insertDelivery();
+}
+
+function updateRecord(id: string, views: number): void {
+  if (find.get(id) === undefined) throw new Error(`There is no record ${id}.`);
+  change.run(made, views, new Date().toISOString(), id);
+  insertEvent();
+  insertDelivery();
+}
+
 function turn(known: number): void {
   if (waiting.length > known && waiting.length < lastGroup) {
     setImmediate(turn, waiting.length);
@@ -59,18 +85,24 @@ function turn(known: number): void {
   begin.run();
   for (let index = 0; index < group.length; index += 1) {
     made += 1;
-    for (const insert of inserts) insert();
+    group[index]?.write();
   }
   commit.run();
-  for (const done of group) done();
+  for (const { done } of group) done();
+}
+
+function answerAfter(write: () => void, reply: FastifyReply, status: number): void {
+  if (waiting.length === 0) setImmediate(turn, 0);
+  const done = (): void => {
+    void reply.code(status).header('content-type', 'application/json; charset=utf-8').send(answer);
+  };
+  waiting.push({ write, done });
 }
 
 const app = fastify({ logger: false });
-app.post('/', (_request, reply) => {
-  if (waiting.length === 0) setImmediate(turn, 0);
-  waiting.push(() => {
-    void reply.code(201).header('content-type', 'application/json; charset=utf-8').send(answer);
-  });
-});
+app.post('/', (_request, reply) => answerAfter(createRecord, reply, 201));
+app.patch<{ Params: { id: string }; Body: { views: number } }>('/:id', ({ params, body }, reply) =>
+  answerAfter(() => updateRecord(params.id, body.views), reply, 200),
+);
 process.stdout.write(`${await app.listen({ port: 0, host: '127.0.0.1' })}\n`);
 process.once('SIGTERM', () => process.exit(0));
