@@ -1,13 +1,16 @@
+import { Client } from 'pg';
 import { intervalOf } from './support/interval.ts';
 import { runLoad } from './support/load.ts';
 import { median } from './support/median.ts';
 import { engineOf, warmUpsOf, type BenchOptions } from './support/options.ts';
 import { sampleCollection, sampleRecord } from './support/sample-record.ts';
-import { startService } from './support/service.ts';
+import { startService, type Service } from './support/service.ts';
+import { timeRows } from './support/time-rows.ts';
 
 const runsMin = 5;
 /** What a create may lose by it (webhooks.md section 6). */
 const costMax = 0.15;
+const microseconds = 1_000_000;
 
 /**
  * What do the event and one delivery cost a create? The same creates in a collection that one endpoint listens to, and in one
@@ -45,7 +48,23 @@ export async function eventCost(options: BenchOptions): Promise<void> {
   process.stderr.write(
     `  the event and one delivery cost a create ${percent(cost.mean)} (95 %: ${percent(cost.low)} to ${percent(cost.high)}) of ${perSecond.silent}/s, ${verdict(cost)} ${percent(costMax)}\n`,
   );
+  if (options.postgres !== undefined) await costOfRows(service, median(silent));
   await service.stop();
+}
+
+async function costOfRows(service: Service, silentPerSecond: number): Promise<void> {
+  const client = new Client({ connectionString: process.env['CHANCERY_POSTGRES'] });
+  await client.connect();
+  const [schema = ''] = await service.store.texts('SELECT current_schema()');
+  const times = await timeRows(client, schema);
+  await client.end();
+  process.stdout.write(`${JSON.stringify({ what: 'rows of an event, PostgreSQL alone', ...times })}\n`);
+  const { recordUs, eventUs, deliveryUs } = times;
+  const share = ((eventUs + deliveryUs) * silentPerSecond) / microseconds;
+  const texts = [recordUs, eventUs, deliveryUs].map((time) => time.toFixed(1));
+  process.stderr.write(
+    `  PostgreSQL alone: ${texts[0]} µs for a record, ${texts[1]} for its event, ${texts[2]} for a delivery: ${(share * 100).toFixed(1)} % of the time of a create without them\n`,
+  );
 }
 
 /** A mean says nothing where the interval holds both answers. */
