@@ -9,7 +9,7 @@ import { requireReach } from '../rules/reaches.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { limit } from '../sql/limit.ts';
 import { joinSql, sql } from '../sql/sql.ts';
-import type { Reader } from '../storage/database.ts';
+import type { Reader, Transaction } from '../storage/database.ts';
 import { eraseRecord } from './erase-record.ts';
 import { recordStatements } from './record-statements.ts';
 import { fromTuple } from './record.ts';
@@ -36,25 +36,24 @@ export async function truncateCollection(
     return { id: collection.id, end: await lastPosition(database, collection) };
   });
   let isBegun = false;
-  for (let isDone = false; !isDone;) {
-    isDone = await database.write(async (tx) => {
-      const collection = instance.collections.get(id);
-      if (collection.name === superusersName)
-        throw new AppError('bad_request', `${FAILED}. Without superusers nobody could get in.`);
-      const { table, columns } = recordStatements(collection, tx.names);
-      const tuples = await tx.tuples(
-        sql`SELECT ${columns} FROM ${table} WHERE "$position" <= ${end} ORDER BY "$position"${limit(RECORDS_PER_TRANSACTION)}${tx.names.forDelete}`,
-      );
-      // Asked when nobody can begin to refer to them any more.
-      await refuseReferred(tx, collection, instance.collections.all());
-      const records = tuples.map((tuple) => fromTuple(collection, tuple));
-      await tx.inOrder(records.map((record) => () => eraseRecord({ instance, facts, tx }, record)));
-      const entry = { action: 'collection.truncate', collection: id } as const;
-      if (!isBegun) await auditLogOf(instance).append(tx, facts, entry);
-      return records.length < RECORDS_PER_TRANSACTION;
-    });
-    isBegun = true;
-  }
+  const deleteSome = async (tx: Transaction): Promise<boolean> => {
+    const collection = instance.collections.get(id);
+    if (collection.name === superusersName)
+      throw new AppError('bad_request', `${FAILED}. Without superusers nobody could get in.`);
+    const { table, columns } = recordStatements(collection, tx.names);
+    const tuples = await tx.tuples(
+      sql`SELECT ${columns} FROM ${table} WHERE "$position" <= ${end} ORDER BY "$position"${limit(RECORDS_PER_TRANSACTION)}${tx.names.forDelete}`,
+    );
+    // Asked when nobody can begin to refer to them any more.
+    await refuseReferred(tx, collection, instance.collections.all());
+    const records = tuples.map((tuple) => fromTuple(collection, tuple));
+    await tx.inOrder(records.map((record) => () => eraseRecord({ instance, facts, tx }, record)));
+    const entry = { action: 'collection.truncate', collection: id } as const;
+    if (!isBegun) await auditLogOf(instance).append(tx, facts, entry);
+    return records.length < RECORDS_PER_TRANSACTION;
+  };
+  for (let isDone = false; !isDone; isBegun = true)
+    isDone = await database.write(deleteSome, { isGathering: true });
 }
 
 async function lastPosition(reader: Reader, collection: Collection): Promise<number> {

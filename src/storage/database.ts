@@ -47,6 +47,11 @@ export interface WriteOptions {
    * share a transaction have different keys.
    */
   readonly changes?: string;
+  /**
+   * Gives rows in many turns (`Transaction.gather`): where every work has a transaction of its own they wait for each other, which costs
+   * a work that gives a single one a round trip.
+   */
+  readonly isGathering?: boolean;
 }
 
 /**
@@ -179,8 +184,9 @@ export interface Transaction extends Reader {
    */
   insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void>;
   /**
-   * Gives a row to be inserted with those of other works where works share a transaction. Where one statement comes after the other,
-   * that is at its end, or before a statement that names one of the tables; elsewhere it is behind all that was asked for before.
+   * Gives a row to be inserted with those of other works where works share a transaction, and with others of its own work where that
+   * says that it gives many (`isGathering`). Where one statement comes after the other, or a work gives many, that is at the end, or
+   * before a statement that names one of the tables; elsewhere it is behind all that was asked for before.
    */
   gather<Row>(gathering: Gathering<Row>, row: Row): Promise<void>;
   /**

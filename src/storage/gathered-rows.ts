@@ -1,7 +1,6 @@
 import { GenerationMap } from '../base/generation-map.ts';
 import { partsBySize } from '../base/parts-by-size.ts';
-import type { Gathering, Transaction } from './database.ts';
-import { sqliteNames } from './sqlite-names.ts';
+import type { Engine, Gathering, Names, Transaction } from './database.ts';
 
 /** What is gathered is in memory, and beyond this a statement for each row costs nothing that anybody would feel. */
 const bytesMax = 1024 * 1024;
@@ -10,12 +9,17 @@ const statementBytesMax = 8 * 1024 * 1024;
 /** More at once save nothing more. */
 const rowsMax = 64;
 
-/** Rows that the works of a group have given to be inserted together. None outlives its group. */
+/** Rows that one work, or those of a group, have given to be inserted together. None outlives its transaction. */
 export class GatheredRows {
+  readonly #names: Names;
   #batches: Batch[] = [];
   #bytes = 0;
   #rows = 0;
   #failure: Error | undefined;
+
+  constructor(names: Names) {
+    this.#names = names;
+  }
 
   get isEmpty(): boolean {
     return this.#rows === 0;
@@ -40,7 +44,7 @@ export class GatheredRows {
 
   /** Whether a statement may ask for them, or has to come after them. */
   concern(text: string): boolean {
-    return this.#rows > 0 && this.#batches.some(({ names }) => names(text));
+    return this.#rows > 0 && this.#batches.some(({ tables }) => namesTableOf(this.#names, tables, text));
   }
 
   async write(tx: Transaction): Promise<void> {
@@ -71,8 +75,7 @@ export class GatheredRows {
 interface Batch {
   readonly gathering: unknown;
   readonly rows: unknown[];
-  /** Whether a statement names one of their tables. */
-  readonly names: (text: string) => boolean;
+  readonly tables: Gathering<unknown>['tables'];
   readonly write: (tx: Transaction) => Promise<void>;
 }
 
@@ -81,7 +84,7 @@ function batchOf<Row>(gathering: Gathering<Row>, first: Row): Batch {
   return {
     gathering,
     rows,
-    names: (text) => namesTableOf(gathering.tables, text),
+    tables: gathering.tables,
     write: async (tx) => {
       for (const part of partsBySize(rows, gathering.bytesOf, statementBytesMax))
         await gathering.write(tx, part);
@@ -90,11 +93,15 @@ function batchOf<Row>(gathering: Gathering<Row>, first: Row): Batch {
 }
 
 /** What was found in statements: to look through the text of each is more work than all the rest of this. */
-const found = new WeakMap<readonly string[], GenerationMap<string, boolean>>();
+const found: Record<Engine, WeakMap<readonly string[], GenerationMap<string, boolean>>> = {
+  sqlite: new WeakMap(),
+  postgres: new WeakMap(),
+};
 const textsMax = 256;
 
-function namesTableOf(tables: Gathering<unknown>['tables'], text: string): boolean {
-  let known = found.get(tables);
-  if (known === undefined) found.set(tables, (known = new GenerationMap(textsMax)));
-  return known.findOrAdd(text, () => tables.some((table) => text.includes(sqliteNames.table(table).text)));
+function namesTableOf(names: Names, tables: Gathering<unknown>['tables'], text: string): boolean {
+  const ofEngine = found[names.engine];
+  let known = ofEngine.get(tables);
+  if (known === undefined) ofEngine.set(tables, (known = new GenerationMap(textsMax)));
+  return known.findOrAdd(text, () => tables.some((table) => text.includes(names.table(table).text)));
 }

@@ -26,7 +26,7 @@ type Asking = Pick<Batch, 'kind'> & Pick<Asked, 'statement' | 'send'>;
  */
 export class GroupStatements {
   readonly #tx: Transaction;
-  readonly #gathered = new GatheredRows();
+  readonly #gathered: GatheredRows;
   #written: PromiseWithResolvers<void> | undefined;
   #batches: Batch[] = [];
   #isScheduled = false;
@@ -36,6 +36,7 @@ export class GroupStatements {
 
   constructor(tx: Transaction) {
     this.#tx = tx;
+    this.#gathered = new GatheredRows(tx.names);
   }
 
   /** What has kept gathered rows from being written, if anything has. */

@@ -18,6 +18,7 @@ import { explainWithoutScans, postgresAccess } from './postgres-access.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
 import { isCollision, isOutdatedName, isStaleStatement, toCommitError } from './postgres-errors.ts';
 import { EngineFailure, OutdatedDefinitions } from './engine-errors.ts';
+import { runGathering } from './run-gathering.ts';
 import { WriteGate } from './postgres-gate.ts';
 import { SpoiledGroup, WriteGroups } from './postgres-groups.ts';
 import { advisoryKey, postgresNames } from './postgres-names.ts';
@@ -260,7 +261,8 @@ class PostgresDatabase implements Database {
     });
     const timer = connection.expireAfter(this.#deadlineMs(options.isExclusive));
     try {
-      const settled = await settle(tx, work);
+      const isGathering = options.isGathering === true && !options.isGuarded;
+      const settled = await settle(tx, isGathering ? (given) => runGathering(given, work) : work);
       if (!tx.hasBegun) return settled;
       const outcome = (await opening.obstacle()) ?? judge(tx, settled);
       // A lost connection has taken the transaction with it, whatever the work made of that.

@@ -7,6 +7,7 @@ import type { Transaction, WriteOptions } from './database.ts';
 import { EngineFailure, toEngineError } from './engine-errors.ts';
 import { GatheredRows } from './gathered-rows.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
+import { sqliteNames } from './sqlite-names.ts';
 import { SqliteTransaction } from './sqlite-transaction.ts';
 
 /**
@@ -68,7 +69,7 @@ type Work = (tx: SqliteTransaction) => Promise<unknown>;
 
 export class WriteQueue {
   readonly #options: WriteQueueOptions;
-  readonly #gathered = new GatheredRows();
+  readonly #gathered = new GatheredRows(sqliteNames);
   #connection: SqliteConnection;
   #waiting: Waiting[] = [];
   #isBroken = false;

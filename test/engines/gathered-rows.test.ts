@@ -143,6 +143,72 @@ describeEngines('rows that works give to be inserted at once', (open, engine) =>
     );
     assert.deepEqual(await idsOf(database), ['good']);
   });
+
+  test('those of a work that gives many are inserted many at once, in their order', async (t) => {
+    const database = await openMigrated(t);
+    const { gathering, batches } = gatheringOf();
+    const works = Array.from({ length: 130 }, (_, index) => `row ${String(index).padStart(3, '0')}`);
+    await giveMany(database, async (tx) => {
+      // Each in a turn of its own.
+      for (const id of works) {
+        await tx.gather(gathering, id);
+        await tx.get(sql`SELECT 1`);
+      }
+    });
+    assert.deepEqual(await idsOf(database), works);
+    assert.deepEqual(batches, [64, 64, 2]);
+  });
+
+  // Written as nobody writes it: its text does not have the table's name as the names have it.
+  const countUnnoticed =
+    engine === 'sqlite'
+      ? sql`SELECT count(*) FROM [$idempotency]`
+      : sql`SELECT count(*) FROM chancery . idempotency`;
+
+  test('a work that gives many finds them where it asks for them, and what it asks for behind that comes behind it', async (t) => {
+    const database = await openMigrated(t);
+    const { gathering } = gatheringOf();
+    const found = await giveMany(database, async (tx) => {
+      await tx.gather(gathering, 'a');
+      await tx.gather(gathering, 'b');
+      const answers: { ids?: readonly string[]; changed?: number; seen?: number } = {};
+      await tx.inOrder([
+        async () => (answers.ids = await idsOf(tx)),
+        async () => (answers.seen = Number((await tx.tuples(countUnnoticed))[0]?.[0])),
+        async () => (answers.changed = await changeAll(tx)),
+        () => tx.gather(gathering, 'c'),
+      ]);
+      return answers;
+    });
+    assert.deepEqual(found, { ids: ['a', 'b'], seen: 2, changed: 2 });
+    assert.deepEqual(await idsOf(database), ['a', 'b', 'c']);
+  });
+
+  test('a work that gives many is not kept without those that were refused, whatever it makes of that', async (t) => {
+    const database = await openMigrated(t);
+    const { gathering } = gatheringOf();
+    await share(database, (tx) => tx.gather(gathering, 'a'));
+    const atTheEnd = giveMany(database, async (tx) => {
+      await insert(tx, 'beside');
+      await tx.gather(gathering, 'a');
+    });
+    await assert.rejects(atTheEnd, UniqueViolation);
+    const picky: Gathering<string> = { ...gathering, write: () => Promise.reject(new Refused()) };
+    const swallowed = giveMany(database, async (tx) => {
+      await tx.gather(picky, 'b');
+      await idsOf(tx).catch(() => undefined);
+    });
+    await assert.rejects(swallowed, Refused);
+    assert.deepEqual(await idsOf(database), ['a']);
+  });
+
+  test('a work that gave many gives none when it is over', async (t) => {
+    const database = await openMigrated(t);
+    const { gathering } = gatheringOf();
+    const ended = await giveMany(database, async (tx) => ({ tx }));
+    await assert.rejects(ended.tx.gather(gathering, 'a'), /after it had ended/);
+    assert.deepEqual(await idsOf(database), []);
+  });
 });
 
 interface Noted {
@@ -164,6 +230,10 @@ function gatheringOf(bytes = 1): Noted {
 /** With others, where works have to say that they may. */
 function share<Result>(database: Database, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
   return database.write(work, { isAppending: true });
+}
+
+function giveMany<Result>(database: Database, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+  return database.write(work, { isGathering: true });
 }
 
 function insert(tx: Transaction, id: string): Promise<number> {

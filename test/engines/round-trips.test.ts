@@ -7,6 +7,7 @@ import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import { withAuthCollection } from '../../src/auth/with-auth-collection.ts';
 import { createCollection } from '../../src/collections/change-collection.ts';
 import type { Instance } from '../../src/instances/instance.ts';
+import { prepareBatch } from '../../src/records/batch.ts';
 import { createRecord } from '../../src/records/create-record.ts';
 import { deleteRecord } from '../../src/records/delete-record.ts';
 import { listRecords } from '../../src/records/list-records.ts';
@@ -87,6 +88,20 @@ test('on PostgreSQL the statements and round trips of each path are these', asyn
   const remove = (): Promise<void> =>
     deleteRecord(instance, facts, { collection: 'posts', id: ids.pop() ?? '' });
   assert.deepEqual(await cost(remove), { statements: 7, roundTrips: 3 });
+});
+
+test('on PostgreSQL a batch costs a statement for each create, and one for the events of all', async (t) => {
+  const { instance, cost } = await open(t);
+  const item = { kind: 'create', collection: 'posts', body: { title: 'x' } } as const;
+  const batch = async (): Promise<unknown> => {
+    const write = await prepareBatch(
+      instance,
+      Array.from({ length: 20 }, () => ({ item, facts })),
+    );
+    return instance.database.write(write, { isGathering: true });
+  };
+  // BEGIN, the lock, the version, a record | 19 records, each by itself | the events with their deliveries | COMMIT
+  assert.deepEqual(await cost(batch), { statements: 3 + 20 + 1 + 1, roundTrips: 22 });
 });
 
 test('on PostgreSQL one delivery is claimed and settled by 8 statements in 5 round trips, 20 by 46 in as many', async (t) => {

@@ -35,7 +35,7 @@ export function batchRoutes(app: FastifyInstance, instances: OpenInstances): voi
       const entries = await limitBatch({ instance, caller, request }, asked);
       const write = await prepareBatch(instance, entries);
       // What waits for another's lock longer than this would be too late anyway.
-      const options = { statementMsMax: batch.timeout * 1_000 };
+      const options = { statementMsMax: batch.timeout * 1_000, isGathering: entries.length > 1 };
       return answerWrite({ instance, caller }, { request, reply, options }, async (tx) => {
         const results = await write(tx).catch((error: unknown) => {
           throw toBatchError(error);
