@@ -2,8 +2,10 @@ import { unreachable } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
+import { asksNothing } from './asks-nothing.ts';
 import type { BatchItem } from './batch-item.ts';
 import { prepareCreate } from './create-record.ts';
+import { currentCollection } from './current-collection.ts';
 import { prepareDelete } from './delete-record.ts';
 import { lockBatch } from './lock-batch.ts';
 import type { StoredRecord } from './record.ts';
@@ -39,41 +41,73 @@ export async function prepareBatch(
   instance: Instance,
   entries: readonly BatchEntry[],
 ): Promise<RecordWrite<readonly BatchResult[]>> {
-  const writes: RecordWrite<BatchResult>[] = [];
-  for (const entry of entries) writes.push(await prepareOrFailLater(instance, entry));
+  const items: PreparedItem[] = [];
+  for (const entry of entries) items.push(await prepareOrFailLater(instance, entry));
   let deadline: number | undefined;
   return async (tx) => {
     // Counted from the first try: one that is run again has no more time.
     deadline ??= instance.clock.monotonic() + instance.settings.current.batch.timeout * 1_000;
-    const results: BatchResult[] = [];
+    const requireInTime = requireBefore(instance, deadline);
     await lockBatch(
       tx,
       instance,
       entries.map(({ item }) => item),
     );
-    for (const [index, write] of writes.entries()) {
-      requireInTime(instance, deadline);
+    const results: BatchResult[] = [];
+    const run = async ({ write, index }: NumberedItem): Promise<void> => {
+      requireInTime();
       try {
-        // One after the other: each sees what those before it did.
-        results.push(await write(tx));
+        results[index] = await write(tx);
       } catch (error) {
-        requireInTime(instance, deadline);
+        requireInTime();
         throw new BatchItemFailed(index, error);
       }
-    }
-    requireInTime(instance, deadline);
+    };
+    // One after the other: each sees what those before it did.
+    for (const together of runsOf(items)) await tx.inOrder(together.map((item) => () => run(item)));
+    requireInTime();
     return results;
   };
 }
 
+interface PreparedItem {
+  readonly write: RecordWrite<BatchResult>;
+  /** As things are when the batch is made: whether the next item may go out behind it without waiting for its answer. */
+  readonly asksNothing: () => boolean;
+}
+
+interface NumberedItem extends PreparedItem {
+  readonly index: number;
+}
+
+/** Neighbours that ask nothing go together; any other item by itself. */
+function runsOf(items: readonly PreparedItem[]): readonly (readonly NumberedItem[])[] {
+  const runs: NumberedItem[][] = [];
+  let open: NumberedItem[] | undefined;
+  for (const [index, item] of items.entries()) {
+    const numbered = { ...item, index };
+    if (!item.asksNothing()) {
+      runs.push([numbered]);
+      open = undefined;
+    } else if (open === undefined) runs.push((open = [numbered]));
+    else open.push(numbered);
+  }
+  return runs;
+}
+
 /** So that the error is the first item's that fails, whether it fails before the transaction or in it. */
-async function prepareOrFailLater(instance: Instance, entry: BatchEntry): Promise<RecordWrite<BatchResult>> {
+async function prepareOrFailLater(instance: Instance, entry: BatchEntry): Promise<PreparedItem> {
   try {
-    return await prepareItem(instance, entry);
+    const write = await prepareItem(instance, entry);
+    const { item, facts } = entry;
+    if (item.kind !== 'create') return { write, asksNothing: () => false };
+    const { id } = await currentCollection(instance, item.collection);
+    return { write, asksNothing: () => asksNothing(instance, facts, id) };
   } catch (error) {
-    return () => {
+    const write = (): never => {
       throw error;
     };
+    return { write, asksNothing: () => false };
   }
 }
 
@@ -111,6 +145,9 @@ async function prepareItem(
   }
 }
 
-function requireInTime({ clock }: Instance, deadline: number): void {
-  if (clock.monotonic() > deadline) throw new AppError('bad_request', 'Batch transaction failed.');
+/** Throws bad_request from that moment of the monotonic clock on. */
+function requireBefore({ clock }: Instance, deadline: number): () => void {
+  return () => {
+    if (clock.monotonic() > deadline) throw new AppError('bad_request', 'Batch transaction failed.');
+  };
 }

@@ -73,6 +73,36 @@ test('A1 A2 B-05 a batch makes all its changes in their order, each seeing those
   assert.deepEqual(await titles(service), ['made', 'without an id', 'again']);
 });
 
+test('creates that need no answer of the one before are made in their order, and a rule is asked when those before it are there', async (t) => {
+  const service = await startBatchService(t);
+  const isFree = '@request.body.title ~ "free"';
+  const createRule = `${isFree} || @collection.links.title ?= @request.body.after`;
+  const fields = ['title', 'after'].map((name) => ({ name, type: 'text' }));
+  const body = { ...open, name: 'links', type: 'base', fields, createRule };
+  await service.request('/api/collections', { method: 'POST', token: true, body });
+  const settings = { batch: { maxRequests: 100 } };
+  await service.request('/api/settings', { method: 'PATCH', token: true, body: settings });
+  const link = (title: string, after: string): object => ({
+    method: 'POST',
+    url: '/api/collections/links/records',
+    body: { title, after },
+  });
+  const post = (title: string): object => ({ method: 'POST', url: at, body: { title } });
+  const posts = Array.from({ length: 70 }, (_, n) => `post ${n}`);
+  const requests = [
+    ...posts.map(post),
+    link('free', ''),
+    link('second', 'free'),
+    link('third', 'second'),
+    post('last'),
+  ];
+  const answer = await sendBatch(service, requests);
+  assert.equal(answer.status, 200, answer.text);
+  assert.deepEqual(await titles(service), [...posts, 'last']);
+  const early = await sendBatch(service, [...posts.map(post), link('x', 'fifth'), link('fifth', 'third')]);
+  assert.equal(failureOf(early)?.index, '70');
+});
+
 test('each event of a batch has a position of its own, and its deliveries belong to it', async (t) => {
   const service = await startBatchService(t);
   for (const path of ['a', 'b']) {
