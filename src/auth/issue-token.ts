@@ -15,14 +15,16 @@ export interface TokenToIssue {
   readonly claims?: TokenClaims;
   /** Instead of what the collection says. */
   readonly seconds?: number;
+  /** As it was before it was shown whose account this is: what ends sessions meanwhile makes the token worthless. Otherwise as it is now. */
+  readonly key?: string;
 }
 
 /** Throws not_found when the record has just gone. */
 export async function issueToken(
   instance: Instance,
-  { collection, id, kind, claims = {}, seconds = collection.auth[kind].duration }: TokenToIssue,
+  { collection, id, kind, claims = {}, seconds = collection.auth[kind].duration, key: known }: TokenToIssue,
 ): Promise<string> {
-  const key = await findTokenKey(instance, collection, { record: id, kind });
+  const key = known ?? (await findTokenKey(instance, collection, { record: id, kind }));
   if (key === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
   const exp = Math.floor(instance.clock.now() / 1000) + seconds;
   return signToken({ id, collectionId: collection.id, type: tokenTypes[kind], ...claims, exp }, key);

@@ -28,7 +28,7 @@ export function refreshSignIn(
     const token = tokenOf(request.header ?? '');
     const verified = await verifyRecordToken(instance, token, { kind: 'authToken' });
     if (verified === undefined) throw noToken();
-    const { id, claims } = verified;
+    const { id, claims, key } = verified;
     if (verified.collection.id !== collection.id) {
       const message = `The request requires auth record from ${collection.name} collection.`;
       throw new AppError('forbidden', message);
@@ -42,6 +42,7 @@ export function refreshSignIn(
       id,
       kind: 'authToken',
       claims: { refreshable: true },
+      key,
     });
     return { record, collection, token: fresh };
   });

@@ -3,12 +3,13 @@ import { newId } from '../base/ids.ts';
 import { fromTimestamp } from '../base/timestamp.ts';
 import type { Instance } from '../instances/instance.ts';
 import { findAllowed } from '../records/find-allowed.ts';
-import { findRecord } from '../records/find-record.ts';
+import { findRecord, findRecordToChange } from '../records/find-record.ts';
 import { valueOf } from '../records/record.ts';
 import { parseRule } from '../rules/parse-rule.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { accountCollection } from './account-collection.ts';
 import { keepAccountRow, takeAccountRow } from './account-rows.ts';
+import { findTokenKey } from './find-token-key.ts';
 import type { AuthCollection } from './with-auth-collection.ts';
 
 /** By which somebody has shown who they are. */
@@ -19,6 +20,8 @@ export interface ShownFactor {
   /** Of the account. */
   readonly id: string;
   readonly method: SignInMethod;
+  /** Of its tokens, as it was before that was looked at. */
+  readonly tokenKey: string;
 }
 
 /** Sessions that wait for their second factor; nobody needs several. */
@@ -52,7 +55,10 @@ async function isNeeded(
   return (await findAllowed(database, { collection, id }, { rule: parseRule(text), context })) !== undefined;
 }
 
-async function beginSession(instance: Instance, { collection, id, method }: ShownFactor): Promise<string> {
+async function beginSession(
+  instance: Instance,
+  { collection, id, method, tokenKey }: ShownFactor,
+): Promise<string> {
   const mfaId = newId();
   const row = {
     holder: accountCollection(instance, '_mfas'),
@@ -61,7 +67,14 @@ async function beginSession(instance: Instance, { collection, id, method }: Show
     keptMax: sessionsMax,
     keptMs: collection.auth.mfa.duration * 1_000,
   };
-  await instance.database.write((tx) => keepAccountRow(tx, instance, row));
+  await instance.database.write(async (tx) => {
+    // Behind the lock of the account: what ends its sessions meanwhile would not find this one.
+    await findRecordToChange(tx, instance.collections.get(collection.id), id);
+    const use = { record: id, kind: 'authToken', reader: tx } as const;
+    if ((await findTokenKey(instance, collection, use)) !== tokenKey)
+      throw new AppError('bad_request', 'Failed to authenticate.');
+    await keepAccountRow(tx, instance, row);
+  });
   return mfaId;
 }
 

@@ -10,7 +10,8 @@ import { hashPassword, verifyPassword } from '../secrets/password.ts';
 import { readSecret } from '../secrets/secrets.ts';
 import { newTokenKey } from '../secrets/token.ts';
 import { decodeForm, refuseForm } from './decode-form.ts';
-import { finishSignIn } from './finish-sign-in.ts';
+import { findTokenKey } from './find-token-key.ts';
+import { finishSignIn, type ShownAccount } from './finish-sign-in.ts';
 import { guardOtp } from './guard-otp.ts';
 import { accountCollection } from './account-collection.ts';
 import { takeAccountRow } from './account-rows.ts';
@@ -51,8 +52,8 @@ export function signInWithOtp(
         verifyPassword(password, code?.hash),
       );
       if (!isRight || code === undefined) throw invalidCode();
-      const record = await useCode(instance, facts, { collection, code });
-      return finishSignIn(instance, facts, { collection, record, method: 'otp' });
+      const used = await useCode(instance, facts, { collection, code });
+      return finishSignIn(instance, facts, { collection, ...used, method: 'otp' });
     });
   });
 }
@@ -85,7 +86,7 @@ async function useCode(
   instance: Instance,
   facts: RequestFacts,
   { collection, code }: { readonly collection: AuthCollection; readonly code: Code },
-): Promise<StoredRecord> {
+): Promise<Pick<ShownAccount, 'record' | 'tokenKey'>> {
   const holder = accountCollection(instance, '_otps');
   const found = await findRecord(instance.database, collection, code.recordRef);
   const isToReplace = found !== undefined && isProof(found, code) && !collection.auth.mfa.enabled;
@@ -98,12 +99,18 @@ async function useCode(
     const isTaken = await takeAccountRow(tx, holder, code.id);
     const isMisdirected = code.sentTo !== '' && code.sentTo !== (existing && valueOf(existing, 'email'));
     if (existing === undefined || !isTaken || isMisdirected) throw invalidCode();
-    if (!isProof(existing, code)) return existing;
-    return changeAccount({ instance, facts, tx }, existing, {
+    const proof = {
       verified: true,
       ...(passwordHash !== undefined && { passwordHash }),
       failed: 'Failed to authenticate.',
-    });
+    };
+    const record = isProof(existing, code)
+      ? await changeAccount({ instance, facts, tx }, existing, proof)
+      : existing;
+    const use = { record: code.recordRef, kind: 'authToken', reader: tx } as const;
+    const tokenKey = await findTokenKey(instance, current, use);
+    if (tokenKey === undefined) throw invalidCode();
+    return { record, tokenKey };
   });
 }
 

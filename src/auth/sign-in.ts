@@ -6,6 +6,7 @@ import { hashPassword, needsRehash, verifyPassword } from '../secrets/password.t
 import { readSecret, type SecretKey } from '../secrets/secrets.ts';
 import { sql } from '../sql/sql.ts';
 import { findByIdentity } from './find-by-identity.ts';
+import { findTokenKey } from './find-token-key.ts';
 import { finishSignIn } from './finish-sign-in.ts';
 import { noteSignIn } from './note-sign-in.ts';
 import type { SignInResult } from './signed-in.ts';
@@ -32,13 +33,15 @@ export function signIn(
     const record = await findByIdentity(instance, collection, identity);
     const id = record === undefined ? '' : String(valueOf(record, 'id'));
     return noteSignIn(instance, { facts, collection, id }, async () => {
+      // Before the password: who changes it meanwhile ends the session that this one begins as well.
+      const tokenKey = await findTokenKey(instance, collection, { record: id, kind: 'authToken' });
       const key = { collection: collection.id, record: id, name: 'password' };
       const hash = record === undefined ? undefined : await readSecret(instance.database, key);
       const isRight = await verifyPassword(password, hash);
-      if (!isRight || record === undefined || hash === undefined)
+      if (!isRight || record === undefined || hash === undefined || tokenKey === undefined)
         throw new AppError('bad_request', 'Failed to authenticate.');
       if (needsRehash(hash)) await strengthen(instance, key, { hash, password });
-      return finishSignIn(instance, facts, { collection, record, method: 'password' });
+      return finishSignIn(instance, facts, { collection, record, method: 'password', tokenKey });
     });
   });
 }

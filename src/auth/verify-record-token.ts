@@ -10,6 +10,8 @@ export interface VerifiedToken {
   /** The record whose token it is: it was there when the token was verified. */
   readonly collection: Collection;
   readonly id: string;
+  /** By which it was verified. */
+  readonly key: string;
 }
 
 /** The `type` that a token of this kind claims. */
@@ -36,5 +38,5 @@ export async function verifyRecordToken(
   const key = await findTokenKey(instance, collection, { record: id, kind, reader });
   if (key === undefined) return undefined;
   const verified = verifyToken(token, key, Math.floor(instance.clock.now() / 1000));
-  return verified === undefined ? undefined : { claims: verified, collection, id };
+  return verified === undefined ? undefined : { claims: verified, collection, id, key };
 }

@@ -40,18 +40,17 @@ export class FaultyDatabase implements Database {
     return this.#database.all(statement);
   }
 
-  get(statement: Sql): Promise<Row | undefined> {
-    return this.#database.get(statement);
+  async get(statement: Sql): Promise<Row | undefined> {
+    const row = await this.#database.get(statement);
+    await this.#hold(statement);
+    return row;
   }
 
   async tuples(statement: Sql): Promise<Tuple[]> {
     this.texts.push(statement.text);
     if (!this.canRead && statement.text.includes('delivery')) throw new Error('the file cannot be read');
     const rows = await this.#database.tuples(statement);
-    if (this.#held !== undefined && statement.text.includes(this.#held.part)) {
-      this.heldCount += 1;
-      await this.#held.released;
-    }
+    await this.#hold(statement);
     return rows;
   }
 
@@ -67,6 +66,12 @@ export class FaultyDatabase implements Database {
       this.#held = undefined;
       resolve();
     };
+  }
+
+  async #hold({ text }: Sql): Promise<void> {
+    if (this.#held === undefined || !text.includes(this.#held.part)) return;
+    this.heldCount += 1;
+    await this.#held.released;
   }
 
   async write<Result>(work: (tx: Transaction) => Promise<Result>, options?: WriteOptions): Promise<Result> {
