@@ -9,6 +9,7 @@ import { rateLimitHeaders, RateLimiter, tooManyRequests, type Quota } from '../l
 import { SignInGuard } from '../limits/sign-in-guard.ts';
 import { guest, type Caller } from '../rules/caller.ts';
 import { isInRanges } from '../settings/is-in-ranges.ts';
+import type { Settings } from '../settings/settings.ts';
 import { clientAddress } from './client-address.ts';
 import { rateLimitLabels } from './rate-limit-labels.ts';
 import { factsOf } from './request-facts.ts';
@@ -43,8 +44,12 @@ export class Admission {
     this.#options = options;
   }
 
-  addressOf(instance: Instance, request: FastifyRequest<object>): Uint8Array {
-    const settings = instance.settings.current.trustedProxy;
+  addressOf({ settings }: Instance, request: FastifyRequest<object>): Uint8Array {
+    return this.addressUnder(settings.current, request);
+  }
+
+  /** As {@link addressOf} would be if these settings were in force. */
+  addressUnder({ trustedProxy: settings }: Settings, request: FastifyRequest<object>): Uint8Array {
     return clientAddress(request.raw, { proxies: this.#options.trustedProxies, settings });
   }
 

@@ -16,12 +16,12 @@ export interface SettingsChange {
 
 /**
  * Puts what was given over the settings that are stored then, whichever node stored them. Throws bad_request with what is
- * wrong by its place; nothing is changed then. `from` is where the caller is: no superuser shuts himself out.
+ * wrong by its place; nothing is changed then. `from` tells where the caller would be under the new ones: no superuser shuts himself out.
  */
 export function changeSettings(
   { database, settings, onChange }: SettingsChange,
   given: JsonObject,
-  from: Uint8Array,
+  from: (changed: Settings) => Uint8Array,
 ): Promise<Settings> {
   return database.write(
     async (tx) => {
@@ -31,7 +31,7 @@ export function changeSettings(
       // What has the wrong type was left out; whether the rest makes sense cannot be said before.
       if (problems.isEmpty) checkSettings(changed, problems);
       const { superuserIPs } = changed;
-      if (problems.isEmpty && superuserIPs.length > 0 && !isInRanges(from, superuserIPs))
+      if (problems.isEmpty && superuserIPs.length > 0 && !isInRanges(from(changed), superuserIPs))
         problems.add('superuserIPs', {
           code: 'validation_in_invalid',
           message: 'Must include your own address.',

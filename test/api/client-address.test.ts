@@ -95,6 +95,24 @@ test('superusers come from where the settings say, to every route and to sign in
   assert.equal((await service.request('/api/health', { headers: foreign })).status, 200);
 });
 
+test('nobody shuts himself out by another way to read where he is either', async (t) => {
+  const service = await startBehindProxies(t);
+  const headers = { 'x-forwarded-for': '203.0.113.9, 192.0.2.200' };
+  const asked = (body: object): Promise<TestAnswer> =>
+    service.request('/api/settings', { method: 'PATCH', token: true, headers, body });
+  const superuserIPs = ['192.0.2.192/26'];
+  assert.equal((await asked({ superuserIPs })).status, 200);
+  for (const trustedProxy of [{ headers: ['X-Real-IP'] }, { useLeftmostIP: true }]) {
+    const { status, json } = await asked({ trustedProxy });
+    assert.deepEqual([status, json.data.superuserIPs?.code], [400, 'validation_in_invalid']);
+  }
+  assert.equal((await asked({ meta: { appName: 'Still here' } })).status, 200);
+  // Both at once, so that he stays inside.
+  const moved = await asked({ superuserIPs: ['203.0.113.9'], trustedProxy: { useLeftmostIP: true } });
+  assert.equal(moved.status, 200);
+  assert.equal((await asked({})).status, 200);
+});
+
 test('ranges that cannot be read are told to the operator', () => {
   for (const text of ['x', '10.0.0.1/8', '10.0.0.0/33'])
     assert.throws(() => readConfig({ 'trusted-proxies': text }, {}), ConfigError);

@@ -4,7 +4,7 @@ import { changedPaths } from '../../audit/changed-paths.ts';
 import { AppError } from '../../base/errors.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
 import { changeSettings, type SettingsChange } from '../../settings/change-settings.ts';
-import { settingsToJson } from '../../settings/settings.ts';
+import { settingsToJson, type Settings } from '../../settings/settings.ts';
 import { answer } from '../answer.ts';
 import { bodyOf } from '../json-body.ts';
 import { onInstanceAsSuperuser } from '../on-instance.ts';
@@ -23,7 +23,8 @@ export function settingsRoutes(app: FastifyInstance, instances: OpenInstances): 
   app.patch(
     '/api/settings',
     onInstanceAsSuperuser(instances, async ({ instance, caller }, request, reply) => {
-      const from = request.server.admission.addressOf(instance, request);
+      const from = (settings: Settings): Uint8Array =>
+        request.server.admission.addressUnder(settings, request);
       const { database, settings } = instance;
       const onChange: SettingsChange['onChange'] = async (tx, before, after) => {
         const changed = changedPaths(before, after);
