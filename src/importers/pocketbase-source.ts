@@ -99,6 +99,8 @@ function readSettings(database: ForeignSqlite, encryptionKey: string | undefined
   for (const [id, value] of database.rows('_params', ['id', 'value'])) {
     if (id !== 'settings') continue;
     const stored = textOf(value ?? null);
+    // As the table has it by itself.
+    if (stored === '') return undefined;
     const plain = stored.trimStart().startsWith('{') ? stored : openSettings(stored, encryptionKey);
     const settings = parse(plain, 'the settings');
     if (isJsonObject(settings)) return settings;

@@ -82,6 +82,15 @@ test('whatever is missing of what every record has here is given', async (t) => 
   assert.equal(json.items[0].updated, json.items[0].created);
 });
 
+test('a source whose settings were never saved has none', async (t) => {
+  const service = await startService(t);
+  const sql = `INSERT INTO _params (id) VALUES ('settings')`;
+  const directory = makePocketbaseDirectory(t, { tables: sourceAccounts([]), sql });
+  const before = await service.request('/api/settings', { token: true });
+  assert.deepEqual(omissionsOf(await importInto(service, directory)), []);
+  assert.equal((await service.request('/api/settings', { token: true })).text, before.text);
+});
+
 test('the instance has what the source has: its own users are gone where the source has none', async (t) => {
   const service = await startService(t);
   await importInto(service, makePocketbaseDirectory(t, { tables: [blogPosts].map(withoutAuthor) }));
