@@ -19,6 +19,12 @@ export interface AccountRequest {
  */
 export type WorkAfterAnswer = (instance: Instance, mailer: Mailer) => Promise<void>;
 
+/** Throws bad_request where no password lets anybody in, and none is reset. */
+export function requirePasswordAuth({ auth }: AuthCollection): void {
+  if (!auth.passwordAuth.enabled)
+    throw new AppError('bad_request', 'The collection is not configured to allow password authentication.');
+}
+
 /** Throws bad_request where what is asked makes no sense for superusers. */
 export function refuseSuperusers({ name }: AuthCollection, message: string): void {
   if (name === superusersName) throw new AppError('bad_request', message);

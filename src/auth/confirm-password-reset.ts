@@ -7,7 +7,7 @@ import { changeAccount } from '../records/change-account.ts';
 import { eraseAccount } from '../records/erase-account.ts';
 import { valueOf } from '../records/record.ts';
 import { hashPassword } from '../secrets/password.ts';
-import type { AccountRequest } from './account-request.ts';
+import { requirePasswordAuth, type AccountRequest } from './account-request.ts';
 import { decodeForm, refuseForm } from './decode-form.ts';
 import { readMailedToken, useMailedToken } from './mailed-token.ts';
 import { withAuthCollection, type AuthCollection } from './with-auth-collection.ts';
@@ -21,6 +21,8 @@ export function confirmPasswordReset(
   { collection: name, facts, body }: AccountRequest,
 ): Promise<void> {
   return withAuthCollection(instance, name, async (collection) => {
+    // It may have been switched off since the mail was sent.
+    requirePasswordAuth(collection);
     const form = decodeForm(body, ['token', 'password', 'passwordConfirm']);
     const token = await readMailedToken(instance, form.token, {
       collection,

@@ -1,6 +1,5 @@
-import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
-import type { AccountRequest, WorkAfterAnswer } from './account-request.ts';
+import { requirePasswordAuth, type AccountRequest, type WorkAfterAnswer } from './account-request.ts';
 import { decodeForm, refuseForm } from './decode-form.ts';
 import { emailProblem } from './email-problem.ts';
 import { mailTokenTo } from './mail-token-to.ts';
@@ -12,8 +11,7 @@ export function requestPasswordReset(
   { collection: name, body }: AccountRequest,
 ): Promise<WorkAfterAnswer> {
   return withAuthCollection(instance, name, async (collection) => {
-    if (!collection.auth.passwordAuth.enabled)
-      throw new AppError('bad_request', 'The collection is not configured to allow password authentication.');
+    requirePasswordAuth(collection);
     const { email } = decodeForm(body, ['email']);
     refuseForm({ email: emailProblem(email) });
     return mailTokenTo(email, {

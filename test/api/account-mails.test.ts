@@ -7,7 +7,7 @@ import { eventsOf } from '../support/events-of.ts';
 import { eventually } from '../support/eventually.ts';
 import { Mailbox } from '../support/mailbox.ts';
 import { refusalOf, superuserSdk } from '../support/sdk.ts';
-import { startService } from '../support/service.ts';
+import { startService, type TestAnswer } from '../support/service.ts';
 
 const path = '/api/collections/users';
 
@@ -277,15 +277,28 @@ test('superusers from another place than the settings say reset nothing', async 
   }
 });
 
-test('where nobody signs in with a password none is reset', async (t) => {
+test('where nobody signs in with a password none is reset, also with a mail of before', async (t) => {
   const box = await Mailbox.open(t);
-  const { email } = await box.accounts.account('ann');
-  await box.accounts.define({ passwordAuth: { enabled: false } });
-  const answer = await box.accounts.ask('POST', `${path}/request-password-reset`, { body: { email } });
-  assert.deepEqual(
-    [answer.status, answer.json.message],
-    [400, 'The collection is not configured to allow password authentication.'],
-  );
+  const { accounts } = box;
+  const { email, token: session } = await accounts.account('ann');
+  const request = (): Promise<TestAnswer> =>
+    accounts.ask('POST', `${path}/request-password-reset`, { body: { email } });
+  const token = await box.tokenOf(request);
+  const confirm = (): Promise<TestAnswer> =>
+    accounts.ask('POST', `${path}/confirm-password-reset`, {
+      body: { token, password: 'another horse', passwordConfirm: 'another horse' },
+    });
+  await accounts.define({ passwordAuth: { enabled: false } });
+  for (const ask of [request, confirm]) {
+    const answer = await ask();
+    assert.deepEqual(
+      [answer.status, answer.json.message],
+      [400, 'The collection is not configured to allow password authentication.'],
+    );
+  }
+  assert.equal(await accounts.isIn(session), true);
+  await accounts.define({ passwordAuth: { enabled: true } });
+  assert.equal((await confirm()).status, 204);
 });
 
 test('what a mail tells of an account is what the account sees of itself', async (t) => {
