@@ -244,8 +244,14 @@ function answerError(
   reply.headers(commonHeaders(request));
   if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
   // Closed at once, the connection of a client that is still sending would lose this answer. What it sends goes nowhere.
-  if (status === 413 && request.headers['content-length'] === undefined) reply.removeHeader('connection');
+  if (isUnread(request, status)) reply.removeHeader('connection');
   return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(body);
+}
+
+/** Whether the body was refused for what it is or has become; one that is announced too large is not waited for. */
+function isUnread({ headers }: FastifyRequest, status: number): boolean {
+  if (status !== 413 && status !== 415) return false;
+  return Number(headers['content-length'] ?? 0) <= httpLimits.bodyBytesMax;
 }
 
 interface UnknownRefusal {

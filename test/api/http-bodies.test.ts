@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { rawRequest, sendRaw } from '../support/raw-http.ts';
+import { RawConnection, rawRequest, sendRaw } from '../support/raw-http.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 const records = '/api/collections/posts/records';
@@ -199,6 +199,28 @@ test('H-38 H-40 H-41 only JSON in UTF-8, not compressed, is read; all else is 41
     rawRequest(`POST ${records}`, { 'Content-Length': '2' }) + '{}',
   );
   assert.equal(without.status, 415);
+});
+
+test('a body that nobody reads may be sent to its end, so that its client hears why', async (t) => {
+  const service = await withPosts(t);
+  const half = 'a'.repeat(50_000);
+  const unread = [
+    { 'Content-Type': 'multipart/form-data; boundary=a' },
+    { 'Content-Type': 'text/plain' },
+    { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' },
+  ];
+  for (const headers of unread) {
+    const connection = RawConnection.open(t, service.url);
+    connection.send(rawRequest(`POST ${records}`, { ...headers, 'Content-Length': '100000' }) + half);
+    await connection.waitForAnswers(1);
+    connection.send(half + rawRequest('GET /api/health'));
+    const answers = await connection.waitForAnswers(2);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [415, 200],
+      JSON.stringify(headers),
+    );
+  }
 });
 
 test('an empty body is an empty object, whatever type it is said to have', async (t) => {
