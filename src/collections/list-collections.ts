@@ -9,7 +9,8 @@ import type { Collection } from './collection.ts';
 
 const resolve = columnResolver({
   id: column('text', sql`id`),
-  name: column('text', sql`name`),
+  // On SQLite the column ignores case, so that names are unique. An expression of it has no collation of its own.
+  name: column('text', sql`(name || '')`),
   type: column('text', sql`type`),
   system: column('bool', sql`system`),
   created: column('date', sql`created`),

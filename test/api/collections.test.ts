@@ -226,3 +226,23 @@ test('all problems of a definition are told at once, and none of it is kept', as
   assert.equal(answer.json.message, 'Failed to create collection.');
   assert.equal((await service.request(path, { token: true })).text, before.text);
 });
+
+test('the list of collections compares names by their bytes, letter case and all', async (t) => {
+  const service = await startService(t);
+  for (const name of ['beta', 'Alpha', '_gamma']) {
+    const made = await service.request(path, { method: 'POST', token: true, body: { name } });
+    assert.equal(made.status, 200, made.text);
+  }
+  const find = async (query: string): Promise<string> => {
+    const { json } = await service.request(`${path}?${query}&fields=name`, { token: true });
+    // As it was asked for.
+    const items = json.items as readonly { readonly name: string }[];
+    return items.map(({ name }) => name).join(' ');
+  };
+  const own = "(name~'alpha'||name~'beta'||name~'gamma')%26%26";
+  assert.equal(await find(`filter=${own}id!=''&sort=name`), 'Alpha _gamma beta');
+  assert.equal(await find(`filter=${own}id!=''&sort=-name`), 'beta _gamma Alpha');
+  assert.equal(await find(`filter=${own}name<'a'`), 'Alpha _gamma');
+  assert.equal(await find("filter=name='ALPHA'"), '');
+  assert.equal(await find(`filter=${own}name!='ALPHA'`), 'beta Alpha _gamma');
+});
