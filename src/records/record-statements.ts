@@ -1,7 +1,7 @@
 import { GenerationMap } from '../base/generation-map.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
-import { hasColumn } from '../fields/field.ts';
+import { fieldColumn, hasColumn, type Field } from '../fields/field.ts';
 import { joinSql, runTogether, sql, withValues, type Sql } from '../sql/sql.ts';
 import type { Names } from '../storage/database.ts';
 
@@ -45,7 +45,7 @@ function makeStatements(collection: Collection, names: Names): RecordStatements 
     ', ',
   );
   const placeholders = joinSql(
-    stored.map(() => sql`${null}`),
+    stored.map((field) => placeholderOf(field, names)),
     ', ',
   );
   const insert = runTogether(
@@ -77,9 +77,26 @@ function updatesOf(collection: Collection, names: Names, table: Sql): RecordStat
   const toUpdate = (places: readonly number[]): Sql => {
     const columns = collection.fields
       .filter((_, index) => places.includes(index))
-      .map(({ name }) => sql`${names.column(name)} = ${null}`);
+      .map((field) => sql`${names.column(field.name)} = ${placeholderOf(field, names)}`);
     const set = joinSql([sql`"$revision" = ${null}`, ...columns], ', ');
     return runTogether(sql`UPDATE ${table} SET ${set} WHERE id = ${null}`, 'change');
   };
   return (places) => made.findOrAdd(places.join(), () => toUpdate(places));
+}
+
+/**
+ * PostgreSQL prepares a text with values of the types that its columns have then, and keeps to them: after a field that takes the
+ * name of one of another type, a session would have `007` stored as `7`, or fail. So what is not stored as text says so, and is another
+ * text.
+ */
+function placeholderOf(field: Field, { engine }: Names): Sql {
+  if (engine === 'sqlite') return sql`${null}`;
+  switch (fieldColumn(field)) {
+    case 'number':
+      return sql`${null}::double precision`;
+    case 'bool':
+      return sql`${null}::smallint`;
+    default:
+      return sql`${null}`;
+  }
 }
