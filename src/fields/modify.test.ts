@@ -17,6 +17,30 @@ test('a number is added to and subtracted from, and what overflows is refused', 
     assert.equal(field.check(field.modify(1e308, 'f+', value) ?? null)?.code, 'validation_not_a_number');
 });
 
+test('a sum of whole numbers that cannot be counted exactly is refused', () => {
+  const field = makeField({ type: 'number' });
+  const most = Number.MAX_SAFE_INTEGER;
+  for (const [stored, modifier, value] of [
+    [most, 'f+', 1],
+    [most, 'f+', '1'],
+    [-most, 'f-', 1],
+    [-most, 'f+', -most],
+  ] as const)
+    assert.equal(
+      field.check(field.modify(stored, modifier, value) ?? null)?.code,
+      'validation_not_a_number',
+      `${stored} ${modifier} ${value}`,
+    );
+  for (const [stored, modifier, value, result] of [
+    [most, 'f+', 0, most],
+    [most - 1, 'f+', true, most],
+    [most, 'f-', most, 0],
+    [1e300, 'f+', 1, 1e300],
+    [1e16, 'f+', 2, 1e16 + 2],
+  ] as const)
+    assert.equal(field.modify(stored, modifier, value), result, `${stored} ${modifier} ${value}`);
+});
+
 test('texts of a list are appended, prepended and removed, each once', () => {
   for (const type of ['select', 'relation', 'file']) {
     const common = { type, values: ['a', 'b', 'c'], collectionId: 'c' };

@@ -19,9 +19,8 @@ export const numberField: FieldType<NumberOptions> = {
   normalise,
   check,
   modifiers: ['f+', 'f-'],
-  // What overflows is refused as an infinity by `check`.
   modify: (stored, { modifier, value }) =>
-    Number(stored) + (modifier === 'f-' ? -normalise(value) : normalise(value)),
+    add(Number(stored), modifier === 'f-' ? -normalise(value) : normalise(value)),
   toJson: (stored) => (typeof stored === 'number' ? JSON.stringify(stored) : '0'),
 };
 
@@ -57,6 +56,16 @@ function fromText(text: string): number {
   if (/^[+-]?\d+$/.test(text) && !Number.isSafeInteger(Number(text))) return NaN;
   if (/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text)) return Number(text) + 0;
   return /^(?:nan|[+-]?inf(?:inity)?)$/i.test(text) ? NaN : 0;
+}
+
+/**
+ * What overflows is an infinity; and NaN what whole numbers come to where they cannot be counted one by one any more: it may be another
+ * sum, and no client could send it back. `check` refuses both.
+ */
+function add(one: number, other: number): number {
+  const sum = one + other;
+  const isCounted = Number.isSafeInteger(one) && Number.isSafeInteger(other);
+  return isCounted && !Number.isSafeInteger(sum) ? NaN : sum;
 }
 
 function check(stored: StoredValue, options: NumberOptions): FieldError | undefined {
