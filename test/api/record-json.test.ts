@@ -64,6 +64,12 @@ const numbers = [
   1e21,
   -1e21,
   1.5e300,
+  // In the middle between two numbers, as short decimals of 1 to 16 digits.
+  1e23,
+  -1e23,
+  8.41e21,
+  -1.000000000000008e18,
+  807968122401432000,
   4.35,
   8.5,
   -2.5,
@@ -107,6 +113,10 @@ for (const who of ['guests', 'superusers'] as const) {
     for (const id of ids) views.push((await service.request(`${at}/${id}`, options)).text);
     const envelope = `"page":1,"perPage":500,"totalItems":${ids.length},"totalPages":1}`;
     assert.equal(list.text, `{"items":[${views.join(',')}],${envelope}`);
+    const told = [...list.text.matchAll(/"n":([^,}]*)/g)].map(([, text]) => text);
+    const expected = values.map((value) => JSON.stringify('n' in value ? Number(value.n) : 0));
+    // The newest are first.
+    assert.deepEqual(told, expected.toReversed());
     assert.equal(list.text.includes('"hidden"'), who === 'superusers');
     assert.equal(list.text.includes('secret-word'), false);
   });
