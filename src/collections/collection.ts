@@ -6,7 +6,7 @@ import { indexToText, type IndexDefinition } from './index-definition.ts';
 /**
  * A collection: a named set of records with the same fields, kept in a table of its own.
  *
- *   definition (JSON of a client) ── decode-collection ──► Collection ── sync-table ──► its table
+ *   definition (JSON of a client) ── decode-collection ──► Collection ── tables ──► its table
  *                                                              │
  *                                                     collection-store: all of an instance's, in memory
  *

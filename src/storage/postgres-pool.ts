@@ -7,7 +7,7 @@ import { toPostgresUrl } from './to-postgres-url.ts';
 
 export interface PostgresPoolOptions {
   readonly url: string;
-  /** Connections at most. The dispatcher has a pool of its own, so that requests cannot starve it. */
+  /** Connections at most. What must go on whatever requests do has a pool of its own: `background` in data-home.ts. */
   readonly max?: number;
   /** More borrowers than this are refused at once. */
   readonly waitingMax?: number;

@@ -88,7 +88,7 @@ export async function readDue(
   };
 }
 
-/** Age in milliseconds of the oldest pending delivery of any endpoint; undefined when nothing is pending. */
+/** When the oldest pending delivery of any endpoint was made; undefined when nothing is pending. */
 export async function readOldestPending(reader: Reader): Promise<Timestamp | undefined> {
   const row = await reader.get(sql`
     SELECT min(created) AS created FROM ${reader.names.table('$delivery')} WHERE ${reader.names.scope} AND status = 'pending'`);
