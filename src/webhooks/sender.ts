@@ -20,8 +20,7 @@ const RESTART_MS_MAX = 5_000;
 /** A worker that lived this long did not die of what killed the one before. */
 const HEALTHY_MS = 10_000;
 
-// The same file beside this one, as TypeScript in the repository and as JavaScript when built.
-const workerUrl = new URL(import.meta.url.replace(/sender(\.\w+)$/, 'sender-worker$1'));
+const workerUrl = new URL('./sender-worker.ts', import.meta.url);
 
 export interface SenderOptions extends SenderSettings {
   readonly clock: Clock;
@@ -102,7 +101,7 @@ export class Sender {
       if (message.kind === 'results') this.#report(unpackResults(message.results));
       else this.#hasStopped?.();
     });
-    worker.on('error', (error) => this.#options.logger.error('the webhook sender failed', { error }));
+    worker.on('error', (error) => this.#options.logger.error('The sending thread failed.', { error }));
     worker.on('exit', () => this.#onExit());
     this.#flush();
   }
@@ -145,7 +144,7 @@ export class Sender {
     this.#abortInFlight('The sending thread ended; another one takes over.');
     const hasBeenHealthy = this.#options.clock.monotonic() - this.#startedAt > HEALTHY_MS;
     this.#restartMs = hasBeenHealthy ? RESTART_MS_MIN : Math.min(this.#restartMs * 2, RESTART_MS_MAX);
-    this.#options.logger.warn('the webhook sender ended and is started again', { delayMs: this.#restartMs });
+    this.#options.logger.warn('The sending thread ended and is started again.', { delayMs: this.#restartMs });
     this.#restartTimer = setTimeout(() => this.#start(), this.#restartMs);
   }
 
