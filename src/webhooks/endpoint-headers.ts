@@ -9,9 +9,13 @@ const NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 /** Printable ASCII with spaces inside: what every server understands, and no way to end the line. */
 const VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
-/** Headers of the connection (RFC 9110 section 7.6.1), of the body, and of the signature: these are ours. */
 const RESERVED =
-  /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|host|content-.*|accept-encoding|user-agent|webhook-.*|x-service-.*)$/;
+  /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|host|content-.*|accept-encoding|user-agent|webhook-.*|x-service-.*)$/i;
+
+/** Whether a header is one of the connection (RFC 9110 section 7.6.1), of the body, or of the signature: these are ours. */
+export function isReservedHeader(name: string): boolean {
+  return RESERVED.test(name);
+}
 
 /** Shown instead of a value that is not shown again; sent back, it means the value that is there. */
 export const maskedValue = '********';
@@ -44,7 +48,7 @@ export function decodeHeaders(
 
 function headerProblem(name: string, value: unknown): string | undefined {
   if (!NAME.test(name)) return 'Must be a header name.';
-  if (RESERVED.test(name)) return 'This header is set by the service itself.';
+  if (isReservedHeader(name)) return 'This header is set by the service itself.';
   if (typeof value !== 'string' || value.length > valueBytesMax || !VALUE.test(value)) {
     return `Must be printable ASCII text of at most ${valueBytesMax} characters.`;
   }

@@ -1,28 +1,6 @@
 import type { AttemptRequest } from './attempt-result.ts';
+import { isReservedHeader } from './endpoint-headers.ts';
 import { signBody, standardSignature } from './signature.ts';
-
-/** Set by us or by the connection itself; an endpoint's own headers may not replace them. */
-const reservedNames = new Set([
-  'accept-encoding',
-  'connection',
-  'expect',
-  'host',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'user-agent',
-]);
-const reservedPrefixes = ['content-', 'webhook-', 'x-service-'];
-
-function isReservedHeader(name: string): boolean {
-  const lower = name.toLowerCase();
-  return reservedNames.has(lower) || reservedPrefixes.some((prefix) => lower.startsWith(prefix));
-}
 
 /** The headers of one attempt as a flat list of names and values; `timestampSeconds` is the attempt's own time. */
 export function requestHeaders(request: AttemptRequest, timestampSeconds: number): string[] {
