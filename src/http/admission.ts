@@ -114,7 +114,7 @@ export class Admission {
       return await this.#signIns.run(attempt, asked);
     } catch (error) {
       // What the sign-in itself refuses it has written down, and knows of whom.
-      if (!isAsked && error instanceof AppError) noteRefusal({ instance, request }, collection.id, error);
+      if (!isAsked && error instanceof AppError) auditRefusal({ instance, request }, collection.id, error);
       throw error;
     }
   }
@@ -127,7 +127,7 @@ function applyQuota(quota: Quota | undefined, request: FastifyRequest<object>): 
   if (quota.isExceeded) throw tooManyRequests(quota.resetSeconds);
 }
 
-function noteRefusal(
+function auditRefusal(
   { instance, request }: Omit<Counted, 'caller'>,
   collection: string,
   { code }: AppError,

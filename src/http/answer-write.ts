@@ -4,7 +4,7 @@ import { runOnce } from '../idempotency/run-once.ts';
 import type { RecordWrite } from '../records/record-write.ts';
 import type { WriteOptions } from '../storage/database.ts';
 import type { RequestContext } from './on-instance.ts';
-import { writeAnswer, type Answer } from './write-answer.ts';
+import { sendAnswer, type Answer } from './send-answer.ts';
 
 /** The answer to a write, and what is kept of it under an Idempotency-Key. */
 export interface WriteAnswer extends Answer {
@@ -27,7 +27,7 @@ export async function answerWrite(
   write: RecordWrite<WriteAnswer>,
 ): Promise<void> {
   const key = request.headers['idempotency-key'];
-  if (key === undefined) return writeAnswer(request, reply, await instance.database.write(write, options));
+  if (key === undefined) return sendAnswer(request, reply, await instance.database.write(write, options));
   const { isAppending: _, changes: __, ...alone } = options;
   const idempotent = toIdempotent(String(key), request, { instance, caller });
   const { answer, isReplayed } = await instance.database.write(
@@ -41,7 +41,7 @@ export async function answerWrite(
   );
   const { status, json } = answer;
   const headers = isReplayed ? { ...answer.headers, 'idempotent-replayed': 'true' } : answer.headers;
-  return writeAnswer(request, reply, { status, headers, ...(json === undefined ? {} : { json }) });
+  return sendAnswer(request, reply, { status, headers, ...(json === undefined ? {} : { json }) });
 }
 
 function toIdempotent(

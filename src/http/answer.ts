@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { QueryReader } from '../lists/list-query.ts';
 import { parseFields, pickFields, type Projection } from '../lists/projection.ts';
 import { queryOf } from './query-string.ts';
-import { writeAnswer } from './write-answer.ts';
+import { sendAnswer } from './send-answer.ts';
 
 /** Sends JSON text, with only the members that `?fields=` asks for. In a list it asks for members of the items. */
 export function answer(
@@ -16,7 +16,7 @@ export function answer(
   },
 ): void {
   const project = content.isList === true ? projectedList : projected;
-  writeAnswer(request, reply, {
+  sendAnswer(request, reply, {
     status: content.status ?? 200,
     json: project(queryOf(request), content.json),
     headers: content.headers ?? none,
@@ -27,7 +27,7 @@ const none = {};
 
 /** What was asked is done, and there is nothing to say about it. */
 export function answerNothing(request: FastifyRequest, reply: FastifyReply): void {
-  writeAnswer(request, reply, { status: 204 });
+  sendAnswer(request, reply, { status: 204 });
 }
 
 /** Throws bad_request for a `fields` that cannot be followed: before anything is changed, not when the answer is written. */

@@ -47,7 +47,7 @@ import { setupRoutes } from './routes/setup-routes.ts';
 import { ruleRoutes } from './routes/rule-routes.ts';
 import { settingsRoutes } from './routes/settings-routes.ts';
 import { httpLimits } from './http-limits.ts';
-import { commonHeaders } from './write-answer.ts';
+import { commonHeaders } from './send-answer.ts';
 import { openTls, type TlsFiles } from './tls.ts';
 
 /** What app.ts holds of it: a Fastify instance, known as such only in here. */

@@ -7,7 +7,7 @@ import { onInstance, type RequestContext } from '../on-instance.ts';
 import { describe, type Description } from '../openapi/describe.ts';
 import type { Descriptions } from '../openapi/description.ts';
 import { queryOf } from '../query-string.ts';
-import { writeAnswer } from '../write-answer.ts';
+import { sendAnswer } from '../send-answer.ts';
 
 export interface DescriptionOptions {
   readonly instances: OpenInstances;
@@ -27,7 +27,7 @@ export function descriptionRoutes(app: FastifyInstance, { instances, version }: 
       // Kept by nobody without asking: what it tells depends on who asks.
       const headers = { etag, 'cache-control': 'no-cache' };
       const isFresh = isAlreadyKnown(request.headers['if-none-match'], etag);
-      return writeAnswer(request, reply, isFresh ? { status: 304, headers } : { status: 200, json, headers });
+      return sendAnswer(request, reply, isFresh ? { status: 304, headers } : { status: 200, json, headers });
     }),
   );
 }

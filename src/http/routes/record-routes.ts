@@ -14,7 +14,7 @@ import { factsOf } from '../request-facts.ts';
 import { onInstance } from '../on-instance.ts';
 import { recordAnswer } from '../record-answer.ts';
 import { rowAnswer } from '../row-answer.ts';
-import { writeAnswer } from '../write-answer.ts';
+import { sendAnswer } from '../send-answer.ts';
 
 interface CollectionPath {
   Params: { collection: string };
@@ -59,7 +59,7 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
         // What is expanded has revisions of its own, which the tag says nothing of.
         const isFresh =
           !facts.query.get('expand') && isAlreadyKnown(request.headers['if-none-match'], shown.headers.etag);
-        return writeAnswer(request, reply, isFresh ? { status: 304, headers: shown.headers } : shown);
+        return sendAnswer(request, reply, isFresh ? { status: 304, headers: shown.headers } : shown);
       }),
     );
 

@@ -24,10 +24,10 @@ export interface Answer {
 }
 
 /**
- * Writes a whole answer in one go, past Fastify's reply, which collects headers in a map, copies and checks them: a view is
+ * Sends a whole answer in one go, past Fastify's reply, which collects headers in a map, copies and checks them: a view is
  * answered a sixth more often this way. For a HEAD Node leaves the body out.
  */
-export function writeAnswer(request: FastifyRequest, reply: FastifyReply, answer: Answer): void {
+export function sendAnswer(request: FastifyRequest, reply: FastifyReply, answer: Answer): void {
   reply.hijack();
   const { json } = answer;
   const headers: string[] = [];
