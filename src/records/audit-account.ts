@@ -1,15 +1,15 @@
 import type { AuditAction } from '../audit/audit-entry.ts';
 import { auditLogOf } from '../audit/audit-log.ts';
 import { superusersName } from '../instances/system-collections.ts';
-import type { PasswordChange } from './password-changes.ts';
 import { valueOf, type StoredRecord } from './record.ts';
 import type { WriteScope } from './record-write.ts';
+import type { SecretChange } from './secret-change.ts';
 
-export interface AccountChange {
+export interface AuditedChange {
   readonly kind: 'create' | 'update' | 'delete';
   /** As it was, where it is another now. */
   readonly existing?: StoredRecord;
-  readonly passwords?: readonly PasswordChange[];
+  readonly secrets?: readonly SecretChange[];
 }
 
 /** By whom an account is signed in to, and whether that is proven. */
@@ -22,7 +22,7 @@ const credentials: ReadonlySet<string> = new Set(['email', 'verified', 'secrets'
 export async function auditAccount(
   { instance, facts, tx }: WriteScope,
   record: StoredRecord,
-  change: AccountChange,
+  change: AuditedChange,
 ): Promise<void> {
   const { collection } = record;
   if (collection.type !== 'auth') return;
@@ -42,20 +42,20 @@ interface Entry {
   readonly changed: readonly string[];
 }
 
-function ofSuperuser(record: StoredRecord, change: AccountChange): Entry {
+function ofSuperuser(record: StoredRecord, change: AuditedChange): Entry {
   return { action: `superuser.${change.kind}`, changed: changedNames(record, change) };
 }
 
-function ofUser(record: StoredRecord, change: AccountChange): Entry | undefined {
+function ofUser(record: StoredRecord, change: AuditedChange): Entry | undefined {
   const changed = changedNames(record, change).filter((name) => credentials.has(name));
   return changed.length === 0 ? undefined : { action: 'account.update', changed };
 }
 
 /** Of fields. Another password or token key is `secrets`, whatever they are. */
-function changedNames(record: StoredRecord, { existing, passwords = [] }: AccountChange): readonly string[] {
+function changedNames(record: StoredRecord, { existing, secrets = [] }: AuditedChange): readonly string[] {
   if (existing === undefined) return [];
   const names = record.collection.fields
     .filter((field, index) => field.type !== 'autodate' && record.values[index] !== existing.values[index])
     .map(({ name }) => name);
-  return passwords.length > 0 ? [...names, 'secrets'] : names;
+  return secrets.length > 0 ? [...names, 'secrets'] : names;
 }

@@ -3,10 +3,10 @@ import { fieldType } from '../fields/field-types.ts';
 import { writeSecret } from '../secrets/secrets.ts';
 import { newTokenKey } from '../secrets/token.ts';
 import { notBefore } from './not-before.ts';
-import type { PasswordChange } from './password-changes.ts';
 import type { StoredRecord } from './record.ts';
 import type { WriteScope } from './record-write.ts';
 import { saveChanges } from './save-changes.ts';
+import type { SecretChange } from './secret-change.ts';
 
 /** What an account has proven to be theirs; left out is what stays as it is. */
 export interface AccountProof {
@@ -42,14 +42,14 @@ export async function changeAccount(
     const stamp = fieldType(field).stamp?.('update', now, field.options);
     return given.get(field.name) ?? stamp ?? existing.values[index] ?? null;
   });
-  const secrets = new Map<string, string>([
+  const fresh = new Map<string, string>([
     ...(passwordHash === undefined ? [] : [['password', passwordHash] as const]),
     ...(passwordHash === undefined && email === undefined ? [] : [['tokenKey', newTokenKey()] as const]),
   ]);
-  const passwords = [...secrets].map(
-    ([name, value]): PasswordChange =>
+  const secrets = [...fresh].map(
+    ([name, value]): SecretChange =>
       (tx, record) =>
         writeSecret(tx, { collection: collection.id, record, name }, value),
   );
-  return saveChanges(scope, existing, { values, passwords, now, failed });
+  return saveChanges(scope, existing, { values, secrets, now, failed });
 }

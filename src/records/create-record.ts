@@ -5,7 +5,6 @@ import type { Instance } from '../instances/instance.ts';
 import { admit } from '../rules/rule.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import type { Transaction } from '../storage/database.ts';
-import { accountChanges } from './account-changes.ts';
 import { auditAccount } from './audit-account.ts';
 import { checkAccount, isVerifiedByNature, withVerified } from './check-account.ts';
 import { currentCollection } from './current-collection.ts';
@@ -19,6 +18,7 @@ import { recordEvent } from './record-event.ts';
 import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';
 import { relationsOf } from './related-ids.ts';
 import { requireRelated } from './require-related.ts';
+import { tokenKeyChanges } from './token-key-changes.ts';
 import { withUniqueErrors } from './unique-errors.ts';
 
 const FAILED = 'Failed to create record.';
@@ -78,7 +78,7 @@ export async function createInside(
   const event = recordEvent('record.create', record, now);
   const passwords = passwordChanges(collection, { body, hashes: secrets.hashes, isSuperuser });
   const account = { body, values, isSuperuser, hasNewPassword: true };
-  const kept = [...passwords, ...accountChanges(collection, account)];
+  const kept = [...passwords, ...tokenKeyChanges(collection, account)];
   const id = String(valueOf(record, 'id'));
   await tx.inOrder([
     () => insertRecord(tx, record),

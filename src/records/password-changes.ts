@@ -2,12 +2,9 @@ import { AppError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import { secretName } from '../collections/secret-name.ts';
 import { deleteSecret, writeSecret } from '../secrets/secrets.ts';
-import type { Transaction } from '../storage/database.ts';
 import { givenPasswords, type PasswordRequest } from './given-passwords.ts';
 import type { PasswordHashes } from './hash-passwords.ts';
-
-/** What is to be done to one secret of a record, whose id it is given. */
-export type PasswordChange = (tx: Transaction, record: string) => Promise<unknown>;
+import type { SecretChange } from './secret-change.ts';
 
 /**
  * Asked in the transaction, after the body was checked. The definition may have changed since the hashes were made: where one
@@ -16,7 +13,7 @@ export type PasswordChange = (tx: Transaction, record: string) => Promise<unknow
 export function passwordChanges(
   collection: Collection,
   request: PasswordRequest & { readonly hashes: PasswordHashes },
-): readonly PasswordChange[] {
+): readonly SecretChange[] {
   return givenPasswords(collection, request).map((field) => {
     const hash = request.hashes.get(field.name);
     if (hash === undefined) throw new AppError('conflict', 'The request conflicts with another change.');

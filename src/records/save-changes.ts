@@ -4,17 +4,17 @@ import type { StoredValue } from '../fields/field-type.ts';
 import { withValues } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 import { auditAccount } from './audit-account.ts';
-import type { PasswordChange } from './password-changes.ts';
 import { recordEvent } from './record-event.ts';
 import { recordStatements } from './record-statements.ts';
 import { StoredRecord, valueOf } from './record.ts';
 import type { WriteScope } from './record-write.ts';
+import type { SecretChange } from './secret-change.ts';
 import { withUniqueErrors } from './unique-errors.ts';
 
 export interface RecordChanges {
   /** Of every field; what was checked, or needs no check. */
   readonly values: readonly StoredValue[];
-  readonly passwords?: readonly PasswordChange[];
+  readonly secrets?: readonly SecretChange[];
   readonly now: Timestamp;
   /** The message of the error when a unique index refuses the values. */
   readonly failed: string;
@@ -24,7 +24,7 @@ export interface RecordChanges {
 export async function saveChanges(
   scope: WriteScope,
   existing: StoredRecord,
-  { values, passwords = [], now, failed }: RecordChanges,
+  { values, secrets = [], now, failed }: RecordChanges,
 ): Promise<StoredRecord> {
   const { instance, tx } = scope;
   const { collection } = existing;
@@ -33,9 +33,9 @@ export async function saveChanges(
   const id = String(valueOf(existing, 'id'));
   await tx.inOrder([
     () => withUniqueErrors(updateRow(tx, existing, record), collection, failed),
-    ...passwords.map((change) => () => change(tx, id)),
+    ...secrets.map((change) => () => change(tx, id)),
     async () => emitsEvents(collection) && instance.events.append(tx, event),
-    () => auditAccount(scope, record, { kind: 'update', existing, passwords }),
+    () => auditAccount(scope, record, { kind: 'update', existing, secrets }),
   ]);
   return record;
 }

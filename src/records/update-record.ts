@@ -4,7 +4,6 @@ import type { StoredValue } from '../fields/field-type.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { admit } from '../rules/rule.ts';
-import { accountChanges, type AccountChange } from './account-changes.ts';
 import { checkAccount, isVerifiedByNature, withVerified } from './check-account.ts';
 import { currentCollection } from './current-collection.ts';
 import { factsOfChange, isAllowed } from './ask-rule.ts';
@@ -12,13 +11,15 @@ import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { requireExpected, type ExpectedRevision } from './expected-revision.ts';
 import { findRecordToChange } from './find-record.ts';
 import { notBefore } from './not-before.ts';
-import { passwordChanges, type PasswordChange } from './password-changes.ts';
+import { passwordChanges } from './password-changes.ts';
 import { prepareSecrets, type PreparedSecrets } from './prepare-secrets.ts';
 import type { StoredRecord } from './record.ts';
 import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';
 import { relationsOf } from './related-ids.ts';
 import { requireRelated } from './require-related.ts';
 import { saveChanges } from './save-changes.ts';
+import type { SecretChange } from './secret-change.ts';
+import { tokenKeyChanges, type AccountChange } from './token-key-changes.ts';
 
 const FAILED = 'Failed to update record.';
 
@@ -80,21 +81,21 @@ export async function updateInside(
   if (collection.auth !== undefined)
     await checkAccount(scope, { collection, body, values, existing, secrets, context, failed: FAILED });
   decoded.refuseProblems();
-  const passwords = secretChanges(collection, { body, values, existing, secrets, isSuperuser });
-  if (!isChanged(existing, values) && passwords.length === 0) return existing;
+  const changed = secretChanges(collection, { body, values, existing, secrets, isSuperuser });
+  if (!isChanged(existing, values) && changed.length === 0) return existing;
   if (relationsOf(collection).length > 0)
     await requireRelated(scope, { collection, values, existing, failed: FAILED });
-  return saveChanges(scope, existing, { values, passwords, now, failed: FAILED });
+  return saveChanges(scope, existing, { values, secrets: changed, now, failed: FAILED });
 }
 
 function secretChanges(
   collection: Collection,
   change: Omit<AccountChange, 'hasNewPassword'> & { readonly secrets: PreparedSecrets },
-): readonly PasswordChange[] {
+): readonly SecretChange[] {
   const { hashes } = change.secrets;
   const passwords = passwordChanges(collection, { ...change, hashes });
   const isOwn = hashes.has('password') && Object.hasOwn(change.body, 'password');
-  return [...passwords, ...accountChanges(collection, { ...change, hasNewPassword: isOwn })];
+  return [...passwords, ...tokenKeyChanges(collection, { ...change, hasNewPassword: isOwn })];
 }
 
 function isChanged(existing: StoredRecord, values: readonly StoredValue[]): boolean {

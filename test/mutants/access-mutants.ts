@@ -196,7 +196,7 @@ export const accessMutants: readonly Mutant[] = [
   },
   {
     name: 'another password ends all sessions',
-    file: 'src/records/account-changes.ts',
+    file: 'src/records/token-key-changes.ts',
     from: 'if (existing === undefined || hasNewPassword) return true;',
     to: 'if (existing === undefined) return true;',
     tests: ['test/api/auth-records.test.ts'],

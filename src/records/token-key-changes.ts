@@ -3,8 +3,8 @@ import { writeSecret } from '../secrets/secrets.ts';
 import { newTokenKey } from '../secrets/token.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import type { RecordBody } from './decode-record.ts';
-import type { PasswordChange } from './password-changes.ts';
 import type { StoredRecord } from './record.ts';
+import type { SecretChange } from './secret-change.ts';
 
 export interface AccountChange {
   readonly body: RecordBody;
@@ -18,7 +18,7 @@ export interface AccountChange {
  * What a change of an account does to its token key: a new one ends all sessions, and is due with another password or address.
  * A superuser may ask for one, by naming it, and cannot choose it.
  */
-export function accountChanges(collection: Collection, change: AccountChange): readonly PasswordChange[] {
+export function tokenKeyChanges(collection: Collection, change: AccountChange): readonly SecretChange[] {
   if (collection.type !== 'auth' || !isDue(collection, change)) return [];
   return [
     (tx, record) => writeSecret(tx, { collection: collection.id, record, name: 'tokenKey' }, newTokenKey()),
