@@ -1,6 +1,6 @@
 import type { Actor } from '../audit/audit-entry.ts';
 import { auditLogOf } from '../audit/audit-log.ts';
-import { AppError } from '../base/errors.ts';
+import { notFound } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import { sql } from '../sql/sql.ts';
 
@@ -11,7 +11,7 @@ export async function deleteApiKey(instance: Instance, id: string, actor: Actor)
     const deleted = await tx.run(
       sql`DELETE FROM ${names.table('$api_key')} WHERE ${names.scope} AND id = ${id}`,
     );
-    if (deleted === 0) throw new AppError('not_found', "The requested resource wasn't found.");
+    if (deleted === 0) throw notFound();
     await auditLogOf(instance).append(tx, actor, { action: 'key.delete', target: id });
   });
 }

@@ -1,6 +1,6 @@
 import type { Actor } from '../audit/audit-entry.ts';
 import { auditLogOf } from '../audit/audit-log.ts';
-import { AppError } from '../base/errors.ts';
+import { AppError, notFound } from '../base/errors.ts';
 import { ownMember, type JsonObject } from '../base/json.ts';
 import type { Instance } from '../instances/instance.ts';
 import { fieldError } from '../fields/field-error.ts';
@@ -27,7 +27,7 @@ export function impersonate(
   return withAuthCollection(instance, name, async (collection) => {
     const seconds = decodeDuration(body) || collection.auth.authToken.duration;
     const record = await findRecord(instance.database, collection, id);
-    if (record === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
+    if (record === undefined) throw notFound();
     const claims = { refreshable: false };
     const token = await issueToken(instance, { collection, id, kind: 'authToken', claims, seconds });
     const entry = { action: 'impersonate', collection: collection.id, target: id } as const;

@@ -1,4 +1,4 @@
-import { AppError } from '../base/errors.ts';
+import { notFound } from '../base/errors.ts';
 import type { TokenKind } from '../collections/auth-options.ts';
 import type { Instance } from '../instances/instance.ts';
 import { signToken, type TokenClaims } from '../secrets/token.ts';
@@ -25,7 +25,7 @@ export async function issueToken(
   { collection, id, kind, claims = {}, seconds = collection.auth[kind].duration, key: known }: TokenToIssue,
 ): Promise<string> {
   const key = known ?? (await findTokenKey(instance, collection, { record: id, kind }));
-  if (key === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
+  if (key === undefined) throw notFound();
   const exp = Math.floor(instance.clock.now() / 1000) + seconds;
   return signToken({ id, collectionId: collection.id, type: tokenTypes[kind], ...claims, exp }, key);
 }

@@ -58,3 +58,23 @@ export class AppError extends Error {
     this.retryAfter = options.retryAfter;
   }
 }
+
+/** The same words where there is nothing and where it is not for the caller: nobody learns of a thing by being refused it. */
+export function notFound(): AppError {
+  return new AppError('not_found', "The requested resource wasn't found.");
+}
+
+/** Somebody else has changed meanwhile what this rests on. */
+export function conflicting(): AppError {
+  return new AppError('conflict', 'The request conflicts with another change.');
+}
+
+/** There is too much to do at this moment: nothing was done, and the same may succeed in a second. */
+export function busy(cause?: unknown): AppError {
+  return new AppError('unavailable', 'The service is busy, try again.', { cause, retryAfter: 1 });
+}
+
+/** Nothing was done, and by the time it is asked again another process may be there to do it. */
+export function stopping(): AppError {
+  return new AppError('unavailable', 'The service is stopping.', { retryAfter: 1 });
+}

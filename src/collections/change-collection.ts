@@ -1,5 +1,5 @@
 import { assert } from '../base/assert.ts';
-import { AppError } from '../base/errors.ts';
+import { AppError, notFound } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { Database, Transaction } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
@@ -159,7 +159,7 @@ export function deleteCollection(change: CollectionDeletion, nameOrId: string): 
 /** As the record routes do, but with the message that an unknown collection has on the routes for collections. */
 export function getCollection(collections: CollectionStore, nameOrId: string): Collection {
   const found = collections.find(nameOrId);
-  if (found === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
+  if (found === undefined) throw notFound();
   return found;
 }
 

@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode, type ErrorEnvelope, type FieldErrors } from '../base/errors.ts';
+import { AppError, notFound, type ErrorCode, type ErrorEnvelope, type FieldErrors } from '../base/errors.ts';
 
 /** The one table from what went wrong to the status of the answer. */
 const statusOf: Readonly<Record<ErrorCode, number>> = {
@@ -68,7 +68,7 @@ function frameworkError(error: unknown): AppError | undefined {
     case 'ERR_STREAM_PREMATURE_CLOSE':
       return new AppError('bad_request', NOTHING_TOLD);
     case 'FST_ERR_MAX_PARAM_LENGTH':
-      return new AppError('not_found', "The requested resource wasn't found.");
+      return notFound();
     default:
       return undefined;
   }

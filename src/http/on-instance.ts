@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest, RouteGenericInterface } from 'fastify';
 import { auditLogOf } from '../audit/audit-log.ts';
 import { authenticate } from '../auth/authenticate.ts';
-import { AppError } from '../base/errors.ts';
+import { AppError, notFound } from '../base/errors.ts';
 import { systemClock } from '../base/clock.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { Instance } from '../instances/instance.ts';
@@ -49,7 +49,7 @@ export function onInstance<Route extends RouteGenericInterface>(
 ): Handler<Route> {
   return async (request, reply) => {
     const entry = request.instanceEntry;
-    if (entry === null) throw new AppError('not_found', "The requested resource wasn't found.");
+    if (entry === null) throw notFound();
     const loan = instances.borrowOpen(entry.id) ?? (await instances.borrow(entry));
     const { instance } = loan;
     let caller: Caller = guest;

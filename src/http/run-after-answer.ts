@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { WorkAfterAnswer } from '../auth/account-request.ts';
 import { assert } from '../base/assert.ts';
-import { AppError } from '../base/errors.ts';
+import { busy } from '../base/errors.ts';
 import type { OpenInstances } from '../instances/open-instances.ts';
 import type { Mailer } from '../mail/mailer.ts';
 
@@ -31,5 +31,5 @@ export async function requireAfterAnswer(
   work: WorkAfterAnswer,
 ): Promise<void> {
   if (await runAfterAnswer(options, request, work)) return;
-  throw new AppError('unavailable', 'The service is busy, try again.', { retryAfter: 1 });
+  throw busy();
 }

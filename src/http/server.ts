@@ -9,7 +9,7 @@ import {
 } from 'fastify';
 import { assert, AssertionFailed } from '../base/assert.ts';
 import { systemClock } from '../base/clock.ts';
-import { AppError } from '../base/errors.ts';
+import { AppError, notFound } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import type { InstanceDirectory } from '../instances/instance-directory.ts';
@@ -264,9 +264,7 @@ function refusalOfUnknown(request: FastifyRequest, paths: KnownPaths): UnknownRe
   const path = (request.raw.url ?? '').split('?', 1)[0] ?? '';
   const methods = request.instanceEntry === null ? undefined : paths.methodsOf(path);
   const error =
-    methods === undefined
-      ? new AppError('not_found', "The requested resource wasn't found.")
-      : new AppError('method_not_allowed', 'Method not allowed.');
+    methods === undefined ? notFound() : new AppError('method_not_allowed', 'Method not allowed.');
   return { error, methods };
 }
 

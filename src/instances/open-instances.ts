@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { AppError } from '../base/errors.ts';
+import { busy } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { InstanceEntry } from './instance-directory.ts';
 import type { Instance } from './instance.ts';
@@ -113,7 +113,7 @@ export class OpenInstances {
     const idle = [...this.#slots].filter(([id, slot]) => this.#mayClose(id, slot));
     const [oldest] = idle.toSorted(([, a], [, b]) => a.lastUsedMs - b.lastUsedMs);
     if (oldest === undefined) {
-      throw new AppError('unavailable', 'The service is busy, try again.', { retryAfter: 1 });
+      throw busy();
     }
     this.#close(oldest[0]);
   }

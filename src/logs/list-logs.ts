@@ -1,4 +1,4 @@
-import { AppError } from '../base/errors.ts';
+import { AppError, notFound } from '../base/errors.ts';
 import { compileFilter } from '../filters/compile.ts';
 import { dialectOf } from '../filters/dialect-of.ts';
 import { jsonPath } from '../filters/json-path.ts';
@@ -57,7 +57,7 @@ export async function getLog(database: Database, logId: string): Promise<LogView
   const [found] = await database.tuples(
     sql`SELECT id, created, data, message, level FROM ${names.table('$log')} WHERE ${names.scope} AND id = ${logId}`,
   );
-  if (found === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
+  if (found === undefined) throw notFound();
   return toView(found);
 }
 

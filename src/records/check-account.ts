@@ -1,4 +1,4 @@
-import { AppError, type FieldError } from '../base/errors.ts';
+import { AppError, conflicting, type FieldError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { ScopeContext } from '../collections/record-scope.ts';
 import type { StoredValue } from '../fields/field-type.ts';
@@ -89,7 +89,7 @@ async function requireSamePassword(
 ): Promise<void> {
   const record = String(valueOf(existing, 'id'));
   const now = await readSecret(tx, { collection: existing.collection.id, record, name: 'password' });
-  if (now !== hash) throw new AppError('conflict', 'The request conflicts with another change.');
+  if (now !== hash) throw conflicting();
 }
 
 /** The values of an account with this one in place of what `verified` is. */

@@ -1,4 +1,4 @@
-import { AppError } from '../base/errors.ts';
+import { notFound } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { admit } from '../rules/rule.ts';
@@ -43,7 +43,7 @@ async function deleteInside(scope: WriteScope, request: DeleteRecordRequest): Pr
   const existing = await findRecordToDelete(tx, collection, request.id);
   const asked = { rule, context: scopeOf(scope) };
   if (existing === undefined || !(await isAllowed(tx, { collection, id: request.id }, asked)))
-    throw new AppError('not_found', "The requested resource wasn't found.");
+    throw notFound();
   requireExpected(request.expected, existing);
   await removeRecord(scope, existing);
 }

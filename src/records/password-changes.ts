@@ -1,4 +1,4 @@
-import { AppError } from '../base/errors.ts';
+import { conflicting } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import { secretName } from '../collections/secret-name.ts';
 import { deleteSecret, writeSecret } from '../secrets/secrets.ts';
@@ -16,7 +16,7 @@ export function passwordChanges(
 ): readonly SecretChange[] {
   return givenPasswords(collection, request).map((field) => {
     const hash = request.hashes.get(field.name);
-    if (hash === undefined) throw new AppError('conflict', 'The request conflicts with another change.');
+    if (hash === undefined) throw conflicting();
     const name = secretName(field);
     return (tx, record) => {
       const key = { collection: collection.id, record, name };

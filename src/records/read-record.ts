@@ -1,4 +1,4 @@
-import { AppError } from '../base/errors.ts';
+import { notFound } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import { RecordScope, baseAlias } from '../collections/record-scope.ts';
 import type { FilterTree } from '../filters/tree.ts';
@@ -51,7 +51,7 @@ export function readRecord(
       json === undefined
         ? await present(instance, facts, asked)
         : await recallText(instance, facts, { ...asked, json });
-    if (read === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
+    if (read === undefined) throw notFound();
     return read;
   });
 }

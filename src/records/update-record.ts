@@ -1,4 +1,4 @@
-import { AppError } from '../base/errors.ts';
+import { notFound } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import type { Instance } from '../instances/instance.ts';
@@ -65,7 +65,7 @@ export async function updateInside(
   const collection = instance.collections.get(request.collection);
   const rule = admit(collection, 'updateRule', facts.caller);
   const existing = await findRecordToChange(tx, collection, request.id);
-  if (existing === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
+  if (existing === undefined) throw notFound();
   const now = notBefore(existing, instance.clock.now());
   const isSuperuser = facts.caller.kind === 'superuser';
   const options = { isSuperuser, now, existing, failed: FAILED };
@@ -74,8 +74,7 @@ export async function updateInside(
     ? withVerified(collection, decoded.values, 1)
     : decoded.values;
   const context = { ...scopeOf(scope), facts: factsOfChange(facts, collection, values) };
-  if (!(await isAllowed(tx, { collection, id: request.id }, { rule, context })))
-    throw new AppError('not_found', "The requested resource wasn't found.");
+  if (!(await isAllowed(tx, { collection, id: request.id }, { rule, context }))) throw notFound();
   requireExpected(request.expected, existing);
   const { body, secrets } = request;
   if (collection.auth !== undefined)

@@ -1,4 +1,4 @@
-import { AppError } from '../base/errors.ts';
+import { busy } from '../base/errors.ts';
 
 export interface QueueLimits {
   readonly runningMax: number;
@@ -23,7 +23,7 @@ export function boundedQueue(limits: QueueLimits): BoundedQueue {
       // Whoever ends hands its place over, so `running` stays as it is.
       await new Promise<void>((resolve) => waiting.push(resolve));
     } else {
-      throw new AppError('unavailable', 'The service is busy, try again.', { retryAfter: 1 });
+      throw busy();
     }
     try {
       return await work();

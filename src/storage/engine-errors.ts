@@ -1,4 +1,4 @@
-import { AppError } from '../base/errors.ts';
+import { AppError, busy } from '../base/errors.ts';
 import { answerTooLarge } from './answer-too-large.ts';
 
 /** A unique index refused a row. `columns` are the columns of the index; empty where the engine names only the index. */
@@ -66,7 +66,7 @@ export function toEngineError(error: unknown): unknown {
   switch (code & 0xff) {
     case BUSY:
     case LOCKED:
-      return new AppError('unavailable', 'The service is busy, try again.', { cause: error, retryAfter: 1 });
+      return busy(error);
     case FULL:
       return storageFull(error);
     case TOOBIG:

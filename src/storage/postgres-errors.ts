@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import { AppError } from '../base/errors.ts';
+import { AppError, busy } from '../base/errors.ts';
 import { EngineFailure, QueryTimeout, UniqueViolation } from './engine-errors.ts';
 
 /**
@@ -9,13 +9,13 @@ import { EngineFailure, QueryTimeout, UniqueViolation } from './engine-errors.ts
  */
 export function toPostgresError(error: unknown): Error {
   if (error instanceof AppError || error instanceof UniqueViolation) return error;
-  if (!(error instanceof DatabaseError)) return unavailable(error);
+  if (!(error instanceof DatabaseError)) return busy(error);
   const state = error.code ?? '';
   if (state === UNIQUE_VIOLATION) return toUniqueViolation(error);
   if (state === DISK_FULL)
     return new AppError('storage_full', 'The storage is full.', { cause: error, retryAfter: 30 });
   if (state === QUERY_CANCELED) return new QueryTimeout(error);
-  if (unavailableStates.has(state) || unavailableClasses.has(state.slice(0, 2))) return unavailable(error);
+  if (unavailableStates.has(state) || unavailableClasses.has(state.slice(0, 2))) return busy(error);
   if (refusedClasses.has(state.slice(0, 2))) {
     return new AppError('bad_request', 'A value cannot be stored or compared as it is.', { cause: error });
   }
@@ -110,10 +110,6 @@ const rolledBackStates = new Set([
   QUERY_CANCELED,
   '25P02',
 ]);
-
-function unavailable(cause: unknown): AppError {
-  return new AppError('unavailable', 'The service is busy, try again.', { cause, retryAfter: 1 });
-}
 
 /**
  * As SQLite tells it: the columns where the index is over columns, else its name. PostgreSQL has the columns only in a

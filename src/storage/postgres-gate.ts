@@ -1,4 +1,4 @@
-import { AppError } from '../base/errors.ts';
+import { busy } from '../base/errors.ts';
 
 export interface WriteGateOptions {
   /** Writers inside at the same time. */
@@ -87,8 +87,4 @@ export class WriteGate {
     this.#queue.length = 0;
     this.#head = 0;
   }
-}
-
-function busy(): AppError {
-  return new AppError('unavailable', 'The service is busy, try again.', { retryAfter: 1 });
 }

@@ -1,5 +1,5 @@
 import { AssertionFailed } from '../base/assert.ts';
-import { AppError } from '../base/errors.ts';
+import { busy } from '../base/errors.ts';
 import type { Transaction } from './database.ts';
 import { GroupStatements } from './postgres-group-statements.ts';
 import { SharedTransaction } from './shared-transaction.ts';
@@ -71,8 +71,7 @@ export class WriteGroups {
 
   add<Result>(work: Work<Result>, changes?: string): Promise<Result> {
     if (this.#waiting.length >= this.#options.waitingMax) {
-      const error = new AppError('unavailable', 'The service is busy, try again.', { retryAfter: 1 });
-      return Promise.reject(error);
+      return Promise.reject(busy());
     }
     return new Promise<Result>((resolve, reject) => {
       // `resolve` is given only what `work` of the same entry returned.

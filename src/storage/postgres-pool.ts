@@ -1,6 +1,6 @@
 import { Pool, type PoolClient } from 'pg';
 import { assert } from '../base/assert.ts';
-import { AppError } from '../base/errors.ts';
+import { AppError, busy, stopping } from '../base/errors.ts';
 import { PostgresConnection, valueTypes } from './postgres-connection.ts';
 import { toPostgresError } from './postgres-errors.ts';
 import { toPostgresUrl } from './to-postgres-url.ts';
@@ -112,10 +112,8 @@ class SessionPool implements PostgresPool {
   }
 
   async #borrow(): Promise<PoolClient> {
-    if (this.#stopped !== undefined)
-      throw new AppError('unavailable', 'The service is stopping.', { retryAfter: 1 });
-    if (this.#pool.waitingCount >= this.#waitingMax)
-      throw new AppError('unavailable', 'The service is busy, try again.', { retryAfter: 1 });
+    if (this.#stopped !== undefined) throw stopping();
+    if (this.#pool.waitingCount >= this.#waitingMax) throw busy();
     return await new Promise((resolve, reject) => {
       this.#pool.connect((error, client) => {
         if (client === undefined) reject(toPostgresError(error));

@@ -1,4 +1,4 @@
-import { AppError } from '../base/errors.ts';
+import { AppError, busy } from '../base/errors.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Tuple } from './database.ts';
 import { combineLookups, keyOf, separateRows } from './postgres-combine.ts';
@@ -67,8 +67,7 @@ export class Questions {
   /** `same` are the values that all of them have. */
   #add(statement: Sql, same: Sql['values'], timeoutMs: number): Promise<readonly Tuple[]> {
     if (this.#waiting >= this.#options.waitingMax) {
-      const error = new AppError('unavailable', 'The service is busy, try again.', { retryAfter: 1 });
-      return Promise.reject(error);
+      return Promise.reject(busy());
     }
     return new Promise((resolve, reject) => {
       const name = nameOf(statement, same, timeoutMs);

@@ -1,5 +1,5 @@
 import { assert } from '../base/assert.ts';
-import { AppError } from '../base/errors.ts';
+import { AppError, busy, stopping } from '../base/errors.ts';
 import { randomUnit } from '../base/ids.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import { AccessMemory } from './access-memory.ts';
@@ -234,7 +234,7 @@ class PostgresDatabase implements Database {
       }
       if (retries === retriesMax) {
         const cause = outcome.kind === 'collided' ? outcome.error : undefined;
-        throw new AppError('unavailable', 'The service is busy, try again.', { cause, retryAfter: 1 });
+        throw busy(cause);
       }
       retries += 1;
       if (outcome.kind === 'outdated') await this.#options.definitions?.refresh();
@@ -362,9 +362,5 @@ function pause(delayMs: number): Promise<void> {
 function lost(outcome: Outcome<unknown>): unknown {
   const error = 'error' in outcome ? outcome.error : undefined;
   if (error instanceof AppError && error.code === 'unavailable') return error;
-  return new AppError('unavailable', 'The service is busy, try again.', { cause: error, retryAfter: 1 });
-}
-
-function stopping(): AppError {
-  return new AppError('unavailable', 'The service is stopping.', { retryAfter: 1 });
+  return busy(error);
 }

@@ -1,6 +1,6 @@
 import { AssertionFailed, assert } from '../base/assert.ts';
 import { systemClock } from '../base/clock.ts';
-import { AppError } from '../base/errors.ts';
+import { busy, stopping } from '../base/errors.ts';
 import { sql } from '../sql/sql.ts';
 import { callBack } from './call-back.ts';
 import type { Transaction, WriteOptions } from './database.ts';
@@ -86,12 +86,9 @@ export class WriteQueue {
   }
 
   add<Result>(work: (tx: Transaction) => Promise<Result>, options: WriteOptions): Promise<Result> {
-    if (this.#isClosed)
-      return Promise.reject(new AppError('unavailable', 'The service is stopping.', { retryAfter: 1 }));
+    if (this.#isClosed) return Promise.reject(stopping());
     if (this.#waiting.length >= waitingMax) {
-      return Promise.reject(
-        new AppError('unavailable', 'The service is busy, try again.', { retryAfter: 1 }),
-      );
+      return Promise.reject(busy());
     }
     return new Promise<Result>((resolve, reject) => {
       this.#waiting.push({

@@ -1,4 +1,4 @@
-import { AppError } from '../base/errors.ts';
+import { AppError, notFound } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { Collection } from '../collections/collection.ts';
@@ -146,7 +146,7 @@ export async function getEndpoint(
   id: string,
 ): Promise<Endpoint> {
   const found = await endpoints.find(reader, id);
-  if (found === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
+  if (found === undefined) throw notFound();
   return found;
 }
 

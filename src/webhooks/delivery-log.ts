@@ -1,4 +1,4 @@
-import { AppError } from '../base/errors.ts';
+import { AppError, notFound } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { Operand } from '../filters/operand.ts';
 import { dialectOf } from '../filters/dialect-of.ts';
@@ -81,7 +81,7 @@ export async function readDelivery(reader: Reader, deliveryId: string): Promise<
   const [row] = await reader.tuples(
     sql`SELECT ${columns} FROM ${fromOf(names)} WHERE ${names.scopeOf('d')} AND d.id = ${deliveryId}`,
   );
-  if (row === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
+  if (row === undefined) throw notFound();
   const attempts = await readAttempts(reader, [deliveryId], true);
   return toView(row, attempts.get(deliveryId) ?? []);
 }
@@ -139,7 +139,7 @@ async function move(
   if (await moveDelivery(tx, deliveryId, to)) return;
   const row = await tx.get(sql`
     SELECT status FROM ${tx.names.table('$delivery')} WHERE ${tx.names.scope} AND id = ${deliveryId}`);
-  if (row === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
+  if (row === undefined) throw notFound();
   throw new AppError('conflict', `The delivery is ${String(row['status'])}.`);
 }
 

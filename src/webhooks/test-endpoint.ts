@@ -1,4 +1,4 @@
-import { AppError } from '../base/errors.ts';
+import { conflicting } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Loan } from '../instances/open-instances.ts';
@@ -29,7 +29,7 @@ export async function testEndpoint(
 ): Promise<DeliveryView> {
   const { endpoint, id } = await insertTest(instance, endpointId);
   const pending = await readPending(instance.database, id);
-  if (pending === undefined) throw new AppError('conflict', 'The request conflicts with another change.');
+  if (pending === undefined) throw conflicting();
   await parts.dispatcher.sendNow(await parts.borrow(instance), endpoint, pending);
   return readDelivery(instance.database, id);
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { sendTestMail } from '../../auth/send-test-mail.ts';
-import { AppError } from '../../base/errors.ts';
+import { notFound } from '../../base/errors.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
 import type { Mailer } from '../../mail/mailer.ts';
 import { recordedMailsMax, type RecordedMail } from '../../mail/mail-record.ts';
@@ -28,7 +28,7 @@ export function mailRoutes(app: FastifyInstance, { instances, mailer }: MailRout
     '/api/mails',
     onInstanceAsSuperuser(instances, async ({ instance }, request, reply) => {
       const mails = mailer.recorded(instance.id);
-      if (mails === undefined) throw new AppError('not_found', "The requested resource wasn't found.");
+      if (mails === undefined) throw notFound();
       const page = { page: 1, perPage: recordedMailsMax, totalItems: mails.length, totalPages: 1 };
       const headers = { 'cache-control': 'no-store' };
       return answer(request, reply, { json: listJson(page, mails.map(toJson)), isList: true, headers });
