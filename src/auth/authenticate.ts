@@ -1,3 +1,15 @@
+/*
+ * Who a caller is. This file says so of a request, by an API key (caller-of-key.ts) or by the token of an account
+ * (verify-record-token.ts), which ends when its record gets another token key. The rest of the folder gives out both:
+ *
+ * - sign-in.ts and sign-in-with-otp.ts find out whose account it is; finish-sign-in.ts is the same for both: the collection's rule
+ *   (require-sign-in-allowed.ts), a second-factor.ts where one is wanted, issue-token.ts. note-sign-in.ts audits how it ended.
+ * - request-*.ts mail a token or a password (mail-account.ts) after the answer, whose time would tell else which accounts there
+ *   are; confirm-*.ts take the token (mailed-token.ts).
+ * - account-rows.ts keeps what an account has beside its record: one-time passwords, sessions of a second factor, origins.
+ * - set-up.ts makes the first superuser, for whoever has the setup-token.ts; superuser.ts is the command line's.
+ */
+
 import type { Instance } from '../instances/instance.ts';
 import { guest, type Caller } from '../rules/caller.ts';
 import { callerOfKey, isApiKey } from './caller-of-key.ts';

@@ -69,6 +69,12 @@ export interface ServerOptions extends AddressOptions, AdmissionOptions {
 /**
  * The HTTP side of the service: from bytes to one call of an operation, and from what it gives or throws to an answer.
  * Order for every request: checks, CORS, instance, body, caller, route.
+ *
+ * What comes before a route is here, in check-request.ts, cors.ts, find-addressed.ts and json-body.ts. Routes stand in routes/, a
+ * file for each resource. Each serves its operation by `onInstance`: the instance is open, the caller known and within the rate
+ * limits and the scopes of a key, and the request is logged. Records are answered by answer.ts, writes by answer-write.ts (run
+ * once under an Idempotency-Key), all of them in the end by `sendAnswer`; what is thrown, by error-response.ts. openapi/ tells
+ * clients of every route.
  */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const app = createApp(options);

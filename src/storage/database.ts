@@ -14,6 +14,15 @@ import type { Sql, SqlValue } from '../sql/sql.ts';
  * - Text compares bytewise, and positions grow in commit order.
  *
  * Errors of a driver never pass: engine-errors.ts turns them into AppErrors or EngineFailures.
+ *
+ * Where what is: data-home.ts is where a process has its data, migrate.ts brings its tables up to date.
+ * - SQLite: open-sqlite-home.ts, then sqlite.ts. write-queue.ts has works share a commit on the one sqlite-connection.ts that
+ *   writes; each is a sqlite-transaction.ts.
+ * - PostgreSQL: open-postgres-home.ts, then postgres.ts, on connections of a postgres-pool.ts. postgres-gate.ts lets writers in,
+ *   postgres-opening.ts begins a transaction, postgres-transaction.ts is that of one work. In postgres-groups.ts works share one,
+ *   each a shared-transaction.ts; in postgres-questions.ts reads share a statement, in postgres-shared-sessions.ts a connection.
+ *   postgres-combine.ts makes one statement of many.
+ * - Both: gathered-rows.ts inserts the rows of several works together, answer-memory.ts keeps answers for as long as `state` stays.
  */
 export interface Database extends Reader {
   readonly engine: Engine;
