@@ -9,7 +9,7 @@ import { onInstance, withDataDirectory } from './with-instance.ts';
 /** `instance create|list` */
 export function instanceCommand(): Command {
   const command = new Command('instance').description(
-    'tenants: each with its own records, superusers and endpoints',
+    'instances: each with its own records, superusers and endpoints',
   );
 
   const create = command.command('create').description('make an instance');

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { AppError } from '../base/errors.ts';
 import { dataSettings } from '../config.ts';
 import { listNodes } from '../webhooks/list-nodes.ts';
+import { shardCount } from '../webhooks/shard-of.ts';
 import { addSettings, flagsOf } from './settings.ts';
 import { withDataDirectory } from './with-instance.ts';
 
@@ -21,7 +22,7 @@ export function nodesCommand(): Command {
     });
     for (const { id, version, started, seenSeconds, shards } of nodes) {
       process.stdout.write(
-        `${id}  ${version}  since ${started}  seen ${seenSeconds} s ago  ${shards} of 256 shards\n`,
+        `${id}  ${version}  since ${started}  seen ${seenSeconds} s ago  ${shards} of ${shardCount} shards\n`,
       );
     }
     if (nodes.length === 0) process.stdout.write('No node is running.\n');

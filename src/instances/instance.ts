@@ -8,7 +8,7 @@ import type { SettingsStore } from '../settings/settings-store.ts';
 import type { Database } from '../storage/database.ts';
 
 /**
- * One tenant: its records, superusers, endpoints and secrets, reachable through this object's `database` and no other way.
+ * One instance: its records, superusers, endpoints and secrets, reachable through this object's `database` and no other way.
  *
  *   instance-directory   which instances there are, and which host or slug means which (control.db)
  *   open-instances       the ones whose files are open now, a bounded number, each lent out while it is used

@@ -6,7 +6,7 @@ export interface Window {
   readonly endMs: number;
 }
 
-interface Counting {
+interface OpenWindow {
   readonly startMs: number;
   readonly endMs: number;
   used: number;
@@ -25,7 +25,7 @@ export interface WindowLimit {
 export class WindowCounter {
   readonly #keysMax: number;
   /** In order of their beginning. */
-  readonly #windows = new Map<string, Counting>();
+  readonly #windows = new Map<string, OpenWindow>();
 
   constructor(keysMax: number) {
     this.#keysMax = keysMax;
@@ -58,13 +58,13 @@ export class WindowCounter {
     return this.#windows.size;
   }
 
-  #find(key: string, nowMs: number): Counting | undefined {
+  #find(key: string, nowMs: number): OpenWindow | undefined {
     const window = this.#windows.get(key);
     // A clock that was set back must not leave a client shut out until it is there again.
     return window === undefined || nowMs >= window.endMs || nowMs < window.startMs ? undefined : window;
   }
 
-  #begin(key: string, { nowMs, durationMs }: WindowLimit): Counting {
+  #begin(key: string, { nowMs, durationMs }: WindowLimit): OpenWindow {
     this.#windows.delete(key);
     const [oldest] = this.#windows.keys();
     if (oldest !== undefined && this.#windows.size >= this.#keysMax) this.#windows.delete(oldest);

@@ -1,7 +1,7 @@
 /**
- * Which addresses this service may connect to. The URL of an endpoint and the host of a mail server are chosen by a tenant, so
- * without this it would be a door into the operator's own network (server-side request forgery). The ranges are those of the IANA
- * registries of special-purpose addresses; what is not known to be public is refused.
+ * Which addresses this service may connect to. The superusers of an instance choose the URLs of its endpoints and the host of its
+ * mail server, so without this it would be a door into the operator's own network (server-side request forgery). The ranges are
+ * those of the IANA registries of special-purpose addresses; what is not known to be public is refused.
  *
  *   address-guard     which addresses, and which of them without TLS
  *   host-resolver     names to addresses

@@ -26,7 +26,7 @@ export function deliverAmongNodes(
   const { logger } = parts;
   const hints = new NodeHints(database, logger);
   const ownership = new LeasedOwnership({
-    control: database,
+    database,
     clock,
     logger,
     version: parts.version,
@@ -35,7 +35,7 @@ export function deliverAmongNodes(
   });
   const dispatcher = new Dispatcher({ ...parts, clock, ownership, onForeign: (id) => hints.add(id) });
   const onPending = (id: string, due: number): void => dispatcher.noteDue(id, due);
-  const poll = new PendingPoll({ control: database, clock, logger, onPending });
+  const poll = new PendingPoll({ database, clock, logger, onPending });
   const running: { stop(): Promise<void> | void }[] = [];
   return {
     dispatcher,

@@ -14,7 +14,7 @@ const renewIntervalMs = 3_000;
 const lookIntervalMs = 500;
 
 export interface LeasedOwnershipOptions {
-  readonly control: Database;
+  readonly database: Database;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
@@ -104,10 +104,10 @@ export class LeasedOwnership implements Ownership {
   }
 
   async #renew(): Promise<void> {
-    const { control, clock, version } = this.#options;
+    const { database, clock, version } = this.#options;
     // Before the question: the leases are at least as good as that from then on.
     const askedMs = clock.monotonic();
-    const rows = await control.write(async (tx) => {
+    const rows = await database.write(async (tx) => {
       await tx.run(sql`
         INSERT INTO chancery.node (id, version, started, seen) VALUES (${this.node}, ${version}, now(), now())
         ON CONFLICT (id) DO UPDATE SET seen = now()`);
@@ -124,7 +124,7 @@ export class LeasedOwnership implements Ownership {
 
   /** How many shards are ours by right: as many as everybody's, rounded up. */
   async #readShare(): Promise<number> {
-    const [row] = await this.#options.control.tuples(sql`
+    const [row] = await this.#options.database.tuples(sql`
       SELECT count(*) FROM chancery.node WHERE seen > now() - make_interval(secs => ${leaseSeconds})`);
     return Math.ceil(shardCount / Math.max(1, Number(row?.[0])));
   }
@@ -140,7 +140,7 @@ export class LeasedOwnership implements Ownership {
     const going = [...this.#leaving];
     if (going.length === 0) return;
     const handOver = await this.#options.prepareHandOver((id) => this.#leaving.has(shardOf(id)));
-    await this.#options.control.write(async (tx) => {
+    await this.#options.database.write(async (tx) => {
       await handOver(tx);
       await tx.run(sql`
         UPDATE chancery.shard_lease SET node = NULL, expires = now()
@@ -155,7 +155,7 @@ export class LeasedOwnership implements Ownership {
   /** And is no node any more: the others' shares grow with the same commit that frees what they are to take. */
   async #giveAll(): Promise<void> {
     const handOver = await this.#options.prepareHandOver(() => true);
-    await this.#options.control.write(async (tx) => {
+    await this.#options.database.write(async (tx) => {
       await handOver(tx);
       await tx.run(
         sql`UPDATE chancery.shard_lease SET node = NULL, expires = now() WHERE node = ${this.node}`,
@@ -167,7 +167,7 @@ export class LeasedOwnership implements Ownership {
   }
 
   async #take(count: number): Promise<void> {
-    const rows = await this.#options.control.write((tx) =>
+    const rows = await this.#options.database.write((tx) =>
       tx.tuples(sql`
         UPDATE chancery.shard_lease SET node = ${this.node}, epoch = epoch + 1,
           expires = now() + make_interval(secs => ${leaseSeconds})

@@ -7,7 +7,7 @@ import { DueFloor } from './due-floor.ts';
 const intervalMs = 250;
 
 export interface PendingPollOptions {
-  readonly control: Database;
+  readonly database: Database;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Told of every instance with pending deliveries, and when the first of them is due (milliseconds since 1970). */
@@ -55,7 +55,7 @@ export class PendingPoll {
   async #look(): Promise<void> {
     const now = this.#options.clock.now();
     const since = this.#floor.beginAt(now);
-    const rows = await this.#options.control.tuples(sql`
+    const rows = await this.#options.database.tuples(sql`
       WITH RECURSIVE first AS (
         (SELECT instance_id, due FROM chancery.delivery WHERE status = 'pending' AND due >= ${since} ORDER BY instance_id, due LIMIT 1)
         UNION ALL

@@ -1,7 +1,7 @@
 import { Forwarder } from '../support/forwarder.ts';
 import { startPostgresPair, type PostgresPair } from '../support/postgres-pair.ts';
 import { NodesUnderLoad, type NodesFindings } from './nodes-under-load.ts';
-import { prepareTenants } from './prepare-tenants.ts';
+import { prepareInstances } from './prepare-instances.ts';
 import { Random } from './random.ts';
 
 export interface FailoverRunResult extends NodesFindings {
@@ -20,7 +20,7 @@ export async function failoverRun(seed: number): Promise<FailoverRunResult> {
   const forwarder = await Forwarder.open(portOf(pair.primary.url));
   const url = withPort(database, forwarder.port);
   const random = new Random(seed);
-  const run = new NodesUnderLoad({ url, random, tenants: await prepareTenants(url, random) });
+  const run = new NodesUnderLoad({ url, random, instances: await prepareInstances(url, random) });
   try {
     await run.startNode();
     await run.startNode();

@@ -1,7 +1,7 @@
 import { MainProcess } from '../support/main-process.ts';
 import { checkRun, type RunFindings } from './check-run.ts';
 import { countOwned, readOwners, readPending, readPostgresState } from './postgres-state.ts';
-import { environment, type Tenant } from './prepare-tenants.ts';
+import { environment, type InstanceUnderLoad } from './prepare-instances.ts';
 import { Random } from './random.ts';
 import type { Client } from './workload.ts';
 
@@ -13,7 +13,7 @@ export interface Stage {
   /** Of the database, as the nodes are told it. */
   readonly url: string;
   readonly random: Random;
-  readonly tenants: readonly Tenant[];
+  readonly instances: readonly InstanceUnderLoad[];
 }
 
 interface Node {
@@ -58,17 +58,17 @@ export class NodesUnderLoad {
 
   /** Clients write through all nodes from now on. */
   load(): void {
-    const write = async (tenant: Tenant, client: Client, random: Random): Promise<void> => {
+    const write = async (instance: InstanceUnderLoad, client: Client, random: Random): Promise<void> => {
       while (!this.#isOver) {
         const node = random.pick(this.#nodes);
         const isAway = (): boolean => this.#isOver || node?.process.hasEnded === true;
-        await client.run(`${node?.url}/i/${tenant.slug}`, isAway);
+        await client.run(`${node?.url}/i/${instance.slug}`, isAway);
         await wait(20);
       }
     };
-    const each = this.#stage.tenants.flatMap((tenant) =>
-      tenant.clients.map((client) =>
-        write(tenant, client, new Random(this.#stage.random.integer(0, 2 ** 31))),
+    const each = this.#stage.instances.flatMap((instance) =>
+      instance.clients.map((client) =>
+        write(instance, client, new Random(this.#stage.random.integer(0, 2 ** 31))),
       ),
     );
     this.#loading = Promise.all(each);
@@ -97,10 +97,10 @@ export class NodesUnderLoad {
   }
 
   async drain(): Promise<number> {
-    const { url, tenants } = this.#stage;
+    const { url, instances } = this.#stage;
     const startMs = performance.now();
     await this.#until('deliveries stay pending', drainMsMax, async () => {
-      for (const { id } of tenants) if ((await readPending(url, id)).size > 0) return false;
+      for (const { id } of instances) if ((await readPending(url, id)).size > 0) return false;
       return true;
     });
     return performance.now() - startMs;
@@ -108,14 +108,14 @@ export class NodesUnderLoad {
 
   /** Stops the nodes, and holds everything against the promises. */
   async check(): Promise<NodesFindings> {
-    const { url, tenants } = this.#stage;
+    const { url, instances } = this.#stage;
     const node = this.#nodes[0]?.url ?? '';
     const records = new Map<string, Awaited<ReturnType<typeof listRecords>>>();
-    for (const { slug } of tenants) records.set(slug, await listRecords(`${node}/i/${slug}`));
+    for (const { slug } of instances) records.set(slug, await listRecords(`${node}/i/${slug}`));
     await this.end();
     const violations = [...this.violations];
     const sums = { acknowledged: 0, unknownKept: 0, unknownLost: 0, receipts: 0, duplicates: 0 };
-    for (const { id, slug, journal, clients, lives } of tenants) {
+    for (const { id, slug, journal, clients, lives } of instances) {
       const stored = await readPostgresState(url, id);
       const stories = clients.flatMap((client) => client.stories);
       const evidence = { stories, journal, lives, stored, records: records.get(slug) ?? [] };
@@ -144,7 +144,7 @@ export class NodesUnderLoad {
       this.#checkLog(process);
       if (code !== 0) this.violations.push(`a node ended with ${code}: ${stderr}`);
     }
-    for (const { journal } of this.#stage.tenants) await journal.close();
+    for (const { journal } of this.#stage.instances) await journal.close();
   }
 
   /** The only 500 is that of a COMMIT whose answer was lost: what is known not to be kept is a 503. */
@@ -170,7 +170,7 @@ export class NodesUnderLoad {
     // What a dead process had written to its sockets is in by then: each turn of the loop reads what is there.
     await wait(100);
     for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
-    for (const { id, journal, lives } of this.#stage.tenants) {
+    for (const { id, journal, lives } of this.#stage.instances) {
       lives.push({ life: journal.life, pending: await readPending(url, id) });
       journal.life += 1;
     }
@@ -178,11 +178,11 @@ export class NodesUnderLoad {
 
   /** Until every instance has been written so many times more. */
   async acknowledgedMore(what: string, count: number): Promise<void> {
-    const sum = ({ clients }: Tenant): number =>
+    const sum = ({ clients }: InstanceUnderLoad): number =>
       clients.reduce((total, client) => total + client.acknowledged, 0);
-    const wanted = this.#stage.tenants.map((tenant) => ({ tenant, least: sum(tenant) + count }));
+    const wanted = this.#stage.instances.map((instance) => ({ instance, least: sum(instance) + count }));
     await this.#until(`no writes ${what}`, writesMsMax, () =>
-      Promise.resolve(wanted.every(({ tenant, least }) => sum(tenant) >= least)),
+      Promise.resolve(wanted.every(({ instance, least }) => sum(instance) >= least)),
     );
   }
 }

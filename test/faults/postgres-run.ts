@@ -1,6 +1,6 @@
 import { startTestPostgres, type TestPostgres } from '../support/postgres.ts';
 import { NodesUnderLoad, type NodesFindings } from './nodes-under-load.ts';
-import { prepareTenants } from './prepare-tenants.ts';
+import { prepareInstances } from './prepare-instances.ts';
 import { Random } from './random.ts';
 
 export interface PostgresRunOptions {
@@ -20,7 +20,7 @@ export async function postgresRun({ seed, rounds }: PostgresRunOptions): Promise
   const server = await startTestPostgres({ settings: ['max_connections=100'] });
   const url = await server.createDatabase();
   const random = new Random(seed);
-  const run = new NodesUnderLoad({ url, random, tenants: await prepareTenants(url, random) });
+  const run = new NodesUnderLoad({ url, random, instances: await prepareInstances(url, random) });
   try {
     await run.startNode();
     await run.startNode();

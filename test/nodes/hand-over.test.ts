@@ -6,7 +6,7 @@ import { ask } from '../support/postgres.ts';
 import { NodeGroup } from './node-group.ts';
 
 /** So many that each node owns some, whichever shards are theirs. */
-const slugs = Array.from({ length: 12 }, (_, index) => `tenant-${index}`);
+const slugs = Array.from({ length: 12 }, (_, index) => `instance-${index}`);
 
 function post(group: NodeGroup, app: App): Promise<unknown> {
   const body = { title: 'x' };

@@ -9,7 +9,7 @@ import { Client } from './workload.ts';
 import { posts } from './posts.ts';
 
 /** An instance with its receivers and those who write it. */
-export interface Tenant {
+export interface InstanceUnderLoad {
   readonly id: string;
   readonly slug: string;
   readonly journal: Journal;
@@ -28,12 +28,12 @@ const paths = ['/first', '/second'];
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: console.error };
 
 /** Instances with an open collection `posts` and two endpoints each, made by this process. */
-export async function prepareTenants(url: string, random: Random): Promise<readonly Tenant[]> {
+export async function prepareInstances(url: string, random: Random): Promise<readonly InstanceUnderLoad[]> {
   const config = readConfig({ postgres: url, port: '0', dev: true }, environment);
   const app = await startApp(config, { logger: silent });
-  const tenants: Tenant[] = [];
+  const instances: InstanceUnderLoad[] = [];
   for (let index = 0; index < instanceCount; index += 1) {
-    const slug = `tenant-${index}`;
+    const slug = `instance-${index}`;
     const journal = await Journal.open();
     const entry = await app.data.directory.create(slug, null);
     const loan = await app.data.instances.borrow(entry);
@@ -49,8 +49,8 @@ export async function prepareTenants(url: string, random: Random): Promise<reado
       { length: clientsPerInstance },
       (_, client) => new Client(`t${index}c${client}`, new Random(random.integer(0, 2 ** 31))),
     );
-    tenants.push({ id: entry.id, slug, journal, clients, lives: [] });
+    instances.push({ id: entry.id, slug, journal, clients, lives: [] });
   }
   await app.stop();
-  return tenants;
+  return instances;
 }
