@@ -16,12 +16,12 @@ export function hiddenColumns(engine: Engine): Sql {
     return sql`"$position" INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, "$revision" INTEGER NOT NULL`;
   }
   // Somewhere, and not at 1: to a node that does not know yet that a table was dropped and made anew, its rows would be those it has seen.
-  const start = literal(Math.ceil(randomUnit() * START_MAX));
+  const start = literal(Math.ceil(randomUnit() * startMax));
   return sql`"$position" bigint GENERATED ALWAYS AS IDENTITY (START WITH ${start}), id text COLLATE "C" NOT NULL, "$revision" bigint NOT NULL`;
 }
 
 /** Half of what a number of ours can count to. */
-const START_MAX = 2 ** 52;
+const startMax = 2 ** 52;
 
 /** What follows `ALTER TABLE` where a table gets its keys when it is there. */
 export const addedKeys = sql`ADD PRIMARY KEY ("$position"), ADD UNIQUE (id)`;

@@ -40,7 +40,7 @@ function toKey({ name, isNocase, isDescending }: IndexColumn, field: Field, name
   const plain = isNocase && isText ? nocaseKey(names, column) : column;
   const prefix =
     textPrefix(field, column, names.engine) === undefined ? undefined : sql`(${prefixOf(plain)})`;
-  const bytesMax = prefix !== undefined ? PREFIX_BYTES_MAX : isText ? SHORT_BYTES_MAX : NUMBER_BYTES_MAX;
+  const bytesMax = prefix !== undefined ? prefixBytesMax : isText ? shortBytesMax : numberBytesMax;
   return { plain, order: isDescending ? sql` DESC` : sql``, isText, prefix, bytesMax };
 }
 
@@ -50,16 +50,16 @@ function nocaseKey(names: Names, column: Sql): Sql {
 }
 
 /** Of PostgreSQL's 2,704 some are for the head of the row; the sizes below include how values are aligned. */
-const ROW_BYTES_MAX = 2_640;
-const PREFIX_BYTES_MAX = prefixLength * 4 + 8;
+const rowBytesMax = 2_640;
+const prefixBytesMax = prefixLength * 4 + 8;
 /** Ids have at most 255 bytes, e-mail addresses 254. */
-const SHORT_BYTES_MAX = 264;
-const NUMBER_BYTES_MAX = 16;
+const shortBytesMax = 264;
+const numberBytesMax = 16;
 const DIGEST_BYTES = 40;
 
 /** As many as fit for sure; without the others it only serves less. The first always does. */
 function plainKeys(keys: readonly Key[]): readonly Sql[] {
-  let room = ROW_BYTES_MAX;
+  let room = rowBytesMax;
   const end = keys.findIndex(({ bytesMax }) => (room -= bytesMax) < 0);
   const fitting = end === -1 ? keys : keys.slice(0, end);
   return fitting.map(({ plain, prefix, order }) => sql`${prefix ?? plain}${order}`);
@@ -70,7 +70,7 @@ function plainKeys(keys: readonly Key[]): readonly Sql[] {
  * is no room has nothing but that. Digests come last, so that the index serves what a plain one would.
  */
 function uniqueKeys(keys: readonly Key[]): readonly Sql[] {
-  let room = ROW_BYTES_MAX - keys.length * DIGEST_BYTES;
+  let room = rowBytesMax - keys.length * DIGEST_BYTES;
   const heads: Sql[] = [];
   const digests: Sql[] = [];
   for (const { plain, prefix, order, isText, bytesMax } of keys) {

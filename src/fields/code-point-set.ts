@@ -1,7 +1,7 @@
 /** A set of Unicode code points: sorted, disjoint ranges as first, last, first, last, … */
 export type CodePointSet = readonly number[];
 
-export const CODE_POINT_MAX = 0x10ffff;
+export const codePointMax = 0x10ffff;
 
 /** The union of ranges that may overlap and stand in any order. */
 export function unionOf(sets: readonly CodePointSet[]): CodePointSet {
@@ -23,7 +23,7 @@ export function complementOf(set: CodePointSet): CodePointSet {
     if (first > next) complement.push(next, first - 1);
     next = last + 1;
   }
-  if (next <= CODE_POINT_MAX) complement.push(next, CODE_POINT_MAX);
+  if (next <= codePointMax) complement.push(next, codePointMax);
   return complement;
 }
 

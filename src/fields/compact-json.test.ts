@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { compactJson, JSON_DEPTH_MAX } from './compact-json.ts';
+import { compactJson, jsonDepthMax } from './compact-json.ts';
 
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 
@@ -30,8 +30,8 @@ test('JSON is compacted with its keys in order and the last of equal keys', () =
     ['[1,]', undefined],
     ["{'a':1}", undefined],
     ['NaN', undefined],
-    [nested(JSON_DEPTH_MAX), nested(JSON_DEPTH_MAX)],
-    [nested(JSON_DEPTH_MAX + 1), undefined],
+    [nested(jsonDepthMax), nested(jsonDepthMax)],
+    [nested(jsonDepthMax + 1), undefined],
     [nested(100_000), undefined],
   ];
   for (const [text, expected] of cases) assert.equal(compactJson(text), expected, text.slice(0, 60));

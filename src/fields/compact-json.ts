@@ -1,5 +1,5 @@
 /** Deeper JSON is refused everywhere (http-api.md A14): it could be stored, but no answer could be written from it. */
-export const JSON_DEPTH_MAX = 64;
+export const jsonDepthMax = 64;
 
 interface Cursor {
   readonly text: string;
@@ -39,7 +39,7 @@ function compactValue(cursor: Cursor, depth: number): string {
   const first = peek(cursor);
   if (first === '"') return compactText(takeText(cursor));
   if (first !== '{' && first !== '[') return compactLiteral(takeLiteral(cursor));
-  if (depth === JSON_DEPTH_MAX) throw new Refused('too deep');
+  if (depth === jsonDepthMax) throw new Refused('too deep');
   return first === '{' ? compactObject(cursor, depth + 1) : compactArray(cursor, depth + 1);
 }
 

@@ -12,7 +12,7 @@ export type EditorOptions = Readonly<{
   required: boolean;
 }>;
 
-const SIZE_MAX_DEFAULT = 5 * 1024 * 1024;
+const sizeMaxDefault = 5 * 1024 * 1024;
 
 /** HTML, kept byte for byte: whoever shows it has to clean it. */
 export const editorField: FieldType<EditorOptions> = {
@@ -35,7 +35,7 @@ export const editorField: FieldType<EditorOptions> = {
 function check(stored: StoredValue, options: EditorOptions): FieldError | undefined {
   if (typeof stored !== 'string') return fieldError('validation_unsupported_value_type');
   if (stored === '') return options.required ? fieldError('validation_required') : undefined;
-  const maxSize = options.maxSize === 0 ? SIZE_MAX_DEFAULT : options.maxSize;
+  const maxSize = options.maxSize === 0 ? sizeMaxDefault : options.maxSize;
   return Buffer.byteLength(stored) > maxSize
     ? fieldError('validation_content_size_limit', { maxSize })
     : undefined;

@@ -8,7 +8,7 @@ import { toText } from './to-text.ts';
 export type EmailOptions = DomainRules & Readonly<{ required: boolean }>;
 
 /** RFC 5321 section 4.5.3.1.3: a path has 256 octets, its angle brackets included. */
-const BYTES_MAX = 254;
+const bytesMax = 254;
 
 export const emailField: FieldType<EmailOptions> = {
   type: 'email',
@@ -38,7 +38,7 @@ function check(
 
 function isEmail(text: string): boolean {
   // Before anything else, so that the patterns below never see a long text.
-  if (text.length > BYTES_MAX || Buffer.byteLength(text) > BYTES_MAX) return false;
+  if (text.length > bytesMax || Buffer.byteLength(text) > bytesMax) return false;
   const at = text.lastIndexOf('@');
   if (at < 1) return false;
   if (PLAIN.test(text)) return true;

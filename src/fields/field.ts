@@ -22,9 +22,9 @@ export interface Field {
   readonly options: FieldOptions;
 }
 
-const NAME_LENGTH_MAX = 100;
-const ID_LENGTH_MAX = 100;
-const HELP_LENGTH_MAX = 300;
+const nameLengthMax = 100;
+const idLengthMax = 100;
+const helpLengthMax = 300;
 const RESERVED_NAMES = /^(?:null|true|false|_rowid_)$/i;
 const ANSWER_NAMES: ReadonlySet<string> = new Set(['collectionId', 'collectionName', 'expand']);
 
@@ -125,17 +125,17 @@ function decodeMembers(raw: RawOptions, problems: Problems): Field | undefined {
     help: found.type === 'autodate' ? '' : read.text('help'),
     options: found.decodeOptions(raw, problems),
   };
-  if (field.id.length > ID_LENGTH_MAX)
-    problems.add('id', fieldError('validation_length_out_of_range', { min: 1, max: ID_LENGTH_MAX }));
-  if (Array.from(field.help).length > HELP_LENGTH_MAX)
-    problems.add('help', fieldError('validation_length_too_long', { min: 0, max: HELP_LENGTH_MAX }));
+  if (field.id.length > idLengthMax)
+    problems.add('id', fieldError('validation_length_out_of_range', { min: 1, max: idLengthMax }));
+  if (Array.from(field.help).length > helpLengthMax)
+    problems.add('help', fieldError('validation_length_too_long', { min: 0, max: helpLengthMax }));
   return field;
 }
 
 function checkName(name: string, problems: Problems): void {
   if (name === '') problems.add('name', fieldError('validation_required'));
-  else if (name.length > NAME_LENGTH_MAX)
-    problems.add('name', fieldError('validation_length_out_of_range', { min: 1, max: NAME_LENGTH_MAX }));
+  else if (name.length > nameLengthMax)
+    problems.add('name', fieldError('validation_length_out_of_range', { min: 1, max: nameLengthMax }));
   // ASCII only: without the u flag \w has no other letters.
   else if (!/^\w+$/.test(name)) problems.add('name', fieldError('validation_match_invalid'));
   else if (RESERVED_NAMES.test(name) || ANSWER_NAMES.has(name))

@@ -13,9 +13,9 @@ export interface GeneratorPlan {
 }
 
 /** What an open end (`*`, `+`, `{2,}`) may add to its least number of repetitions. */
-const OPEN_REPEAT_MAX = 6;
+const openRepeatMax = 6;
 /** A text field holds at most 5,000 characters unless its definition says more. */
-const WORK_MAX = 5000;
+const workMax = 5000;
 
 const BYTES = String.fromCharCode(...Array.from({ length: 256 }, (_, byte) => byte));
 
@@ -30,7 +30,7 @@ export function generateFromPattern(plan: GeneratorPlan, pick: Pick = pickRandom
  */
 export function generatorPlan(pattern: PatternNode): GeneratorPlan {
   const tree = toPrintable(withoutAnchors(pattern));
-  if (workOf(tree) > WORK_MAX) throw new PatternError(`texts longer than ${WORK_MAX} characters`);
+  if (workOf(tree) > workMax) throw new PatternError(`texts longer than ${workMax} characters`);
   return { tree };
 }
 
@@ -88,7 +88,7 @@ function workOf(node: PatternNode): number {
 }
 
 function mostRepeats(node: PatternNode & { kind: 'repeat' }): number {
-  return node.max === Infinity ? node.min + OPEN_REPEAT_MAX : node.max;
+  return node.max === Infinity ? node.min + openRepeatMax : node.max;
 }
 
 function write(node: PatternNode, pick: Pick): string {

@@ -1,5 +1,5 @@
 import type { FieldError } from '../base/errors.ts';
-import { compactJson, JSON_DEPTH_MAX } from './compact-json.ts';
+import { compactJson, jsonDepthMax } from './compact-json.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, StoredValue } from './field-type.ts';
 import { optionReader } from './option-reader.ts';
@@ -10,7 +10,7 @@ export type JsonOptions = Readonly<{
   required: boolean;
 }>;
 
-const SIZE_MAX_DEFAULT = 1024 * 1024;
+const sizeMaxDefault = 1024 * 1024;
 const EMPTY_TEXTS: ReadonlySet<StoredValue> = new Set([null, '""', '[]', '{}']);
 
 /** No JSON text is empty: what a client sent and no JSON text may hold is stored as this, for `check` to refuse. */
@@ -56,7 +56,7 @@ function isStorable(value: unknown, depth: number): boolean {
   if (value === null || typeof value === 'boolean') return true;
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0');
-  if (typeof value !== 'object' || depth === JSON_DEPTH_MAX) return false;
+  if (typeof value !== 'object' || depth === jsonDepthMax) return false;
   if (Array.isArray(value)) {
     for (const item of value) if (!isStorable(item, depth + 1)) return false;
     return true;
@@ -91,5 +91,5 @@ function check(
 }
 
 function sizeMax(options: JsonOptions): number {
-  return options.maxSize === 0 ? SIZE_MAX_DEFAULT : options.maxSize;
+  return options.maxSize === 0 ? sizeMaxDefault : options.maxSize;
 }

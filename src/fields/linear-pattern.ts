@@ -28,7 +28,7 @@ interface Program {
 }
 
 /** A text of 5,000 characters then takes at most ten million steps: some 100 ms, for a pattern made to be slow. */
-const STATES_MAX = 2000;
+const statesMax = 2000;
 
 /**
  * A non-deterministic automaton after Thompson ("Regular Expression Search Algorithm", 1968), run by keeping the set of all
@@ -52,7 +52,7 @@ function compile(tree: PatternNode): Program {
 /** Adds the states of a node before the state `next`, which follows it; returns the first of them. */
 function build(node: PatternNode, next: number, builder: Builder): number {
   // Visits count too, or nested repetitions of nothing would make no states and take forever.
-  if (++builder.visits > 4 * STATES_MAX) throw new PatternError('too large');
+  if (++builder.visits > 4 * statesMax) throw new PatternError('too large');
   switch (node.kind) {
     case 'set':
       return addState(builder, { kind: 'set', set: node.set, next });
@@ -90,7 +90,7 @@ function buildRepeat(node: PatternNode & { kind: 'repeat' }, next: number, build
 }
 
 function addState(builder: Builder, state: State): number {
-  if (builder.states.length >= STATES_MAX) throw new PatternError('too large');
+  if (builder.states.length >= statesMax) throw new PatternError('too large');
   return builder.states.push(state) - 1;
 }
 

@@ -30,13 +30,13 @@ const LAYOUTS = [
 ].map((layout) => new RegExp(`^${layout}$`, 'i'));
 
 /** The longest layout (RFC 850 with nanoseconds) has 47 characters. */
-const LENGTH_MAX = 64;
+const lengthMax = 64;
 const MINUTE_MS = 60_000;
 
 /** The moment of a text in one of the layouts of http-api.md section 9, without a zone in UTC; empty for everything else. */
 export function parseDate(text: string): Timestamp {
   if (isTimestamp(text)) return text;
-  if (text.length > LENGTH_MAX) return '';
+  if (text.length > lengthMax) return '';
   for (const layout of LAYOUTS) {
     const parts = layout.exec(text)?.groups;
     if (parts !== undefined) return fromParts(parts);

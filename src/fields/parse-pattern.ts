@@ -1,4 +1,4 @@
-import { CODE_POINT_MAX, complementOf, type CodePointSet } from './code-point-set.ts';
+import { codePointMax, complementOf, type CodePointSet } from './code-point-set.ts';
 import { parseBracketSet } from './parse-bracket-set.ts';
 import {
   casedSet,
@@ -29,9 +29,9 @@ export type PatternNode =
 
 export type Assertion = 'textStart' | 'textEnd' | 'lineStart' | 'lineEnd' | 'wordBoundary' | 'noWordBoundary';
 
-const LENGTH_MAX = 1000;
-const GROUP_DEPTH_MAX = 100;
-const REPEAT_MAX = 1000;
+const lengthMax = 1000;
+const groupDepthMax = 100;
+const repeatMax = 1000;
 
 const ASSERTION_ESCAPES: ReadonlyMap<string, Assertion> = new Map([
   ['A', 'textStart'],
@@ -40,12 +40,12 @@ const ASSERTION_ESCAPES: ReadonlyMap<string, Assertion> = new Map([
   ['B', 'noWordBoundary'],
 ]);
 const NOT_NEW_LINE = complementOf([0x0a, 0x0a]);
-const ANYTHING: CodePointSet = [0, CODE_POINT_MAX];
+const ANYTHING: CodePointSet = [0, codePointMax];
 
 /** The tree of a pattern; throws a {@link PatternError} whose message completes "Invalid regular expression: …". */
 export function parsePattern(source: string): PatternNode {
   const characters = Array.from(source);
-  if (characters.length > LENGTH_MAX) throw new PatternError(`longer than ${LENGTH_MAX} characters`);
+  if (characters.length > lengthMax) throw new PatternError(`longer than ${lengthMax} characters`);
   const cursor: PatternCursor = { characters, at: 0, flags: '', depth: 0 };
   const tree = parseChoice(cursor);
   if (cursor.at < characters.length) throw new PatternError('unexpected )');
@@ -97,8 +97,8 @@ function parseGroup(cursor: PatternCursor): PatternNode | undefined {
   const outerFlags = cursor.flags;
   cursor.at++;
   if (cursor.characters[cursor.at] === '?' && takeGroupKind(cursor) === 'flags') return undefined;
-  if (++cursor.depth > GROUP_DEPTH_MAX)
-    throw new PatternError(`more than ${GROUP_DEPTH_MAX} groups inside each other`);
+  if (++cursor.depth > groupDepthMax)
+    throw new PatternError(`more than ${groupDepthMax} groups inside each other`);
   const node = parseChoice(cursor);
   if (cursor.characters[cursor.at] !== ')') throw new PatternError('missing )');
   cursor.at++;
@@ -154,8 +154,8 @@ function takeQuantifier(cursor: PatternCursor): { readonly min: number; readonly
   if (sign !== undefined) return { min: sign === '+' ? 1 : 0, max: sign === '?' ? 1 : Infinity };
   const min = Number(least);
   const max = comma === undefined ? min : most === '' || most === undefined ? Infinity : Number(most);
-  if (min > REPEAT_MAX || (max !== Infinity && max > REPEAT_MAX))
-    throw new PatternError(`repeated more than ${REPEAT_MAX} times`);
+  if (min > repeatMax || (max !== Infinity && max > repeatMax))
+    throw new PatternError(`repeated more than ${repeatMax} times`);
   if (min > max) throw new PatternError('a quantifier with its bounds reversed');
   return { min, max };
 }

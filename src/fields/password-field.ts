@@ -20,7 +20,7 @@ export type PasswordOptions = Readonly<{
 }>;
 
 /** http-api.md A12: whatever a definition says, a hash is not made of more. */
-const BYTES_MAX = 512;
+const bytesMax = 512;
 /** What bcrypt takes; 0 is its default. */
 const COST = { min: 4, max: 31 } as const;
 
@@ -51,8 +51,8 @@ function decodeOptions(raw: RawOptions, problems: Problems): PasswordOptions {
   if (max !== 0 && max < min)
     problems.add('max', fieldError('validation_min_greater_equal_than_required', { threshold: min }));
   for (const name of ['min', 'max'] as const)
-    if (options[name] > BYTES_MAX)
-      problems.add(name, fieldError('validation_max_less_equal_than_required', { threshold: BYTES_MAX }));
+    if (options[name] > bytesMax)
+      problems.add(name, fieldError('validation_max_less_equal_than_required', { threshold: bytesMax }));
   if (cost !== 0 && cost < COST.min)
     problems.add('cost', fieldError('validation_min_greater_equal_than_required', { threshold: COST.min }));
   if (cost > COST.max)
@@ -71,7 +71,7 @@ function check(password: StoredValue, options: PasswordOptions): FieldError | un
   if (password === '') return options.required ? fieldError('validation_required') : undefined;
   const { min, max } = options;
   // Before its characters are counted: it may be as long as a body.
-  if (Buffer.byteLength(password) > BYTES_MAX) return tooLong(`${BYTES_MAX} bytes`);
+  if (Buffer.byteLength(password) > bytesMax) return tooLong(`${bytesMax} bytes`);
   const length = Array.from(password).length;
   if (length < min)
     return { code: 'validation_min_text_constraint', message: `Must be at least ${min} character(s).` };

@@ -17,7 +17,7 @@ export type RelationOptions = Readonly<{
 }>;
 
 /** http-api.md A20: no record has a longer id. */
-const ID_BYTES_MAX = 255;
+const idBytesMax = 255;
 
 /** Ids of records. Whether there are such records is asked in the transaction that writes them, which no type knows. */
 export const relationField: FieldType<RelationOptions> = {
@@ -60,7 +60,7 @@ function check(stored: StoredValue, options: RelationOptions): FieldError | unde
 
 /** A list may come as JSON text, whose escapes name what no text in a database may hold: it has to be asked here. */
 function canBeId(id: string): boolean {
-  return id.length <= ID_BYTES_MAX && Buffer.byteLength(id) <= ID_BYTES_MAX && isStorable(id);
+  return id.length <= idBytesMax && Buffer.byteLength(id) <= idBytesMax && isStorable(id);
 }
 
 function isStorable(text: string): boolean {

@@ -39,7 +39,7 @@ export const textField: FieldType<TextOptions> = {
 /** Code points, where a definition gives no `max`. */
 export const textLengthMaxDefault = 5000;
 /** http-api.md A20. Ids stand in URLs, in file names and in every index. */
-const ID_BYTES_MAX = 255;
+const idBytesMax = 255;
 const ID_PATTERN_DEFAULT = '^[a-z0-9]+$';
 const ID_FORBIDDEN = /[./\\|"'`<>:?*%$\0\t\n\r ]/;
 const ID_RESERVED = /^(?:con|prn|aux|nul|com[1-9]|lpt[1-9])$/i;
@@ -161,13 +161,13 @@ function check(stored: StoredValue, options: TextOptions): FieldError | undefine
 
 function checkId(id: string, options: TextOptions): FieldError | undefined {
   // The default pattern and length let none of this through.
-  if (options.pattern === ID_PATTERN_DEFAULT && options.max !== 0 && options.max <= ID_BYTES_MAX)
+  if (options.pattern === ID_PATTERN_DEFAULT && options.max !== 0 && options.max <= idBytesMax)
     return undefined;
   const ch = ID_FORBIDDEN.exec(id)?.[0];
   if (ch !== undefined) return fieldError('validation_forbidden_pk_character', { ch });
   if (ID_RESERVED.test(id)) return fieldError('validation_reserved_pk', { reserved: id });
-  if (Buffer.byteLength(id) > ID_BYTES_MAX)
-    return fieldError('validation_max_text_constraint', { max: ID_BYTES_MAX });
+  if (Buffer.byteLength(id) > idBytesMax)
+    return fieldError('validation_max_text_constraint', { max: idBytesMax });
   return undefined;
 }
 

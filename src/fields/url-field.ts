@@ -8,7 +8,7 @@ import { toText } from './to-text.ts';
 export type UrlOptions = DomainRules & Readonly<{ required: boolean }>;
 
 /** What browsers have taken for certain since Internet Explorer, and the reference's limit too. */
-const LENGTH_MAX = 2083;
+const lengthMax = 2083;
 
 export const urlField: FieldType<UrlOptions> = {
   type: 'url',
@@ -35,7 +35,7 @@ function check(stored: StoredValue, options: UrlOptions): FieldError | undefined
 function hostOf(text: string): string | undefined {
   // The URL parser forgives spaces, control characters and back-slashes, and whoever follows the stored text later may
   // forgive them otherwise: `http:\\good.example@evil.example`. So only texts that all parsers read alike get through.
-  if (text.length > LENGTH_MAX || !/^https?:\/\/[^/?#]/i.test(text) || /[\s\p{Cc}\\<>"^`{|}]/u.test(text))
+  if (text.length > lengthMax || !/^https?:\/\/[^/?#]/i.test(text) || /[\s\p{Cc}\\<>"^`{|}]/u.test(text))
     return undefined;
   const url = URL.parse(text);
   return url === null || url.username !== '' || url.password !== '' ? undefined : url.hostname;

@@ -9,7 +9,7 @@ import { isLocalhostName, withoutRootDot } from './local-name.ts';
 import { openTcp, openTls } from './open-socket.ts';
 
 /** A name with a hundred addresses is not worth a hundred time-outs. */
-const ADDRESSES_TRIED_MAX = 4;
+const addressesTriedMax = 4;
 
 export interface ConnectTarget {
   /** `later`: the protocol itself begins it on the open connection. */
@@ -90,7 +90,7 @@ async function vettedAddresses(
   }
   if (addresses.length === 0 || !addresses.every(isPermitted))
     throw new ConnectFailure('refused', target.refusal);
-  return addresses.slice(0, ADDRESSES_TRIED_MAX);
+  return addresses.slice(0, addressesTriedMax);
 }
 
 interface ConnectJob {

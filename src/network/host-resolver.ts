@@ -2,7 +2,7 @@ import { Resolver } from 'node:dns/promises';
 import { codeOf, ConnectFailure } from './connect-failure.ts';
 import { isLocalhostName, withoutRootDot } from './local-name.ts';
 
-const LOOKUP_MS_MAX = 5_000;
+const lookupMsMax = 5_000;
 /** c-ares doubles its patience at each try: 1.5 s and 3 s stay below the maximum. */
 const FIRST_TRY_MS = 1_500;
 const TRIES = 2;
@@ -42,7 +42,7 @@ export class HostResolver {
 
   async #lookup(name: string): Promise<readonly string[]> {
     const giveUp = Promise.withResolvers<never>();
-    const timer = setTimeout(() => giveUp.reject(new Error('no answer')), LOOKUP_MS_MAX);
+    const timer = setTimeout(() => giveUp.reject(new Error('no answer')), lookupMsMax);
     const answers = await Promise.allSettled([
       Promise.race([this.#resolver.resolve4(name), giveUp.promise]),
       Promise.race([this.#resolver.resolve6(name), giveUp.promise]),

@@ -22,8 +22,8 @@ export interface MasterKeySource {
 
 const KEY_BYTES = 32;
 /** 32 random bytes with fewer different values than this are less likely than a broken disk; `aaaa…` is what it is for. */
-const DISTINCT_BYTES_MIN = 8;
-const KEY_FILE_BYTES_MAX = 1024;
+const distinctBytesMin = 8;
+const keyFileBytesMax = 1024;
 const KEY_FILE = 'master.key';
 
 export async function loadMasterKey(source: MasterKeySource): Promise<MasterKey> {
@@ -52,7 +52,7 @@ export function parseMasterKey(text: string, name: string): MasterKey {
       `${name} is not ${KEY_BYTES} bytes in hex, base64 or base64url. Make one: openssl rand -hex 32`,
     );
   }
-  if (new Set(bytes).size < DISTINCT_BYTES_MIN) {
+  if (new Set(bytes).size < distinctBytesMin) {
     throw new SecretError(`${name} is not random: its bytes repeat. Make one: openssl rand -hex 32`);
   }
   const key = createSecretKey(bytes);
@@ -116,7 +116,7 @@ async function checkKeyFile(file: FileHandle, path: string): Promise<void> {
       `The master key file ${path} may be read by others than its owner. Run: chmod 600 ${path}`,
     );
   }
-  if (stats.size > KEY_FILE_BYTES_MAX)
+  if (stats.size > keyFileBytesMax)
     throw new SecretError(`The master key file ${path} is too large to be a key.`);
 }
 

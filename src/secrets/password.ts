@@ -20,16 +20,16 @@ interface ParsedHash extends Cost {
 const COST: Cost = { memoryKib: 19_456, passes: 2, lanes: 1 };
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;
-const PASSWORD_BYTES_MAX = 512;
+const passwordBytesMax = 512;
 
 /** An imported hash states its own cost: without a ceiling one row could ask for all memory at each sign-in. */
-const MEMORY_KIB_MAX = 262_144;
-const PASSES_MAX = 16;
-const LANES_MAX = 16;
+const memoryKibMax = 262_144;
+const passesMax = 16;
+const lanesMax = 16;
 
 /** The processors are what is shared, so there is one queue for the process. */
-const WAITING_MAX = 50;
-const enqueue = boundedQueue({ runningMax: availableParallelism(), waitingMax: WAITING_MAX });
+const waitingMax = 50;
+const enqueue = boundedQueue({ runningMax: availableParallelism(), waitingMax });
 
 /** Stands in for the hash of a user that does not exist. Nothing hashes to a tag of zeroes that anyone could find. */
 const DUMMY: ParsedHash = { ...COST, salt: Buffer.alloc(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) };
@@ -37,7 +37,7 @@ const DUMMY: ParsedHash = { ...COST, salt: Buffer.alloc(SALT_BYTES), tag: Buffer
 /** `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<tag>`. AppErrors: `bad_request` (length), `unavailable` (queue is full). */
 export async function hashPassword(password: string): Promise<string> {
   if (!hasLength(password))
-    throw new AppError('bad_request', `A password has 1 to ${PASSWORD_BYTES_MAX} bytes.`);
+    throw new AppError('bad_request', `A password has 1 to ${passwordBytesMax} bytes.`);
   const salt = randomBytes(SALT_BYTES);
   const tag = await derive(password, { ...COST, salt, tag: DUMMY.tag });
   return `$argon2id$v=19$m=${COST.memoryKib},t=${COST.passes},p=${COST.lanes}$${toPhc(salt)}$${toPhc(tag)}`;
@@ -72,7 +72,7 @@ export function needsRehash(hash: string): boolean {
 
 function hasLength(password: string): boolean {
   const bytes = Buffer.byteLength(password, 'utf8');
-  return bytes >= 1 && bytes <= PASSWORD_BYTES_MAX;
+  return bytes >= 1 && bytes <= passwordBytesMax;
 }
 
 function derive(password: string, { memoryKib, passes, lanes, salt, tag }: ParsedHash): Promise<Buffer> {
@@ -106,7 +106,7 @@ function parseHash(hash: string): ParsedHash | undefined {
   const tag = fromPhc(match[5] ?? '');
   if (salt === undefined || tag === undefined) return undefined;
   // RFC 9106: at least 8 blocks of memory a lane.
-  if (memoryKib > MEMORY_KIB_MAX || memoryKib < 8 * lanes || passes > PASSES_MAX || lanes > LANES_MAX)
+  if (memoryKib > memoryKibMax || memoryKib < 8 * lanes || passes > passesMax || lanes > lanesMax)
     return undefined;
   return { memoryKib, passes, lanes, salt, tag };
 }

@@ -14,9 +14,9 @@ import { decodeBase64url } from './decode-base64url.ts';
 export type TokenClaims = JsonObject;
 
 const HEADER = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString('base64url');
-const TOKEN_LENGTH_MAX = 8192;
+const tokenLengthMax = 8192;
 /** RFC 7518 section 3.2: as long as the hash. Also what stops a key that was put together of two missing parts. */
-const KEY_LENGTH_MIN = 32;
+const keyLengthMin = 32;
 const SIGNATURE_BYTES = 32;
 const SECRET_LENGTH = 50;
 const SECRET_ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
@@ -24,7 +24,7 @@ const SECRET_ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 export function signToken(claims: TokenClaims, key: string): string {
   const signed = `${HEADER}.${Buffer.from(JSON.stringify(claims), 'utf8').toString('base64url')}`;
   const token = `${signed}.${signatureOf(signed, key).toString('base64url')}`;
-  assert(token.length <= TOKEN_LENGTH_MAX, 'a token must be short enough to be read again');
+  assert(token.length <= tokenLengthMax, 'a token must be short enough to be read again');
   return token;
 }
 
@@ -67,7 +67,7 @@ function verifySignature(text: string, key: string): TokenClaims | undefined {
 }
 
 function signatureOf(signed: string, key: string): Buffer {
-  assert(key.length >= KEY_LENGTH_MIN, 'the key of a token is a tokenKey and a secret');
+  assert(key.length >= keyLengthMin, 'the key of a token is a tokenKey and a secret');
   return createHmac('sha256', key).update(signed).digest();
 }
 
@@ -78,7 +78,7 @@ interface TokenParts {
 }
 
 function splitToken(text: string): TokenParts | undefined {
-  if (text.length > TOKEN_LENGTH_MAX) return undefined;
+  if (text.length > tokenLengthMax) return undefined;
   const [header, payload, signatureText, ...rest] = text.split('.');
   if (header === undefined || payload === undefined || signatureText === undefined || rest.length > 0)
     return undefined;

@@ -16,7 +16,7 @@ const HASH = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
 const COST = { min: 4, max: 14 } as const;
 
 /** bcrypt looks at no more, and two passwords that begin alike would be one. Nobody could choose a longer one, so none is right. */
-const PASSWORD_BYTES_MAX = 72;
+const passwordBytesMax = 72;
 
 /** One thread, as this is only ever asked once for each imported account. */
 const enqueue = boundedQueue({ runningMax: 1, waitingMax: 50 });
@@ -31,7 +31,7 @@ export function isBcryptHash(hash: string): boolean {
 export async function verifyBcrypt(password: string, hash: string): Promise<boolean> {
   // Asked all the same when it is too long: time tells nobody what is wrong with a password.
   const isRight = await enqueue(() => ask({ password, hash }));
-  return isRight && Buffer.byteLength(password, 'utf8') <= PASSWORD_BYTES_MAX;
+  return isRight && Buffer.byteLength(password, 'utf8') <= passwordBytesMax;
 }
 
 let idle: Worker | undefined;

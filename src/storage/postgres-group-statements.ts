@@ -135,10 +135,10 @@ export class GroupStatements {
 }
 
 /** Of the values of one statement: more save nothing by being together, and the server takes no message of 1 GB. */
-const LENGTH_MAX = 8 * 1024 * 1024;
+const lengthMax = 8 * 1024 * 1024;
 
 function partsOf(asked: readonly Asked[]): readonly (readonly Asked[])[] {
-  return partsBySize(asked, ({ statement }) => lengthOf(statement.values), LENGTH_MAX);
+  return partsBySize(asked, ({ statement }) => lengthOf(statement.values), lengthMax);
 }
 
 function lengthOf(values: readonly SqlValue[]): number {

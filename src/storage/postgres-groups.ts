@@ -38,7 +38,7 @@ const groupMax = 64;
 /** While one is being synced the next is being written; what comes meanwhile waits, and makes the next group larger. */
 const groupsMax = 2;
 /** Nobody waits any longer for others to come: the group before may be held up by something of its own. */
-const FILL_MS_MAX = 50;
+const fillMsMax = 50;
 /** After a spoiled group so many works are run alone: what has spoiled one often comes again. */
 const ungroupedAfterSpoiled = 100;
 
@@ -132,7 +132,7 @@ export class WriteGroups {
       this.#fillTimer = undefined;
       this.#lastSize = 0;
       this.#start();
-    }, FILL_MS_MAX);
+    }, fillMsMax);
   }
 
   #takeGroup(): readonly Waiting[] {

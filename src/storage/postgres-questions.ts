@@ -33,7 +33,7 @@ const togetherMax = 128;
 /** While one is being answered the next is on its way; what comes meanwhile waits, and makes the next one larger. */
 const runningMax = 2;
 /** Nobody waits any longer for the answer to another question. */
-const WAIT_MS_MAX = 100;
+const waitMsMax = 100;
 
 /**
  * Questions that wait at the same time and are one: lookups that differ in their keys alone, as a row of an answer costs a fifth of
@@ -106,7 +106,7 @@ export class Questions {
 
   async #askFor(queue: Queue, together: readonly Waiting[]): Promise<void> {
     const { promise: waited, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, WAIT_MS_MAX);
+    const timer = setTimeout(resolve, waitMsMax);
     queue.running += 1;
     queue.asked += 1;
     const answered = this.#run(together, queue.timeoutMs).finally(resolve);

@@ -9,7 +9,7 @@ const SNAPSHOT = sql`SELECT pg_current_snapshot()`;
 /** Then it goes back to the pool, which looks after it. */
 const HOLD_MS = 1_000;
 /** Nobody waits any longer to be told that he may spare a question. */
-const WAIT_MS_MAX = 250;
+const waitMsMax = 250;
 /** Where the last so many answers were all other ones, so many reads do without. */
 const changesMax = 6;
 const passes = 100;
@@ -138,7 +138,7 @@ export class PostgresState {
 /** Undefined where it has failed, which whoever reads next is told, or takes too long. */
 async function readSnapshot(connection: PostgresConnection): Promise<string | undefined> {
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(resolve, WAIT_MS_MAX, undefined);
+  const timer = setTimeout(resolve, waitMsMax, undefined);
   const answer = connection.tuples(SNAPSHOT).then(
     ({ rows }) => String(rows[0]?.[0]),
     () => undefined,

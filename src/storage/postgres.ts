@@ -65,12 +65,12 @@ export function openPostgres(options: PostgresOptions): Database {
 }
 
 /** A dozen commits share a sync of the server's log well; more would hold connections that others wait for. */
-const WRITERS_MAX = 16;
-const WAITING_MAX = 10_000;
-const WAIT_MS_MAX = 10_000;
+const writersMax = 16;
+const waitingMax = 10_000;
+const waitMsMax = 10_000;
 const EXCLUSIVE_TIMEOUT_MS = 10 * 60_000;
 /** For a lock of somebody else's: beyond it a group's works are run one by one, and only those wait on whose it is. */
-const GROUP_LOCK_MS_MAX = 100;
+const groupLockMsMax = 100;
 
 /** The server gives up first and says so; whoever waits longer than this waits for a network. */
 const GRACE_MS = 2_000;
@@ -98,14 +98,14 @@ class PostgresDatabase implements Database {
     this.#options = options;
     this.#pool = options.pool;
     this.#gate = new WriteGate({
-      sharedMax: Math.min(options.writersMax ?? WRITERS_MAX, options.pool.max),
-      waitingMax: options.waitingMax ?? WAITING_MAX,
-      waitMsMax: options.waitMsMax ?? WAIT_MS_MAX,
+      sharedMax: Math.min(options.writersMax ?? writersMax, options.pool.max),
+      waitingMax: options.waitingMax ?? waitingMax,
+      waitMsMax: options.waitMsMax ?? waitMsMax,
     });
     this.#groups = new WriteGroups({
       alone: (work) => this.#write(work, {}),
       together: (work) => this.#write(work, { isGroup: true }),
-      waitingMax: options.waitingMax ?? WAITING_MAX,
+      waitingMax: options.waitingMax ?? waitingMax,
     });
     const sessions = new SharedSessions({
       lend: (use) => this.#pool.lend(use),
@@ -117,12 +117,12 @@ class PostgresDatabase implements Database {
         return (await this.#noted(sessions.ask(ask, timeoutMs))).rows;
       },
       timeoutMs: options.pool.statementTimeoutMs,
-      waitingMax: options.waitingMax ?? WAITING_MAX,
+      waitingMax: options.waitingMax ?? waitingMax,
     });
     const key = advisoryKey(options.lockName ?? options.instanceId);
     this.#lock = sql`SELECT pg_advisory_xact_lock_shared(${key})`;
     // In this order: a change of tables is waited for as long as by others.
-    this.#lockOfGroup = sql`SELECT pg_advisory_xact_lock_shared(${key}), set_config('lock_timeout', ${String(GROUP_LOCK_MS_MAX)}, true)`;
+    this.#lockOfGroup = sql`SELECT pg_advisory_xact_lock_shared(${key}), set_config('lock_timeout', ${String(groupLockMsMax)}, true)`;
     this.#beginExclusive = beginExclusive(key, options);
   }
 

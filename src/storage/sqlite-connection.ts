@@ -14,7 +14,7 @@ const statementsMax = 256;
 const QUERY_TIMEOUT_MS = 1_000;
 const BUSY_TIMEOUT_MS = 5_000;
 /** Of making a file one with a log ahead: whoever fails has waited for another who did it, so that two are enough, but for those who give up. */
-const LOG_AHEAD_TRIES_MAX = 10;
+const logAheadTriesMax = 10;
 
 /** Without a limit one large transaction would leave its log at that size for ever. */
 const JOURNAL_SIZE_LIMIT_BYTES = 64 * 1024 * 1024;
@@ -26,7 +26,7 @@ const CHECKPOINT_PAGES = 4_000;
 const READER_CACHE_KIB = 16 * 1024;
 
 /** Of all connections of a process together: beyond it each one gives up a page of its own for every new one. */
-const HEAP_BYTES_MAX = 128 * 1024 * 1024;
+const heapBytesMax = 128 * 1024 * 1024;
 
 /** One connection to one file: pragmas, prepared statements, errors in our own words. */
 export class SqliteConnection {
@@ -210,7 +210,7 @@ function open(path: string, { isReadOnly, synchronous }: ConnectionOptions): Dat
     limits: { length: answerBytesMax },
   });
   try {
-    database.exec(`PRAGMA soft_heap_limit = ${HEAP_BYTES_MAX}`);
+    database.exec(`PRAGMA soft_heap_limit = ${heapBytesMax}`);
     if (isReadOnly) {
       database.exec(`PRAGMA cache_size = -${READER_CACHE_KIB}`);
     } else {
@@ -238,7 +238,7 @@ function logAhead(database: DatabaseSync): void {
       database.exec('PRAGMA journal_mode = WAL');
       return;
     } catch (error) {
-      if (!isBusy(error) || tries === LOG_AHEAD_TRIES_MAX) throw error;
+      if (!isBusy(error) || tries === logAheadTriesMax) throw error;
       database.exec('BEGIN IMMEDIATE; COMMIT');
     }
 }

@@ -10,17 +10,17 @@ import { requestHeaders } from './request-headers.ts';
 import { keptHeaders } from './response-headers.ts';
 import { retryAfterSeconds } from './retry-after-seconds.ts';
 
-const RESPONSE_BODY_BYTES_MAX = 16 * 1024;
+const responseBodyBytesMax = 16 * 1024;
 /**
  * All that may arrive for one attempt, framing included: 16 KiB of headers, 16 KiB of body in one-byte chunks, and one
  * read ahead stay below it; thousands of one-letter headers or endless chunk extensions do not.
  */
-const WIRE_BYTES_MAX = 256 * 1024;
+const answerWireBytesMax = 256 * 1024;
 /**
  * Before the headers are complete: they may be 16 KiB, with their separators not much more, and a few early hints (1xx)
  * may stand before them; a flood of those is not an answer.
  */
-const HEADER_WIRE_BYTES_MAX = 32 * 1024;
+const headerWireBytesMax = 32 * 1024;
 
 const noBody = new Uint8Array(0);
 
@@ -84,7 +84,7 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
       });
       return;
     }
-    const wireBytesMax = this.#status === null ? HEADER_WIRE_BYTES_MAX : WIRE_BYTES_MAX;
+    const wireBytesMax = this.#status === null ? headerWireBytesMax : answerWireBytesMax;
     if ((this.#connection?.bytesRead ?? 0) <= wireBytesMax) return;
     this.#fail({
       kind: 'protocol',
@@ -115,17 +115,17 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isOver) return;
-    const kept = chunk.subarray(0, RESPONSE_BODY_BYTES_MAX - this.#bodyLength);
+    const kept = chunk.subarray(0, responseBodyBytesMax - this.#bodyLength);
     if (this.#bodyLength === 0) {
       // Copied: the chunk is a view into a socket buffer four times as large as all we keep.
       this.#body = new Uint8Array(kept);
     } else {
       // All the room at once from the second chunk on: a list of one-byte chunks would take a hundred times their size.
-      if (this.#body.length < RESPONSE_BODY_BYTES_MAX) this.#body = grown(this.#body);
+      if (this.#body.length < responseBodyBytesMax) this.#body = grown(this.#body);
       this.#body.set(kept, this.#bodyLength);
     }
     this.#bodyLength += kept.length;
-    if (this.#bodyLength >= RESPONSE_BODY_BYTES_MAX) this.#finish(false);
+    if (this.#bodyLength >= responseBodyBytesMax) this.#finish(false);
   }
 
   onResponseEnd(): void {
@@ -194,7 +194,7 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
 }
 
 function grown(bytes: Uint8Array): Uint8Array {
-  const room = new Uint8Array(RESPONSE_BODY_BYTES_MAX);
+  const room = new Uint8Array(responseBodyBytesMax);
   room.set(bytes);
   return room;
 }

@@ -4,7 +4,7 @@ import { isAddressAllowed, isPlainAllowed, loopbackRanges } from '../network/add
 import type { NetworkPolicy } from '../network/address-guard.ts';
 import { isLocalhostName, withoutRootDot } from '../network/local-name.ts';
 
-const URL_LENGTH_MAX = 2_048;
+const urlLengthMax = 2_048;
 
 /** The parser drops line ends and reads a backslash as a slash; a URL that needs either is a disguise or a mistake. */
 const confusingCharacter = /[\\\p{Cc}]/u;
@@ -24,15 +24,14 @@ export type EndpointUrlCheck =
  * judged again by its addresses at each connect.
  */
 export function checkEndpointUrl(text: string, policy: NetworkPolicy): EndpointUrlCheck {
-  if (text.length > URL_LENGTH_MAX)
-    return refuse(`The URL must be at most ${URL_LENGTH_MAX} characters long.`);
+  if (text.length > urlLengthMax) return refuse(`The URL must be at most ${urlLengthMax} characters long.`);
   if (confusingCharacter.test(text))
     return refuse('The URL must not contain backslashes or control characters.');
   const url = URL.parse(text);
   if (url === null)
     return refuse('The URL could not be read: expected one like https://example.com/webhooks.');
-  if (url.href.length > URL_LENGTH_MAX)
-    return refuse(`The URL must be at most ${URL_LENGTH_MAX} characters long.`);
+  if (url.href.length > urlLengthMax)
+    return refuse(`The URL must be at most ${urlLengthMax} characters long.`);
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     return refuse('The URL must begin with https://.');
   if (url.username !== '' || url.password !== '')

@@ -11,12 +11,12 @@ import { GuardedConnection } from './guarded-connection.ts';
 import { HostResolver } from '../network/host-resolver.ts';
 
 /** A socket is judged when it is opened; after this long the name may mean another address. */
-const SOCKET_AGE_MS_MAX = 60_000;
+const socketAgeMsMax = 60_000;
 /** Most servers close an idle connection after 5 s or more: reusing it later would race with that. */
 const IDLE_MS = 4_000;
-const RESPONSE_HEADER_BYTES_MAX = 16 * 1024;
+const responseHeaderBytesMax = 16 * 1024;
 const SWEEP_MS = 5_000;
-const POOLS_MAX = 4_096;
+const poolsMax = 4_096;
 
 export interface GuardedAgentOptions {
   readonly policy: NetworkPolicy;
@@ -67,7 +67,7 @@ export class GuardedAgent {
       clock: options.clock,
       trustedCertificates: options.trustedCertificates,
     };
-    this.#poolsMax = options.poolsMax ?? POOLS_MAX;
+    this.#poolsMax = options.poolsMax ?? poolsMax;
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref();
   }
 
@@ -170,8 +170,8 @@ export class GuardedAgent {
         headersTimeout: 0,
         bodyTimeout: 0,
         keepAliveTimeout: IDLE_MS,
-        keepAliveMaxTimeout: SOCKET_AGE_MS_MAX,
-        maxHeaderSize: RESPONSE_HEADER_BYTES_MAX,
+        keepAliveMaxTimeout: socketAgeMsMax,
+        maxHeaderSize: responseHeaderBytesMax,
         connect: (_options, callback) => void this.#connect(pool.target, connection, callback),
       }),
     );
@@ -197,7 +197,7 @@ export class GuardedAgent {
   }
 
   #isTooOld(connection: GuardedConnection): boolean {
-    return this.#options.clock.monotonic() - connection.openedAt > SOCKET_AGE_MS_MAX;
+    return this.#options.clock.monotonic() - connection.openedAt > socketAgeMsMax;
   }
 
   #sweep(): void {

@@ -3,7 +3,7 @@ import type { Client, Dispatcher } from 'undici';
 import type { ConnectRun, ConnectTimings } from '../network/guarded-connect.ts';
 
 /** One for an idle connection that the receiver had closed, one more for bad luck. */
-const CONNECTS_PER_ATTEMPT_MAX = 2;
+const connectsPerAttemptMax = 2;
 
 /**
  * One connection to one endpoint, carrying one request at a time. undici connects again by itself when the socket of an
@@ -36,7 +36,7 @@ export class GuardedConnection {
 
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler, deadline: number): void {
     this.#deadline = deadline;
-    this.#connectsLeft = CONNECTS_PER_ATTEMPT_MAX;
+    this.#connectsLeft = connectsPerAttemptMax;
     this.#timings = noTimings();
     this.#bytesReadBefore = this.#socket?.bytesRead ?? 0;
     this.#client.dispatch(options, handler);

@@ -1,12 +1,12 @@
-const HEADERS_JSON_BYTES_MAX = 4 * 1024;
+const headersJsonBytesMax = 4 * 1024;
 
 /** An answer's headers as a JSON object of at most 4 KiB, in the order they came; what would not fit is left out. */
 export function keptHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): string {
   const whole = JSON.stringify(headers);
   // Most answers: nothing to cut. Three bytes are the most that UTF-8 needs for one UTF-16 unit.
-  if (whole.length * 3 <= HEADERS_JSON_BYTES_MAX) return whole;
+  if (whole.length * 3 <= headersJsonBytesMax) return whole;
   let json = '';
-  let room = HEADERS_JSON_BYTES_MAX - 2;
+  let room = headersJsonBytesMax - 2;
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined) continue;
     const member = `${json === '' ? '' : ','}${JSON.stringify(name)}:${JSON.stringify(value)}`;

@@ -15,8 +15,8 @@ import type {
 
 /** Beyond the grace, for the worker to say that it has stopped. */
 const STOP_MARGIN_MS = 2_000;
-const RESTART_MS_MIN = 100;
-const RESTART_MS_MAX = 5_000;
+const restartMsMin = 100;
+const restartMsMax = 5_000;
 /** A worker that lived this long did not die of what killed the one before. */
 const HEALTHY_MS = 10_000;
 
@@ -48,7 +48,7 @@ export class Sender {
   #nextToken = 1;
   #worker: Worker | null = null;
   #startedAt = 0;
-  #restartMs = RESTART_MS_MIN;
+  #restartMs = restartMsMin;
   #restartTimer: NodeJS.Timeout | null = null;
   #stopping: Promise<void> | null = null;
   #isStopping = false;
@@ -143,7 +143,7 @@ export class Sender {
     if (this.#isStopping) return;
     this.#abortInFlight('The sending thread ended; another one takes over.');
     const hasBeenHealthy = this.#options.clock.monotonic() - this.#startedAt > HEALTHY_MS;
-    this.#restartMs = hasBeenHealthy ? RESTART_MS_MIN : Math.min(this.#restartMs * 2, RESTART_MS_MAX);
+    this.#restartMs = hasBeenHealthy ? restartMsMin : Math.min(this.#restartMs * 2, restartMsMax);
     this.#options.logger.warn('The sending thread ended and is started again.', { delayMs: this.#restartMs });
     this.#restartTimer = setTimeout(() => this.#start(), this.#restartMs);
   }

@@ -8,10 +8,10 @@ import type { KeyObject } from 'node:crypto';
 
 const SECRET_PREFIX = 'whsec_';
 const NEW_SECRET_BYTES = 32;
-const SECRET_BYTES_MIN = 16;
-const SECRET_BYTES_MAX = 256;
+const secretBytesMin = 16;
+const secretBytesMax = 256;
 /** Key objects that are kept: more than the endpoints a busy process talks to within a minute. */
-const CACHED_KEYS_MAX = 2_048;
+const cachedKeysMax = 2_048;
 
 const printableAscii = /^[\x20-\x7e]*$/;
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
@@ -58,15 +58,15 @@ export function newSigningSecret(): string {
 /** Why a secret chosen by an endpoint's owner is refused, in words for them; null when it is good. */
 export function checkSigningSecret(text: string): string | null {
   if (!printableAscii.test(text)) return 'A secret must consist of printable ASCII characters.';
-  if (text.length < SECRET_BYTES_MIN || text.length > SECRET_BYTES_MAX) {
-    return `A secret must be ${SECRET_BYTES_MIN} to ${SECRET_BYTES_MAX} characters long.`;
+  if (text.length < secretBytesMin || text.length > secretBytesMax) {
+    return `A secret must be ${secretBytesMin} to ${secretBytesMax} characters long.`;
   }
   if (!text.startsWith(SECRET_PREFIX)) return null;
   const decoded = decodeStandardSecret(text);
   // A stock verifier decodes whatever follows the prefix: text that is not base64 would never verify there.
   if (decoded === null) return `After ${SECRET_PREFIX} a secret must be padded base64.`;
-  if (decoded.length < SECRET_BYTES_MIN) {
-    return `After ${SECRET_PREFIX} a secret must hold at least ${SECRET_BYTES_MIN} bytes as base64.`;
+  if (decoded.length < secretBytesMin) {
+    return `After ${SECRET_PREFIX} a secret must hold at least ${secretBytesMin} bytes as base64.`;
   }
   return null;
 }
@@ -79,7 +79,7 @@ function keysOf(secret: string): SecretKeys {
     asShown: createSecretKey(shown),
     standard: createSecretKey(decodeStandardSecret(secret) ?? shown),
   };
-  if (cachedKeys.size >= CACHED_KEYS_MAX) {
+  if (cachedKeys.size >= cachedKeysMax) {
     const oldest = cachedKeys.keys().next();
     if (!oldest.done) cachedKeys.delete(oldest.value);
   }
