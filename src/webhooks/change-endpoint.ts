@@ -7,7 +7,8 @@ import type { Transaction } from '../storage/database.ts';
 import type { NetworkPolicy } from '../network/address-guard.ts';
 import { decodeEndpoint, decodeSecret, decodeStatus } from './decode-endpoint.ts';
 import { endpointStoreOf, type EndpointStore } from './endpoint-store.ts';
-import { endpointsMax, type Endpoint } from './endpoint.ts';
+import { endpointLimits } from './endpoint-limits.ts';
+import type { Endpoint } from './endpoint.ts';
 import { newSigningSecret } from './signature.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -29,8 +30,11 @@ export function createEndpoint(
 ): Promise<Endpoint> {
   const failed = 'Failed to create endpoint.';
   return change(instance, async (tx, endpoints) => {
-    if ((await endpoints.all(tx)).length >= endpointsMax) {
-      throw new AppError('bad_request', `${failed} There can be at most ${endpointsMax} endpoints.`);
+    if ((await endpoints.all(tx)).length >= endpointLimits.endpointsMax) {
+      throw new AppError(
+        'bad_request',
+        `${failed} There can be at most ${endpointLimits.endpointsMax} endpoints.`,
+      );
     }
     const settings = decodeEndpoint(body, { collections: instance.collections, policy, failed });
     const now = toTimestamp(instance.clock.now());

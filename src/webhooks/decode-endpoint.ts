@@ -3,6 +3,7 @@ import type { CollectionStore } from '../collections/collection-store.ts';
 import { recordEventKinds, type RecordEventKind } from '../events/event.ts';
 import type { NetworkPolicy } from '../network/address-guard.ts';
 import { decodeHeaders } from './endpoint-headers.ts';
+import { endpointLimits } from './endpoint-limits.ts';
 import type { Endpoint } from './endpoint.ts';
 import { checkEndpointUrl } from './endpoint-url.ts';
 import { checkSigningSecret } from './signature.ts';
@@ -22,10 +23,8 @@ export interface DecodeEndpointContext {
 
 type Raw = Readonly<Record<string, unknown>>;
 
-const descriptionLengthMax = 1_000;
-const collectionsMax = 200;
-const scheduleLengthMax = 50;
-const scheduleSecondsMax = 7 * 86_400;
+const { descriptionLengthMax, collectionsMax, scheduleLengthMax, scheduleSecondsMax } = endpointLimits;
+const { requestsInFlightMax, timeoutMsMin, timeoutMsMax } = endpointLimits;
 const maxInFlightDefault = 16;
 const timeoutMsDefault = 15_000;
 
@@ -56,8 +55,16 @@ export function decodeEndpoint(raw: Raw, context: DecodeEndpointContext): Endpoi
       const decoded = decodeHeaders(value, existing?.headers ?? {});
       return 'error' in decoded ? decoded : { value: decoded.headers };
     }),
-    maxInFlight: member('maxInFlight', existing?.maxInFlight ?? maxInFlightDefault, integerBetween(1, 64)),
-    timeoutMs: member('timeoutMs', existing?.timeoutMs ?? timeoutMsDefault, integerBetween(1_000, 30_000)),
+    maxInFlight: member(
+      'maxInFlight',
+      existing?.maxInFlight ?? maxInFlightDefault,
+      integerBetween(1, requestsInFlightMax),
+    ),
+    timeoutMs: member(
+      'timeoutMs',
+      existing?.timeoutMs ?? timeoutMsDefault,
+      integerBetween(timeoutMsMin, timeoutMsMax),
+    ),
     schedule: member('schedule', existing?.schedule ?? null, decodeSchedule),
   };
   if (settings.url === '' && errors['url'] === undefined) errors['url'] = required;

@@ -1,8 +1,7 @@
 import type { FieldError, FieldErrors } from '../base/errors.ts';
+import { endpointLimits } from './endpoint-limits.ts';
 
-/** Headers that an endpoint's owner may add to every request. */
-const headersMax = 50;
-const valueBytesMax = 4_096;
+const { headersMax, headerValueLengthMax } = endpointLimits;
 
 /** RFC 9110 section 5.6.2: what a name may consist of. */
 const NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
@@ -49,8 +48,8 @@ export function decodeHeaders(
 function headerProblem(name: string, value: unknown): string | undefined {
   if (!NAME.test(name)) return 'Must be a header name.';
   if (isReservedHeader(name)) return 'This header is set by the service itself.';
-  if (typeof value !== 'string' || value.length > valueBytesMax || !VALUE.test(value)) {
-    return `Must be printable ASCII text of at most ${valueBytesMax} characters.`;
+  if (typeof value !== 'string' || value.length > headerValueLengthMax || !VALUE.test(value)) {
+    return `Must be printable ASCII text of at most ${headerValueLengthMax} characters.`;
   }
   return undefined;
 }

@@ -3,8 +3,9 @@ import { isInCidr } from '../base/cidr.ts';
 import { isAddressAllowed, isPlainAllowed, loopbackRanges } from '../network/address-guard.ts';
 import type { NetworkPolicy } from '../network/address-guard.ts';
 import { isLocalhostName, withoutRootDot } from '../network/local-name.ts';
+import { endpointLimits } from './endpoint-limits.ts';
 
-const urlLengthMax = 2_048;
+const { urlLengthMax } = endpointLimits;
 
 /** The parser drops line ends and reads a backslash as a slash; a URL that needs either is a disguise or a mistake. */
 const confusingCharacter = /[\\\p{Cc}]/u;

@@ -27,9 +27,6 @@ export interface Endpoint {
   readonly updated: Timestamp;
 }
 
-/** An instance has so few, because every write of a record asks each of them. */
-export const endpointsMax = 100;
-
 /** Whether the endpoint is to be told of the event. The test event is never fanned out. */
 export function wants(endpoint: Endpoint, event: Pick<Event, 'kind' | 'collection'>): boolean {
   if (event.kind === 'ping' || !endpoint.events.includes(event.kind)) return false;

@@ -1,4 +1,5 @@
 import { recordEventKinds } from '../../events/event.ts';
+import { endpointLimits } from '../../webhooks/endpoint-limits.ts';
 import type { Schema } from './document.ts';
 import { listSchema } from './list-schema.ts';
 import { objectSchema } from './object-schema.ts';
@@ -10,25 +11,30 @@ const texts: Schema = { type: 'array', items: text };
 /** What its owner decides about an endpoint. */
 const settings: Readonly<Record<string, Schema>> = {
   url: { type: 'string', minLength: 1, description: 'Public HTTPS, unless the operator allows more.' },
-  description: { type: 'string', maxLength: 1_000 },
+  description: { type: 'string', maxLength: endpointLimits.descriptionLengthMax },
   events: { type: 'array', minItems: 1, items: { enum: recordEventKinds } },
   collections: {
     ...texts,
-    maxItems: 200,
+    maxItems: endpointLimits.collectionsMax,
     description: 'Ids, or names when they are given; empty means all.',
   },
   headers: {
     type: 'object',
-    maxProperties: 50,
+    maxProperties: endpointLimits.headersMax,
     additionalProperties: text,
     description: 'Sent with every request. Values of secret-looking names are shown as `********`.',
   },
-  maxInFlight: { type: 'integer', minimum: 1, maximum: 64, description: 'Requests open at once.' },
-  timeoutMs: { type: 'integer', minimum: 1_000, maximum: 30_000 },
+  maxInFlight: {
+    type: 'integer',
+    minimum: 1,
+    maximum: endpointLimits.requestsInFlightMax,
+    description: 'Requests open at once.',
+  },
+  timeoutMs: { type: 'integer', minimum: endpointLimits.timeoutMsMin, maximum: endpointLimits.timeoutMsMax },
   schedule: {
     type: ['array', 'null'],
-    maxItems: 50,
-    items: { type: 'integer', minimum: 1, maximum: 604_800 },
+    maxItems: endpointLimits.scheduleLengthMax,
+    items: { type: 'integer', minimum: 1, maximum: endpointLimits.scheduleSecondsMax },
     description: 'Seconds between attempts; null for the standard schedule, 15 attempts in about 76 hours.',
   },
 };
