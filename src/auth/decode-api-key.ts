@@ -2,7 +2,7 @@ import { AppError, type FieldError, type FieldErrors } from '../base/errors.ts';
 import { ownMember, type JsonObject } from '../base/json.ts';
 import { fromTimestamp, type Timestamp } from '../base/timestamp.ts';
 import type { CollectionFinder } from '../collections/collection-store.ts';
-import { fieldError } from '../fields/field-error.ts';
+import { fieldError, invalidValue } from '../fields/field-error.ts';
 import { parseDate } from '../fields/parse-date.ts';
 import { keyScopes, type KeyScope } from '../rules/key-scope.ts';
 import { apiKeyLimits, type ApiKey } from './api-key.ts';
@@ -34,7 +34,7 @@ export function decodeApiKey(body: JsonObject, context: DecodeApiKeyContext): Ap
   // Whoever changes definitions or has every change sent somewhere reads what he likes: a list would only seem to bind him.
   const isUnbound = settings.scopes.some((scope) => !scope.startsWith('records:'));
   if (settings.collections !== null && isUnbound && errors['collections'] === undefined)
-    errors['collections'] = invalid(
+    errors['collections'] = invalidValue(
       'Only a key whose scopes are all of records can be bound to collections.',
     );
   if (Object.keys(errors).length > 0)
@@ -44,14 +44,10 @@ export function decodeApiKey(body: JsonObject, context: DecodeApiKeyContext): Ap
 
 type Decoded<Value> = { readonly value: Value } | { readonly error: FieldError };
 
-function invalid(message: string): FieldError {
-  return { code: 'validation_invalid_value', message };
-}
-
 function decodeName(value: unknown): Decoded<string> {
   if (value === null || value === '') return { error: fieldError('validation_required') };
   if (typeof value === 'string' && value.length <= apiKeyLimits.nameLengthMax) return { value };
-  return { error: invalid(`Must be text of at most ${apiKeyLimits.nameLengthMax} characters.`) };
+  return { error: invalidValue(`Must be text of at most ${apiKeyLimits.nameLengthMax} characters.`) };
 }
 
 function decodeScopes(value: unknown): Decoded<readonly KeyScope[]> {
@@ -60,7 +56,7 @@ function decodeScopes(value: unknown): Decoded<readonly KeyScope[]> {
   const scopes = keyScopes.filter((scope) => wanted.includes(scope));
   if (scopes.length > 0 && wanted.every((item) => scopes.some((scope) => scope === item)))
     return { value: scopes };
-  return { error: invalid(`Must be one or more of ${keyScopes.join(', ')}.`) };
+  return { error: invalidValue(`Must be one or more of ${keyScopes.join(', ')}.`) };
 }
 
 /** Names or ids come in, ids are kept. No list is every collection; an empty one is a mistake, and must not mean the same. */
@@ -71,15 +67,15 @@ function decodeCollections(
   if (value === null) return { value };
   if (!Array.isArray(value) || value.length === 0 || value.length > apiKeyLimits.collectionsMax) {
     const message = `Must be null for all, or an array of 1 to ${apiKeyLimits.collectionsMax} names or ids of collections.`;
-    return { error: invalid(message) };
+    return { error: invalidValue(message) };
   }
   const ids = new Set<string>();
   for (const item of value) {
     const collection = typeof item === 'string' ? collections.find(item) : undefined;
     if (collection === undefined)
-      return { error: invalid(`There is no collection ${JSON.stringify(item)}.`) };
+      return { error: invalidValue(`There is no collection ${JSON.stringify(item)}.`) };
     if (collection.system)
-      return { error: invalid(`The collection ${collection.name} needs the scope admin, and no list.`) };
+      return { error: invalidValue(`The collection ${collection.name} needs the scope admin, and no list.`) };
     ids.add(collection.id);
   }
   return { value: [...ids] };
@@ -88,6 +84,8 @@ function decodeCollections(
 function decodeExpires(value: unknown, { now }: DecodeApiKeyContext): Decoded<Timestamp> {
   if (value === null || value === '') return { value: '' };
   const expires = typeof value === 'string' ? parseDate(value) : '';
-  if (expires === '') return { error: invalid('Must be a date.') };
-  return fromTimestamp(expires) > now ? { value: expires } : { error: invalid('Must be in the future.') };
+  if (expires === '') return { error: invalidValue('Must be a date.') };
+  return fromTimestamp(expires) > now
+    ? { value: expires }
+    : { error: invalidValue('Must be in the future.') };
 }

@@ -3,7 +3,7 @@ import { auditLogOf } from '../audit/audit-log.ts';
 import { AppError, notFound } from '../base/errors.ts';
 import { ownMember, type JsonObject } from '../base/json.ts';
 import type { Instance } from '../instances/instance.ts';
-import { fieldError } from '../fields/field-error.ts';
+import { fieldError, invalidValue } from '../fields/field-error.ts';
 import { findRecord } from '../records/find-record.ts';
 import { issueToken } from './issue-token.ts';
 import type { SignedIn } from './signed-in.ts';
@@ -46,7 +46,7 @@ function decodeDuration(body: JsonObject): number {
       ? fieldError('validation_min_greater_equal_than_required', { threshold: 0 })
       : isWhole
         ? fieldError('validation_max_less_equal_than_required', { threshold: secondsMax })
-        : { code: 'validation_invalid_value', message: 'Must be a whole number of seconds.' };
+        : invalidValue('Must be a whole number of seconds.');
   throw new AppError('bad_request', 'An error occurred while validating the submitted data.', {
     details: { duration: problem },
   });

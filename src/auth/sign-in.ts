@@ -1,4 +1,5 @@
 import { AppError, type FieldError } from '../base/errors.ts';
+import { fieldError } from '../fields/field-error.ts';
 import type { Instance } from '../instances/instance.ts';
 import { valueOf } from '../records/record.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
@@ -65,22 +66,17 @@ function decodeCredentials(
   else if (identity.length > identityLengthMax) details['identity'] = tooLong(identityLengthMax);
   if (typeof password !== 'string' || password === '') details['password'] = blank;
   else if (Buffer.byteLength(password) > passwordBytesMax) details['password'] = tooLong(passwordBytesMax);
-  if (isNamed && fields.length === 0)
-    details['identityField'] = { code: 'validation_in_invalid', message: 'Must be a valid value.' };
+  if (isNamed && fields.length === 0) details['identityField'] = fieldError('validation_in_invalid');
   if (typeof identity === 'string' && typeof password === 'string' && Object.keys(details).length === 0) {
     return { identity, password, fields };
   }
   throw new AppError('bad_request', 'An error occurred while validating the submitted data.', { details });
 }
 
-const blank: FieldError = { code: 'validation_required', message: 'Cannot be blank.' };
+const blank = fieldError('validation_required');
 
 function tooLong(max: number): FieldError {
-  return {
-    code: 'validation_length_out_of_range',
-    message: `The length must be between 1 and ${max}.`,
-    params: { min: 1, max },
-  };
+  return fieldError('validation_length_out_of_range', { min: 1, max });
 }
 
 /** Hashes again with today's cost; only if nobody has changed the password meanwhile. */

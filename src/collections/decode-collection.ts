@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { FieldError } from '../base/errors.ts';
 import type { Timestamp } from '../base/timestamp.ts';
+import { fieldError } from '../fields/field-error.ts';
 import { lockedRules, ruleNames, type Collection, type Rules } from './collection.ts';
 import { collectionLimits } from './collection-limits.ts';
 import { decodeAuthOptions } from './decode-auth-options.ts';
@@ -61,7 +62,7 @@ function decodeName(
   const { existing, others } = context;
   const name = raw['name'] === undefined ? (existing?.name ?? '') : raw['name'];
   if (typeof name !== 'string' || name === '') {
-    problems.add('name', { code: 'validation_required', message: 'Cannot be blank.' });
+    problems.add('name', fieldError('validation_required'));
     return '';
   }
   const problem = nameProblem(name);
@@ -106,15 +107,11 @@ function takenName(
 
 function nameProblem(name: string): FieldError | undefined {
   if (name.length > collectionLimits.nameLengthMax) {
-    return {
-      code: 'validation_length_out_of_range',
-      message: `The length must be between 1 and ${collectionLimits.nameLengthMax}.`,
-      params: { min: 1, max: collectionLimits.nameLengthMax },
-    };
+    return fieldError('validation_length_out_of_range', { min: 1, max: collectionLimits.nameLengthMax });
   }
-  if (!/^\w+$/.test(name)) return { code: 'validation_match_invalid', message: 'Must be in a valid format.' };
+  if (!/^\w+$/.test(name)) return fieldError('validation_match_invalid');
   if (name.toLowerCase().includes('_via_')) {
-    return { code: 'validation_found_via', message: 'The value cannot contain `_via_`.' };
+    return fieldError('validation_found_via');
   }
   if (name.toLowerCase().startsWith('sqlite_')) {
     return {
@@ -169,7 +166,7 @@ function decodeId(
   if (context.existing !== undefined) return context.existing.id;
   const id = raw['id'] === undefined || raw['id'] === '' ? context.fallback : raw['id'];
   if (typeof id !== 'string' || !/^\w{1,100}$/.test(id)) {
-    problems.add('id', { code: 'validation_match_invalid', message: 'Must be in a valid format.' });
+    problems.add('id', fieldError('validation_match_invalid'));
     return context.fallback;
   }
   // In any case: an index of the database is named after it.

@@ -1,5 +1,6 @@
 import { AppError, type FieldError } from '../base/errors.ts';
 import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
+import { fieldError, invalidValue } from '../fields/field-error.ts';
 import { decodeField, type Field } from '../fields/field.ts';
 import type { Names } from '../storage/database.ts';
 import {
@@ -55,12 +56,12 @@ function decodeImport(body: Definition): CollectionImport {
   const { collections, deleteMissing } = body;
   const problems = new ProblemList();
   if (collections === undefined || collections === null || (isList(collections) && collections.length === 0))
-    problems.add('collections', { code: 'validation_required', message: 'Cannot be blank.' });
+    problems.add('collections', fieldError('validation_required'));
   else if (!isList(collections) || !collections.every(isDefinition))
-    problems.add('collections', invalid('Must be an array of collections.'));
+    problems.add('collections', invalidValue('Must be an array of collections.'));
   else if (collections.length > collectionLimits.collectionsMax) problems.add('collections', tooMany);
   if (deleteMissing !== undefined && deleteMissing !== null && typeof deleteMissing !== 'boolean')
-    problems.add('deleteMissing', invalid('Must be true or false.'));
+    problems.add('deleteMissing', invalidValue('Must be true or false.'));
   problems.throwIfAny('An error occurred while validating the submitted data.');
   // Asked above, which the compiler does not follow through the list of problems.
   return { collections: collections as readonly Definition[], deleteMissing: deleteMissing === true };
@@ -72,10 +73,6 @@ function isList(value: unknown): value is readonly unknown[] {
 
 function isDefinition(value: unknown): value is Definition {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function invalid(message: string): FieldError {
-  return { code: 'validation_invalid_value', message };
 }
 
 const tooMany: FieldError = {

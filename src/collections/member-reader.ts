@@ -1,5 +1,5 @@
 import type { FieldError } from '../base/errors.ts';
-import { fieldError } from '../fields/field-error.ts';
+import { fieldError, invalidValue } from '../fields/field-error.ts';
 import { ProblemList } from './problem-list.ts';
 
 /** Reads members of a definition: what is absent or null is as it was, what is of another kind is a problem and as it was, too. */
@@ -27,7 +27,7 @@ export function memberReader(raw: Readonly<Record<string, unknown>>, problems: P
   const expect = <Value>(name: string, what: string, isIt: (value: unknown) => value is Value) => {
     const value = member(name);
     if (value === undefined || isIt(value)) return value;
-    refuse(name, { code: 'validation_invalid_value', message: `Must be ${what}.` });
+    refuse(name, invalidValue(`Must be ${what}.`));
     return undefined;
   };
   function text(name: string, was: string): string;

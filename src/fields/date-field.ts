@@ -1,5 +1,5 @@
 import type { FieldError } from '../base/errors.ts';
-import { fieldError } from './field-error.ts';
+import { fieldError, invalidValue } from './field-error.ts';
 import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
 import { optionReader } from './option-reader.ts';
 import { parseDate } from './parse-date.ts';
@@ -29,8 +29,7 @@ function decodeOptions(raw: RawOptions, problems: Problems): DateOptions {
   const bound = (name: string) => {
     const text = read.text(name);
     const date = parseDate(text);
-    if (text !== '' && date === '')
-      problems.add(name, { code: 'validation_invalid_value', message: 'Must be a valid date.' });
+    if (text !== '' && date === '') problems.add(name, invalidValue('Must be a valid date.'));
     return date;
   };
   const options = { min: bound('min'), max: bound('max'), required: read.flag('required') };

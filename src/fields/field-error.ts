@@ -67,3 +67,8 @@ export function fieldError(code: FieldErrorCode, params?: FieldErrorParams): Fie
   );
   return { code, message, params };
 }
+
+/** A refused value, in words of its own: they say what it should have been. */
+export function invalidValue(message: string): FieldError {
+  return { code: 'validation_invalid_value', message };
+}

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { assert } from '../base/assert.ts';
 import type { FieldError } from '../base/errors.ts';
-import { fieldError } from './field-error.ts';
+import { fieldError, invalidValue } from './field-error.ts';
 import type { ColumnKind, FieldOptions, FieldTypeName, Problems, RawOptions } from './field-type.ts';
 import { fieldType, fieldTypes } from './field-types.ts';
 import { optionReader } from './option-reader.ts';
@@ -31,7 +31,7 @@ const ANSWER_NAMES: ReadonlySet<string> = new Set(['collectionId', 'collectionNa
 /** Reads a definition as a client sent it or as it was stored; undefined when there was any problem. */
 export function decodeField(raw: unknown, problems: Problems): Field | undefined {
   if (!isMembers(raw)) {
-    problems.add('type', { code: 'validation_invalid_value', message: 'A field must be an object.' });
+    problems.add('type', invalidValue('A field must be an object.'));
     return undefined;
   }
   let isRefused = false;

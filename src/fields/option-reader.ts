@@ -1,4 +1,4 @@
-import { fieldError } from './field-error.ts';
+import { fieldError, invalidValue } from './field-error.ts';
 import type { Problems, RawOptions } from './field-type.ts';
 
 /** Reads members of a definition; absent and null give the default, a wrong type is a problem and gives the default too. */
@@ -14,8 +14,7 @@ export interface OptionReader {
 
 export function optionReader(raw: RawOptions, problems: Problems): OptionReader {
   const member = (name: string): unknown => (Object.hasOwn(raw, name) ? (raw[name] ?? undefined) : undefined);
-  const refuse = (name: string, expected: string) =>
-    problems.add(name, { code: 'validation_invalid_value', message: `Must be ${expected}.` });
+  const refuse = (name: string, expected: string) => problems.add(name, invalidValue(`Must be ${expected}.`));
 
   return {
     flag: (name) => {

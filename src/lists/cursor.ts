@@ -1,8 +1,8 @@
-import { AppError } from '../base/errors.ts';
 import type { Dialect } from '../filters/dialect.ts';
 import type { SortTerm } from '../filters/compile-sort.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Tuple } from '../storage/database.ts';
+import { parameterError } from './parameter-error.ts';
 
 /** Makes a position into a text that only the service can read, for one list, order and caller; undefined for any other text. */
 export interface CursorSealer {
@@ -19,8 +19,9 @@ const positionLengthMax = 4_096;
 /** What is selected beside the columns, for the cursor that follows the page. Throws `bad_request` for an order without positions. */
 export function cursorColumns(terms: readonly SortTerm[]): readonly Sql[] {
   return terms.map(({ operand }) => {
-    if (operand === undefined) throw refusal('A cursor cannot follow a random order.');
-    if (operand.kind === 'json') throw refusal('A cursor cannot follow an order by json values.');
+    if (operand === undefined) throw parameterError('cursor', 'A cursor cannot follow a random order.');
+    if (operand.kind === 'json')
+      throw parameterError('cursor', 'A cursor cannot follow an order by json values.');
     return operand.sql;
   });
 }
@@ -30,7 +31,7 @@ export function sealCursor(tuple: Tuple, terms: readonly SortTerm[], sealer: Cur
   const values = tuple.slice(-terms.length);
   const position = JSON.stringify(values.map((value) => (typeof value === 'bigint' ? Number(value) : value)));
   if (position.length > positionLengthMax)
-    throw refusal('A cursor cannot follow an order by values this long.');
+    throw parameterError('cursor', 'A cursor cannot follow an order by values this long.');
   return sealer.seal(position);
 }
 
@@ -43,7 +44,10 @@ export function afterCursor(
   if (cursor === '') return undefined;
   const text = sealer.open(cursor);
   if (text === undefined)
-    throw refusal('Expected a cursor of this list, with the same filter and sort as before.');
+    throw parameterError(
+      'cursor',
+      'Expected a cursor of this list, with the same filter and sort as before.',
+    );
   // Sealed by sealCursor above, and by nobody else.
   return afterPosition(terms, JSON.parse(text) as Position, dialect);
 }
@@ -81,10 +85,4 @@ function strictlyAfter(
   return operand.isNeverNull === true
     ? smaller
     : sql`(${smaller} OR ${dialect.compare(operand, 'IS', null)})`;
-}
-
-function refusal(message: string): AppError {
-  return new AppError('bad_request', message, {
-    details: { cursor: { code: 'validation_invalid_value', message } },
-  });
 }

@@ -1,9 +1,9 @@
-import { AppError } from '../base/errors.ts';
 import { parseFilter } from '../filters/parse.ts';
 import { parseSort, type SortKey } from '../filters/parse-sort.ts';
 import type { FilterTree } from '../filters/tree.ts';
 import { booleanOf } from './boolean-of.ts';
 import { listLimits } from './list-limits.ts';
+import { parameterError } from './parameter-error.ts';
 import { parseFields, type Projection } from './projection.ts';
 
 /**
@@ -40,7 +40,7 @@ export interface QueryReader {
 export function parseListQuery(query: QueryReader): ListQuery {
   const cursor = query.get('cursor') ?? undefined;
   if (cursor !== undefined && valueOf(query, 'page') !== undefined)
-    throw refusal('cursor', 'Expected either a page or a cursor, not both.');
+    throw parameterError('cursor', 'Expected either a page or a cursor, not both.');
   const filter = valueOf(query, 'filter');
   const sort = valueOf(query, 'sort');
   const fields = valueOf(query, 'fields');
@@ -67,7 +67,7 @@ function integerOf(query: QueryReader, name: string): number | undefined {
   const value = /^[+-]?\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
   // Beyond this an offset could leave what an engine can count.
   if (Number.isNaN(value) || Math.abs(value) > listLimits.pageMax) {
-    throw refusal(name, `Expected ${name} to be an integer of at most ${listLimits.pageMax}.`);
+    throw parameterError(name, `Expected ${name} to be an integer of at most ${listLimits.pageMax}.`);
   }
   return value;
 }
@@ -76,12 +76,6 @@ function isTrue(query: QueryReader, name: string): boolean {
   const text = valueOf(query, name);
   if (text === undefined) return false;
   const value = booleanOf(text);
-  if (value === undefined) throw refusal(name, `Expected ${name} to be true or false.`);
+  if (value === undefined) throw parameterError(name, `Expected ${name} to be true or false.`);
   return value;
-}
-
-function refusal(name: string, message: string): AppError {
-  return new AppError('bad_request', message, {
-    details: { [name]: { code: 'validation_invalid_value', message } },
-  });
 }

@@ -1,8 +1,8 @@
-import { AppError } from '../base/errors.ts';
 import { quote } from '../filters/filter-error.ts';
 import { booleanOf } from './boolean-of.ts';
 import { excerpt, type Excerpt } from './excerpt.ts';
 import { listLimits } from './list-limits.ts';
+import { parameterError } from './parameter-error.ts';
 
 /** What `fields` asks of an object: the members it names, and with `*` all others as well. */
 export interface Projection {
@@ -19,7 +19,7 @@ interface MutableProjection {
 /** `id,title:excerpt(100),expand.author.name,*`: undefined when nothing is named, which keeps everything. Throws AppError `bad_request`. */
 export function parseFields(text: string): Projection | undefined {
   if (text.length > listLimits.fieldsLengthMax)
-    throw refusal(`Expected at most ${listLimits.fieldsLengthMax} characters in fields.`);
+    throw parameterError('fields', `Expected at most ${listLimits.fieldsLengthMax} characters in fields.`);
   const root: MutableProjection = { keepsRest: false, members: new Map() };
   for (const item of itemsOf(text)) {
     const { path, part } = toPath(item);
@@ -50,16 +50,20 @@ function toPath(item: string): { readonly path: string; readonly part: Excerpt |
   const path = item.slice(0, colon).trim();
   const [, name = '', list] = /^\s*(\w*)\s*(?:\(([^()]*)\))?$/.exec(item.slice(colon + 1)) ?? [];
   if (name !== 'excerpt')
-    throw refusal(
+    throw parameterError(
+      'fields',
       `Expected no modifier but ":excerpt(max, withEllipsis)" in fields and found ${quote(item)}.`,
     );
   if (path === '' || path.endsWith('*'))
-    throw refusal(`Expected the name of a member before ":excerpt" and found ${quote(item)}.`);
+    throw parameterError(
+      'fields',
+      `Expected the name of a member before ":excerpt" and found ${quote(item)}.`,
+    );
   const [max = '', ellipsis, ...more] = (list ?? '').split(',').map((argument) => argument.trim());
   const lengthMax = /^\d{1,9}$/.test(max) ? Number(max) : 0;
   const hasEllipsis = ellipsis === undefined ? false : booleanOf(ellipsis);
   if (lengthMax === 0 || hasEllipsis === undefined || more.length > 0)
-    throw refusal(`Expected a number of characters, and true or false, in ${quote(item)}.`);
+    throw parameterError('fields', `Expected a number of characters, and true or false, in ${quote(item)}.`);
   return { path, part: { lengthMax, hasEllipsis } };
 }
 
@@ -113,10 +117,4 @@ export function pickFields(value: unknown, projection: Projection): unknown {
 function pickPart(member: unknown, part: Projection | Excerpt): unknown {
   if (!('lengthMax' in part)) return pickFields(member, part);
   return typeof member === 'string' ? excerpt(member, part) : member;
-}
-
-function refusal(message: string): AppError {
-  return new AppError('bad_request', message, {
-    details: { fields: { code: 'validation_invalid_value', message } },
-  });
 }

@@ -3,6 +3,7 @@ import type { Collection } from '../collections/collection.ts';
 import { ruleNames } from '../collections/collection.ts';
 import { memberReader, type MemberReader } from '../collections/member-reader.ts';
 import { ProblemList } from '../collections/problem-list.ts';
+import { fieldError } from '../fields/field-error.ts';
 import type { RuleContext } from '../rules/request-facts.ts';
 import type { RecordBody } from './decode-record.ts';
 
@@ -66,7 +67,7 @@ function ruleOf(
   read: MemberReader,
 ): Pick<RuleTest, 'name' | 'rule'> {
   const given = Object.hasOwn(body, 'rule') ? read.rule('rule', null) : undefined;
-  if (given === undefined) read.refuse('rule', { code: 'validation_required', message: 'Cannot be blank.' });
+  if (given === undefined) read.refuse('rule', fieldError('validation_required'));
   const name = allNames.find((known) => known === given);
   if (name === undefined) return { name, rule: given ?? null };
   const all = { ...rules, ...(auth && { authRule: auth.authRule, manageRule: auth.manageRule }) };

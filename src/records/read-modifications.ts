@@ -1,4 +1,5 @@
 import type { FieldError } from '../base/errors.ts';
+import { invalidValue } from '../fields/field-error.ts';
 import type { Field } from '../fields/field.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { Change, Modifier } from '../fields/field-type.ts';
@@ -66,5 +67,5 @@ function parseKey(key: string): { readonly name: string; readonly modifier: Modi
 function unknownModifier({ name, type }: Field): FieldError {
   const known = (fieldType({ type }).modifiers ?? []).map((modifier) => modifier.replace('f', name));
   const instead = known.length === 0 ? `send the whole value as ${name}` : `it has ${known.join(', ')}`;
-  return { code: 'validation_invalid_value', message: `A ${type} field has no such modifier: ${instead}.` };
+  return invalidValue(`A ${type} field has no such modifier: ${instead}.`);
 }

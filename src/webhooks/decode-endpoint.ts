@@ -1,6 +1,7 @@
 import { AppError, type FieldError, type FieldErrors } from '../base/errors.ts';
 import type { CollectionStore } from '../collections/collection-store.ts';
 import { recordEventKinds, type RecordEventKind } from '../events/event.ts';
+import { fieldError, invalidValue } from '../fields/field-error.ts';
 import type { NetworkPolicy } from '../network/address-guard.ts';
 import { decodeHeaders } from './endpoint-headers.ts';
 import { endpointLimits } from './endpoint-limits.ts';
@@ -67,7 +68,7 @@ export function decodeEndpoint(raw: Raw, context: DecodeEndpointContext): Endpoi
     ),
     schedule: member('schedule', existing?.schedule ?? null, decodeSchedule),
   };
-  if (settings.url === '' && errors['url'] === undefined) errors['url'] = required;
+  if (settings.url === '' && errors['url'] === undefined) errors['url'] = fieldError('validation_required');
   refuseNotYet(raw, errors);
   if (Object.keys(errors).length > 0) throw new AppError('bad_request', context.failed, { details: errors });
   return settings;
@@ -79,35 +80,29 @@ export function decodeSecret(raw: Raw, failed: string): string | undefined {
   if (secret === undefined || secret === '') return undefined;
   const problem = typeof secret === 'string' ? checkSigningSecret(secret) : 'The secret must be text.';
   if (problem === null && typeof secret === 'string') return secret;
-  throw new AppError('bad_request', failed, { details: { secret: invalid(problem ?? '') } });
+  throw new AppError('bad_request', failed, { details: { secret: invalidValue(problem ?? '') } });
 }
 
 /** Whether a new endpoint is sent anything yet. Of one that is there, only `pause` and `resume` change it. */
 export function decodeStatus(raw: Raw, failed: string): Endpoint['status'] {
   const { status = 'active' } = raw;
   if (status === 'active' || status === 'paused') return status;
-  const details = { status: invalid('Must be active or paused.') };
+  const details = { status: invalidValue('Must be active or paused.') };
   throw new AppError('bad_request', failed, { details });
 }
 
 type Decoded<Value> = { readonly value: Value } | { readonly error: FieldError | FieldErrors };
 
-const required: FieldError = { code: 'validation_required', message: 'Cannot be blank.' };
-
-function invalid(message: string): FieldError {
-  return { code: 'validation_invalid_value', message };
-}
-
 function decodeUrl(value: unknown, policy: NetworkPolicy): Decoded<string> {
-  if (typeof value !== 'string') return { error: invalid('Must be text.') };
-  if (value === '') return { error: required };
+  if (typeof value !== 'string') return { error: invalidValue('Must be text.') };
+  if (value === '') return { error: fieldError('validation_required') };
   const check = checkEndpointUrl(value, policy);
-  return check.kind === 'accepted' ? { value: check.url } : { error: invalid(check.reason) };
+  return check.kind === 'accepted' ? { value: check.url } : { error: invalidValue(check.reason) };
 }
 
 function decodeDescription(value: unknown): Decoded<string> {
   if (typeof value === 'string' && value.length <= descriptionLengthMax) return { value };
-  return { error: invalid(`Must be text of at most ${descriptionLengthMax} characters.`) };
+  return { error: invalidValue(`Must be text of at most ${descriptionLengthMax} characters.`) };
 }
 
 function decodeEvents(value: unknown): Decoded<readonly RecordEventKind[]> {
@@ -115,19 +110,21 @@ function decodeEvents(value: unknown): Decoded<readonly RecordEventKind[]> {
   const events = recordEventKinds.filter((kind) => wanted.includes(kind));
   if (events.length > 0 && wanted.every((item) => events.some((kind) => kind === item)))
     return { value: events };
-  return { error: invalid(`Must be one or more of ${recordEventKinds.join(', ')}.`) };
+  return { error: invalidValue(`Must be one or more of ${recordEventKinds.join(', ')}.`) };
 }
 
 /** Names or ids come in, ids are kept: an endpoint follows its collections through every renaming. */
 function decodeCollections(value: unknown, context: DecodeEndpointContext): Decoded<readonly string[]> {
   if (!Array.isArray(value) || value.length > collectionsMax) {
-    return { error: invalid(`Must be an array of at most ${collectionsMax} names or ids of collections.`) };
+    return {
+      error: invalidValue(`Must be an array of at most ${collectionsMax} names or ids of collections.`),
+    };
   }
   const ids: string[] = [];
   for (const item of value) {
     const collection = typeof item === 'string' ? context.collections.find(item) : undefined;
     if (collection === undefined)
-      return { error: invalid(`There is no collection ${JSON.stringify(item)}.`) };
+      return { error: invalidValue(`There is no collection ${JSON.stringify(item)}.`) };
     if (!ids.includes(collection.id)) ids.push(collection.id);
   }
   return { value: ids };
@@ -137,7 +134,7 @@ function integerBetween(min: number, max: number): (value: unknown) => Decoded<n
   return (value) =>
     typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max
       ? { value }
-      : { error: invalid(`Must be an integer between ${min} and ${max}.`) };
+      : { error: invalidValue(`Must be an integer between ${min} and ${max}.`) };
 }
 
 function decodeSchedule(value: unknown): Decoded<readonly number[] | null> {
@@ -150,7 +147,7 @@ function decodeSchedule(value: unknown): Decoded<readonly number[] | null> {
     );
   if (isSchedule) return { value };
   return {
-    error: invalid(
+    error: invalidValue(
       `Must be null or up to ${scheduleLengthMax} integers of seconds between 1 and ${scheduleSecondsMax}.`,
     ),
   };
@@ -159,6 +156,6 @@ function decodeSchedule(value: unknown): Decoded<readonly number[] | null> {
 function refuseNotYet(raw: Raw, errors: Record<string, FieldError | FieldErrors>): void {
   for (const [name, only] of Object.entries(notYet)) {
     if (raw[name] === undefined || raw[name] === null || raw[name] === only) continue;
-    errors[name] = invalid(`Only ${JSON.stringify(only)} is supported yet.`);
+    errors[name] = invalidValue(`Only ${JSON.stringify(only)} is supported yet.`);
   }
 }

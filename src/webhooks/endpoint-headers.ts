@@ -1,4 +1,5 @@
 import type { FieldError, FieldErrors } from '../base/errors.ts';
+import { invalidValue } from '../fields/field-error.ts';
 import { endpointLimits } from './endpoint-limits.ts';
 
 const { headersMax, headerValueLengthMax } = endpointLimits;
@@ -30,16 +31,16 @@ export function decodeHeaders(
   existing: Readonly<Record<string, string>>,
 ): { readonly headers: Readonly<Record<string, string>> } | { readonly error: FieldError | FieldErrors } {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw))
-    return { error: invalid('Must be an object.') };
+    return { error: invalidValue('Must be an object.') };
   const entries = Object.entries(raw);
-  if (entries.length > headersMax) return { error: invalid(`Must be at most ${headersMax} headers.`) };
+  if (entries.length > headersMax) return { error: invalidValue(`Must be at most ${headersMax} headers.`) };
   const headers = new Map<string, string>();
   const errors: Record<string, FieldError> = {};
   for (const [written, value] of entries) {
     const name = written.toLowerCase();
     const known: unknown = value === maskedValue ? existing[name] : value;
     const problem = headerProblem(name, known);
-    if (problem !== undefined) errors[written] = invalid(problem);
+    if (problem !== undefined) errors[written] = invalidValue(problem);
     else if (typeof known === 'string') headers.set(name, known);
   }
   return Object.keys(errors).length > 0 ? { error: errors } : { headers: Object.fromEntries(headers) };
@@ -52,8 +53,4 @@ function headerProblem(name: string, value: unknown): string | undefined {
     return `Must be printable ASCII text of at most ${headerValueLengthMax} characters.`;
   }
   return undefined;
-}
-
-function invalid(message: string): FieldError {
-  return { code: 'validation_invalid_value', message };
 }

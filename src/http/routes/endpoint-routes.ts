@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { auditLogOf } from '../../audit/audit-log.ts';
 import { changedPaths } from '../../audit/changed-paths.ts';
 import { AppError } from '../../base/errors.ts';
+import { invalidValue } from '../../fields/field-error.ts';
 import type { Instance } from '../../instances/instance.ts';
 import type { Loan, OpenInstances } from '../../instances/open-instances.ts';
 import { parseListQuery } from '../../lists/list-query.ts';
@@ -167,7 +168,7 @@ function refuseOthers(body: Readonly<Record<string, unknown>>, only: Readonly<Re
     if (body[name] === undefined || body[name] === value) continue;
     const message = `Only ${JSON.stringify(value)} is supported yet.`;
     throw new AppError('bad_request', 'An error occurred while validating the submitted data.', {
-      details: { [name]: { code: 'validation_invalid_value', message } },
+      details: { [name]: invalidValue(message) },
     });
   }
 }
