@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { decodeCollection } from '../../src/collections/decode-collection.ts';
 import { ProblemList } from '../../src/collections/problem-list.ts';
 import { sql } from '../../src/sql/sql.ts';
-import { startService, type TestAnswer, type TestService } from '../support/service.ts';
+import { CollectionStage } from '../support/collection-stage.ts';
+import type { TestAnswer } from '../support/service.ts';
 
 const path = '/api/collections';
 
@@ -21,39 +22,8 @@ function itemsOf(answer: TestAnswer): readonly Readonly<Record<string, unknown>>
   return answer.json.items;
 }
 
-class Stage {
-  readonly service: TestService;
-  constructor(service: TestService) {
-    this.service = service;
-  }
-
-  create(body: object): Promise<TestAnswer> {
-    return this.service.request(path, { method: 'POST', token: true, body });
-  }
-
-  change(name: string, body: object): Promise<TestAnswer> {
-    return this.service.request(`${path}/${name}`, { method: 'PATCH', token: true, body });
-  }
-
-  async fieldsOf(name: string): Promise<readonly Field[]> {
-    return (await this.service.request(`${path}/${name}`, { token: true })).json.fields;
-  }
-
-  records(name: string, query = ''): Promise<TestAnswer> {
-    return this.service.request(`${path}/${name}/records?${query}`, { token: true });
-  }
-
-  add(name: string, body: object): Promise<TestAnswer> {
-    return this.service.request(`${path}/${name}/records`, { method: 'POST', token: true, body });
-  }
-}
-
-async function setUp(t: TestContext): Promise<Stage> {
-  return new Stage(await startService(t));
-}
-
 test('a renamed collection keeps its records, indexes and id, also when only the case of its name changes', async (t) => {
-  const stage = await setUp(t);
+  const stage = await CollectionStage.start(t);
   const { json: made } = await stage.create({
     name: 'posts',
     fields: [{ name: 'a', type: 'text' }],
@@ -78,7 +48,7 @@ test('a renamed collection keeps its records, indexes and id, also when only the
 });
 
 test('renamed fields keep their data: in another case, swapped, in a ring, and with ids that differ only in case', async (t) => {
-  const stage = await setUp(t);
+  const stage = await CollectionStage.start(t);
   const names = ['a', 'b', 'c'];
   const ids = ['F', 'f', 'x"y\n'];
   const named = (order: readonly string[]): readonly object[] =>
@@ -107,7 +77,7 @@ test('renamed fields keep their data: in another case, swapped, in a ring, and w
 });
 
 test('a dropped field goes with its data and its indexes; what a definition must have stays', async (t) => {
-  const stage = await setUp(t);
+  const stage = await CollectionStage.start(t);
   const [a, b] = [
     { name: 'a', type: 'text' },
     { name: 'b', type: 'number' },
@@ -141,14 +111,14 @@ test('a dropped field goes with its data and its indexes; what a definition must
 });
 
 test('A5 created and updated are added where a definition leaves them out, and left alone where it has others', async (t) => {
-  const stage = await setUp(t);
+  const stage = await CollectionStage.start(t);
   await stage.create({ name: 'plain' });
   assert.deepEqual(
-    (await stage.fieldsOf('plain')).map(({ name }) => name),
+    fieldsOf(await stage.view('plain')).map(({ name }) => name),
     ['id', 'created', 'updated'],
   );
   await stage.create({ name: 'own', fields: [{ name: 'updated', type: 'date' }] });
-  const fields = await stage.fieldsOf('own');
+  const fields = fieldsOf(await stage.view('own'));
   assert.deepEqual(
     fields.map(({ name, type }) => `${name} ${type}`),
     ['id text', 'updated date', 'created autodate'],
@@ -161,7 +131,7 @@ test('A5 created and updated are added where a definition leaves them out, and l
 });
 
 test('a field called `updated` that is no autodate does not set the time of events', async (t) => {
-  const stage = await setUp(t);
+  const stage = await CollectionStage.start(t);
   await stage.create({
     name: 'own',
     fields: [
@@ -184,7 +154,7 @@ test('a field called `updated` that is no autodate does not set the time of even
 });
 
 test('a select that becomes multiple, and single again, keeps what was chosen', async (t) => {
-  const stage = await setUp(t);
+  const stage = await CollectionStage.start(t);
   const tags = (maxSelect: number, name = 'tags'): object => ({
     fields: [{ id: 'tags', name, type: 'select', values: ['a', 'b', "it's"], maxSelect }],
   });
@@ -200,10 +170,10 @@ test('a select that becomes multiple, and single again, keeps what was chosen', 
 });
 
 test('S-11 a unique index over equal values is refused, and nothing of the change is kept', async (t) => {
-  const stage = await setUp(t);
+  const stage = await CollectionStage.start(t);
   await stage.create({ name: 'posts', fields: [{ name: 'a', type: 'text' }] });
   for (const a of ['x', 'x']) await stage.add('posts', { a });
-  const before = await stage.service.request(`${path}/posts`, { token: true });
+  const before = await stage.view('posts');
   const refused = await stage.change('posts', {
     name: 'renamed',
     listRule: '',
@@ -215,7 +185,7 @@ test('S-11 a unique index over equal values is refused, and nothing of the chang
   });
   assert.equal(refused.status, 400);
   assert.match(refused.json.data.indexes.message, /records that exist already have equal values/);
-  assert.equal((await stage.service.request(`${path}/posts`, { token: true })).text, before.text);
+  assert.equal((await stage.view('posts')).text, before.text);
   assert.deepEqual((await stage.records('posts', 'fields=a')).json.items, [{ a: 'x' }, { a: 'x' }]);
   assert.equal((await stage.records('renamed')).status, 404);
   assert.equal(
@@ -226,7 +196,7 @@ test('S-11 a unique index over equal values is refused, and nothing of the chang
 });
 
 test('what the service itself needs of its collections cannot be taken away', async (t) => {
-  const stage = await setUp(t);
+  const stage = await CollectionStage.start(t);
   const { service } = stage;
   const email = 'CREATE UNIQUE INDEX `mail` ON `_superusers` (`email`)';
   const refused: readonly (readonly [object, string, RegExp])[] = [
@@ -285,7 +255,7 @@ test('what the service itself needs of its collections cannot be taken away', as
 });
 
 test('the id of a collection that exists can be neither replaced nor lose its key', async (t) => {
-  const stage = await setUp(t);
+  const stage = await CollectionStage.start(t);
   await stage.create({ name: 'posts' });
   const key = { name: 'id', type: 'text', primaryKey: true, required: true, pattern: '^[a-z]+$' };
   const replaced = await stage.change('posts', { fields: [{ ...key, id: 'new' }] });
@@ -298,7 +268,7 @@ test('the id of a collection that exists can be neither replaced nor lose its ke
 });
 
 test('A20 S-05 S-06 at most 500 fields, 50 indexes and 1,000 collections; what was shown can be sent back', async (t) => {
-  const stage = await setUp(t);
+  const stage = await CollectionStage.start(t);
   const many = (count: number): readonly object[] =>
     Array.from({ length: count }, (_, at) => ({ name: `f${at}`, type: 'text' }));
   assert.equal(
@@ -310,7 +280,7 @@ test('A20 S-05 S-06 at most 500 fields, 50 indexes and 1,000 collections; what w
     'validation_length_too_long',
   );
   assert.equal((await stage.create({ name: 'wide', fields: many(497) })).status, 200);
-  const fields = await stage.fieldsOf('wide');
+  const fields = fieldsOf(await stage.view('wide'));
   assert.equal(fields.length, 500);
   assert.equal((await stage.change('wide', { fields })).status, 200);
   assert.equal((await stage.add('wide', { f0: 'a', f496: 'z' })).json.f496, 'z');
@@ -341,7 +311,7 @@ test('A20 S-05 S-06 at most 500 fields, 50 indexes and 1,000 collections; what w
 });
 
 test('changes of a definition among requests for its records lose no record and break no answer', async (t) => {
-  const stage = await setUp(t);
+  const stage = await CollectionStage.start(t);
   const { service } = stage;
   const a = { id: 'a', name: 'a', type: 'text' };
   const { json: collection } = await stage.create({ name: 'posts', fields: [a] });

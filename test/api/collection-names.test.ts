@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
+import { assertReopens } from '../support/assert-reopens.ts';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';
 
 const path = '/api/collections';
@@ -10,16 +11,6 @@ function create(service: TestService, body: unknown): Promise<TestAnswer> {
 
 function text(name: string, more: object = {}): object {
   return { name, type: 'text', ...more };
-}
-
-/** Starts it again over its files: whatever was accepted must be readable. */
-async function assertReopens(t: TestContext, service: TestService): Promise<void> {
-  assert.deepEqual(
-    service.log.filter(({ level }) => level === 'error'),
-    [],
-  );
-  await service.stop();
-  await startService(t, { data: service.data });
 }
 
 const names: readonly (readonly [unknown, string | undefined])[] = [

@@ -1,45 +1,14 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { createRecord } from '../../src/records/create-record.ts';
 import { factsOfCaller } from '../../src/rules/request-facts.ts';
 import { sql } from '../../src/sql/sql.ts';
-import { startService, type TestAnswer, type TestService } from '../support/service.ts';
+import { CollectionStage } from '../support/collection-stage.ts';
 
 const path = '/api/collections';
 
-class Stage {
-  readonly service: TestService;
-  constructor(service: TestService) {
-    this.service = service;
-  }
-
-  create(body: object): Promise<TestAnswer> {
-    return this.service.request(path, { method: 'POST', token: true, body });
-  }
-
-  change(name: string, body: object): Promise<TestAnswer> {
-    return this.service.request(`${path}/${name}`, { method: 'PATCH', token: true, body });
-  }
-
-  remove(what: string): Promise<TestAnswer> {
-    return this.service.request(`${path}/${what}`, { method: 'DELETE', token: true });
-  }
-
-  records(name: string, query = ''): Promise<TestAnswer> {
-    return this.service.request(`${path}/${name}/records?${query}`, { token: true });
-  }
-
-  add(name: string, body: object): Promise<TestAnswer> {
-    return this.service.request(`${path}/${name}/records`, { method: 'POST', token: true, body });
-  }
-}
-
-async function setUp(t: TestContext): Promise<Stage> {
-  return new Stage(await startService(t));
-}
-
 test('S-10 a collection to which others refer is not deleted, whoever refers only to itself is', async (t) => {
-  const stage = await setUp(t);
+  const stage = await CollectionStage.start(t);
   const { json: target } = await stage.create({ name: 'target' });
   const relation = (name: string): object => ({ name, type: 'relation', collectionId: target.id });
   await stage.change('target', { fields: [relation('parent')] });
@@ -65,7 +34,7 @@ test('S-10 a collection to which others refer is not deleted, whoever refers onl
 });
 
 test('a truncated collection is empty and otherwise as it was; each record goes with its event, in order', async (t) => {
-  const stage = await setUp(t);
+  const stage = await CollectionStage.start(t);
   const { service } = stage;
   const { json: made } = await stage.create({
     name: 'posts',
@@ -109,7 +78,7 @@ test('a truncated collection is empty and otherwise as it was; each record goes 
 });
 
 test('a collection is not truncated while records of others refer to it; references among its own are no matter', async (t) => {
-  const stage = await setUp(t);
+  const stage = await CollectionStage.start(t);
   const { json: target } = await stage.create({ name: 'target' });
   const relation = (name: string, maxSelect: number): object => ({
     name,
@@ -142,7 +111,7 @@ test('a collection is not truncated while records of others refer to it; referen
 });
 
 test('truncating is for superusers, and not for the collection of superusers', async (t) => {
-  const stage = await setUp(t);
+  const stage = await CollectionStage.start(t);
   await stage.create({ name: 'posts', deleteRule: '' });
   const guest = await stage.service.request(`${path}/posts/truncate`, { method: 'DELETE' });
   assert.equal(guest.status, 401);

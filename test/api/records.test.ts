@@ -1,49 +1,14 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
-import { startService, type TestAnswer, type TestService } from '../support/service.ts';
-
-const at = '/api/collections/posts/records';
-const open = { listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' };
-const fields = [
-  { name: 'text', type: 'text', max: 20 },
-  { name: 'number', type: 'number' },
-  { name: 'bool', type: 'bool' },
-  { name: 'email', type: 'email' },
-  { name: 'url', type: 'url' },
-  { name: 'date', type: 'date' },
-  { name: 'select', type: 'select', values: ['a', 'b'] },
-  { name: 'selects', type: 'select', values: ['a', 'b', 'c'], maxSelect: 2 },
-  { name: 'json', type: 'json' },
-  { name: 'secret', type: 'text', hidden: true },
-];
-
-async function setUp(t: TestContext): Promise<TestService> {
-  const service = await startService(t);
-  const body = {
-    name: 'posts',
-    ...open,
-    fields,
-    indexes: ["CREATE UNIQUE INDEX one ON posts (email, text) WHERE email != ''"],
-  };
-  assert.equal(
-    (await service.request('/api/collections', { method: 'POST', token: true, body })).status,
-    200,
-  );
-  await service.request('/api/collections', { method: 'POST', token: true, body: { name: 'locked' } });
-  return service;
-}
-
-function add(service: TestService, body: unknown, path = at): Promise<TestAnswer> {
-  return service.request(path, { method: 'POST', body });
-}
+import { test } from 'node:test';
+import { addPost, postsPath, startWithPosts } from '../support/open-posts.ts';
 
 test('A2 A3 both paths serve the five operations, with the same bytes', async (t) => {
-  const service = await setUp(t);
+  const service = await startWithPosts(t);
   for (const [path, other] of [
-    [at, '/api/records/posts'],
-    ['/api/records/posts', at],
+    [postsPath, '/api/records/posts'],
+    ['/api/records/posts', postsPath],
   ] as const) {
-    const made = await add(
+    const made = await addPost(
       service,
       { text: '<&>\u2028"', number: 1.5, bool: true, json: { b: 1, a: [] }, selects: ['b', 'a'] },
       path,
@@ -99,10 +64,10 @@ const coercions: Readonly<Record<string, readonly unknown[]>> = {
 };
 
 test('H-60 H-61 a value of another JSON type is normalised as documented or refused by field, never a 500', async (t) => {
-  const service = await setUp(t);
+  const service = await startWithPosts(t);
   for (const [name, expected] of Object.entries(coercions)) {
     for (const [index, value] of [null, true, 1.5, 'x', [], {}].entries()) {
-      const answer = await add(service, { [name]: value });
+      const answer = await addPost(service, { [name]: value });
       const wanted = expected[index];
       const what = `${name}: ${JSON.stringify(value)} ${answer.text}`;
       if (typeof wanted === 'string' && wanted.startsWith('/validation')) {
@@ -112,7 +77,7 @@ test('H-60 H-61 a value of another JSON type is normalised as documented or refu
       } else assert.deepEqual([answer.status, answer.json[name]], [201, wanted], what);
     }
   }
-  const odd = await add(service, {
+  const odd = await addPost(service, {
     text: { toString: 'x' },
     number: '12.5',
     bool: 't',
@@ -126,7 +91,7 @@ test('H-60 H-61 a value of another JSON type is normalised as documented or refu
     { text, number, bool, date, select, selects, json },
     { text: '', number: 12.5, bool: true, date: '', select: 'a', selects: ['a', 'c'], json: { a: 1 } },
   );
-  const many = await add(service, {
+  const many = await addPost(service, {
     selects: ['a', 'b', 'c'],
     text: 'x'.repeat(21),
     number: 'Infinity',
@@ -144,7 +109,7 @@ test('H-60 H-61 a value of another JSON type is normalised as documented or refu
 });
 
 test('I-03 an id may be chosen by its pattern, is unique, and differs for no other collection', async (t) => {
-  const service = await setUp(t);
+  const service = await startWithPosts(t);
   const codes: readonly (readonly [unknown, string | undefined])[] = [
     ['a'.repeat(15), undefined],
     ['a'.repeat(15), 'validation_not_unique'],
@@ -159,7 +124,7 @@ test('I-03 an id may be chosen by its pattern, is unique, and differs for no oth
     [null, undefined],
   ];
   for (const [id, code] of codes) {
-    const answer = await add(service, { id });
+    const answer = await addPost(service, { id });
     assert.deepEqual(
       [answer.status, answer.json.data?.id?.code],
       [code === undefined ? 201 : 400, code],
@@ -175,7 +140,7 @@ test('I-03 an id may be chosen by its pattern, is unique, and differs for no oth
 });
 
 test('I-01 an id of a path is looked up as it is: odd ones are not found', async (t) => {
-  const service = await setUp(t);
+  const service = await startWithPosts(t);
   for (const id of [
     '..%2f',
     '%2e%2e%2f',
@@ -192,7 +157,7 @@ test('I-01 an id of a path is looked up as it is: odd ones are not found', async
     '*',
   ])
     for (const method of ['GET', 'PATCH', 'DELETE']) {
-      const answer = await service.request(`${at}/${id}`, {
+      const answer = await service.request(`${postsPath}/${id}`, {
         method,
         ...(method === 'PATCH' ? { body: {} } : {}),
       });
@@ -205,7 +170,7 @@ test('I-01 an id of a path is looked up as it is: odd ones are not found', async
 });
 
 test('section 6: the collection is looked for first, then the rule asked, then the record, then the values', async (t) => {
-  const service = await setUp(t);
+  const service = await startWithPosts(t);
   const table: readonly (readonly [string, string, unknown, number, string])[] = [
     ['GET', '/api/records/nope?page=x&filter=(', undefined, 404, 'Missing collection context.'],
     ['GET', '/api/records/nope/x', undefined, 404, 'Missing collection context.'],
@@ -229,14 +194,14 @@ test('section 6: the collection is looked for first, then the rule asked, then t
     ['PATCH', '/api/records/locked/nope', {}, 403, 'Only superusers can perform this action.'],
     ['DELETE', '/api/records/locked/nope', undefined, 403, 'Only superusers can perform this action.'],
     ['GET', '/api/records/_superusers', undefined, 403, 'Only superusers can perform this action.'],
-    ['PATCH', `${at}/nope`, { id: 5, email: 'x' }, 404, "The requested resource wasn't found."],
-    ['POST', at, { email: 'x' }, 400, 'Failed to create record.'],
+    ['PATCH', `${postsPath}/nope`, { id: 5, email: 'x' }, 404, "The requested resource wasn't found."],
+    ['POST', postsPath, { email: 'x' }, 400, 'Failed to create record.'],
   ];
   for (const [method, path, body, status, message] of table) {
     const answer = await service.request(path, { method, ...(body === undefined ? {} : { body }) });
     assert.deepEqual([answer.status, answer.json.message], [status, message], `${method} ${path}`);
   }
-  const { json } = await add(service, {});
-  const refused = await service.request(`${at}/${json.id}`, { method: 'PATCH', body: { email: 'x' } });
+  const { json } = await addPost(service, {});
+  const refused = await service.request(`${postsPath}/${json.id}`, { method: 'PATCH', body: { email: 'x' } });
   assert.equal(refused.json.message, 'Failed to update record.');
 });
