@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import PocketBase from 'pocketbase';
+import { askSecondFactor } from '../../src/auth/second-factor.ts';
+import { withAuthCollection } from '../../src/auth/with-auth-collection.ts';
+import { guest } from '../../src/rules/caller.ts';
+import { factsOfCaller } from '../../src/rules/request-facts.ts';
 import { password, type Account } from '../support/accounts.ts';
 import { eventually } from '../support/eventually.ts';
 import { Mailbox } from '../support/mailbox.ts';
@@ -110,6 +114,21 @@ test('A-21 a session is good for another method, for its own account, once, and 
     rows.map((row) => [row['recordRef'], row['method']]),
     [[bob.id, 'password']],
   );
+});
+
+test('of ten who use a session at the same moment one is in', async (t) => {
+  const box = await openMailbox(t);
+  const ann = await box.accounts.account('ann');
+  const mfaId = await beginWithPassword(box, ann);
+  // Past HTTP, and past the codes: their hashes would let one come after the other.
+  const uses = await box.accounts.service.withInstance('default', (instance) =>
+    withAuthCollection(instance, 'users', (collection) => {
+      const facts = { ...factsOfCaller(guest), body: { mfaId } };
+      const shown = { collection, id: ann.id, method: 'otp', tokenKey: '' } as const;
+      return Promise.allSettled(Array.from({ length: 10 }, () => askSecondFactor(instance, facts, shown)));
+    }),
+  );
+  assert.equal(uses.filter(({ status }) => status === 'fulfilled').length, 1);
 });
 
 test('a second factor is asked of those of whom its rule is true', async (t) => {

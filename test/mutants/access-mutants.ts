@@ -230,6 +230,13 @@ export const accessMutants: readonly Mutant[] = [
     tests: ['src/limits/sign-in-guard.test.ts'],
   },
   {
+    name: 'a session that waits for its second factor is good for one',
+    file: 'src/auth/second-factor.ts',
+    from: 'if (!isTaken) throw expired();',
+    to: '',
+    tests: ['test/api/second-factor.test.ts'],
+  },
+  {
     name: 'a token that was made for another is not made to last',
     file: 'src/auth/refresh-sign-in.ts',
     from: "if (claims['refreshable'] !== true) return { record, collection, token };",
