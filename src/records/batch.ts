@@ -2,6 +2,7 @@ import { unreachable } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
+import { Collision } from '../storage/engine-errors.ts';
 import { asksNothing } from './asks-nothing.ts';
 import type { BatchItem } from './batch-item.ts';
 import { prepareCreate } from './create-record.ts';
@@ -60,7 +61,7 @@ export async function prepareBatch(
         results[index] = await write(tx);
       } catch (error) {
         requireInTime();
-        throw new BatchItemFailed(index, error);
+        throw error instanceof Collision ? error : new BatchItemFailed(index, error);
       }
     };
     // One after the other: each sees what those before it did.

@@ -1,6 +1,8 @@
+import { AppError } from '../base/errors.ts';
 import { ownMember } from '../base/json.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
+import { Collision, UniqueViolation } from '../storage/engine-errors.ts';
 import { createInside } from './create-record.ts';
 import { currentCollection } from './current-collection.ts';
 import type { RecordBody } from './decode-record.ts';
@@ -51,6 +53,16 @@ export async function prepareUpsert(
     if (existing !== undefined && typeof id === 'string')
       return { isCreated: false, record: await updateInside(scope, { ...request, id, expected }) };
     requireExpected(expected, undefined);
-    return { isCreated: true, record: await createInside(scope, request) };
+    try {
+      return { isCreated: true, record: await createInside(scope, request) };
+    } catch (error) {
+      // Made by somebody else since it was looked for: there is one to update now.
+      throw isTaken(error) ? new Collision(error) : error;
+    }
   };
+}
+
+function isTaken(error: unknown): boolean {
+  const cause = error instanceof AppError ? error.cause : undefined;
+  return cause instanceof UniqueViolation && cause.columns.join() === 'id';
 }

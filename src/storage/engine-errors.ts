@@ -14,6 +14,15 @@ export class UniqueViolation extends Error {
   }
 }
 
+/** What a work has found is not so any more, as another one was quicker: run again it will see that. On an engine where works are run beside each other. */
+export class Collision extends Error {
+  override readonly name = 'Collision';
+
+  constructor(cause: unknown) {
+    super('Another work was quicker.', { cause });
+  }
+}
+
 /** A read named a table or a column as it was called before another change; what is remembered has been read again, and asked anew it will do. */
 export class OutdatedDefinitions extends AppError {
   constructor(cause: unknown) {

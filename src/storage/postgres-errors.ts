@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg';
 import { AppError, busy } from '../base/errors.ts';
-import { EngineFailure, QueryTimeout, UniqueViolation } from './engine-errors.ts';
+import { Collision, EngineFailure, QueryTimeout, UniqueViolation } from './engine-errors.ts';
 
 /**
  * What an error of PostgreSQL means to us, by its SQLSTATE (https://www.postgresql.org/docs/18/errcodes-appendix.html). An error
@@ -30,6 +30,7 @@ export function sqlState(error: unknown): string | undefined {
 
 /** Two transactions could not both go on; the same work may succeed when it is run again. */
 export function isCollision(error: unknown): boolean {
+  if (error instanceof Collision) return true;
   const state = sqlState(error);
   return state === SERIALIZATION_FAILURE || state === DEADLOCK_DETECTED;
 }

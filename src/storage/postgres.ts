@@ -329,6 +329,8 @@ function settle<Result>(
 /** What became of a work whose connection still stands. */
 function judge<Result>(tx: PostgresTransaction, settled: Outcome<Result>): Outcome<Result> {
   if (tx.collision !== undefined) return { kind: 'collided', error: tx.collision };
+  if (settled.kind === 'failed' && isCollision(settled.error))
+    return { kind: 'collided', error: settled.error };
   return tx.hasSwallowed(settled.kind === 'kept') ? { kind: 'needs_guards' } : settled;
 }
 

@@ -299,6 +299,25 @@ test('B-06 a batch that takes more than three seconds is taken back as a whole',
   assert.equal((await sendBatch(service, requests)).status, 200);
 });
 
+test('who upserts what somebody else makes at the same moment updates it', async (t) => {
+  const service = await startBatchService(t);
+  const body = { name: 'counters', ...open, fields: [{ name: 'n', type: 'number' }] };
+  await service.request('/api/collections', { method: 'POST', token: true, body });
+  const url = '/api/collections/counters/records';
+  const upsert = { method: 'PUT', url, body: { id: id('a'), 'n+': 1 } };
+  const answers = await Promise.all(Array.from({ length: 20 }, () => sendBatch(service, [upsert])));
+  assert.deepEqual(
+    answers.filter(({ status }) => status !== 200).map(({ text }) => text),
+    [],
+  );
+  const { json } = await service.request(`${url}/${id('a')}`);
+  assert.equal(json.n, answers.length);
+  assert.deepEqual(
+    (await eventsOf(service)).map((event) => event.split(' ')[2]),
+    answers.map((_, index) => String(index + 1)),
+  );
+});
+
 test('batches that change the same records in opposite order are made one after the other, each whole or not at all', async (t) => {
   const service = await startBatchService(t);
   const ids = [id('a'), id('b')];
