@@ -4,6 +4,7 @@ import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { FollowingRows, Names, Reader, Transaction, Tuple } from '../storage/database.ts';
 import type { AttemptResult } from './attempt-result.ts';
 import type { DeliveryState, DeliveryStatus } from './delivery.ts';
+import { askedAgainDue, isOnItsWay } from './due.ts';
 
 /** A pending delivery with all that an attempt needs of it. */
 export interface PendingDelivery {
@@ -152,8 +153,9 @@ function toPending(row: Tuple): PendingDelivery {
 }
 
 /**
- * Puts a delivery off whose attempt is still open, so that its next owner does not send it as well. One whose attempt was
- * settled meanwhile stays as it is: it has one more. The transaction is another database's, hence the names.
+ * Puts a delivery off whose attempt is still open, so that its next owner does not send it as well, not even one that was
+ * cancelled: somebody may ask for it again. That this was done already, or that another attempt was asked for, is kept. One whose
+ * attempt was settled meanwhile stays as it is: it has one more. The transaction is another database's, hence the names.
  */
 export async function putOff(
   tx: Transaction,
@@ -161,13 +163,14 @@ export async function putOff(
   { names, until, fence }: { readonly names: Names; readonly until: number; readonly fence: Sql },
 ): Promise<void> {
   await tx.run(sql`
-    UPDATE ${names.table('$delivery')} SET due = ${until}
-    WHERE ${names.scope} AND id = ${id} AND ${isPending(sql`status`)} AND attempts = ${state.attempts} AND ${fence}`);
+    UPDATE ${names.table('$delivery')} SET due = CASE WHEN due IN (${state.due}, ${until})
+      THEN CAST(${until} AS bigint) ELSE CAST(${askedAgainDue(until)} AS bigint) END
+    WHERE ${names.scope} AND id = ${id} AND attempts = ${state.attempts} AND ${fence}`);
 }
 
-/** A condition on the row: it is as {@link putOff} has left it. */
+/** A condition on the row: it is as {@link putOff} has left it, or was asked for again since. */
 export function isPutOffUntil(until: number): Sql {
-  return sql`due = ${until}`;
+  return sql`due IN (${until}, ${askedAgainDue(until)})`;
 }
 
 export interface Settlement {
@@ -203,7 +206,7 @@ export async function settle(
     settlements.map((settlement) => async () => {
       const { id, after, fence } = settlement;
       const changed = await tx.run(sql`
-        UPDATE ${tx.names.table('$delivery')} SET ${nextOf(settlement)}, attempts = ${after.attempts},
+        UPDATE ${tx.names.table('$delivery')} SET ${nextOf(settlement, now)}, attempts = ${after.attempts},
           cause = ${after.cause}, updated = ${toTimestamp(now)}
         WHERE ${tx.names.scope} AND id = ${id} AND ${isPending(sql`status`)} AND ${fence}`);
       if (changed === 0) unchanged.push(settlement);
@@ -215,12 +218,12 @@ export async function settle(
   ]);
 }
 
-/** Whether and when it is due after this attempt; of what is delivered nobody needs more. */
-function nextOf({ after: { status, due }, isAskedAgain }: Settlement): Sql {
+/** Whether and when it is due after this attempt; of what is delivered nobody needs more. What was asked for again was perhaps put off. */
+function nextOf({ after: { status, due }, isAskedAgain }: Settlement, now: number): Sql {
   if (status === 'delivered') return sql`status = ${status}, due = ${due}`;
   return sql`
     status = CASE WHEN ${isAskedAgain} THEN 'pending' ELSE ${status} END,
-    due = CASE WHEN ${isAskedAgain} THEN due ELSE ${due} END`;
+    due = CASE WHEN NOT (${isAskedAgain}) THEN ${due} WHEN due > ${now} THEN ${now} ELSE due END`;
 }
 
 async function countAttempt(tx: Transaction, { id, after }: Settlement): Promise<void> {
@@ -255,7 +258,8 @@ export async function moveDelivery(
   const row = await tx.get(sql`
     SELECT status, due FROM ${tx.names.table('$delivery')} WHERE ${tx.names.scope} AND id = ${id}${tx.names.forUpdate}`);
   if (row === undefined || !move.from.some((status) => status === row['status'])) return false;
-  const due = anotherDue(move.now, Number(row['due']));
+  const before = Number(row['due']);
+  const due = isOnItsWay(before, move.now) ? askedAgainDue(before) : anotherDue(move.now, before);
   await tx.run(sql`
     UPDATE ${tx.names.table('$delivery')} SET status = ${move.to}, due = ${due}, cause = ${move.cause}, updated = ${toTimestamp(move.now)}
     WHERE ${tx.names.scope} AND id = ${id}`);

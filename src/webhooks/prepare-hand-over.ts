@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Transaction } from '../storage/database.ts';
 import { putOff } from './deliveries.ts';
 import type { Flight } from './flight.ts';
+import { putOffDue } from './due.ts';
 import type { Ownership } from './ownership.ts';
 
 /** After its deadline an attempt is settled within this; if not, the next owner sends the delivery again. */
@@ -28,7 +29,7 @@ export async function prepareHandOver(
   const now = clock.now();
   // What was put off for an earlier owner stays as it is: only by that time is it known to be ours.
   const going = flights.filter((flight) => flight.putOffUntil === undefined);
-  for (const flight of going) flight.putOffUntil = now + flight.endpoint.timeoutMs + settleMs;
+  for (const flight of going) flight.putOffUntil = putOffDue(now + flight.endpoint.timeoutMs + settleMs);
   await atMost(settleMs, Promise.all(settling));
   return (tx) =>
     tx.inOrder(

@@ -316,6 +316,20 @@ export const edgeMutants: readonly Mutant[] = [
     tests: ['test/nodes/hand-over.test.ts'],
   },
   {
+    name: 'a retry by hand that was asked for before a hand-over is not forgotten',
+    file: 'src/webhooks/deliveries.ts',
+    from: 'ELSE CAST(${askedAgainDue(until)} AS bigint)',
+    to: 'ELSE CAST(${until} AS bigint)',
+    tests: ['test/nodes/hand-over-retries.test.ts'],
+  },
+  {
+    name: 'a retry by hand after a hand-over is not made beside the attempt that is on its way',
+    file: 'src/webhooks/deliveries.ts',
+    from: 'isOnItsWay(before, move.now)',
+    to: 'before < 0',
+    tests: ['test/nodes/hand-over-retries.test.ts'],
+  },
+  {
     name: 'a work that has swallowed what kept its rows from being written is not kept without them',
     file: 'src/storage/postgres-groups.ts',
     from: 'if (statements.failure !== undefined)',
