@@ -97,9 +97,8 @@ export class Dispatcher {
   /** Before others go on with these instances, which are ours no longer as far as new claims go. */
   prepareHandOver(isGoing: (instanceId: string) => boolean): Promise<HandOver> {
     const { ownership, clock } = this.#options;
-    const going = [...this.#flights.values()].filter(
-      ({ instance, isTest }) => !isTest && isGoing(instance.id),
-    );
+    const going = (): readonly Flight[] =>
+      [...this.#flights.values()].filter(({ instance, isTest }) => !isTest && isGoing(instance.id));
     return prepareHandOver(going, { ownership, clock, settling: this.#settling });
   }
 

@@ -17,7 +17,8 @@ export type HandOver = (tx: Transaction) => Promise<void>;
  * this process die, the next owner finds it due.
  */
 export async function prepareHandOver(
-  flights: readonly Flight[],
+  /** Those that are on their way at that moment. */
+  flights: () => readonly Flight[],
   parts: {
     readonly ownership: Ownership;
     readonly clock: Clock;
@@ -27,13 +28,14 @@ export async function prepareHandOver(
 ): Promise<HandOver> {
   const { ownership, clock, settling } = parts;
   const now = clock.now();
-  // What was put off for an earlier owner stays as it is: only by that time is it known to be ours.
-  const going = flights.filter((flight) => flight.putOffUntil === undefined);
-  for (const flight of going) flight.putOffUntil = putOffDue(now + flight.endpoint.timeoutMs + settleMs);
+  // What was put off before keeps its time, by which alone it is known to be ours: others may have it, and have seen that.
+  for (const flight of flights())
+    flight.putOffUntil ??= putOffDue(now + flight.endpoint.timeoutMs + settleMs);
   await atMost(settleMs, Promise.all(settling));
+  // All of them, as the transaction before may have failed; without those that were settled meanwhile.
   return (tx) =>
     tx.inOrder(
-      going.map(({ instance, pending, putOffUntil: until = now }) => () => {
+      flights().map(({ instance, pending, putOffUntil: until = now }) => () => {
         const { names } = instance.database;
         return putOff(tx, pending, { names, until, fence: ownership.fence(instance.id) });
       }),
