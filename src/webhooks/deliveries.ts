@@ -193,7 +193,8 @@ export function isMovedFrom(dues: readonly number[]): Sql {
 
 /**
  * Writes attempts and the new states of their deliveries. A delivery that was cancelled meanwhile keeps its state, and its
- * attempt is counted all the same: the next one, after a retry by hand, must not come under the same number. Whoever has asked
+ * attempt is counted all the same: the next one, after a retry by hand, must not come under the same number. One that others have
+ * gone on with, as this node was away for longer than its lease, keeps what they have counted. Whoever has asked
  * for a retry meanwhile gets it when this attempt has failed, whatever the schedule says.
  */
 export async function settle(
@@ -208,7 +209,7 @@ export async function settle(
       const changed = await tx.run(sql`
         UPDATE ${tx.names.table('$delivery')} SET ${nextOf(settlement, now)}, attempts = ${after.attempts},
           cause = ${after.cause}, updated = ${toTimestamp(now)}
-        WHERE ${tx.names.scope} AND id = ${id} AND ${isPending(sql`status`)} AND ${fence}`);
+        WHERE ${tx.names.scope} AND id = ${id} AND ${isPending(sql`status`)} AND attempts <= ${after.attempts} AND ${fence}`);
       if (changed === 0) unchanged.push(settlement);
     }),
   );
@@ -228,7 +229,8 @@ function nextOf({ after: { status, due }, isAskedAgain }: Settlement, now: numbe
 
 async function countAttempt(tx: Transaction, { id, after }: Settlement): Promise<void> {
   await tx.run(sql`
-    UPDATE ${tx.names.table('$delivery')} SET attempts = ${after.attempts} WHERE ${tx.names.scope} AND id = ${id}`);
+    UPDATE ${tx.names.table('$delivery')} SET attempts = ${after.attempts}
+    WHERE ${tx.names.scope} AND id = ${id} AND attempts < ${after.attempts}`);
 }
 
 async function insertAttempt(tx: Transaction, { id, after, result }: Settlement): Promise<void> {

@@ -7,6 +7,7 @@ import { faultyDatabases } from '../../test/support/faulty-databases.ts';
 import { MovableClock } from '../../test/support/movable-clock.ts';
 import { startWebhookService } from '../../test/support/webhook-service.ts';
 import { systemClock } from '../base/clock.ts';
+import { sql } from '../sql/sql.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import { abortedResult, type AttemptRequest, type AttemptResult } from './attempt-result.ts';
 import { soleOwnership } from './ownership.ts';
@@ -179,6 +180,47 @@ test('what was given to another node while it was read is not sent', async (t) =
   await dispatcher.stop(0);
   assert.deepEqual(sender.given, []);
 });
+
+for (const [whose, fence] of [
+  ['an owner before', sql`FALSE`],
+  ['an owner who has it again', sql`TRUE`],
+] as const) {
+  test(`what comes late of an attempt of ${whose} takes none of those that were made since off the count`, async (t) => {
+    let owner = new HeldSender();
+    const wrapSender = (real: SenderPort): SenderPort => (owner = new HeldSender(real));
+    const clock = new MovableClock();
+    const service = await startWebhookService(t, { parts: { wrapSender, clock } });
+    await service.addEndpoint({ schedule: [1, 3_600] });
+    await service.addPost();
+    const before = new HeldSender();
+    const logger = { debug: fail, info: fail, warn: fail, error: fail };
+    const dispatcher = new Dispatcher({
+      // Was stopped for longer than its lease: another has taken over meanwhile.
+      ownership: { owns: () => true, fence: () => fence },
+      onForeign: () => undefined,
+      instances: () => service.app.data.directory.all(),
+      borrow: (entry) => service.app.data.instances.borrow(entry),
+      sender: before,
+      clock,
+      logger,
+      version: '0',
+    });
+    t.after(() => dispatcher.stop(0));
+    dispatcher.start();
+    await eventually('both have sent it', () => owner.given.length === 1 && before.given.length === 1);
+    owner.fail(owner.given);
+    await service.delivery('one attempt', ({ attempts }) => attempts.length === 1);
+    clock.move(2_000);
+    service.look();
+    await eventually('the second attempt', () => owner.given.length === 2);
+    owner.fail(owner.given.slice(1));
+    await service.delivery('two attempts', ({ attempts }) => attempts.length === 2);
+    before.fail(before.given.slice(0, 1));
+    await dispatcher.stop(0);
+    const [{ attempts }] = await service.deliveries();
+    assert.equal(attempts.length, 2);
+  });
+}
 
 test('what was read ahead and is not due any more, as the clock was set back, is sent when it is', async (t) => {
   let sender = new HeldSender();

@@ -1,7 +1,13 @@
 import { accessMutants } from './access-mutants.ts';
+import { deliveryMutants } from './delivery-mutants.ts';
 import { edgeMutants } from './edge-mutants.ts';
 import { limitMutants } from './limit-mutants.ts';
 import type { Mutant } from './mutant.ts';
 
 /** All of them; new ones go to the file of their subject. */
-export const mutants: readonly Mutant[] = [...accessMutants, ...edgeMutants, ...limitMutants];
+export const mutants: readonly Mutant[] = [
+  ...accessMutants,
+  ...deliveryMutants,
+  ...edgeMutants,
+  ...limitMutants,
+];
