@@ -57,6 +57,15 @@ test('a machine whose clock is wrong goes by that of the database', async (t) =>
   }
 });
 
+test('a machine whose clock is set between two looks goes by that of the database all the same', async (t) => {
+  const database = await open(t);
+  let setMs = 0;
+  const machine: Clock = { now: () => Date.now() + setMs, monotonic: () => performance.now() };
+  const clock = new DatabaseClock(machine, { isGiven: false });
+  await clock.look(database);
+  for (setMs of [-3_600_000, 3_600_000]) assert.ok(Math.abs(clock.now() - Date.now()) < 60_000);
+});
+
 test('a clock that a test has given stands for that of the database', async (t) => {
   const given = new MovableClock();
   const clock = new DatabaseClock(given, { isGiven: true });
