@@ -57,7 +57,7 @@ export class Dispatcher {
   readonly #restUntilMs = new Map<string, number>();
   readonly #flights = new Map<string, Flight>();
   readonly #settling = new Set<Promise<void>>();
-  readonly #tests = new Map<string, (result: AttemptResult) => void>();
+  readonly #tests = new Map<string, PromiseWithResolvers<AttemptResult>>();
   #pumping: Promise<void> | undefined;
   #isPumpScheduled = false;
   #isStopping = false;
@@ -107,14 +107,17 @@ export class Dispatcher {
     return this.#nextDue.get(instanceId);
   }
 
-  /** Sends one delivery now, past its lane, and resolves with what came of it once that is committed. */
+  /**
+   * Sends one delivery now, past its lane, and resolves with what came of it once that is committed. Rejects when it cannot be
+   * committed at first: that may take as long as the database is away, which is longer than anybody waits.
+   */
   sendNow(loan: Loan, endpoint: Endpoint, pending: PendingDelivery): Promise<AttemptResult> {
-    return new Promise((resolve) => {
-      this.#tests.set(pending.id, resolve);
-      this.#flights.set(pending.id, { instance: loan.instance, endpoint, pending, isTest: true });
-      this.#workOf(loan).lanes.claimed.add(pending.id);
-      this.#options.sender.send([toAttemptRequest(endpoint, pending, this.#options.version)]);
-    });
+    const outcome = Promise.withResolvers<AttemptResult>();
+    this.#tests.set(pending.id, outcome);
+    this.#flights.set(pending.id, { instance: loan.instance, endpoint, pending, isTest: true });
+    this.#workOf(loan).lanes.claimed.add(pending.id);
+    this.#options.sender.send([toAttemptRequest(endpoint, pending, this.#options.version)]);
+    return outcome.promise;
   }
 
   /** Claims stop at once; attempts in flight have `graceMs` to end; what came of them is committed before this resolves. */
@@ -319,6 +322,7 @@ export class Dispatcher {
           instance: instanceId,
           error,
         });
+        for (const { deliveryId } of results) this.#tests.get(deliveryId)?.reject(error);
         // When the service stops now, these deliveries are pending and will be sent again: a duplicate, not a loss.
         if (this.#isStopping) break;
         await new Promise((resolve) => setTimeout(resolve, backOffMs));
@@ -333,7 +337,7 @@ export class Dispatcher {
   #finish(work: Work, result: AttemptResult): void {
     work.lanes.claimed.delete(result.deliveryId);
     this.#flights.delete(result.deliveryId);
-    this.#tests.get(result.deliveryId)?.(result);
+    this.#tests.get(result.deliveryId)?.resolve(result);
     this.#tests.delete(result.deliveryId);
   }
 

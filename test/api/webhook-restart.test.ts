@@ -117,6 +117,22 @@ test('a settlement that cannot be stored is kept up until it can, and nothing is
   assert.deepEqual([attempts.length, service.receiver.requests.length], [1, 1]);
 });
 
+test('a test of an endpoint is answered although its outcome cannot be stored, and is settled as soon as it can', async (t) => {
+  const { promise: until, resolve: release } = Promise.withResolvers<void>();
+  const { service, database } = await startOverFaulty(t, { kind: 'held', until });
+  const { id } = await service.addEndpoint();
+  const answered = service.request(`/api/webhooks/endpoints/${id}/test`, { method: 'POST', token: true });
+  let status: number | undefined;
+  void answered.then((answer) => (status = answer.status));
+  await service.receiver.waitForRequests(1);
+  database().canWrite = false;
+  release();
+  assert.equal(await eventually('the answer', () => status), 500);
+  database().canWrite = true;
+  await service.delivery('the settlement', (delivery) => delivery.status === 'delivered');
+  assert.equal(service.receiver.requests.length, 1);
+});
+
 test('a stop ends although neither a settlement nor the pause of a 410 can be stored; both are made up for', async (t) => {
   const { promise: until, resolve: release } = Promise.withResolvers<void>();
   const mode = { kind: 'held', until, status: 410 } as const;
