@@ -61,6 +61,8 @@ export class Dispatcher {
   #pumping: Promise<void> | undefined;
   #isPumpScheduled = false;
   #isStopping = false;
+  /** When a stop has no more time. */
+  #stopByMs = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #turn = 0;
 
@@ -120,9 +122,13 @@ export class Dispatcher {
     return outcome.promise;
   }
 
-  /** Claims stop at once; attempts in flight have `graceMs` to end; what came of them is committed before this resolves. */
+  /**
+   * Claims stop at once; attempts in flight have `graceMs` to end. What came of them is committed before this resolves, unless
+   * that fails for as long.
+   */
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true;
+    this.#stopByMs = this.#options.clock.monotonic() + graceMs;
     await this.#pumping;
     // Not before: the last look may have set it.
     clearTimeout(this.#timer);
@@ -307,12 +313,13 @@ export class Dispatcher {
   async #settleResults(instanceId: string, results: readonly AttemptResult[]): Promise<void> {
     const work = this.#work.get(instanceId);
     if (work === undefined) return;
-    const settlements = results.flatMap((result) => {
-      const flight = this.#flights.get(result.deliveryId);
-      return flight === undefined ? [] : [toSettlement(flight, result, this.#options)];
-    });
     const { instance } = work.lanes;
     while (true) {
+      // Anew each time: meanwhile the instance may have been handed over, and they are ours for another reason.
+      const settlements = results.flatMap((result) => {
+        const flight = this.#flights.get(result.deliveryId);
+        return flight === undefined ? [] : [toSettlement(flight, result, this.#options)];
+      });
       try {
         const now = this.#options.clock.now();
         await instance.database.write((tx) => settle(tx, settlements, now));
@@ -323,8 +330,8 @@ export class Dispatcher {
           error,
         });
         for (const { deliveryId } of results) this.#tests.get(deliveryId)?.reject(error);
-        // When the service stops now, these deliveries are pending and will be sent again: a duplicate, not a loss.
-        if (this.#isStopping) break;
+        // When a stop ends now, these deliveries are pending and will be sent again: a duplicate, not a loss.
+        if (this.#options.clock.monotonic() >= this.#stopByMs) break;
         await new Promise((resolve) => setTimeout(resolve, backOffMs));
       }
     }

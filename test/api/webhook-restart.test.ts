@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { test } from 'node:test';
+import type { Flags } from '../../src/config.ts';
 import type { Database } from '../../src/storage/database.ts';
 import type { DispatcherOptions } from '../../src/webhooks/dispatcher.ts';
 import { eventually } from '../support/eventually.ts';
@@ -91,10 +92,11 @@ test('a stop with nothing in flight takes no time and leaves no timer behind', a
 async function startOverFaulty(
   t: TestContext,
   mode: ReceiverMode,
+  flags: Flags = {},
 ): Promise<{ readonly service: WebhookService; readonly database: () => FaultyDatabase }> {
   let faulty: FaultyDatabase | undefined;
   const wrapDatabase = (plain: Database): Database => (faulty = new FaultyDatabase(plain));
-  const service = await startWebhookService(t, { mode, parts: { wrapDatabase } });
+  const service = await startWebhookService(t, { mode, flags, parts: { wrapDatabase } });
   const database = (): FaultyDatabase => {
     assert.ok(faulty);
     return faulty;
@@ -133,10 +135,29 @@ test('a test of an endpoint is answered although its outcome cannot be stored, a
   assert.equal(service.receiver.requests.length, 1);
 });
 
+test('a stop goes on trying to store what came of attempts while it has time, so that none of them is sent again', async (t) => {
+  const { promise: until, resolve: release } = Promise.withResolvers<void>();
+  const { service: before, database } = await startOverFaulty(t, { kind: 'held', until });
+  await before.addEndpoint();
+  await before.addPost();
+  await before.receiver.waitForRequests(1);
+  database().canWrite = false;
+  release();
+  await eventually('a failed settlement', () => database().refusedCount > 0);
+  const refusedBefore = database().refusedCount;
+  const stopped = before.stop();
+  await eventually('two more', () => database().refusedCount >= refusedBefore + 2);
+  database().canWrite = true;
+  await stopped;
+  const after = await startWebhookService(t, { data: before.data });
+  const { attempts } = await after.delivery('the delivery', ({ status }) => status === 'delivered');
+  assert.deepEqual([attempts.length, before.receiver.requests.length], [1, 1]);
+});
+
 test('a stop ends although neither a settlement nor the pause of a 410 can be stored; both are made up for', async (t) => {
   const { promise: until, resolve: release } = Promise.withResolvers<void>();
   const mode = { kind: 'held', until, status: 410 } as const;
-  const { service: before, database } = await startOverFaulty(t, mode);
+  const { service: before, database } = await startOverFaulty(t, mode, { 'stop-timeout': '1' });
   // Among nodes, what was in flight at a stop and could not be settled is due when its attempt must be over.
   const { id } = await before.addEndpoint({ timeoutMs: 5_000 });
   await before.addPost();
