@@ -4,7 +4,6 @@ import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { FollowingRows, Names, Reader, Transaction, Tuple } from '../storage/database.ts';
 import type { AttemptResult } from './attempt-result.ts';
 import type { DeliveryState, DeliveryStatus } from './delivery.ts';
-import { askedAgainDue, isOnItsWay } from './due.ts';
 
 /** A pending delivery with all that an attempt needs of it. */
 export interface PendingDelivery {
@@ -163,14 +162,19 @@ export async function putOff(
   { names, until, fence }: { readonly names: Names; readonly until: number; readonly fence: Sql },
 ): Promise<void> {
   await tx.run(sql`
-    UPDATE ${names.table('$delivery')} SET due = CASE WHEN due IN (${state.due}, ${until})
-      THEN CAST(${until} AS bigint) ELSE CAST(${askedAgainDue(until)} AS bigint) END
+    UPDATE ${names.table('$delivery')} SET put_off_until = ${until},
+      due = CASE WHEN due IN (${state.due}, ${until}) THEN CAST(${until} AS bigint) ELSE CAST(${askedAgainDue(until)} AS bigint) END
     WHERE ${names.scope} AND id = ${id} AND attempts = ${state.attempts} AND ${fence}`);
 }
 
-/** A condition on the row: it is as {@link putOff} has left it, or was asked for again since. */
+/** A condition on the row: it is as {@link putOff} has left it, but for another attempt that may have been asked for since. */
 export function isPutOffUntil(until: number): Sql {
-  return sql`due IN (${until}, ${askedAgainDue(until)})`;
+  return sql`put_off_until = ${until}`;
+}
+
+/** When another attempt is due that was asked for while one is put off: after that, and at another time than that itself is. */
+function askedAgainDue(putOffUntil: number): number {
+  return putOffUntil + 1;
 }
 
 export interface Settlement {
@@ -208,7 +212,7 @@ export async function settle(
       const { id, after, fence } = settlement;
       const changed = await tx.run(sql`
         UPDATE ${tx.names.table('$delivery')} SET ${nextOf(settlement, now)}, attempts = ${after.attempts},
-          cause = ${after.cause}, updated = ${toTimestamp(now)}
+          cause = ${after.cause}, put_off_until = NULL, updated = ${toTimestamp(now)}
         WHERE ${tx.names.scope} AND id = ${id} AND ${isPending(sql`status`)} AND attempts <= ${after.attempts} AND ${fence}`);
       if (changed === 0) unchanged.push(settlement);
     }),
@@ -258,10 +262,10 @@ export async function moveDelivery(
   },
 ): Promise<boolean> {
   const row = await tx.get(sql`
-    SELECT status, due FROM ${tx.names.table('$delivery')} WHERE ${tx.names.scope} AND id = ${id}${tx.names.forUpdate}`);
+    SELECT status, due, put_off_until FROM ${tx.names.table('$delivery')} WHERE ${tx.names.scope} AND id = ${id}${tx.names.forUpdate}`);
   if (row === undefined || !move.from.some((status) => status === row['status'])) return false;
-  const before = Number(row['due']);
-  const due = isOnItsWay(before, move.now) ? askedAgainDue(before) : anotherDue(move.now, before);
+  const putOffUntil = Number(row['put_off_until'] ?? 0);
+  const due = putOffUntil > move.now ? askedAgainDue(putOffUntil) : anotherDue(move.now, Number(row['due']));
   await tx.run(sql`
     UPDATE ${tx.names.table('$delivery')} SET status = ${move.to}, due = ${due}, cause = ${move.cause}, updated = ${toTimestamp(move.now)}
     WHERE ${tx.names.scope} AND id = ${id}`);

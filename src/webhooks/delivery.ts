@@ -1,5 +1,4 @@
 import type { AttemptResult } from './attempt-result.ts';
-import { scheduledDue } from './due.ts';
 
 /**
  * The map of this folder. An *endpoint* is where to tell; a *delivery* is one event on its way to one endpoint; an *attempt*
@@ -9,7 +8,7 @@ import { scheduledDue } from './due.ts';
  *   dispatcher       claims what is due (choose-turns: whose it is; lane: how much an endpoint takes at once),
  *                    gives it to the sender, and settles what came of it in batches
  *   sender, attempt  another thread: signs, posts through the guarded agent; every failure is a value
- *   deliveries       the rows (due: what their times say); delivery-log: what owners see of them
+ *   deliveries       the rows; delivery-log: what owners see of them
  *
  *   pending ──attempt succeeded──► delivered
  *      │  ▲──attempt failed, the schedule goes on (due moves), or a retry by hand was asked for meanwhile
@@ -72,7 +71,7 @@ export function afterAttempt(
   return {
     status: 'pending',
     attempts,
-    due: scheduledDue(context.now + Math.max(delayMs, askedMs)),
+    due: Math.ceil(context.now + Math.max(delayMs, askedMs)),
     cause: result.cause,
   };
 }

@@ -2,7 +2,6 @@ import type { Clock } from '../base/clock.ts';
 import type { Transaction } from '../storage/database.ts';
 import { putOff } from './deliveries.ts';
 import type { Flight } from './flight.ts';
-import { putOffDue } from './due.ts';
 import type { Ownership } from './ownership.ts';
 
 /** After its deadline an attempt is settled within this; if not, the next owner sends the delivery again. */
@@ -29,8 +28,7 @@ export async function prepareHandOver(
   const { ownership, clock, settling } = parts;
   const now = clock.now();
   // What was put off before keeps its time, by which alone it is known to be ours: others may have it, and have seen that.
-  for (const flight of flights())
-    flight.putOffUntil ??= putOffDue(now + flight.endpoint.timeoutMs + settleMs);
+  for (const flight of flights()) flight.putOffUntil ??= now + flight.endpoint.timeoutMs + settleMs;
   await atMost(settleMs, Promise.all(settling));
   // All of them, as the transaction before may have failed; without those that were settled meanwhile.
   return (tx) =>

@@ -54,8 +54,8 @@ export const deliveryMutants: readonly Mutant[] = [
   {
     name: 'a retry by hand after a hand-over is not made beside the attempt that is on its way',
     file: 'src/webhooks/deliveries.ts',
-    from: 'isOnItsWay(before, move.now)',
-    to: 'before < 0',
+    from: 'putOffUntil > move.now',
+    to: 'putOffUntil < 0',
     tests: ['test/nodes/hand-over-retries.test.ts'],
   },
 ];

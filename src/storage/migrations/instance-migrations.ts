@@ -164,6 +164,9 @@ const renameEvent = sql`ALTER TABLE "$bare_event" RENAME TO "$event"`;
  * The internal tables of one instance. Their names begin with `$`, which no collection's name can. Times that are shown are
  * timestamps as text; times that are compared while delivering are milliseconds since 1970.
  */
+// As on PostgreSQL, so that statements are the same: one process hands nothing over.
+const deliveryPutOff = sql`ALTER TABLE "$delivery" ADD COLUMN put_off_until INTEGER`;
+
 export const instanceMigrations: readonly Migration[] = [
   {
     name: 'collections, secrets, events, endpoints, deliveries, attempts',
@@ -179,4 +182,5 @@ export const instanceMigrations: readonly Migration[] = [
     statements: () => [bareEvent, copyEvents, dropEvent, renameEvent],
     admits: 1,
   },
+  { name: 'deliveries that are put off', statements: () => [deliveryPutOff], admits: 1 },
 ];

@@ -243,6 +243,9 @@ const tables: readonly Sql[] = [
   attempt,
 ];
 
+// Until when the attempt of a node that has handed it over is on its way.
+const deliveryPutOff = sql`ALTER TABLE chancery.delivery ADD COLUMN put_off_until bigint`;
+
 export const postgresMigrations: readonly Migration[] = [
   {
     name: 'instances, collections, secrets, events, endpoints, deliveries, attempts',
@@ -255,4 +258,5 @@ export const postgresMigrations: readonly Migration[] = [
   { name: 'setup tokens', statements: () => [setupToken], admits: 1 },
   { name: 'logs', statements: () => [log, logCreated], admits: 1 },
   { name: 'windows of limits', statements: () => [limitWindow, limitWindowEnds], admits: 1 },
+  { name: 'deliveries that are put off', statements: () => [deliveryPutOff], admits: 1 },
 ];
