@@ -66,7 +66,7 @@ async function moveAccount(scope: WriteScope, existing: StoredRecord, token: Mai
     if (error instanceof AppError && error.cause instanceof UniqueViolation) refuseToken(refusedEmail);
     throw error;
   }
-  await eraseAccount(scope, { collection, id: token.id, only: ['_externalAuths', '_mfas', '_otps'] });
+  await eraseAccount(scope, { collection, id: token.id, only: ['_externalAuths', '_otps'] });
 }
 
 const noNewEmail: FieldError = {

@@ -4,7 +4,6 @@ import { fieldError } from '../fields/field-error.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { Instance } from '../instances/instance.ts';
 import { changeAccount } from '../records/change-account.ts';
-import { eraseAccount } from '../records/erase-account.ts';
 import { valueOf } from '../records/record.ts';
 import { hashPassword } from '../secrets/password.ts';
 import { requirePasswordAuth, type AccountRequest } from './account-request.ts';
@@ -38,8 +37,6 @@ export function confirmPasswordReset(
       const isSame = valueOf(existing, 'email') === token.claim('email');
       const failed = 'Failed to set the new password.';
       await changeAccount(scope, existing, { passwordHash, failed, ...(isSame && { verified: true }) });
-      // Begun with the password that was.
-      await eraseAccount(scope, { collection: existing.collection, id: token.id, only: ['_mfas'] });
     });
   });
 }

@@ -5,12 +5,13 @@ import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { superusersName } from '../instances/system-collections.ts';
 import { decodeRecord } from '../records/decode-record.ts';
+import { endSessions } from '../records/end-sessions.ts';
+import { findRecordToChange } from '../records/find-record.ts';
 import { keepSuperuser } from '../records/keep-superuser.ts';
 import { recordStatements } from '../records/record-statements.ts';
 import { StoredRecord, valueOf } from '../records/record.ts';
 import { hashPassword } from '../secrets/password.ts';
 import { deleteSecrets, writeSecret } from '../secrets/secrets.ts';
-import { newTokenKey } from '../secrets/token.ts';
 import { sql, withValues } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 
@@ -30,8 +31,10 @@ export async function upsertSuperuser(
     const collection = instance.collections.get(superusersName);
     const existing = await findId(tx, collection, email);
     const id = existing ?? (await insertSuperuser(tx, { instance, collection, email, password }));
+    // Whoever begins a session meanwhile does so behind this lock, and finds the new key.
+    await findRecordToChange(tx, collection, id);
     await writeSecret(tx, { collection: collection.id, record: id, name: 'password' }, hash);
-    await writeSecret(tx, { collection: collection.id, record: id, name: 'tokenKey' }, newTokenKey());
+    for (const change of endSessions(instance, collection)) await change(tx, id);
     const [action, details] =
       existing === undefined
         ? (['superuser.create', {}] as const)

@@ -1,7 +1,8 @@
+import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { fieldType } from '../fields/field-types.ts';
 import { writeSecret } from '../secrets/secrets.ts';
-import { newTokenKey } from '../secrets/token.ts';
+import { endSessions } from './end-sessions.ts';
 import { notBefore } from './not-before.ts';
 import type { StoredRecord } from './record.ts';
 import type { WriteScope } from './record-write.ts';
@@ -42,14 +43,14 @@ export async function changeAccount(
     const stamp = fieldType(field).stamp?.('update', now, field.options);
     return given.get(field.name) ?? stamp ?? existing.values[index] ?? null;
   });
-  const fresh = new Map<string, string>([
-    ...(passwordHash === undefined ? [] : [['password', passwordHash] as const]),
-    ...(passwordHash === undefined && email === undefined ? [] : [['tokenKey', newTokenKey()] as const]),
-  ]);
-  const secrets = [...fresh].map(
-    ([name, value]): SecretChange =>
-      (tx, record) =>
-        writeSecret(tx, { collection: collection.id, record, name }, value),
-  );
+  const hasEnded = passwordHash !== undefined || email !== undefined;
+  const secrets: readonly SecretChange[] = [
+    ...(passwordHash === undefined ? [] : [setPassword(collection, passwordHash)]),
+    ...(hasEnded ? endSessions(scope.instance, collection) : []),
+  ];
   return saveChanges(scope, existing, { values, secrets, now, failed });
+}
+
+function setPassword(collection: Collection, hash: string): SecretChange {
+  return (tx, record) => writeSecret(tx, { collection: collection.id, record, name: 'password' }, hash);
 }

@@ -78,7 +78,7 @@ export async function createInside(
   const event = recordEvent('record.create', record, now);
   const passwords = passwordChanges(collection, { body, hashes: secrets.hashes, isSuperuser });
   const account = { body, values, isSuperuser, hasNewPassword: true };
-  const kept = [...passwords, ...tokenKeyChanges(collection, account)];
+  const kept = [...passwords, ...tokenKeyChanges(instance, collection, account)];
   const id = String(valueOf(record, 'id'));
   await tx.inOrder([
     () => insertRecord(tx, record),

@@ -12,7 +12,7 @@ export interface ErasedAccount {
 
 /** Deletes what accounts have beside their own record, each with the secrets it has. */
 export async function eraseAccount(
-  { instance, tx }: WriteScope,
+  { instance, tx }: Pick<WriteScope, 'instance' | 'tx'>,
   { collection, id, only = accountCollectionNames }: ErasedAccount,
 ): Promise<void> {
   const { names } = tx;

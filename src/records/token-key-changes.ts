@@ -1,8 +1,8 @@
 import type { Collection } from '../collections/collection.ts';
-import { writeSecret } from '../secrets/secrets.ts';
-import { newTokenKey } from '../secrets/token.ts';
 import type { StoredValue } from '../fields/field-type.ts';
+import type { Instance } from '../instances/instance.ts';
 import type { RecordBody } from './decode-record.ts';
+import { endSessions, renewTokenKey } from './end-sessions.ts';
 import type { StoredRecord } from './record.ts';
 import type { SecretChange } from './secret-change.ts';
 
@@ -18,11 +18,14 @@ export interface AccountChange {
  * What a change of an account does to its token key: a new one ends all sessions, and is due with another password or address.
  * A superuser may ask for one, by naming it, and cannot choose it.
  */
-export function tokenKeyChanges(collection: Collection, change: AccountChange): readonly SecretChange[] {
+export function tokenKeyChanges(
+  instance: Instance,
+  collection: Collection,
+  change: AccountChange,
+): readonly SecretChange[] {
   if (collection.type !== 'auth' || !isDue(collection, change)) return [];
-  return [
-    (tx, record) => writeSecret(tx, { collection: collection.id, record, name: 'tokenKey' }, newTokenKey()),
-  ];
+  // Nothing waits for an account that is only being made.
+  return change.existing === undefined ? [renewTokenKey(collection)] : endSessions(instance, collection);
 }
 
 function isDue(collection: Collection, change: AccountChange): boolean {

@@ -80,7 +80,7 @@ export async function updateInside(
   if (collection.auth !== undefined)
     await checkAccount(scope, { collection, body, values, existing, secrets, context, failed: FAILED });
   decoded.refuseProblems();
-  const changed = secretChanges(collection, { body, values, existing, secrets, isSuperuser });
+  const changed = secretChanges(instance, collection, { body, values, existing, secrets, isSuperuser });
   if (!isChanged(existing, values) && changed.length === 0) return existing;
   if (relationsOf(collection).length > 0)
     await requireRelated(scope, { collection, values, existing, failed: FAILED });
@@ -88,13 +88,14 @@ export async function updateInside(
 }
 
 function secretChanges(
+  instance: Instance,
   collection: Collection,
   change: Omit<AccountChange, 'hasNewPassword'> & { readonly secrets: PreparedSecrets },
 ): readonly SecretChange[] {
   const { hashes } = change.secrets;
   const passwords = passwordChanges(collection, { ...change, hashes });
   const isOwn = hashes.has('password') && Object.hasOwn(change.body, 'password');
-  return [...passwords, ...tokenKeyChanges(collection, { ...change, hasNewPassword: isOwn })];
+  return [...passwords, ...tokenKeyChanges(instance, collection, { ...change, hasNewPassword: isOwn })];
 }
 
 function isChanged(existing: StoredRecord, values: readonly StoredValue[]): boolean {

@@ -5,13 +5,17 @@ import { askSecondFactor } from '../../src/auth/second-factor.ts';
 import { withAuthCollection } from '../../src/auth/with-auth-collection.ts';
 import { guest } from '../../src/rules/caller.ts';
 import { factsOfCaller } from '../../src/rules/request-facts.ts';
-import { password, type Account } from '../support/accounts.ts';
+import { upsertSuperuser } from '../../src/auth/superuser.ts';
+import { sql } from '../../src/sql/sql.ts';
+import { password, users, type Account } from '../support/accounts.ts';
 import { eventually } from '../support/eventually.ts';
 import { Mailbox } from '../support/mailbox.ts';
 import { refusalOf, superuserSdk } from '../support/sdk.ts';
 import type { TestAnswer } from '../support/service.ts';
 
 const path = '/api/collections/users';
+
+const strictRule = "@request.query.strict = 'true'";
 
 async function openMailbox(t: TestContext, mfa: object = {}): Promise<Mailbox> {
   const box = await Mailbox.open(t);
@@ -50,23 +54,39 @@ async function beginWithPassword({ accounts }: Mailbox, { email }: Account): Pro
   return json.mfaId;
 }
 
+/** As {@link beginWithPassword}, where the second factor is asked of who wants it. */
+async function beginStrictly({ accounts }: Mailbox, identity: string, secret: string): Promise<void> {
+  const body = { identity, password: secret };
+  const { status } = await accounts.ask('POST', `${path}/auth-with-password?strict=true`, { body });
+  assert.equal(status, 401);
+}
+
+/** Sessions that wait for their second factor. */
+async function countWaiting({ accounts }: Mailbox, { id }: Account): Promise<number> {
+  const filter = encodeURIComponent(`recordRef = '${id}'`);
+  const { json } = await accounts.ask('GET', `/api/collections/_mfas/records?filter=${filter}`, {
+    token: true,
+  });
+  return json.totalItems;
+}
+
 test('the SDK signs in with a password and then with a code, or the other way round', async (t) => {
   const box = await openMailbox(t);
   const ann = await box.accounts.account('ann');
   assert.equal(ann.token, '');
   const pb = new PocketBase(box.accounts.service.url);
-  const users = pb.collection('users');
-  assert.deepEqual((await users.listAuthMethods()).mfa, { enabled: true, duration: 600 });
-  const first = await refusalOf(users.authWithPassword(ann.email, password));
+  const accounts = pb.collection('users');
+  assert.deepEqual((await accounts.listAuthMethods()).mfa, { enabled: true, duration: 600 });
+  const first = await refusalOf(accounts.authWithPassword(ann.email, password));
   assert.equal(first.status, 401);
   const { otpId, code } = await sendCode(box, ann);
-  const signedIn = await users.authWithOTP(otpId, code, { mfaId: first.response['mfaId'] });
+  const signedIn = await accounts.authWithOTP(otpId, code, { mfaId: first.response['mfaId'] });
   assert.deepEqual([signedIn.record.id, signedIn.record['verified']], [ann.id, true]);
   // With a second factor the password stays.
   const other = await sendCode(box, ann);
-  const half = await refusalOf(users.authWithOTP(other.otpId, other.code));
+  const half = await refusalOf(accounts.authWithOTP(other.otpId, other.code));
   const query = { mfaId: half.response['mfaId'] };
-  const again = await users.authWithPassword(ann.email, password, { query });
+  const again = await accounts.authWithPassword(ann.email, password, { query });
   assert.equal(again.record.id, ann.id);
   const root = await superuserSdk(box.accounts.service);
   // The one of the sign-in that came first of all; the others were used up.
@@ -153,8 +173,68 @@ test('another password ends sessions that wait for their second factor', async (
   assert.equal((await useCode(box, await sendCode(box, ann), mfaId)).status, 400);
 });
 
+test('A-21 whatever ends the sessions of an account ends those that wait for their second factor', async (t) => {
+  const box = await openMailbox(t, { rule: strictRule });
+  const { accounts } = box;
+  const batch = { enabled: true };
+  await accounts.ask('PATCH', '/api/settings', { token: true, body: { batch } });
+  const [ann, bob] = [await accounts.account('ann'), await accounts.account('bob')];
+  const account = `${users}/${ann.id}`;
+  const another = { password: 'another horse', passwordConfirm: 'another horse' };
+  const third = { password: 'a third horse', passwordConfirm: 'a third horse' };
+  const inBatch = (item: object): Promise<TestAnswer> =>
+    accounts.ask('POST', '/api/batch', { token: true, body: { requests: [item] } });
+  let [email, secret] = [ann.email, password];
+  await beginStrictly(box, bob.email, password);
+  const ends = async (change: () => Promise<TestAnswer>, left = 0): Promise<void> => {
+    await beginStrictly(box, email, secret);
+    const answer = await change();
+    assert.equal(answer.status, 200, answer.text);
+    assert.deepEqual([await countWaiting(box, ann), await countWaiting(box, bob)], [left, 1]);
+  };
+  await ends(() => accounts.update(ann.id, { name: 'Ann', emailVisibility: true }, true), 1);
+  await ends(() => accounts.update(ann.id, { ...another, oldPassword: password }, ann.token));
+  secret = another.password;
+  await ends(() => accounts.update(ann.id, third, true));
+  secret = third.password;
+  await ends(() => accounts.update(ann.id, { email: 'ann@new.example' }, true));
+  email = 'ann@new.example';
+  await ends(() => accounts.update(ann.id, { 'tokenKey:autogenerate': '' }, true));
+  await ends(() => inBatch({ method: 'PATCH', url: account, body: another }));
+  secret = another.password;
+  await ends(() => inBatch({ method: 'PUT', url: users, body: { id: ann.id, ...third } }));
+});
+
+test('A-21 a first factor is of no use behind a password that a superuser has changed since', async (t) => {
+  const box = await openMailbox(t);
+  const ann = await box.accounts.account('ann');
+  const mfaId = await beginWithPassword(box, ann);
+  const sent = await sendCode(box, ann);
+  const body = { password: 'another horse', passwordConfirm: 'another horse' };
+  assert.equal((await box.accounts.update(ann.id, body, true)).status, 200);
+  const answer = await useCode(box, sent, mfaId);
+  assert.deepEqual([answer.status, answer.json.message], [400, 'Invalid or expired MFA session.']);
+});
+
+test('A-21 a new password of the command line ends a superuser’s sessions that wait as well', async (t) => {
+  const box = await openMailbox(t);
+  const { service } = box.accounts;
+  const { email } = service.superuser;
+  await box.accounts.ask('PATCH', '/api/collections/_superusers', {
+    token: true,
+    body: { otp: { enabled: true }, mfa: { enabled: true } },
+  });
+  const begun = await box.accounts.signIn(email, service.superuser.password, '_superusers');
+  assert.equal(begun.status, 401);
+  const waiting = await service.withInstance('default', async (instance) => {
+    await upsertSuperuser(instance, email, 'another horse');
+    return instance.database.all(sql`SELECT id FROM ${instance.database.names.collectionTable('_mfas')}`);
+  });
+  assert.deepEqual(waiting, []);
+});
+
 test('an account has at most ten sessions that wait, and sees its own', async (t) => {
-  const box = await openMailbox(t, { rule: "@request.query.strict = 'true'" });
+  const box = await openMailbox(t, { rule: strictRule });
   const ann = await box.accounts.account('ann');
   const body = { identity: ann.email, password };
   for (let count = 0; count < 12; count += 1)

@@ -265,6 +265,13 @@ export const accessMutants: readonly Mutant[] = [
     tests: ['test/api/sign-in-races.test.ts'],
   },
   {
+    name: 'a first factor ends with the password that it was',
+    file: 'src/records/end-sessions.ts',
+    from: "(tx, id) => eraseAccount({ instance, tx }, { collection, id, only: ['_mfas'] }),",
+    to: '',
+    tests: ['test/api/second-factor.test.ts'],
+  },
+  {
     name: 'a mail goes to the address that its account has when its token is made',
     file: 'src/auth/mail-token-to.ts',
     from: "valueOf(now, 'email') !== valueOf(record, 'email')",
