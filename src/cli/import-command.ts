@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { dataSettings, readConfig } from '../config.ts';
 import type { ImportProgress, ImportSummary } from '../importers/import-pocketbase.ts';
+import type { Omission } from '../importers/omissions.ts';
 import { addSettings, flagsOf } from './settings.ts';
 import { withInstance } from './with-instance.ts';
 
@@ -62,21 +63,26 @@ function summaryText({ collections, omissions }: ImportSummary, isDryRun: boolea
     const ofFiles = files === 0 ? '' : `, ${files} files (${bytes} bytes)`;
     return `  ${name}: ${records} of ${found} records${ofFiles}${wasDone ? ' (by an earlier run)' : ''}`;
   });
-  const left = omissions.map(({ of, what, why, count, examples }) => {
-    const which =
-      examples.length === 0 ? '' : ` [${examples.join(', ')}${count > examples.length ? ', …' : ''}]`;
-    return `  ${of}: ${what}${count > 1 ? ` (${count} times)` : ''}: ${why}${which}`;
-  });
+  const told = (wanted: Omission['kind']): readonly string[] =>
+    omissions.filter(({ kind }) => kind === wanted).map(omissionText);
+  const [left, toLookAt] = [told('left out'), told('to look at')];
   const total = collections.reduce((sum, { records }) => sum + records, 0);
   const verb = isDryRun ? 'Would import' : 'Imported';
   return [
     `${verb} ${collections.length} collections with ${total} records.`,
     ...lines,
     ...(left.length === 0 ? ['Nothing is left out.'] : ['Left out:', ...left]),
+    ...(toLookAt.length === 0 ? [] : ['To look at:', ...toLookAt]),
     '',
   ]
     .map(printable)
     .join('\n');
+}
+
+function omissionText({ of, what, why, count, examples }: Omission): string {
+  const which =
+    examples.length === 0 ? '' : ` [${examples.join(', ')}${count > examples.length ? ', …' : ''}]`;
+  return `  ${of}: ${what}${count > 1 ? ` (${count} times)` : ''}: ${why}${which}`;
 }
 
 /** Names come from the source, and a terminal does what it is told by such characters. */

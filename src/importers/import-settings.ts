@@ -29,11 +29,23 @@ export function importSettings(
           what: 'all',
           why: 'They are kept in S3, of which nothing is copied.',
         });
+      if (Object.hasOwn(wanted, 'superuserIPs')) tellOfSuperusers(settings, omissions);
       return settings;
     }
     const names = new Set(refused.map(({ path }) => path[0]));
     wanted = Object.fromEntries(Object.entries(wanted).filter(([name]) => !names.has(name)));
   }
+}
+
+const rangesShown = 5;
+
+/** Nobody who could be shut out by it has asked for it: where the source was reached from need not be how this service is. */
+function tellOfSuperusers({ superuserIPs }: Settings, omissions: Omissions): void {
+  if (superuserIPs.length === 0) return;
+  const shown = superuserIPs.slice(0, rangesShown).join(', ');
+  const from = superuserIPs.length > rangesShown ? `${shown}, …` : shown;
+  const why = `From now on superusers are let in from ${from} only: see that these are addresses that you come from.`;
+  omissions.add({ kind: 'to look at', of: 'the settings', what: 'superuserIPs', why });
 }
 
 function isKeptInS3({ s3 }: Settings): boolean {

@@ -1,5 +1,7 @@
-/** What an import could not carry over, as the operator reads it: one line for a kind of thing, with examples. */
+/** What an import tells the operator of: one line for a kind of thing, with examples. */
 export interface Omission {
+  /** What it could not carry over, or what is there all the same and for somebody to see to. */
+  readonly kind: 'left out' | 'to look at';
   /** A collection, or another part of the source. */
   readonly of: string;
   readonly what: string;
@@ -10,6 +12,8 @@ export interface Omission {
 }
 
 export interface NewOmission {
+  /** `left out` where nothing else is said. */
+  readonly kind?: Omission['kind'];
   readonly of: string;
   readonly what: string;
   readonly why: string;
@@ -28,7 +32,7 @@ export class Omissions {
   >();
 
   add(omission: NewOmission): void {
-    const key = JSON.stringify([omission.of, omission.what, omission.why]);
+    const key = JSON.stringify([omission.kind, omission.of, omission.what, omission.why]);
     let kind = this.#kinds.get(key);
     if (kind === undefined) {
       if (this.#kinds.size >= kindsMax) return;
@@ -44,12 +48,15 @@ export class Omissions {
   }
 
   all(): readonly Omission[] {
-    return [...this.#kinds.values()].map(({ omission: { of, what, why }, count, examples }) => ({
-      of,
-      what,
-      why,
-      count,
-      examples,
-    }));
+    return [...this.#kinds.values()].map(
+      ({ omission: { kind = 'left out', of, what, why }, count, examples }) => ({
+        kind,
+        of,
+        what,
+        why,
+        count,
+        examples,
+      }),
+    );
   }
 }

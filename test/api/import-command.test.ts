@@ -37,12 +37,13 @@ test('the command says what it would do, does it, and says what it did', async (
   assert.notEqual((await run()).code, 0);
 });
 
-test('what is left out is said in lines that a terminal only prints', async (t) => {
+test('what is left out, and what is to look at, is said in lines that a terminal only prints', async (t) => {
   const fields = [sourceId, { id: 'date1', name: 'due', type: 'date' }, ...sourceDates];
   const rows = ['a', 'b', 'c', 'd', 'e', 'f'].map((letter) => ({ id: letter.repeat(15), due: 'x' }));
   const evil = { id: 'pbc_v', name: 'v\u001B[2J\u202E', type: 'view', fields: [] };
   const tables = [...sourceAccounts([]), { id: 'pbc_9', name: 'notes', fields, rows }, evil];
-  const directory = makePocketbaseDirectory(t, { tables });
+  const settings = JSON.stringify({ superuserIPs: ['192.0.2.1'] });
+  const directory = makePocketbaseDirectory(t, { tables, settings });
   const { stdout } = await (await startImport(t, temporaryFolder(t), [directory, '--dry-run'])).ended;
   const left = stdout.slice(stdout.indexOf('Left out:\n'));
   const examples = 'aaaaaaaaaaaaaaa, bbbbbbbbbbbbbbb, ccccccccccccccc, ddddddddddddddd, eeeeeeeeeeeeeee, …';
@@ -52,6 +53,8 @@ test('what is left out is said in lines that a terminal only prints', async (t) 
       'Left out:',
       '  v?[2J?: the collection: Collections of type view are not supported yet.',
       `  notes: due (6 times): It is no date. [${examples}]`,
+      'To look at:',
+      '  the settings: superuserIPs: From now on superusers are let in from 192.0.2.1 only: see that these are addresses that you come from.',
       '',
     ].join('\n'),
   );

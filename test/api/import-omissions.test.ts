@@ -253,6 +253,38 @@ test('settings that are refused are left out part by part; files in S3 are not l
   assert.deepEqual([json.meta.appName, json.batch.enabled, json.logs.maxDays], ['Acme', true, 7]);
 });
 
+test('settings that let superusers in from some addresses only are told of, and followed', async (t) => {
+  const service = await startService(t);
+  const from = (superuserIPs: readonly string[]): string =>
+    directoryOf(t, [], JSON.stringify({ superuserIPs }));
+  const told = async (
+    ranges: readonly string[],
+    isDryRun: boolean,
+  ): Promise<readonly (readonly string[])[]> => {
+    const { omissions } = await importInto(service, from(ranges), { isDryRun });
+    return omissions.map(({ kind, of, what, why }) => [kind, `${of}: ${what}`, why]);
+  };
+  const line = (ranges: string): readonly string[] => [
+    'to look at',
+    'the settings: superuserIPs',
+    `From now on superusers are let in from ${ranges} only: see that these are addresses that you come from.`,
+  ];
+  assert.deepEqual(await told([], true), []);
+  const many = ['10.0.0.0/8', '192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4', '192.0.2.5'];
+  assert.deepEqual(await told(many, true), [
+    line('10.0.0.0/8, 192.0.2.1, 192.0.2.2, 192.0.2.3, 192.0.2.4, …'),
+  ]);
+  // What is refused is left out, and shuts nobody out.
+  const refused = await told(['nowhere'], true);
+  assert.deepEqual(
+    refused.map(([kind]) => kind),
+    ['left out'],
+  );
+  assert.deepEqual(await told(['127.0.0.0/8', '::1'], false), [line('127.0.0.0/8, ::1')]);
+  const { json } = await service.request('/api/settings', { token: true });
+  assert.deepEqual(json.superuserIPs, ['127.0.0.0/8', '::1']);
+});
+
 test('files with names that lead elsewhere, and links, are never followed', async (t) => {
   const outside = temporaryFolder(t);
   writeFileSync(join(outside, 'secret.txt'), 'of somebody else');
