@@ -9,7 +9,7 @@ import { prefixLength, prefixOf, textPrefix } from './text-prefix.ts';
 /** The statement that makes an index of a collection on this engine. */
 export function indexSql(collection: Collection, index: IndexDefinition, names: Names): Sql {
   const { isUnique, columns } = index;
-  const keyed = columns.map((column) => toKey(column, fieldOf(collection, column.name), names));
+  const keyed = columns.map((column) => toKey(column, indexedField(collection, column.name), names));
   const keys = names.engine === 'sqlite' ? keyed.map(({ plain, order }) => sql`${plain}${order}`) : undefined;
   const fitting = keys ?? (isUnique ? uniqueKeys(keyed) : plainKeys(keyed));
   const on = sql`${names.bareName(index.name)} ON ${names.collectionTable(collection.name)} (${joinSql(fitting, ', ')})`;
@@ -21,7 +21,7 @@ export function indexSql(collection: Collection, index: IndexDefinition, names: 
 /** The statement that makes the index which every list by time is served by. */
 export function createdIndexSql(collection: Collection, name: Sql, names: Names): Sql {
   const column = { name: 'created', isNocase: false, isDescending: false };
-  const { plain, prefix } = toKey(column, fieldOf(collection, column.name), names);
+  const { plain, prefix } = toKey(column, indexedField(collection, column.name), names);
   return sql`CREATE INDEX ${name} ON ${names.collectionTable(collection.name)} (${prefix ?? plain}, "$position")`;
 }
 
@@ -100,14 +100,15 @@ function conditionSql(
   { column, operator, value }: IndexCondition,
   names: Names,
 ): Sql {
-  const field = fieldOf(collection, column);
+  const field = indexedField(collection, column);
   const whole = names.column(column);
   const prefix = field.type === 'json' ? undefined : textPrefix(field, whole, names.engine);
   const isInPrefix = prefix !== undefined && String(value).length < prefix.length;
-  return sql`${isInPrefix ? prefix.sql : whole} ${operators[operator]} ${literal(value)}`;
+  return sql`${isInPrefix ? prefix.sql : whole} ${conditionOperators[operator]} ${literal(value)}`;
 }
 
-const operators = {
+/** As they are said in SQL. */
+export const conditionOperators = {
   '=': sql`=`,
   '!=': sql`<>`,
   '<': sql`<`,
@@ -116,7 +117,8 @@ const operators = {
   '>=': sql`>=`,
 } as const;
 
-function fieldOf(collection: Collection, name: string): Field {
+/** The field of this name, which there is for every column of an index. */
+export function indexedField(collection: Collection, name: string): Field {
   const field = collection.fields.find((candidate) => candidate.name === name);
   assert(field !== undefined, `an index is over fields of its collection, and ${name} is none`);
   return field;

@@ -20,6 +20,7 @@ import {
 import { Omissions, type Omission } from './omissions.ts';
 import { planImport, type PlannedCollection } from './plan-import.ts';
 import { openPocketbaseSource, type PocketbaseSource } from './pocketbase-source.ts';
+import { tellOfEqualRecords } from './tell-of-equal-records.ts';
 
 /**
  * Everything of a PocketBase data directory into one instance.
@@ -141,6 +142,7 @@ async function look(run: Run, omissions: Omissions): Promise<ImportSummary> {
     const copied = await copy(run, planned, { to: undefined, omissions });
     let records = 0;
     for (const _ of recordsOf(run, planned, { omissions, of: found })) records += 1;
+    tellOfEqualRecords(run.source.database, planned, omissions);
     collections.push({ name: planned.collection.name, found, records, wasDone: false, ...copied });
   }
   return { collections, omissions: omissions.all() };

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { identifier } from '../sql/sql.ts';
 import { ForeignSqlite } from './foreign-sqlite.ts';
 
 test('rows come in the order in which they were made, whatever their keys', async (t) => {
@@ -55,9 +56,11 @@ test('what is computed is neither named nor run, even when somebody asks for it'
     assert.equal(foreign.columnsOf(table), undefined, table);
     assert.throws(() => foreign.count(table), /has no table/, table);
     assert.throws(() => foreign.rows(table, ['id']), /has no table/, table);
+    assert.throws(() => equalRows(foreign, table, 'id'), /has no table/, table);
   }
   for (const column of ['size', 'big', 'rowid'])
-    assert.throws(() => foreign.rows('t', [column]), /has no "\w+" in its table "t"/, column);
+    for (const ask of [() => foreign.rows('t', [column]), () => equalRows(foreign, 't', column)])
+      assert.throws(ask, /has no "\w+" in its table "t"/, column);
 });
 
 test('a value that would take too much memory is an error', async (t) => {
@@ -98,6 +101,10 @@ test('a file without a log is read in its place, and a write into it is noticed'
   writer.close();
   assert.throws(() => foreign.requireUnchanged(), /is being written to/);
 });
+
+function equalRows(foreign: ForeignSqlite, table: string, column: string): Iterable<unknown> {
+  return foreign.equalRows(table, { columns: [column], keys: [identifier(column)], where: [] });
+}
 
 function make(t: TestContext, statements: string): string {
   const file = join(temporaryFolder(t), 'data.db');

@@ -75,6 +75,18 @@ export class ForeignSqlite {
     );
   }
 
+  /**
+   * For each group of rows that have the same of all these keys, the first of their ids. Of rows whose id is a text, as others
+   * are no records. It sorts them where no index of the file serves it, in files of its own if they are many.
+   */
+  equalRows(table: string, { columns, keys, where }: EqualRows): Iterable<readonly ForeignValue[]> {
+    this.#tableOf(table, ['id', ...columns]);
+    const conditions = joinSql([sql`typeof(id) = 'text' AND id <> ''`, ...where], ' AND ');
+    return this.#ask(
+      sql`SELECT min(id) FROM ${identifier(table)} WHERE ${conditions} GROUP BY ${joinSql(keys, ', ')} HAVING count(*) > 1`,
+    );
+  }
+
   /** Throws when somebody has written into the file since it was opened: what was read of it may be of two minds. */
   requireUnchanged(): void {
     if (this.#mark !== undefined && this.#mark !== markOf(this.#path)) throw inUse(this.#path);
@@ -102,11 +114,18 @@ export class ForeignSqlite {
       // A number beyond 2^53 would otherwise be an error.
       prepared.setReadBigInts(true);
       // The mode set above makes rows arrays; the types of node:sqlite do not follow it.
-      yield* prepared.iterate() as Iterable<unknown> as Iterable<readonly ForeignValue[]>;
+      yield* prepared.iterate(...statement.values) as Iterable<unknown> as Iterable<readonly ForeignValue[]>;
     } catch (error) {
       throw unreadable(this.#path, error);
     }
   }
+}
+
+export interface EqualRows {
+  /** All that the rest is made of. */
+  readonly columns: readonly string[];
+  readonly keys: readonly Sql[];
+  readonly where: readonly Sql[];
 }
 
 interface ForeignTable {
