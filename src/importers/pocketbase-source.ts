@@ -101,12 +101,20 @@ function readSettings(database: ForeignSqlite, encryptionKey: string | undefined
     const stored = textOf(value ?? null);
     // As the table has it by itself.
     if (stored === '') return undefined;
-    const plain = stored.trimStart().startsWith('{') ? stored : openSettings(stored, encryptionKey);
+    const plain = isEncrypted(stored) ? openSettings(stored, encryptionKey) : stored;
     const settings = parse(plain, 'the settings');
     if (isJsonObject(settings)) return settings;
-    throw new AppError('bad_request', 'The settings of the source are no object.');
+    throw new AppError('bad_request', 'The settings of the source are JSON, and no object.');
   }
   return undefined;
+}
+
+/** Of a nonce and a tag alone, without padding. */
+const encryptedLengthMin = 38;
+
+/** It is base64, perhaps in quotes: neither bracket is of that, and other JSON that is no object is shorter than anything encrypted. */
+function isEncrypted(stored: string): boolean {
+  return !/^\s*[[{]/.test(stored) && stored.trim().length >= encryptedLengthMin;
 }
 
 function openSettings(stored: string, encryptionKey: string | undefined): string {

@@ -97,6 +97,16 @@ test('damaged definitions are refused with their place', async (t) => {
   );
 });
 
+test('settings that are JSON and no object are refused as what they are, and not as encrypted', async (t) => {
+  const service = await startService(t);
+  const withSettings = (settings: string): string =>
+    makePocketbaseDirectory(t, { tables: sourceAccounts([]), settings });
+  for (const settings of ['[]', ' [{"meta":{}}]', 'null', 'true', '-1.5', '""', '"text"'])
+    await assertRefuses(service, withSettings(settings), /settings of the source are JSON, and no object/);
+  for (const settings of ['[1', 'text'])
+    await assertRefuses(service, withSettings(settings), /the settings cannot be read: .*JSON/);
+});
+
 test('names that are SQL are names and nothing else', async (t) => {
   const name = 'x" FROM _superusers; DROP TABLE notes; --';
   const hostile = { ...notes, id: 'pbc_10', name: name.replaceAll('"', '""') };
