@@ -29,7 +29,7 @@ export async function authenticate(instance: Instance, header: string | undefine
   return verified === undefined ? guest : callerOf(verified.collection, verified.id);
 }
 
-/** The token in the header. */
+/** The token in the header: behind the word there may be several spaces (RFC 6750 section 2.1), and a tab is as good. */
 export function tokenOf(header: string): string {
-  return /^bearer /i.test(header) ? header.slice('bearer '.length) : header;
+  return header.replace(/^bearer[ \t]+/i, '');
 }

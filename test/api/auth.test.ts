@@ -61,7 +61,7 @@ function withClock(t: TestContext): Promise<{ readonly service: TestService; rea
   return startService(t, { parts: { clock } }).then((service) => ({ service, clock }));
 }
 
-test('a sign-in answers the record and a token that is good as it is and after Bearer in any case', async (t) => {
+test('a sign-in answers the record and a token that is good as it is and after Bearer in any case and with any room', async (t) => {
   const service = await startService(t);
   const { email: identity, password } = service.superuser;
   const answer = await post(service, signIn, { identity, password });
@@ -80,10 +80,10 @@ test('a sign-in answers the record and a token that is good as it is and after B
   assert.equal(answer.json.record.email, identity);
   assert.equal(answer.headers.get('cache-control'), 'no-store');
   const token: string = answer.json.token;
-  for (const good of [token, `Bearer ${token}`, `bearer ${token}`, `BEARER ${token}`])
-    assert.equal(await isTaken(service, good), true);
+  for (const word of ['', 'Bearer ', 'bearer ', 'BEARER ', 'Bearer  ', 'Bearer\t', 'bearer \t \t '])
+    assert.equal(await isTaken(service, word + token), true, JSON.stringify(word));
   for (const bad of [
-    `Bearer  ${token}`,
+    `Bearer Bearer ${token}`,
     `Bearer${token}`,
     `Basic ${token}`,
     `Token ${token}`,
