@@ -6,6 +6,7 @@ import type { Instance } from '../instances/instance.ts';
 import { superusersName } from '../instances/system-collections.ts';
 import { decodeRecord } from '../records/decode-record.ts';
 import { endSessions } from '../records/end-sessions.ts';
+import { eraseAccount } from '../records/erase-account.ts';
 import { findRecordToChange } from '../records/find-record.ts';
 import { keepSuperuser } from '../records/keep-superuser.ts';
 import { recordStatements } from '../records/record-statements.ts';
@@ -62,6 +63,7 @@ export function deleteSuperuser(instance: Instance, email: string): Promise<void
     await keepSuperuser(tx);
     await tx.run(withValues(recordStatements(collection, tx.names).deleteById, [id]));
     await deleteSecrets(tx, { collection: collection.id, record: id });
+    await eraseAccount({ instance, tx }, { collection, id });
     const entry = { action: 'superuser.delete', collection: collection.id, target: id } as const;
     await auditLogOf(instance).append(tx, 'operator', entry);
   });

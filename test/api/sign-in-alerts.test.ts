@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { deleteSuperuser, upsertSuperuser } from '../../src/auth/superuser.ts';
 import { eventually } from '../support/eventually.ts';
 import { password } from '../support/accounts.ts';
 import { Mailbox } from '../support/mailbox.ts';
@@ -63,4 +64,22 @@ test('places are remembered once however many sign in at once, and not at all wh
     box.accounts.service.log.filter(({ level }) => level === 'error'),
     [],
   );
+});
+
+test('the places of a superuser whom the operator deletes are forgotten', async (t) => {
+  const { service } = (await Mailbox.open(t)).accounts;
+  const root = await superuserSdk(service);
+  const identity = 'second@example.com';
+  await service.withInstance('default', (instance) => upsertSuperuser(instance, identity, password));
+  const body = { identity, password };
+  const signedIn = await service.request('/api/collections/_superusers/auth-with-password', {
+    method: 'POST',
+    body,
+  });
+  const filter = root.filter('recordRef = {:id}', { id: signedIn.json.record.id });
+  const count = async (): Promise<number> =>
+    (await root.collection('_authOrigins').getFullList({ filter })).length;
+  await eventually('the place', async () => (await count()) === 1);
+  await service.withInstance('default', (instance) => deleteSuperuser(instance, identity));
+  assert.equal(await count(), 0);
 });
