@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { newId } from '../src/base/ids.ts';
 import { sql } from '../src/sql/sql.ts';
 import type { Database } from '../src/storage/database.ts';
-import { openPostgresHome } from '../src/storage/open-postgres-home.ts';
+import { openPostgresHome } from '../src/storage/postgres/open-postgres-home.ts';
 import { readDue } from '../src/webhooks/deliveries.ts';
 import { DueFloor } from '../src/webhooks/due-floor.ts';
 import { median } from './support/median.ts';

@@ -18,10 +18,10 @@ import { openMasterKey } from './secrets/open-master-key.ts';
 import { openInstance } from './open-instance.ts';
 import { lockDataDirectory, type DataLock } from './storage/data-lock.ts';
 import type { Database } from './storage/database.ts';
-import { DatabaseClock } from './storage/database-clock.ts';
+import { DatabaseClock } from './storage/postgres/database-clock.ts';
 import type { DataHome } from './storage/data-home.ts';
-import { openSqliteHome, prepareDirectory } from './storage/open-sqlite-home.ts';
-import { sqliteVersion } from './storage/sqlite.ts';
+import { openSqliteHome, prepareDirectory } from './storage/sqlite/open-sqlite-home.ts';
+import { sqliteVersion } from './storage/sqlite/sqlite.ts';
 import { deliverAlone, type Delivering } from './webhooks/delivering.ts';
 import type { DispatcherOptions } from './webhooks/dispatcher.ts';
 import { openSender } from './webhooks/sender.ts';
@@ -212,7 +212,7 @@ async function openHome({ data, postgres, masterKey, queryTimeoutMs }: Config): 
     );
   }
   // Only now: most servers never need the driver.
-  const { openPostgresHome } = await import('./storage/open-postgres-home.ts');
+  const { openPostgresHome } = await import('./storage/postgres/open-postgres-home.ts');
   return openPostgresHome({ url: postgres.url, isLossAllowed: postgres.allowUnsafe, queryTimeoutMs });
 }
 

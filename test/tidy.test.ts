@@ -102,6 +102,15 @@ describe('imports', () => {
     assertClean(importing('src/filters/tree.ts', '../sql/sql.ts'));
   });
 
+  test('engines do not know each other, and what records are does not know them', () => {
+    const [sqlite, postgres] = ['src/storage/sqlite/sqlite.ts', 'src/storage/postgres/postgres.ts'];
+    assertRed('import-order', importing(sqlite, '../postgres/postgres.ts'));
+    assertRed('import-order', importing(postgres, '../sqlite/sqlite.ts'));
+    assertRed('import-order', importing('src/records/expand.ts', '../storage/postgres/postgres.ts'));
+    for (const path of [sqlite, postgres]) assertClean(importing(path, '../database.ts'));
+    assertClean(importing('src/app.ts', './storage/sqlite/sqlite.ts'));
+  });
+
   test('readers of the event log neither write records nor know each other', () => {
     for (const reader of ['webhooks', 'realtime']) {
       for (const file of ['create-record', 'update-record', 'delete-record', 'batch']) {
@@ -138,8 +147,8 @@ describe('imports', () => {
 
 describe('packages', () => {
   const owned = [
-    ['node:sqlite', 'src/storage/sqlite.ts'],
-    ['pg', 'src/storage/postgres.ts'],
+    ['node:sqlite', 'src/storage/sqlite/sqlite.ts'],
+    ['pg', 'src/storage/postgres/postgres.ts'],
     ['node:crypto', 'src/secrets/token.ts'],
     ['node:crypto', 'src/webhooks/signature.ts'],
     ['bcryptjs', 'src/secrets/password.ts'],
@@ -250,10 +259,10 @@ describe('files and names', () => {
   test('a file is named after what it exports', () => {
     assertRed('file-name', { 'src/records/create-record.ts': 'export const updateRecord = 1;\n' });
     assertRed('file-name', { 'src/records/create-record.ts': 'const createRecord = 1;\n' });
-    assertRed('file-name', { 'src/storage/sqlite.ts': 'export const open = 1;\n' });
+    assertRed('file-name', { 'src/storage/sqlite/sqlite.ts': 'export const open = 1;\n' });
     assertClean({ 'src/records/create-record.ts': 'export async function createRecord() {}\n' });
     assertClean({ 'src/storage/database.ts': 'export abstract class Database {}\n' });
-    assertClean({ 'src/storage/sqlite.ts': 'export function openSqlite() {}\n' });
+    assertClean({ 'src/storage/sqlite/sqlite.ts': 'export function openSqlite() {}\n' });
     assertRed('file-name', { 'src/records/create-record.ts': 'export const createRecordNow = 1;\n' });
     assertRed('file-name', { 'src/storage/engine-errors.ts': 'export const motor = 1, fault = 2;\n' });
     assertClean({ 'src/storage/engine-errors.ts': 'export function toEngineError() {}\n' });

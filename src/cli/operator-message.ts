@@ -2,7 +2,7 @@ import { StartError } from '../app.ts';
 import { AppError } from '../base/errors.ts';
 import { ConfigError } from '../config.ts';
 import { EngineFailure } from '../storage/engine-errors.ts';
-import { UnopenedFile } from '../storage/unopened-file.ts';
+import { UnopenedFile } from '../storage/sqlite/unopened-file.ts';
 import { SecretError } from '../secrets/secret-error.ts';
 
 /** One line for errors that the operator can mend; the whole stack for those that only we can. */

@@ -2,7 +2,7 @@ import { assert } from '../base/assert.ts';
 import { AppError, notFound } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { Database, Transaction } from '../storage/database.ts';
-import { UniqueViolation } from '../storage/engine-errors.ts';
+import { NoRoom, UniqueViolation } from '../storage/engine-errors.ts';
 import { tokenKinds, type TokenKind } from './auth-options.ts';
 import type { CollectionStore } from './collection-store.ts';
 import type { Collection } from './collection.ts';
@@ -172,10 +172,9 @@ export async function changeTables<Result>(
   try {
     return await change.database.write(work, { isExclusive: true });
   } catch (error) {
-    if (await isOutOfLocks(change.database, error)) {
-      const advice = 'The database has no room for so many changes at once: make them in several steps.';
-      throw new AppError('bad_request', `${failed} ${advice}`, { cause: error });
-    }
+    // To try again would not help.
+    if (error instanceof NoRoom)
+      throw new AppError('bad_request', `${failed} ${error.advice}`, { cause: error });
     if (!(error instanceof UniqueViolation)) throw error;
     const message = 'A unique index cannot be made: records that exist already have equal values.';
     throw new AppError('bad_request', failed, {
@@ -184,16 +183,3 @@ export async function changeTables<Result>(
     });
   }
 }
-
-/** The driver is loaded where it is used: most servers never need it. */
-async function isOutOfLocks({ engine }: Database, error: unknown): Promise<boolean> {
-  if (engine !== 'postgres') return false;
-  const { sqlState } = await import('../storage/postgres-errors.ts');
-  return sqlState(error) === OUT_OF_LOCKS;
-}
-
-/**
- * PostgreSQL keeps a lock for every table and index that a transaction makes or drops, about a dozen for a collection, in a space of
- * `max_locks_per_transaction` times its connections. To try again would not help.
- */
-const OUT_OF_LOCKS = '53200';

@@ -6,7 +6,7 @@ import { ruleNames } from '../collections/collection.ts';
 import { tokenKinds } from '../collections/auth-options.ts';
 import { digest } from '../secrets/digest.ts';
 import { openEncryptedText } from '../secrets/open-encrypted-text.ts';
-import { ForeignSqlite, type ForeignValue } from '../storage/foreign-sqlite.ts';
+import { ForeignSqlite, type ForeignValue } from '../storage/sqlite/foreign-sqlite.ts';
 
 /** A collection as the source defines it. Nothing of it has been checked but that its id, name and type are texts. */
 export interface SourceCollection {

@@ -9,7 +9,7 @@ import type { StoredValue } from '../fields/field-type.ts';
 import { toText } from '../fields/to-text.ts';
 import { isSupportedHash } from '../secrets/password.ts';
 import { newTokenKey } from '../secrets/token.ts';
-import type { ForeignValue } from '../storage/foreign-sqlite.ts';
+import type { ForeignValue } from '../storage/sqlite/foreign-sqlite.ts';
 import type { Omissions } from './omissions.ts';
 
 /** A record as it is going to be stored. */

@@ -5,7 +5,7 @@ import { fieldColumn, hasColumn, type Field } from '../fields/field.ts';
 import { fieldType } from '../fields/field-types.ts';
 import { toText } from '../fields/to-text.ts';
 import { identifier, sql, type Sql } from '../sql/sql.ts';
-import type { ForeignSqlite } from '../storage/foreign-sqlite.ts';
+import type { ForeignSqlite } from '../storage/sqlite/foreign-sqlite.ts';
 import type { Omissions } from './omissions.ts';
 import type { PlannedCollection } from './plan-import.ts';
 

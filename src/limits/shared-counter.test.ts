@@ -8,7 +8,7 @@ import { recordedDatabase } from '../../test/plans/recorded-database.ts';
 import { parseMasterKey } from '../secrets/master-key.ts';
 import { sealerFor } from '../secrets/seal.ts';
 import type { Database } from '../storage/database.ts';
-import { openPostgresHome } from '../storage/open-postgres-home.ts';
+import { openPostgresHome } from '../storage/postgres/open-postgres-home.ts';
 import { countTry } from './count-try.ts';
 import { PostgresWindowStore } from './postgres-window-store.ts';
 import { SharedCounter, type SharedLimit } from './shared-counter.ts';

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { sqliteDialect } from '../filters/sqlite-dialect.ts';
 import { sql, type Sql } from '../sql/sql.ts';
-import { sqliteNames } from '../storage/sqlite-names.ts';
+import { sqliteNames } from '../storage/sqlite/sqlite-names.ts';
 import type { Reader, Tuple } from '../storage/database.ts';
 import { columnResolver } from './column-resolver.ts';
 import { parseListQuery } from './list-query.ts';

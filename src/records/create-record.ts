@@ -91,5 +91,5 @@ export async function createInside(
 
 function insertRecord(tx: Transaction, { collection, values }: StoredRecord): Promise<unknown> {
   const insert = recordStatements(collection, tx.names).insert(values);
-  return withUniqueErrors(tx.run(insert), collection, FAILED);
+  return withUniqueErrors(tx.run(insert), { collection, names: tx.names, failed: FAILED });
 }

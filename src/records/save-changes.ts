@@ -32,7 +32,7 @@ export async function saveChanges(
   const event = recordEvent('record.update', record, now);
   const id = String(valueOf(existing, 'id'));
   await tx.inOrder([
-    () => withUniqueErrors(updateRow(tx, existing, record), collection, failed),
+    () => withUniqueErrors(updateRow(tx, existing, record), { collection, names: tx.names, failed }),
     ...secrets.map((change) => () => change(tx, id)),
     async () => emitsEvents(collection) && instance.events.append(tx, event),
     () => auditAccount(scope, record, { kind: 'update', existing, secrets }),

@@ -39,6 +39,17 @@ export class EngineFailure extends AppError {
   }
 }
 
+/** The engine has no room for something: a matter of the moment, but where tables are changed, which `advice` is for. */
+export class NoRoom extends AppError {
+  readonly advice: string;
+
+  constructor(advice: string, cause: unknown) {
+    super('unavailable', 'The service is busy, try again.', { cause, retryAfter: 1 });
+    this.name = 'NoRoom';
+    this.advice = advice;
+  }
+}
+
 /** A client's question would take longer than the query timeout to answer (http-api A15). */
 export class QueryTimeout extends AppError {
   constructor(cause?: unknown) {

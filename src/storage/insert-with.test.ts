@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runTogether, sql } from '../sql/sql.ts';
 import type { FollowingRun, Names } from './database.ts';
-import { postgresNames } from './postgres-names.ts';
-import { sqliteNames } from './sqlite-names.ts';
+import { postgresNames } from './postgres/postgres-names.ts';
+import { sqliteNames } from './sqlite/sqlite-names.ts';
 
 const inserts = ['a', 'b', 'c', 'd'].map((id) =>
   runTogether(sql`INSERT INTO event (id) VALUES (${id})`, 'insert'),

@@ -1,7 +1,7 @@
 import type { Logger } from '../base/logger.ts';
-import type { DatabaseClock } from '../storage/database-clock.ts';
+import type { DatabaseClock } from '../storage/postgres/database-clock.ts';
 import type { Database } from '../storage/database.ts';
-import { listenPostgres } from '../storage/listen-postgres.ts';
+import { listenPostgres } from '../storage/postgres/listen-postgres.ts';
 import type { Delivering, DeliveringParts } from './delivering.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { LeasedOwnership } from './leased-ownership.ts';

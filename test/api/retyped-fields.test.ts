@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startService, type TestAnswer } from '../support/service.ts';
+import { testEngine } from '../support/test-config.ts';
 
 const path = '/api/collections/things';
 
@@ -48,4 +49,21 @@ test('a field that takes the name of one of another type stores what it is sent'
     assert.equal(again.status, 200, again.text);
     assert.deepEqual((await ask('GET', `${path}/records/${json.id}`)).json.value, json.value);
   }
+});
+
+test('a table that has had too many fields on PostgreSQL says so, and is as it was', async (t) => {
+  const service = await startService(t);
+  const ask = (method: string, at: string, body?: unknown): Promise<TestAnswer> =>
+    service.request(at, { method, token: true, body });
+  const fieldsOf = (round: number): readonly object[] =>
+    Array.from({ length: 450 }, (_, n) => ({ id: `f${round}_${n}`, name: `f${n}`, type: 'bool' }));
+  await ask('POST', '/api/collections', { name: 'things', fields: fieldsOf(0) });
+  const replace = (round: number): Promise<TestAnswer> => ask('PATCH', path, { fields: fieldsOf(round) });
+  for (const round of [1, 2]) assert.equal((await replace(round)).status, 200);
+  const last = await replace(3);
+  assert.equal(last.status, testEngine === 'postgres' ? 400 : 200);
+  if (testEngine === 'postgres')
+    assert.match(last.json.message, /The table has had too many fields, deleted ones among them/);
+  const record = await ask('POST', `${path}/records`, { f0: true });
+  assert.equal(record.json.f0, true, record.text);
 });

@@ -8,7 +8,7 @@ import { createRecord } from '../../src/records/create-record.ts';
 import { factsOfCaller } from '../../src/rules/request-facts.ts';
 import { sql } from '../../src/sql/sql.ts';
 import type { Reader } from '../../src/storage/database.ts';
-import { openPostgresHome } from '../../src/storage/open-postgres-home.ts';
+import { openPostgresHome } from '../../src/storage/postgres/open-postgres-home.ts';
 import { loopbackRanges } from '../../src/network/address-guard.ts';
 import { createEndpoint } from '../../src/webhooks/change-endpoint.ts';
 import { startCountingProxy, type CountingProxy } from '../support/counting-proxy.ts';

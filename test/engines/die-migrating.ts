@@ -1,7 +1,7 @@
 /** Migrates `die-migrating.ts <file>` and dies between the steps of the one transaction. */
 import { sql } from '../../src/sql/sql.ts';
 import { migrate } from '../../src/storage/migrate.ts';
-import { openSqlite } from '../../src/storage/sqlite.ts';
+import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
 
 await migrate(openSqlite({ path: process.argv[2] ?? '' }), [
   {

@@ -9,7 +9,7 @@ import { startApp, type AppParts } from '../../src/app.ts';
 import type { Logger } from '../../src/base/logger.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { openSqlite } from '../../src/storage/sqlite.ts';
+import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
 import { crashParts, reachFor, watchAnswers, type CrashPlan } from './crash-points.ts';
 
 export interface CrashingServerOptions {

@@ -8,8 +8,8 @@ import { parseFields } from '../../src/lists/projection.ts';
 import { factsOfCaller } from '../../src/rules/request-facts.ts';
 import { guest } from '../../src/rules/caller.ts';
 import { sql } from '../../src/sql/sql.ts';
-import { postgresNames } from '../../src/storage/postgres-names.ts';
-import { sqliteNames } from '../../src/storage/sqlite-names.ts';
+import { postgresNames } from '../../src/storage/postgres/postgres-names.ts';
+import { sqliteNames } from '../../src/storage/sqlite/sqlite-names.ts';
 import { Random } from '../faults/random.ts';
 import { finderOf, relatedCollections } from '../parity/related-world.ts';
 

@@ -323,7 +323,7 @@ export const accessMutants: readonly Mutant[] = [
   // Instances.
   {
     name: 'rows of another instance are not found on PostgreSQL',
-    file: 'src/storage/postgres-names.ts',
+    file: 'src/storage/postgres/postgres-names.ts',
     from: 'scope: sql`instance_id = ${instanceId}`,',
     to: 'scope: sql`instance_id <> ${""}`,',
     tests: ['test/api/instances.test.ts'],
@@ -331,7 +331,7 @@ export const accessMutants: readonly Mutant[] = [
   },
   {
     name: 'a change of our own is not put aside for what was read before it',
-    file: 'src/storage/open-postgres-home.ts',
+    file: 'src/storage/postgres/open-postgres-home.ts',
     from: 'if (own.changes !== before) continue;',
     to: '',
     tests: ['test/engines/definitions.test.ts'],

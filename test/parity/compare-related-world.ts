@@ -9,8 +9,8 @@ import { parseRule } from '../../src/rules/parse-rule.ts';
 import type { RequestFacts } from '../../src/rules/request-facts.ts';
 import { joinSql, sql } from '../../src/sql/sql.ts';
 import type { Names } from '../../src/storage/database.ts';
-import { postgresNames } from '../../src/storage/postgres-names.ts';
-import { sqliteNames } from '../../src/storage/sqlite-names.ts';
+import { postgresNames } from '../../src/storage/postgres/postgres-names.ts';
+import { sqliteNames } from '../../src/storage/sqlite/sqlite-names.ts';
 import type { Tally } from './compare-world.ts';
 import type { EnginePair, ParityEngine } from './engine-pair.ts';
 import {

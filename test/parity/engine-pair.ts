@@ -6,7 +6,7 @@ import { sqliteDialect } from '../../src/filters/sqlite-dialect.ts';
 import { realTextFunction } from '../../src/sql/real-text-function.ts';
 import { identifier, joinSql, sql, type Sql, type SqlValue } from '../../src/sql/sql.ts';
 import type { Engine, Reader, Tuple } from '../../src/storage/database.ts';
-import { sqliteNames } from '../../src/storage/sqlite-names.ts';
+import { sqliteNames } from '../../src/storage/sqlite/sqlite-names.ts';
 import { ask, openTestPostgres } from '../support/postgres.ts';
 import type { Column, World } from './world.ts';
 

@@ -7,7 +7,7 @@ import { toTimestamp } from '../../src/base/timestamp.ts';
 import { countingOf } from '../../src/limits/counting-of.ts';
 import { sweepWindows } from '../../src/limits/sweep-windows.ts';
 import { sql, type Sql } from '../../src/sql/sql.ts';
-import { numberPlaceholders } from '../../src/storage/postgres-placeholders.ts';
+import { numberPlaceholders } from '../../src/storage/postgres/postgres-placeholders.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { readDue, readOldestPending, readPendings } from '../../src/webhooks/deliveries.ts';
 import { writeTest } from '../../src/webhooks/test-endpoint.ts';

@@ -1,12 +1,12 @@
 import type { TestContext } from 'node:test';
 import type { Database } from '../../src/storage/database.ts';
-import { openPostgres, type PostgresOptions } from '../../src/storage/postgres.ts';
+import { openPostgres, type PostgresOptions } from '../../src/storage/postgres/postgres.ts';
 import {
   openPostgresPool,
   type PostgresPool,
   type PostgresPoolOptions,
-} from '../../src/storage/postgres-pool.ts';
-import { PostgresState } from '../../src/storage/postgres-state.ts';
+} from '../../src/storage/postgres/postgres-pool.ts';
+import { PostgresState } from '../../src/storage/postgres/postgres-state.ts';
 import { ask, openTestPostgres } from './postgres.ts';
 
 /** Of every instance that tests open. */

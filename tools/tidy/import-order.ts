@@ -9,11 +9,18 @@ const importOrder: readonly string[] =
   `base network sql storage fields filters rules lists collections events secrets settings logs instances limits audit idempotency
    mail files records auth webhooks realtime importers http config open-instance app cli main`.split(/\s+/);
 
-/** What the order alone would allow and we refuse: `from` must not know any path that begins with one of `to`. */
+/** What the order alone would allow and we refuse: no file of the folder `from` may know a path that begins with one of `to`. */
 const strangers: readonly { readonly from: string; readonly to: readonly string[]; readonly why: string }[] =
   [
     { from: 'fields', to: ['storage/', 'filters/'], why: 'fields know neither storage nor filters' },
     { from: 'filters', to: ['storage/', 'fields/'], why: 'filters know neither storage nor fields' },
+    { from: 'storage/sqlite', to: ['storage/postgres/'], why: 'the engines do not know each other' },
+    { from: 'storage/postgres', to: ['storage/sqlite/'], why: 'the engines do not know each other' },
+    ...['collections', 'records', 'lists', 'auth', 'http'].map((from) => ({
+      from,
+      to: ['storage/sqlite/', 'storage/postgres/'],
+      why: 'what engines have in common is in storage/ itself',
+    })),
     { from: 'webhooks', to: ['realtime/'], why: 'the readers of the event log do not know each other' },
     { from: 'realtime', to: ['webhooks/'], why: 'the readers of the event log do not know each other' },
     ...['webhooks', 'realtime'].map((from) => ({
@@ -55,7 +62,9 @@ function refusal(path: string, specifier: string): string | undefined {
   const other = partOf(target);
   if (importOrder.indexOf(other) > importOrder.indexOf(part)) return `${part} stands before ${other}`;
   const inside = target.slice('src/'.length);
-  return strangers.find(({ from, to }) => from === part && to.some((start) => inside.startsWith(start)))?.why;
+  return strangers.find(
+    ({ from, to }) => path.startsWith(`src/${from}/`) && to.some((start) => inside.startsWith(start)),
+  )?.why;
 }
 
 function partOf(path: string): string {

@@ -1,0 +1,143 @@
+import { DatabaseError } from 'pg';
+import { AppError, busy } from '../../base/errors.ts';
+import { Collision, EngineFailure, NoRoom, QueryTimeout, UniqueViolation } from '../engine-errors.ts';
+
+/**
+ * What an error of PostgreSQL means to us, by its SQLSTATE (https://www.postgresql.org/docs/18/errcodes-appendix.html). An error
+ * that means nothing is given back as it is, because it is a bug of ours. What `pg` throws without a SQLSTATE is always a
+ * connection that was lost or never came about: our values are of types that it can send.
+ */
+export function toPostgresError(error: unknown): Error {
+  if (error instanceof AppError || error instanceof UniqueViolation) return error;
+  if (!(error instanceof DatabaseError)) return busy(error);
+  const state = error.code ?? '';
+  if (state === UNIQUE_VIOLATION) return toUniqueViolation(error);
+  if (state === DISK_FULL)
+    return new AppError('storage_full', 'The storage is full.', { cause: error, retryAfter: 30 });
+  if (state === QUERY_CANCELED) return new QueryTimeout(error);
+  const advice = noRoomStates.get(state);
+  if (advice !== undefined) return new NoRoom(advice, error);
+  if (unavailableStates.has(state) || unavailableClasses.has(state.slice(0, 2))) return busy(error);
+  if (refusedClasses.has(state.slice(0, 2))) {
+    return new AppError('bad_request', 'A value cannot be stored or compared as it is.', { cause: error });
+  }
+  return error;
+}
+
+/** The code of the server's error, also of one that {@link toPostgresError} has told in our words. */
+export function sqlState(error: unknown): string | undefined {
+  if (error instanceof DatabaseError) return error.code;
+  return error instanceof Error && error.cause instanceof DatabaseError ? error.cause.code : undefined;
+}
+
+/** Two transactions could not both go on; the same work may succeed when it is run again. */
+export function isCollision(error: unknown): boolean {
+  if (error instanceof Collision) return true;
+  const state = sqlState(error);
+  return state === SERIALIZATION_FAILURE || state === DEADLOCK_DETECTED;
+}
+
+/** A table or a column that is not there: it was there when the statement was put together. */
+export function isOutdatedName(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === UNDEFINED_TABLE || state === UNDEFINED_COLUMN;
+}
+
+/** A table has changed, or the session is another, since a statement was prepared: prepared again it will do. */
+export function isStaleStatement(error: unknown): boolean {
+  const state = sqlState(error);
+  if (state === INVALID_STATEMENT_NAME) return true;
+  const cause = error instanceof DatabaseError ? error : error instanceof Error ? error.cause : undefined;
+  return state === FEATURE_NOT_SUPPORTED && cause instanceof DatabaseError && cause.routine === STALE_PLAN;
+}
+
+/** The server has said why it ends the session; the end itself may come later. */
+export function endsSession(error: unknown): boolean {
+  return endingStates.has(sqlState(error) ?? '');
+}
+
+/**
+ * What a failed COMMIT means. Only an error that ends the transaction and leaves the session alive proves that nothing was
+ * kept; after any other, among them a lost connection, the commit may have happened without our hearing of it.
+ */
+export function toCommitError(error: unknown): unknown {
+  const state = sqlState(error) ?? '';
+  return rolledBackStates.has(state) || state.startsWith(INTEGRITY_CLASS) ? error : new EngineFailure(error);
+}
+
+const UNIQUE_VIOLATION = '23505';
+const INTEGRITY_CLASS = '23';
+const SERIALIZATION_FAILURE = '40001';
+const DEADLOCK_DETECTED = '40P01';
+const QUERY_CANCELED = '57014';
+const DISK_FULL = '53100';
+const FEATURE_NOT_SUPPORTED = '0A000';
+const UNDEFINED_TABLE = '42P01';
+const UNDEFINED_COLUMN = '42703';
+const INVALID_STATEMENT_NAME = '26000';
+/** The function of the server that says "cached plan must not change result type"; its words are translated, this is not. */
+const STALE_PLAN = 'RevalidateCachedQuery';
+
+const endingStates = new Set([
+  '25P03', // idle in transaction for too long
+  '25P04', // transaction timeout
+  '57P01', // ended by an operator
+  '57P02', // another process of the server has crashed
+  '57P03', // the server is not ready
+  '57P05', // idle for too long
+]);
+
+/**
+ * A lock is kept for every table and index that a transaction makes or drops, about a dozen for a collection, in a space of
+ * `max_locks_per_transaction` times the connections. A table has 1,600 columns in its life at most: those that were dropped stay.
+ */
+const noRoomStates = new Map([
+  ['53200', 'The database has no room for so many changes at once: make them in several steps.'],
+  ['54011', 'The table has had too many fields, deleted ones among them: make the collection anew.'],
+]);
+
+/** By class: connection, authorization (a password that was changed), resources, intervention of the operator, system. */
+const unavailableClasses = new Set(['08', '28', '53', '57', '58']);
+const unavailableStates = new Set([
+  SERIALIZATION_FAILURE,
+  DEADLOCK_DETECTED,
+  '25006', // read only: a standby, or a primary that became one
+  '25P03', // idle in transaction for too long
+  '25P04', // transaction timeout
+  '42501', // a right that the role needs and does not have
+  '3D000', // the database is not there (any more)
+  '55P03', // lock not available
+  '72000', // snapshot too old
+  'XX001', // data corrupted
+  'XX002', // index corrupted
+]);
+
+/** What a client's value can cause: data exceptions, and sizes beyond what an index row or an expression may have. */
+const refusedClasses = new Set(['22', '54']);
+
+const rolledBackStates = new Set([
+  SERIALIZATION_FAILURE,
+  DEADLOCK_DETECTED,
+  '40002',
+  QUERY_CANCELED,
+  '25P02',
+]);
+
+/**
+ * As SQLite tells it: the columns where the index is over columns, else its name. PostgreSQL has the columns only in a
+ * translated sentence with the values, `Key (a, "B")=(1, 2) already exists.`, and none of it when the user may not see them.
+ */
+function toUniqueViolation(error: DatabaseError): UniqueViolation {
+  const list = /\(((?:"(?:[^"]|"")*"|[^"])*?)\)=\(/s.exec(error.detail ?? '')?.[1];
+  const columns = list === undefined ? undefined : toColumns(list);
+  if (columns === undefined) return new UniqueViolation([], error.constraint, error);
+  return new UniqueViolation(columns, undefined, error);
+}
+
+/** Undefined when one of them is no plain name. */
+function toColumns(list: string): readonly string[] | undefined {
+  const name = String.raw`(?:"(?:[^"]|"")+"|[\p{L}_][\p{L}\p{N}_$]*)`;
+  if (!new RegExp(`^${name}(?:, ${name})*$`, 'u').test(list)) return undefined;
+  const names = list.match(new RegExp(name, 'gu')) ?? [];
+  return names.map((each) => (each.startsWith('"') ? each.slice(1, -1).replaceAll('""', '"') : each));
+}

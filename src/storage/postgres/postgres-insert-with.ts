@@ -1,0 +1,41 @@
+import { sql, type Sql } from '../../sql/sql.ts';
+import type { FollowingRows, Insertion, PlainTuple } from '../database.ts';
+import { toColumnArrays } from './postgres-array.ts';
+import { insertFromArrays } from './postgres-combine.ts';
+import { unnestArrays } from './unnest-arrays.ts';
+
+/**
+ * One statement of one text for however many rows come with however many. By what the inserted rows themselves tell, not by
+ * `lastval()`: other sessions draw numbers meanwhile.
+ */
+export function postgresInsertWith({ inserts, columns }: Insertion, following: FollowingRows): Sql {
+  const insert = insertFromArrays(inserts);
+  const { into, row, runs } = following;
+  if (runs.length === 0) return insert;
+  const isOfAll = runs.every(({ first, last }) => first === 0 && last === inserts.length - 1);
+  const from = isOfAll ? withAll(following) : withSome(following);
+  return sql`WITH inserted AS (${insert} RETURNING position, ${columns}) ${into} SELECT ${row} FROM ${from}`;
+}
+
+/** As it nearly always is: nobody has to know which row is which. */
+function withAll({ columns, runs }: FollowingRows): Sql {
+  const given = unnest(
+    columns,
+    runs.map(({ values }) => values),
+  );
+  return sql`inserted CROSS JOIN ${given}`;
+}
+
+function withSome({ columns, runs }: FollowingRows): Sql {
+  const rows: PlainTuple[] = [];
+  for (const { first, last, values } of runs)
+    for (let place = first; place <= last; place += 1) rows.push([place, ...values]);
+  const given = unnest([sql`place`, ...columns], rows);
+  return sql`${numbered} JOIN ${given} ON given.place = inserted.place`;
+}
+
+const numbered = sql`(SELECT *, row_number() OVER (ORDER BY position) - 1 AS place FROM inserted) AS inserted`;
+
+function unnest(columns: readonly Sql[], rows: readonly PlainTuple[]): Sql {
+  return unnestArrays(toColumnArrays(columns.length, rows), sql`given`, columns);
+}

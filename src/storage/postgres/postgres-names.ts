@@ -1,0 +1,85 @@
+import { GenerationMap } from '../../base/generation-map.ts';
+import { identifier, sql, type Sql } from '../../sql/sql.ts';
+import type { Names } from '../database.ts';
+import { arrayText } from './postgres-array.ts';
+import { postgresInsertWith } from './postgres-insert-with.ts';
+import { postgresJson } from './postgres-json.ts';
+
+/** How the tables of one instance are called: its collections have a schema of their own, all else is shared and told apart by a column. */
+export function postgresNames(schema: string, instanceId: string): Names {
+  const collectionTables = new GenerationMap<string, Sql>(namesMax);
+  const toCollectionTable = (name: string): Sql => sql`${identifier(schema)}.${toBareName(name)}`;
+  return {
+    engine: 'postgres',
+    table: (name) => tables.findOrAdd(name, toTable),
+    collectionTable: (name) => collectionTables.findOrAdd(name, toCollectionTable),
+    bareName: (name) => bareNames.findOrAdd(name, toBareName),
+    column: (name) => columns.findOrAdd(name, toColumn),
+    scope: sql`instance_id = ${instanceId}`,
+    scopeOf: (alias) => sql`${identifier(alias)}.instance_id = ${instanceId}`,
+    scopeColumn: sql`instance_id, `,
+    scopeValue: sql`${instanceId}, `,
+    // In a SELECT of its own: what may change from row to row leads to no index.
+    lastPosition: sql`(SELECT lastval())`,
+    insertWith: (insertion, following) => [postgresInsertWith(insertion, following)],
+    anyOf: (values) => sql` = ANY(${arrayText(values)}::text[])`,
+    isInTime: () => undefined,
+    json: postgresJson,
+    // Not FOR UPDATE: no row's key is ever changed, and rows that refer to this one may go on being written.
+    forUpdate: sql` FOR NO KEY UPDATE`,
+    forDelete: sql` FOR UPDATE`,
+    // The lock of foreign keys: it stands in the way of deletes alone.
+    forReference: sql` FOR KEY SHARE`,
+    skipLocked: sql` FOR UPDATE SKIP LOCKED`,
+  };
+}
+
+/** Names as SQL, the same object each time, as a name is asked for with every statement: over all instances of a process. */
+const namesMax = 5_000;
+const tables = new GenerationMap<string, Sql>(namesMax);
+const bareNames = new GenerationMap<string, Sql>(namesMax);
+const columns = new GenerationMap<string, Sql>(namesMax);
+
+function toTable(name: string): Sql {
+  return sql`chancery.${identifier(name.slice('$'.length))}`;
+}
+
+function toBareName(name: string): Sql {
+  return identifier(physicalName(name));
+}
+
+function toColumn(name: string): Sql {
+  return identifier(physicalColumn(name));
+}
+
+/** Every table has columns of these names already (PostgreSQL 18, section 5.6). In capitals they are free. */
+const systemColumns: ReadonlySet<string> = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);
+
+/** As {@link physicalName}, of a column. */
+export function physicalColumn(name: string): string {
+  return systemColumns.has(name) ? `${name}$` : physicalName(name);
+}
+
+/** NAMEDATALEN - 1: what is longer, PostgreSQL cuts off without an error, and two names become one. */
+const nameBytesMax = 63;
+const hashLength = 13;
+
+/** A name that fits: the beginning of one that is too long, `$`, which no user's name holds, and a hash of all of it. */
+export function physicalName(name: string): string {
+  if (Buffer.byteLength(name) <= nameBytesMax) return name;
+  let start = name.slice(0, nameBytesMax);
+  while (Buffer.byteLength(start) > nameBytesMax - hashLength - 1) start = start.slice(0, -1);
+  return `${start}$${hash64(name).toString(36).padStart(hashLength, '0')}`;
+}
+
+/** The key of the advisory lock that an instance's writers share and an exclusive work takes alone. */
+export function advisoryKey(instanceId: string): bigint {
+  return BigInt.asIntN(64, hash64(`chancery instance ${instanceId}`));
+}
+
+/** FNV-1a, 64 bits: where two names meet, the second table cannot be made, and two instances wait for each other's changes of tables. */
+function hash64(text: string): bigint {
+  let hash = 0xcbf29ce484222325n;
+  for (const byte of Buffer.from(text)) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
+  return hash;
+}

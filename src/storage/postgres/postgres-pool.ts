@@ -1,0 +1,183 @@
+import { Pool, type PoolClient } from 'pg';
+import { assert } from '../../base/assert.ts';
+import { AppError, busy, stopping } from '../../base/errors.ts';
+import { PostgresConnection, valueTypes } from './postgres-connection.ts';
+import { toPostgresError } from './postgres-errors.ts';
+import { toPostgresUrl } from './to-postgres-url.ts';
+
+export interface PostgresPoolOptions {
+  readonly url: string;
+  /** Connections at most. What must go on whatever requests do has a pool of its own: `background` in data-home.ts. */
+  readonly max?: number;
+  /** More borrowers than this are refused at once. */
+  readonly waitingMax?: number;
+  /** Longest wait for a connection, and for a new one to come about. */
+  readonly connectTimeoutMs?: number;
+  readonly statementTimeoutMs?: number;
+  /** Of searches; absent, that of all statements. */
+  readonly queryTimeoutMs?: number;
+  readonly transactionTimeoutMs?: number;
+  /** Prepared statements per connection; 0 where a pooler between us and the server cannot bear them. */
+  readonly statementsMax?: number;
+  /** Accepts a server that may lose acknowledged writes (`fsync` or `synchronous_commit` off). */
+  readonly isLossAllowed?: boolean;
+}
+
+/** Borrowed connections to one database, shared by all its instances. */
+export interface PostgresPool {
+  readonly max: number;
+  readonly statementTimeoutMs: number;
+  readonly queryTimeoutMs: number;
+  readonly transactionTimeoutMs: number;
+  /** Throws `unavailable` when none is free in time. */
+  lend<Result>(use: (connection: PostgresConnection) => Promise<Result>): Promise<Result>;
+  /** Waits for what is borrowed, then closes all. */
+  stop(): Promise<void>;
+}
+
+/** Opens a pool and its first connection. Throws when the server is too old, or may forget what it has acknowledged. */
+export async function openPostgresPool(options: PostgresPoolOptions): Promise<PostgresPool> {
+  const pool = new SessionPool(options);
+  try {
+    await pool.lend(() => Promise.resolve());
+    return pool;
+  } catch (error) {
+    await pool.stop();
+    throw error;
+  }
+}
+
+/** Below a client's usual patience; a list that takes longer has no index to answer it. */
+const STATEMENT_TIMEOUT_MS = 10_000;
+const TRANSACTION_TIMEOUT_MS = 20_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+const KEEP_ALIVE_DELAY_MS = 10_000;
+const IDLE_TIMEOUT_MS = 60_000;
+
+/** The oldest version that the PostgreSQL project will still repair when this is read; `server_version_num`. */
+const serverVersionMin = 150_000;
+
+class SessionPool implements PostgresPool {
+  readonly max: number;
+  readonly statementTimeoutMs: number;
+  readonly queryTimeoutMs: number;
+  readonly transactionTimeoutMs: number;
+  readonly #pool: Pool;
+  readonly #options: PostgresPoolOptions;
+  readonly #waitingMax: number;
+  readonly #connections = new WeakMap<PoolClient, PostgresConnection>();
+  #stopped: Promise<void> | undefined;
+
+  constructor(options: PostgresPoolOptions) {
+    this.#options = options;
+    this.max = options.max ?? 20;
+    this.statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
+    this.queryTimeoutMs = options.queryTimeoutMs ?? this.statementTimeoutMs;
+    this.transactionTimeoutMs = options.transactionTimeoutMs ?? TRANSACTION_TIMEOUT_MS;
+    this.#waitingMax = options.waitingMax ?? 10_000;
+    this.#pool = new Pool({
+      connectionString: toPostgresUrl(options.url),
+      max: this.max,
+      connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+      idleTimeoutMillis: IDLE_TIMEOUT_MS,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
+      application_name: 'chancery',
+      pipeline: true,
+      types: valueTypes,
+    });
+    // An idle connection that is lost is gone from the pool; whoever needs one next opens another, and gets the error if there is one.
+    this.#pool.on('error', () => undefined);
+    // A session can be over in the packet that begins it, before its borrower listens: without this the process would end.
+    this.#pool.on('connect', (client) => client.on('error', () => undefined));
+  }
+
+  async lend<Result>(use: (connection: PostgresConnection) => Promise<Result>): Promise<Result> {
+    const client = await this.#borrow();
+    let connection: PostgresConnection | undefined;
+    try {
+      connection = this.#connections.get(client) ?? (await this.#greet(client));
+      return await use(connection);
+    } finally {
+      if (connection?.isReusable === true) {
+        connection.forgetOldStatements();
+        client.release();
+      } else client.release(true);
+    }
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#pool.end();
+    return this.#stopped;
+  }
+
+  async #borrow(): Promise<PoolClient> {
+    if (this.#stopped !== undefined) throw stopping();
+    if (this.#pool.waitingCount >= this.#waitingMax) throw busy();
+    return await new Promise((resolve, reject) => {
+      this.#pool.connect((error, client) => {
+        if (client === undefined) reject(toPostgresError(error));
+        else resolve(client);
+      });
+    });
+  }
+
+  /** The first words of a session, in one round trip: what it is, and how it shall behave. */
+  async #greet(client: PoolClient): Promise<PostgresConnection> {
+    const connection = new PostgresConnection(client, {
+      statementsMax: this.#options.statementsMax ?? 128,
+      timeoutMs: this.statementTimeoutMs,
+    });
+    const timer = connection.expireAfter(this.#options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS);
+    try {
+      const { rows } = await connection.command(greeting(this.statementTimeoutMs, this.transactionTimeoutMs));
+      // `command` gives arrays; the columns are those of `greeting`.
+      const [version, fsync, synchronousCommit, readOnly] = rows[0] as unknown as readonly string[];
+      if (Number(version) < serverVersionMin) {
+        const major = Math.floor(Number(version) / 10_000);
+        throw new AppError('unavailable', `PostgreSQL 15 or newer is needed, the server has ${major}.`);
+      }
+      if (this.#options.isLossAllowed !== true && (fsync === 'off' || synchronousCommit === 'off')) {
+        const names = fsync === 'off' ? 'fsync' : 'synchronous_commit';
+        throw new AppError('unavailable', `The server may lose acknowledged writes: ${names} is off.`);
+      }
+      if (readOnly === 'on') {
+        throw new AppError('unavailable', 'The database takes no writes.', { retryAfter: 5 });
+      }
+      this.#connections.set(client, connection);
+      return connection;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/**
+ * Nothing of ours may depend on how the server, the database or the role is set up. Without a `search_path` a name that is not
+ * qualified is an error and never another instance's table.
+ */
+function greeting(statementTimeoutMs: number, transactionTimeoutMs: number): string {
+  assert(
+    Number.isInteger(statementTimeoutMs) && Number.isInteger(transactionTimeoutMs),
+    'whole milliseconds',
+  );
+  const settings = {
+    search_path: '',
+    // A warning at a COMMIT is looked for, whatever the role wants to be told.
+    client_min_messages: 'warning',
+    statement_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: transactionTimeoutMs,
+    default_transaction_isolation: 'read committed',
+    standard_conforming_strings: 'on',
+    bytea_output: 'hex',
+    extra_float_digits: 1,
+    // It compiles a costly statement again each time that it is run, which takes longer than most of ours may.
+    jit: 'off',
+    TimeZone: 'UTC',
+  };
+  const set = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', false)`);
+  return `SELECT current_setting('server_version_num'), current_setting('fsync'), current_setting('synchronous_commit'),
+    current_setting('transaction_read_only'), ${set.join(', ')},
+    CASE WHEN current_setting('server_version_num')::integer >= 170000
+      THEN set_config('transaction_timeout', '${transactionTimeoutMs}', false) END`;
+}

@@ -1,0 +1,157 @@
+import { AppError, busy } from '../../base/errors.ts';
+import { sql, type Sql } from '../../sql/sql.ts';
+import type { Tuple } from '../database.ts';
+import { combineLookups, keyOf, separateRows } from './postgres-combine.ts';
+
+export interface QuestionsOptions {
+  readonly ask: (statement: Sql, timeoutMs: number) => Promise<readonly Tuple[]>;
+  /** How long one that is not a search may take. */
+  readonly timeoutMs: number;
+  readonly waitingMax: number;
+}
+
+interface Waiting {
+  readonly statement: Sql;
+  readonly resolve: (rows: readonly Tuple[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Those that may be one question. */
+interface Queue {
+  readonly name: string;
+  readonly timeoutMs: number;
+  waiting: Waiting[];
+  /** Of those that are asked so many are waited for before the next one is. */
+  running: number;
+  /** Not answered yet. */
+  asked: number;
+  isScheduled: boolean;
+}
+
+/** More would make the first of them wait for too many others. */
+const togetherMax = 128;
+/** While one is being answered the next is on its way; what comes meanwhile waits, and makes the next one larger. */
+const runningMax = 2;
+/** Nobody waits any longer for the answer to another question. */
+const waitMsMax = 100;
+
+/**
+ * Questions that wait at the same time and are one: lookups that differ in their keys alone, as a row of an answer costs a fifth of
+ * a question of its own, here and in the server; and the same search. Whoever asks for the same is given the same answer, of which
+ * no part is older than the question.
+ */
+export class Questions {
+  readonly #options: QuestionsOptions;
+  readonly #queues = new Map<string, Queue>();
+  #waiting = 0;
+  #onIdle: (() => void)[] = [];
+
+  constructor(options: QuestionsOptions) {
+    this.#options = options;
+  }
+
+  lookUp(statement: Sql): Promise<readonly Tuple[]> {
+    return this.#add(statement, statement.values.slice(0, -1), this.#options.timeoutMs);
+  }
+
+  search(statement: Sql, timeoutMs: number): Promise<readonly Tuple[]> {
+    return this.#add(statement, statement.values, timeoutMs);
+  }
+
+  /** Resolves when nothing waits and nothing runs. */
+  async drain(): Promise<void> {
+    if (this.#queues.size === 0) return;
+    await new Promise<void>((resolve) => this.#onIdle.push(resolve));
+  }
+
+  /** `same` are the values that all of them have. */
+  #add(statement: Sql, same: Sql['values'], timeoutMs: number): Promise<readonly Tuple[]> {
+    if (this.#waiting >= this.#options.waitingMax) {
+      return Promise.reject(busy());
+    }
+    return new Promise((resolve, reject) => {
+      const name = nameOf(statement, same, timeoutMs);
+      const queue = this.#queues.get(name) ?? {
+        name,
+        timeoutMs,
+        waiting: [],
+        running: 0,
+        asked: 0,
+        isScheduled: false,
+      };
+      this.#queues.set(name, queue);
+      queue.waiting.push({ statement, resolve, reject });
+      this.#waiting += 1;
+      this.#schedule(queue);
+    });
+  }
+
+  /** At the end of this turn: what arrives in it joins. */
+  #schedule(queue: Queue): void {
+    if (queue.isScheduled || queue.running >= runningMax) return;
+    queue.isScheduled = true;
+    setImmediate(() => {
+      queue.isScheduled = false;
+      this.#start(queue);
+    });
+  }
+
+  #start(queue: Queue): void {
+    while (queue.waiting.length > 0 && queue.running < runningMax) {
+      const together = queue.waiting.splice(0, togetherMax);
+      this.#waiting -= together.length;
+      void this.#askFor(queue, together);
+    }
+  }
+
+  async #askFor(queue: Queue, together: readonly Waiting[]): Promise<void> {
+    const { promise: waited, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, waitMsMax);
+    queue.running += 1;
+    queue.asked += 1;
+    const answered = this.#run(together, queue.timeoutMs).finally(resolve);
+    await waited;
+    clearTimeout(timer);
+    queue.running -= 1;
+    this.#start(queue);
+    await answered;
+    queue.asked -= 1;
+    this.#forget(queue);
+  }
+
+  #forget({ name, waiting, asked }: Queue): void {
+    if (waiting.length === 0 && asked === 0) this.#queues.delete(name);
+    if (this.#queues.size === 0) for (const tell of this.#onIdle.splice(0)) tell();
+  }
+
+  async #run(together: readonly Waiting[], timeoutMs: number): Promise<void> {
+    const byKey = Map.groupBy(together, ({ statement }) => keyOf(statement));
+    const statements = [...byKey.values()].flatMap(([first]) => first?.statement ?? []);
+    try {
+      const rows = await this.#ask(statements, timeoutMs);
+      for (const [index, same] of [...byKey.values()].entries())
+        for (const { resolve } of same) resolve(rows[index] ?? []);
+    } catch (error) {
+      // Together they may be too much to be held where none is by itself.
+      if (statements.length > 1 && error instanceof AppError && error.code === 'bad_request')
+        for (const same of byKey.values()) await this.#run(same, timeoutMs);
+      else for (const { reject } of together) reject(error);
+    }
+  }
+
+  async #ask(statements: readonly Sql[], timeoutMs: number): Promise<readonly (readonly Tuple[])[]> {
+    const [first, ...others] = statements;
+    if (first === undefined) return [];
+    if (others.length === 0) return [await this.#options.ask(first, timeoutMs)];
+    const rows = await this.#options.ask(combineLookups(statements, sql` LIMIT 1`), timeoutMs);
+    return separateRows(statements.length, rows);
+  }
+}
+
+/** A text is told in quotes, and everything else by its type as well: no two lists of values are told alike. */
+function nameOf({ text }: Sql, same: Sql['values'], timeoutMs: number): string {
+  const told = same.map((value) =>
+    typeof value === 'string' ? JSON.stringify(value) : `${typeof value} ${String(value)}`,
+  );
+  return `${timeoutMs} ${told.join(',')} ${text}`;
+}

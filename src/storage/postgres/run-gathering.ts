@@ -1,0 +1,97 @@
+import { assert } from '../../base/assert.ts';
+import type { Sql } from '../../sql/sql.ts';
+import type { Gathering, Names, PlainTuple, Row, Transaction, Tuple } from '../database.ts';
+import { GatheredRows } from '../gathered-rows.ts';
+
+/**
+ * Runs a work that gives many rows in a transaction of its own: they wait for each other, and are inserted many at once, at last when
+ * the work is done. Throws what kept them from being inserted, whatever the work made of that.
+ */
+export async function runGathering<Result>(
+  tx: Transaction,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  const gathering = new GatheringTransaction(tx);
+  const value = await work(gathering);
+  await gathering.end();
+  return value;
+}
+
+class GatheringTransaction implements Transaction {
+  readonly isTransaction = true;
+  readonly #tx: Transaction;
+  readonly #gathered: GatheredRows;
+  #hasEnded = false;
+  /** What all that is asked for has to wait for, or it would come before the rows. */
+  #writing: Promise<void> | undefined;
+
+  constructor(tx: Transaction) {
+    this.#tx = tx;
+    this.#gathered = new GatheredRows(tx.names);
+  }
+
+  get names(): Names {
+    return this.#tx.names;
+  }
+
+  all(statement: Sql): Promise<Row[]> {
+    return this.#inTurn(statement, () => this.#tx.all(statement));
+  }
+
+  get(statement: Sql): Promise<Row | undefined> {
+    return this.#inTurn(statement, () => this.#tx.get(statement));
+  }
+
+  search(statement: Sql): Promise<Tuple[]> {
+    return this.#inTurn(statement, () => this.#tx.search(statement));
+  }
+
+  tuples(statement: Sql): Promise<Tuple[]> {
+    return this.#inTurn(statement, () => this.#tx.tuples(statement));
+  }
+
+  run(statement: Sql): Promise<number> {
+    return this.#inTurn(statement, () => this.#tx.run(statement));
+  }
+
+  insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void> {
+    return this.#inTurn(into, () => this.#tx.insertRows(into, rows));
+  }
+
+  inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
+    return this.#tx.inOrder(steps);
+  }
+
+  async gather<Given>(gathering: Gathering<Given>, row: Given): Promise<void> {
+    assert(!this.#hasEnded, 'a transaction was used after it had ended');
+    this.#gathered.add(gathering, row);
+    if (this.#gathered.isFull) await this.#write();
+  }
+
+  afterCommit(callback: () => void): void {
+    this.#tx.afterCommit(callback);
+  }
+
+  async end(): Promise<void> {
+    await this.#write();
+    this.#hasEnded = true;
+    if (this.#gathered.failure !== undefined) throw this.#gathered.failure;
+  }
+
+  /** At once, unless it has to see rows that were given before, or comes behind one that does. */
+  #inTurn<Answer>({ text }: Sql, send: () => Promise<Answer>): Promise<Answer> {
+    if (this.#gathered.concern(text)) return this.#write().then(send);
+    return this.#writing === undefined ? send() : this.#writing.then(send);
+  }
+
+  #write(): Promise<void> {
+    const write = (): Promise<void> => this.#gathered.write(this.#tx);
+    // Those that are given behind this are not among them.
+    const written = this.#writing === undefined ? write() : this.#writing.then(write);
+    const writing = written.finally(() => {
+      if (this.#writing === writing) this.#writing = undefined;
+    });
+    this.#writing = writing;
+    return writing;
+  }
+}

@@ -1,0 +1,103 @@
+import { assert } from '../../base/assert.ts';
+import type { Sql } from '../../sql/sql.ts';
+import type { Gathering, Names, PlainTuple, Row, Transaction, Tuple } from '../database.ts';
+import { keyOf } from './postgres-combine.ts';
+import type { GroupStatements } from './postgres-group-statements.ts';
+
+/** What one work of a group sees. */
+export class SharedTransaction implements Transaction {
+  readonly isTransaction = true;
+  readonly callbacks: (() => void)[] = [];
+  hasWritten = false;
+  /** Whether it has looked up its row and not been given it. */
+  hasMissed = false;
+  readonly #tx: Transaction;
+  readonly #statements: GroupStatements;
+  readonly #changes: string | undefined;
+
+  constructor(
+    tx: Transaction,
+    options: { readonly statements: GroupStatements; readonly changes: string | undefined },
+  ) {
+    this.#tx = tx;
+    this.#statements = options.statements;
+    this.#changes = options.changes;
+  }
+
+  get names(): Names {
+    return this.#tx.names;
+  }
+
+  all(statement: Sql): Promise<Row[]> {
+    this.#note(statement);
+    return this.#statements.single(this, statement, () => this.#tx.all(statement));
+  }
+
+  get(statement: Sql): Promise<Row | undefined> {
+    this.#note(statement);
+    return this.#statements.single(this, statement, () => this.#tx.get(statement));
+  }
+
+  search(statement: Sql): Promise<Tuple[]> {
+    return this.tuples(statement);
+  }
+
+  async tuples(statement: Sql): Promise<Tuple[]> {
+    if (this.#isLookupToChange(statement)) return this.#lookUpToChange(statement);
+    this.#note(statement);
+    return this.#statements.single(this, statement, () => this.#tx.tuples(statement));
+  }
+
+  async run(statement: Sql): Promise<number> {
+    // One of a row that is not locked could make it instead.
+    if (statement.together === 'change')
+      assert(keyOf(statement) === this.#changes, 'a work changes the row that it has named');
+    this.hasWritten = true;
+    if (statement.together === 'insert') {
+      await this.#statements.insert(this, statement);
+      return 1;
+    }
+    if (statement.together === 'change') {
+      await this.#statements.change(this, statement);
+      return 1;
+    }
+    return this.#statements.single(this, statement, () => this.#tx.run(statement));
+  }
+
+  insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void> {
+    this.hasWritten = true;
+    return this.#statements.single(this, into, () => this.#tx.insertRows(into, rows));
+  }
+
+  inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
+    return this.#tx.inOrder(steps);
+  }
+
+  gather<Given>(gathering: Gathering<Given>, row: Given): Promise<void> {
+    this.hasWritten = true;
+    return this.#statements.gather(gathering, row);
+  }
+
+  afterCommit(callback: () => void): void {
+    this.callbacks.push(callback);
+  }
+
+  #isLookupToChange({ text, together }: Sql): boolean {
+    return together === 'lookup' && text.endsWith(this.names.forUpdate.text);
+  }
+
+  async #lookUpToChange(statement: Sql): Promise<Tuple[]> {
+    // Another work of the group might change it as well, and neither would wait for the other.
+    assert(statement.values[0] === this.#changes, 'a work changes the row that it has named');
+    const rows = await this.#statements.lookUpToChange(this, statement);
+    if (rows.length === 0) this.hasMissed = true;
+    return [...rows];
+  }
+
+  /** INSERT … RETURNING is asked like a question. */
+  #note(statement: Sql): void {
+    if (!READS.test(statement.text)) this.hasWritten = true;
+  }
+}
+
+const READS = /^\s*SELECT\b/;

@@ -1,0 +1,232 @@
+import { statSync } from 'node:fs';
+import { copyFile, constants as copying, lstat, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+import { AppError } from '../../base/errors.ts';
+import { identifier, joinSql, sql, type Sql } from '../../sql/sql.ts';
+
+export type ForeignValue = string | number | bigint | null | Uint8Array;
+
+/** A text or row that is longer would take more memory than an import may. */
+const valueBytesMaxDefault = 256 * 1024 * 1024;
+
+/** How often a file that changes while it is copied is copied again. */
+const copiesMax = 3;
+
+/**
+ * Somebody else's SQLite file, for imports. It may be hostile: only real tables are read, column by column, and nothing that its
+ * schema would compute (views, triggers, generated columns, virtual tables) is ever run. It is not changed, nor is anything
+ * beside it: a file with a write-ahead log, which cannot be read without, is read as a private copy.
+ */
+export class ForeignSqlite {
+  readonly #path: string;
+  readonly #database: DatabaseSync;
+  readonly #tables: ReadonlyMap<string, ForeignTable>;
+  /** Of the file itself; undefined when a copy is read. */
+  readonly #mark: string | undefined;
+  readonly #folder: string | undefined;
+
+  private constructor(path: string, place: OpenPlace) {
+    this.#path = path;
+    this.#folder = place.folder;
+    this.#mark = place.folder === undefined ? markOf(path) : undefined;
+    this.#database = openFile(place);
+    try {
+      this.#tables = readTables(this.#database);
+    } catch (error) {
+      this.#database.close();
+      throw unreadable(path, error);
+    }
+  }
+
+  /** Throws bad_request when it is no such file, or is not at rest. */
+  static async open(
+    path: string,
+    { valueBytesMax = valueBytesMaxDefault }: { readonly valueBytesMax?: number } = {},
+  ): Promise<ForeignSqlite> {
+    const place = { ...(await prepare(path)), valueBytesMax };
+    try {
+      return new ForeignSqlite(path, place);
+    } catch (error) {
+      await removeCopy(place.folder);
+      throw error;
+    }
+  }
+
+  /** The columns that a table keeps; undefined when there is no such table, or it is no real one. */
+  columnsOf(table: string): readonly string[] | undefined {
+    return this.#tables.get(table)?.columns;
+  }
+
+  count(table: string): number {
+    this.#tableOf(table, []);
+    for (const [count] of this.#ask(sql`SELECT count(*) FROM ${identifier(table)}`)) return Number(count);
+    return 0;
+  }
+
+  /** The rows of a table in the order in which they were made, with these of its columns: {@link columnsOf} says which there are. */
+  rows(table: string, columns: readonly string[]): Iterable<readonly ForeignValue[]> {
+    const found = this.#tableOf(table, columns);
+    const names = joinSql(columns.map(identifier), ', ');
+    return this.#ask(
+      sql`SELECT ${names} FROM ${identifier(table)}${found.hasRowId ? sql` ORDER BY _rowid_` : sql``}`,
+    );
+  }
+
+  /**
+   * For each group of rows that have the same of all these keys, the first of their ids. Of rows whose id is a text, as others
+   * are no records. It sorts them where no index of the file serves it, in files of its own if they are many.
+   */
+  equalRows(table: string, { columns, keys, where }: EqualRows): Iterable<readonly ForeignValue[]> {
+    this.#tableOf(table, ['id', ...columns]);
+    const conditions = joinSql([sql`typeof(id) = 'text' AND id <> ''`, ...where], ' AND ');
+    return this.#ask(
+      sql`SELECT min(id) FROM ${identifier(table)} WHERE ${conditions} GROUP BY ${joinSql(keys, ', ')} HAVING count(*) > 1`,
+    );
+  }
+
+  /** Throws when somebody has written into the file since it was opened: what was read of it may be of two minds. */
+  requireUnchanged(): void {
+    if (this.#mark !== undefined && this.#mark !== markOf(this.#path)) throw inUse(this.#path);
+  }
+
+  async close(): Promise<void> {
+    this.#database.close();
+    await removeCopy(this.#folder);
+  }
+
+  /** All that keeps a view or a computed column of a crafted file from being run. Throws bad_request. */
+  #tableOf(table: string, columns: readonly string[]): ForeignTable {
+    const found = this.#tables.get(table);
+    const missing = columns.filter((column) => found?.columns.includes(column) !== true);
+    if (found !== undefined && missing.length === 0) return found;
+    const what =
+      found === undefined ? 'no' : `no ${missing.map((name) => JSON.stringify(name)).join(', ')} in its`;
+    throw new AppError('bad_request', `${this.#path} has ${what} table ${JSON.stringify(table)}.`);
+  }
+
+  *#ask(statement: Sql): Generator<readonly ForeignValue[]> {
+    try {
+      const prepared = this.#database.prepare(statement.text);
+      prepared.setReturnArrays(true);
+      // A number beyond 2^53 would otherwise be an error.
+      prepared.setReadBigInts(true);
+      // The mode set above makes rows arrays; the types of node:sqlite do not follow it.
+      yield* prepared.iterate(...statement.values) as Iterable<unknown> as Iterable<readonly ForeignValue[]>;
+    } catch (error) {
+      throw unreadable(this.#path, error);
+    }
+  }
+}
+
+export interface EqualRows {
+  /** All that the rest is made of. */
+  readonly columns: readonly string[];
+  readonly keys: readonly Sql[];
+  readonly where: readonly Sql[];
+}
+
+interface ForeignTable {
+  readonly columns: readonly string[];
+  readonly hasRowId: boolean;
+}
+
+interface Place {
+  readonly path: string;
+  /** Of the private copy, when there is one. */
+  readonly folder: string | undefined;
+}
+
+interface OpenPlace extends Place {
+  readonly valueBytesMax: number;
+}
+
+async function prepare(path: string): Promise<Place> {
+  if (!(await isPresent(path))) throw new AppError('bad_request', `There is no file ${path}.`);
+  // SQLite would play it back, and it says which files that changes.
+  if (await isPresent(`${path}-journal`)) throw inUse(path);
+  if (!(await isPresent(`${path}-wal`))) return { path, folder: undefined };
+  const folder = await mkdtemp(join(tmpdir(), 'chancery-import-'));
+  try {
+    for (let copies = 1; ; copies += 1) {
+      const before = `${markOf(path)} ${markOf(`${path}-wal`)}`;
+      for (const end of ['', '-wal'])
+        await copyFile(`${path}${end}`, join(folder, `data.db${end}`), copying.COPYFILE_FICLONE);
+      if (before === `${markOf(path)} ${markOf(`${path}-wal`)}`)
+        return { path: join(folder, 'data.db'), folder };
+      if (copies === copiesMax) throw inUse(path);
+    }
+  } catch (error) {
+    await removeCopy(folder);
+    throw error;
+  }
+}
+
+/** Whether there is such a file with anything in it. A link could lead anywhere. */
+async function isPresent(path: string): Promise<boolean> {
+  const found = await lstat(path).catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (found === undefined) return false;
+  if (!found.isFile()) throw new AppError('bad_request', `${path} is no regular file.`);
+  return found.size > 0;
+}
+
+/** Changes with every write. */
+function markOf(path: string): string {
+  const { ino, size, mtimeNs } = statSync(path, { bigint: true });
+  return `${ino} ${size} ${mtimeNs}`;
+}
+
+async function removeCopy(folder: string | undefined): Promise<void> {
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+}
+
+/** A file without a log is opened as one that nobody changes: else SQLite would put a lock and an index beside it. */
+function openFile({ path, folder, valueBytesMax }: OpenPlace): DatabaseSync {
+  const url = pathToFileURL(path);
+  if (folder === undefined) url.searchParams.set('immutable', '1');
+  try {
+    return new DatabaseSync(url, {
+      readOnly: true,
+      defensive: true,
+      allowExtension: false,
+      enableDoubleQuotedStringLiterals: false,
+      limits: { length: valueBytesMax },
+    });
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+function readTables(database: DatabaseSync): ReadonlyMap<string, ForeignTable> {
+  database.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0');
+  const found = database.prepare(
+    `SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table'`,
+  );
+  // `hidden` tells of what is computed when it is read.
+  const columns = database.prepare('SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0');
+  const names = found.all().map(({ name, wr }) => [String(name), wr === 0] as const);
+  return new Map(
+    names.map(([table, hasRowId]) => [
+      table,
+      { hasRowId, columns: columns.all(table).map(({ name }) => String(name)) },
+    ]),
+  );
+}
+
+function unreadable(path: string, error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  const reason = error instanceof Error ? error.message : String(error);
+  return new AppError('bad_request', `${path} cannot be read: ${reason}.`, { cause: error });
+}
+
+function inUse(path: string): AppError {
+  return new AppError(
+    'bad_request',
+    `${path} is being written to, or was left in the middle of a write: stop the server that uses it, or give a backup of it.`,
+  );
+}

@@ -1,0 +1,136 @@
+import { access, constants, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '../../base/errors.ts';
+import { syncDirectory } from '../../base/sync-directory.ts';
+import { Watch } from '../../base/watch.ts';
+import type { DataHome } from '../data-home.ts';
+import type { Database } from '../database.ts';
+import { migrate, type Migration } from '../migrate.ts';
+import { controlMigrations } from '../migrations/control-migrations.ts';
+import { instanceMigrations } from '../migrations/instance-migrations.ts';
+import { logMigrations } from '../migrations/log-migrations.ts';
+import { SqliteDefinitions } from './sqlite-definitions.ts';
+import { openSqlite, type SqliteOptions } from './sqlite.ts';
+import { UnopenedFile } from './unopened-file.ts';
+
+/** Reads may rest on definitions this much older than the newest, which a command has changed; writes never do. */
+const watchIntervalMs = 250;
+
+/** A directory: `control.db`, and for each instance `instances/<id>/data.db` and `logs.db` beside it. */
+export async function openSqliteHome(
+  directory: string,
+  options: { readonly queryTimeoutMs: number },
+): Promise<DataHome> {
+  const control = await openControl(directory);
+  const folderOf = (instanceId: string): string => join(directory, 'instances', instanceId);
+  const opened = new Map<string, Opened>();
+  let watch: Watch | undefined;
+  return {
+    control,
+    background: control,
+    makeInstance: async (instanceId) => {
+      const folder = folderOf(instanceId);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const path = join(folder, 'data.db');
+      const database = await openFile({ path, migrations: instanceMigrations });
+      await database.stop();
+      await syncDirectory(join(directory, 'instances'));
+      return () => rm(folder, { recursive: true });
+    },
+    openInstance: async (instanceId, memory) => {
+      const path = join(folderOf(instanceId), 'data.db');
+      await requireFile(path);
+      const definitions = new SqliteDefinitions(memory);
+      const database = await openFile({ ...options, path, migrations: instanceMigrations, definitions });
+      opened.set(instanceId, { definitions, database });
+      return database;
+    },
+    // The log of the file itself is not synced with each commit: no answer rests on what is in here.
+    openLogs: (instanceId) =>
+      openFile({
+        ...options,
+        path: join(folderOf(instanceId), 'logs.db'),
+        migrations: logMigrations,
+        synchronous: 'NORMAL',
+      }),
+    watch: (onError) => {
+      const look = async (): Promise<void> => {
+        for (const [instanceId, { definitions, database }] of opened) {
+          if (definitions.hasEnded) opened.delete(instanceId);
+          else await definitions.refresh(database);
+        }
+      };
+      watch = new Watch({ intervalMs: watchIntervalMs, look, onError });
+    },
+    isReachable: () => true,
+    refresh: async (instanceId) => {
+      const found = opened.get(instanceId);
+      await found?.definitions.refresh(found.database);
+    },
+    stop: async () => {
+      await watch?.stop();
+      await control.stop();
+    },
+  };
+}
+
+interface Opened {
+  readonly definitions: SqliteDefinitions;
+  readonly database: Database;
+}
+
+/** Makes the directory if it is not there; throws when it cannot be written. */
+export async function prepareDirectory(path: string): Promise<void> {
+  // For nobody else on this machine: it holds everybody's records.
+  await mkdir(join(path, 'instances'), { recursive: true, mode: 0o700 });
+  await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  await access(join(path, 'instances'), constants.W_OK);
+}
+
+async function openControl(directory: string): Promise<Database> {
+  const path = join(directory, 'control.db');
+  // In this order: another process that makes the directory now makes the file before any instance.
+  if ((await readdir(join(directory, 'instances'))).length > 0) await requireFile(path);
+  return openFile({ path, migrations: controlMigrations });
+}
+
+/** Throws for a file that must have data. SQLite would make an empty one, in which everything that was acknowledged is gone. */
+async function requireFile(path: string): Promise<void> {
+  if (!(await isMissing(path))) return;
+  const reason = 'it is missing or empty, and no other is made in its place: restore it from a backup';
+  const cause = new Error(reason);
+  throw new UnopenedFile(path, new AppError('unavailable', 'The service is not available.', { cause }));
+}
+
+async function isMissing(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).size === 0;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+  }
+}
+
+interface FileOptions extends SqliteOptions {
+  readonly migrations: readonly Migration[];
+}
+
+async function openFile(options: FileOptions): Promise<Database> {
+  try {
+    return await openMigrated(options);
+  } catch (error) {
+    throw error instanceof AppError ? new UnopenedFile(options.path, error) : error;
+  }
+}
+
+async function openMigrated({ migrations, ...options }: FileOptions): Promise<Database> {
+  const database = openSqlite(options);
+  try {
+    await migrate(database, migrations);
+    // Where versions of definitions stand is made by a migration.
+    options.definitions?.start();
+    return database;
+  } catch (error) {
+    await database.stop();
+    throw error;
+  }
+}

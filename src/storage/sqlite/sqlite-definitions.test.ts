@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { sql } from '../../sql/sql.ts';
+import type { Database } from '../database.ts';
+import { OutdatedDefinitions } from '../engine-errors.ts';
+import { migrate } from '../migrate.ts';
+import { instanceMigrations } from '../migrations/instance-migrations.ts';
+import { SqliteDefinitions } from './sqlite-definitions.ts';
+import { openSqlite } from './sqlite.ts';
+
+test('a write rests on definitions as another process has just changed them', async (t) => {
+  const { ours, theirs } = await openTwice(t);
+  await changeTable(theirs.database, 'b');
+  assert.equal(ours.reads(), 0);
+  const seen = await ours.database.write(async () => ours.reads());
+  assert.equal(seen, 1);
+  await ours.database.write(async () => undefined);
+  assert.equal(ours.reads(), 1, 'what is known is not read again');
+});
+
+test('what the other process has written besides is no reason to read definitions', async (t) => {
+  const { ours, theirs } = await openTwice(t);
+  await theirs.database.write((tx) => tx.run(sql`INSERT INTO t VALUES ('x')`));
+  await ours.database.write((tx) => tx.run(sql`INSERT INTO t VALUES ('y')`));
+  assert.equal(ours.reads(), 0);
+});
+
+test('a change of our own is known, and read by the other one', async (t) => {
+  const { ours, theirs } = await openTwice(t);
+  await changeTable(ours.database, 'b');
+  await ours.database.write(async () => undefined);
+  assert.deepEqual([await ours.definitions.refresh(ours.database), ours.reads()], [false, 0]);
+  assert.deepEqual([await theirs.definitions.refresh(theirs.database), theirs.reads()], [true, 1]);
+});
+
+test('a read that names what is gone says so once the definitions were read again', async (t) => {
+  const { ours, theirs } = await openTwice(t);
+  assert.deepEqual(await ours.database.tuples(sql`SELECT a FROM t`), []);
+  await changeTable(theirs.database, 'b');
+  await assert.rejects(ours.database.tuples(sql`SELECT a FROM t`), OutdatedDefinitions);
+  assert.equal(ours.reads(), 1);
+  // Nobody has changed anything since: it is a mistake of ours.
+  await assert.rejects(ours.database.tuples(sql`SELECT a FROM t`), /no such column/);
+  await assert.rejects(ours.database.get(sql`SELECT 1 FROM absent`), /no such table/);
+});
+
+test('so does a search, of rows that may be large and of a few numbers', async (t) => {
+  for (const isNarrow of [false, true]) {
+    const { ours, theirs } = await openTwice(t);
+    const search = (): Promise<unknown> => ours.database.search(sql`SELECT a FROM t`, { isNarrow });
+    assert.deepEqual(await search(), []);
+    await changeTable(theirs.database, 'b');
+    await assert.rejects(search(), OutdatedDefinitions);
+    assert.equal(ours.reads(), 1);
+    await assert.rejects(search(), /no such column/);
+  }
+});
+
+test('reads and changes of one turn come to an end while another process changes definitions', async (t) => {
+  const { ours, theirs } = await openTwice(t);
+  for (const column of ['b', 'c', 'd']) {
+    // Begins a view that is older than the change, in the same turn as the write.
+    const reading = ours.database.tuples(sql`SELECT 1 FROM t`);
+    await changeTable(theirs.database, column);
+    await Promise.all([reading, ours.database.write((tx) => tx.run(sql`INSERT INTO t VALUES ('x')`))]);
+  }
+  assert.equal(ours.reads(), 3);
+});
+
+interface Handle {
+  readonly database: Database;
+  readonly definitions: SqliteDefinitions;
+  /** How often its memory was read again. */
+  readonly reads: () => number;
+}
+
+/** As two processes would have it. */
+async function openTwice(t: TestContext): Promise<{ readonly ours: Handle; readonly theirs: Handle }> {
+  const path = join(temporaryFolder(t), 'data.db');
+  const open = async (): Promise<Handle> => {
+    let reads = 0;
+    const definitions = new SqliteDefinitions({ read: async () => () => void (reads += 1) });
+    const database = openSqlite({ path, definitions });
+    t.after(() => database.stop());
+    await migrate(database, instanceMigrations);
+    definitions.start();
+    return { database, definitions, reads: () => reads };
+  };
+  const ours = await open();
+  await ours.database.write((tx) => tx.run(sql`CREATE TABLE t (a TEXT)`));
+  return { ours, theirs: await open() };
+}
+
+/** The one column of the table gets another name. */
+async function changeTable(database: Database, name: string): Promise<void> {
+  const [row] = await database.tuples(sql`SELECT name FROM pragma_table_info('t')`);
+  const [from, to] = [row?.[0], name].map((column) => database.names.column(String(column)));
+  assert.ok(from !== undefined && to !== undefined);
+  await database.write((tx) => tx.run(sql`ALTER TABLE t RENAME COLUMN ${from} TO ${to}`), {
+    isExclusive: true,
+  });
+}

@@ -1,0 +1,101 @@
+import { assert } from '../../base/assert.ts';
+import type { Sql } from '../../sql/sql.ts';
+import type { Gathering, PlainTuple, Row, Transaction, Tuple } from '../database.ts';
+import type { GatheredRows } from '../gathered-rows.ts';
+import type { SqliteConnection } from './sqlite-connection.ts';
+import { sqliteNames } from './sqlite-names.ts';
+
+const READS = /^\s*SELECT\b/;
+
+/** What one work of a group sees. */
+export class SqliteTransaction implements Transaction {
+  readonly isTransaction = true;
+  readonly names = sqliteNames;
+  readonly callbacks: (() => void)[] = [];
+  /** Whether a statement has succeeded that may have changed something; one that failed has changed nothing. */
+  hasWritten = false;
+  #connection: SqliteConnection | undefined;
+  readonly #gathered: GatheredRows;
+
+  constructor(connection: SqliteConnection, gathered: GatheredRows) {
+    this.#connection = connection;
+    this.#gathered = gathered;
+  }
+
+  async all(statement: Sql): Promise<Row[]> {
+    if (this.#gathered.concern(statement.text)) await this.writeGathered();
+    const rows = this.#live().all(statement);
+    this.#noteWrite(statement);
+    return rows;
+  }
+
+  async get(statement: Sql): Promise<Row | undefined> {
+    if (this.#gathered.concern(statement.text)) await this.writeGathered();
+    const row = this.#live().get(statement);
+    this.#noteWrite(statement);
+    return row;
+  }
+
+  async search(statement: Sql): Promise<Tuple[]> {
+    if (this.#gathered.concern(statement.text)) await this.writeGathered();
+    const rows = this.#live().search(statement);
+    this.#noteWrite(statement);
+    return rows;
+  }
+
+  async tuples(statement: Sql): Promise<Tuple[]> {
+    if (this.#gathered.concern(statement.text)) await this.writeGathered();
+    const rows = this.#live().tuples(statement);
+    this.#noteWrite(statement);
+    return rows;
+  }
+
+  async run(statement: Sql): Promise<number> {
+    if (this.#gathered.concern(statement.text)) await this.writeGathered();
+    const changed = this.#live().run(statement);
+    this.hasWritten = true;
+    return changed;
+  }
+
+  async insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void> {
+    if (this.#gathered.concern(into.text)) await this.writeGathered();
+    // One that fails leaves those before it.
+    this.hasWritten = true;
+    this.#live().insertRows(into, rows);
+  }
+
+  async gather<Given>(gathering: Gathering<Given>, row: Given): Promise<void> {
+    this.#live();
+    this.hasWritten = true;
+    this.#gathered.add(gathering, row);
+    if (this.#gathered.isFull) await this.writeGathered();
+  }
+
+  /** Those of other works as well: when one is refused, they are lost with this work's, and the whole group has to be run again. */
+  writeGathered(): Promise<void> {
+    this.hasWritten = true;
+    return this.#gathered.write(this);
+  }
+
+  async inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
+    for (const step of steps) await step();
+  }
+
+  afterCommit(callback: () => void): void {
+    this.callbacks.push(callback);
+  }
+
+  end(): void {
+    this.#connection = undefined;
+  }
+
+  /** INSERT … RETURNING is asked like a question. */
+  #noteWrite(statement: Sql): void {
+    if (!READS.test(statement.text)) this.hasWritten = true;
+  }
+
+  #live(): SqliteConnection {
+    assert(this.#connection, 'a transaction was used after it had ended');
+    return this.#connection;
+  }
+}

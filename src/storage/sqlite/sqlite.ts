@@ -1,0 +1,158 @@
+import { sql, type Sql } from '../../sql/sql.ts';
+import type { Access, Database, Row, SearchOptions, Transaction, Tuple, WriteOptions } from '../database.ts';
+import { isMissingName, OutdatedDefinitions } from '../engine-errors.ts';
+import { sqliteAccess } from './sqlite-access.ts';
+import { SqliteConnection, type Synchronous } from './sqlite-connection.ts';
+import type { SqliteDefinitions } from './sqlite-definitions.ts';
+import { SqliteState } from './sqlite-state.ts';
+import { sqliteNames } from './sqlite-names.ts';
+import { WriteQueue } from './write-queue.ts';
+
+export interface SqliteOptions {
+  readonly path: string;
+  /** `NORMAL` loses acknowledged writes on power loss: for what nobody was told is kept, as logs. */
+  readonly synchronous?: Synchronous;
+  readonly queryTimeoutMs?: number;
+  /** Of a file whose definitions somebody remembers. */
+  readonly definitions?: SqliteDefinitions;
+}
+
+/** Opens one file as a {@link Database}: a writer that groups its commits, and a reader that never sees an open group. */
+export function openSqlite(options: SqliteOptions): Database {
+  return new SqliteDatabase(options);
+}
+
+const BEGIN = sql`BEGIN`;
+const COMMIT = sql`COMMIT`;
+
+class SqliteDatabase implements Database {
+  readonly engine = 'sqlite';
+  readonly names = sqliteNames;
+  readonly #options: SqliteOptions;
+  readonly #queue: WriteQueue;
+  #reader: SqliteConnection;
+  #isViewing = false;
+  readonly #state = new SqliteState();
+  readonly #endViewLater = (): void => this.#endView();
+
+  constructor(options: SqliteOptions) {
+    this.#options = options;
+    this.#queue = new WriteQueue({
+      open: () => this.#open(false),
+      onReopen: () => this.#reopenReader(),
+      onCommit: () => this.#endView(),
+      ...(options.definitions !== undefined && {
+        isOutdated: (writer) => options.definitions?.isOutdated(writer) === true,
+        refresh: async () => void (await options.definitions?.refresh(this)),
+      }),
+    });
+    this.#reader = this.#open(true);
+  }
+
+  all(statement: Sql): Promise<Row[]> {
+    return this.#read((connection) => connection.all(statement));
+  }
+
+  get(statement: Sql): Promise<Row | undefined> {
+    return this.#read((connection) => connection.get(statement));
+  }
+
+  tuples(statement: Sql): Promise<Tuple[]> {
+    return this.#read((connection) => connection.tuples(statement));
+  }
+
+  search(statement: Sql, { isNarrow = false }: SearchOptions = {}): Promise<Tuple[]> {
+    return this.#read((connection) =>
+      isNarrow ? connection.tuples(statement) : connection.search(statement),
+    );
+  }
+
+  state(): object {
+    return this.#state.now(this.#view());
+  }
+
+  async access(statement: Sql, list: { readonly isFiltered: boolean }): Promise<Access> {
+    const lines = await this.tuples(sql`EXPLAIN QUERY PLAN ${statement}`);
+    return sqliteAccess(
+      lines.map((line) => String(line[3])),
+      list,
+    );
+  }
+
+  write<Result>(work: (tx: Transaction) => Promise<Result>, options: WriteOptions = {}): Promise<Result> {
+    const { definitions } = this.#options;
+    if (definitions === undefined || options.isExclusive !== true) return this.#queue.add(work, options);
+    return this.#queue.add(async (tx) => {
+      const result = await work(tx);
+      await definitions.announce(tx);
+      return result;
+    }, options);
+  }
+
+  async stop(): Promise<void> {
+    await this.#queue.drain();
+    this.#options.definitions?.end();
+    this.#endView();
+    this.#reader.close();
+    this.#queue.close();
+  }
+
+  async #read<Result>(ask: (connection: SqliteConnection) => Result): Promise<Result> {
+    try {
+      return ask(this.#view());
+    } catch (error) {
+      const { definitions } = this.#options;
+      const isOutdated = isMissingName(error) && (await definitions?.refresh(this)) === true;
+      throw isOutdated ? new OutdatedDefinitions(error) : error;
+    }
+  }
+
+  #open(isReadOnly: boolean): SqliteConnection {
+    const { queryTimeoutMs } = this.#options;
+    return new SqliteConnection(this.#options.path, {
+      isReadOnly,
+      synchronous: this.#options.synchronous ?? 'FULL',
+      ...(queryTimeoutMs !== undefined && { queryTimeoutMs }),
+    });
+  }
+
+  /**
+   * Reads of one turn of the event loop share a transaction: taking and giving back the file's locks costs as much as the read
+   * of a row. It ends with the turn, and at every commit, so that nobody reads an old state.
+   */
+  #view(): SqliteConnection {
+    if (!this.#isViewing) {
+      this.#reader.run(BEGIN);
+      this.#isViewing = true;
+      setImmediate(this.#endViewLater);
+    }
+    return this.#reader;
+  }
+
+  #endView(): void {
+    if (!this.#isViewing) return;
+    this.#isViewing = false;
+    this.#state.endView();
+    try {
+      this.#reader.run(COMMIT);
+    } catch {
+      // A medium that fails ends the view by itself. Nobody could catch this here; the next read is told when it still fails.
+    }
+  }
+
+  #reopenReader(): void {
+    this.#isViewing = false;
+    this.#reader.close();
+    this.#reader = this.#open(true);
+    this.#state.forget();
+  }
+}
+
+/** The version of the SQLite inside this Node, as `[major, minor, patch]`. */
+export function sqliteVersion(): readonly [number, number, number] {
+  const connection = new SqliteConnection(':memory:', { isReadOnly: false, synchronous: 'FULL' });
+  const text = String(connection.get(sql`SELECT sqlite_version() AS version`)?.['version']);
+  connection.close();
+  const [major = 0, minor = 0, patch = 0] = text.split('.').map(Number);
+  return [major, minor, patch];
+}

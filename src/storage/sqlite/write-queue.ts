@@ -1,0 +1,293 @@
+import { AssertionFailed, assert } from '../../base/assert.ts';
+import { systemClock } from '../../base/clock.ts';
+import { busy, stopping } from '../../base/errors.ts';
+import { sql } from '../../sql/sql.ts';
+import { callBack } from '../call-back.ts';
+import type { Transaction, WriteOptions } from '../database.ts';
+import { EngineFailure, toEngineError } from '../engine-errors.ts';
+import { GatheredRows } from '../gathered-rows.ts';
+import type { SqliteConnection } from './sqlite-connection.ts';
+import { sqliteNames } from './sqlite-names.ts';
+import { SqliteTransaction } from './sqlite-transaction.ts';
+
+/**
+ * Group commit. Works that were asked for in one turn of the event loop share one transaction and are answered after the one
+ * synced COMMIT:
+ *
+ *   BEGIN IMMEDIATE · work · work · … · COMMIT · answers
+ *
+ * While a commit is being synced this thread stands still, so whatever arrives meanwhile forms the next group: the slower
+ * the disk, the larger the groups. Those who are answered ask again a few turns later, and would share every second commit with
+ * half of the others: a group waits while every turn brings more works, until it is as large as the one before or has waited as
+ * long as that one took. Its members wait for nothing but each other.
+ *
+ * A work that fails before it has written anything leaves nothing to undo, and nearly all that fail do so. When one fails
+ * later, the group is rolled back and run again, this time with a SAVEPOINT around each work: savepoints cost a third of an
+ * insert, because every page that a work touches is copied first. So a work may run twice, and its traces must be in `tx`.
+ */
+
+/** A group larger than this would make its first member wait for too many others. */
+const groupMax = 512;
+
+/** More waiting works than this are refused at once instead of being kept waiting. */
+const waitingMax = 10_000;
+
+/** After a group had to be run again, this many are guarded from the start: what spoiled one often comes again. */
+const guardedGroups = 100;
+
+const BEGIN = sql`BEGIN IMMEDIATE`;
+const COMMIT = sql`COMMIT`;
+const ROLLBACK = sql`ROLLBACK`;
+const SAVEPOINT = sql`SAVEPOINT work`;
+const RELEASE = sql`RELEASE work`;
+const ROLLBACK_TO = sql`ROLLBACK TO work`;
+
+export interface WriteQueueOptions {
+  readonly open: () => SqliteConnection;
+  /** Called when a failed medium made the writer open its file again; readers must do the same. */
+  readonly onReopen: () => void;
+  /** Called before a group and after its commit: a reader's view of the file must end there. */
+  readonly onCommit: () => void;
+  /** Asked in each group, before its works: whether they would rest on definitions that another process has changed. */
+  readonly isOutdated?: (writer: SqliteConnection) => boolean;
+  /** Called then, outside a transaction. May await nothing but reads. */
+  readonly refresh?: () => Promise<void>;
+}
+
+interface Waiting {
+  readonly work: (tx: Transaction) => Promise<unknown>;
+  readonly isExclusive: boolean;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Outcome =
+  | { readonly kind: 'kept'; readonly value: unknown; readonly callbacks: readonly (() => void)[] }
+  | { readonly kind: 'rolled_back'; readonly error: unknown };
+
+type Work = (tx: SqliteTransaction) => Promise<unknown>;
+
+export class WriteQueue {
+  readonly #options: WriteQueueOptions;
+  readonly #gathered = new GatheredRows(sqliteNames);
+  #connection: SqliteConnection;
+  #waiting: Waiting[] = [];
+  #isBroken = false;
+  #guardedLeft = 0;
+  /** The group before. */
+  #last = { works: 0, tookMs: 0 };
+  #isClosed = false;
+  #running: Promise<void> | undefined;
+  #onForeignAwait: ((error: Error) => void) | undefined;
+
+  constructor(options: WriteQueueOptions) {
+    this.#options = options;
+    this.#connection = options.open();
+  }
+
+  add<Result>(work: (tx: Transaction) => Promise<Result>, options: WriteOptions): Promise<Result> {
+    if (this.#isClosed) return Promise.reject(stopping());
+    if (this.#waiting.length >= waitingMax) {
+      return Promise.reject(busy());
+    }
+    return new Promise<Result>((resolve, reject) => {
+      this.#waiting.push({
+        work,
+        isExclusive: options.isExclusive ?? false,
+        // The queue hands back to `resolve` only what `work` of the same entry returned.
+        resolve: resolve as (value: unknown) => void,
+        reject,
+      });
+      this.#running ??= this.#nextTurn();
+    });
+  }
+
+  /** Resolves when nothing waits and nothing runs. */
+  async drain(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  close(): void {
+    assert(this.#running === undefined, 'a queue is closed after it was drained');
+    this.#isClosed = true;
+    this.#connection.close();
+  }
+
+  #nextTurn(): Promise<void> {
+    const startMs = systemClock.monotonic();
+    let known = 0;
+    return new Promise((done) => {
+      const turn = (): void => {
+        if (this.#isFilling(known, startMs)) {
+          known = this.#waiting.length;
+          setImmediate(turn);
+          return;
+        }
+        void this.#runGroup().finally(() => {
+          this.#running = this.#waiting.length > 0 ? this.#nextTurn() : undefined;
+          done();
+        });
+      };
+      setImmediate(turn);
+    });
+  }
+
+  /** Whether this turn has brought more than the `known` works before it, and there is reason to wait for the next. */
+  #isFilling(known: number, startMs: number): boolean {
+    const { length } = this.#waiting;
+    const { works, tookMs } = this.#last;
+    return length > known && length < works && systemClock.monotonic() - startMs < tookMs;
+  }
+
+  async #runGroup(): Promise<void> {
+    const group = this.#takeGroup();
+    const startMs = systemClock.monotonic();
+    const watch = this.#watchForeignAwaits();
+    try {
+      this.#reopenIfBroken();
+      this.#options.onCommit();
+      settle(group, await this.#commitGroup(group));
+    } catch (error) {
+      this.#abandon(error);
+      for (const waiting of group) waiting.reject(error);
+    } finally {
+      watch.stop();
+      this.#last = { works: group.length, tookMs: systemClock.monotonic() - startMs };
+    }
+  }
+
+  /** Throws when nothing of the group is kept, or when nobody can know what is. */
+  async #commitGroup(group: readonly Waiting[]): Promise<readonly Outcome[]> {
+    let outcomes: readonly Outcome[] | undefined;
+    if (this.#guardedLeft === 0) outcomes = await this.#runWorks(group, false);
+    else this.#guardedLeft -= 1;
+    if (outcomes === undefined) {
+      if (this.#connection.isInTransaction) this.#connection.run(ROLLBACK);
+      outcomes = await this.#runWorks(group, true);
+    }
+    this.#connection.run(COMMIT);
+    this.#options.onCommit();
+    return outcomes ?? [];
+  }
+
+  /** Undefined when, without guards, a work has failed that had already written: the group has to be run again. */
+  async #runWorks(group: readonly Waiting[], isGuarded: boolean): Promise<readonly Outcome[] | undefined> {
+    await this.#begin();
+    const outcomes: Outcome[] = [];
+    for (const waiting of group) {
+      const outcome = await this.#runWork(waiting.work, isGuarded);
+      if (outcome === undefined) return this.#spoiled();
+      outcomes.push(outcome);
+    }
+    // Works that were guarded have written what they gave, each its own.
+    if (this.#gathered.isEmpty) return outcomes;
+    const written = await this.#runWork((tx) => tx.writeGathered(), false);
+    return written === undefined ? this.#spoiled() : outcomes;
+  }
+
+  #spoiled(): undefined {
+    this.#guardedLeft = guardedGroups;
+    return undefined;
+  }
+
+  async #begin(): Promise<void> {
+    this.#gathered.clear();
+    this.#connection.run(BEGIN);
+    while (this.#options.isOutdated?.(this.#connection) === true) {
+      this.#connection.run(ROLLBACK);
+      // Or what is read would be as old as a view that was begun in this turn.
+      this.#options.onCommit();
+      await this.#options.refresh?.();
+      this.#connection.run(BEGIN);
+    }
+  }
+
+  #takeGroup(): Waiting[] {
+    const exclusiveAt = this.#waiting.findIndex((waiting) => waiting.isExclusive);
+    const shared = exclusiveAt === -1 ? this.#waiting.length : exclusiveAt;
+    return this.#waiting.splice(0, Math.min(groupMax, Math.max(1, shared)));
+  }
+
+  /** Undefined when it failed after it had written and there is no savepoint. Throws only when the whole group is lost. */
+  async #runWork(work: Work, isGuarded: boolean): Promise<Outcome | undefined> {
+    const connection = this.#connection;
+    if (isGuarded) connection.run(SAVEPOINT);
+    const tx = new SqliteTransaction(connection, this.#gathered);
+    try {
+      const value = await new Promise((resolve, reject) => {
+        this.#onForeignAwait = reject;
+        (isGuarded ? runWhole(tx, work) : work(tx)).then(resolve, reject);
+      });
+      // A work that goes on after this refusal would be kept without its rows, and its neighbours without theirs.
+      if (this.#gathered.failure !== undefined) throw this.#gathered.failure;
+      if (isGuarded) connection.run(RELEASE);
+      return { kind: 'kept', value, callbacks: tx.callbacks };
+    } catch (thrown) {
+      const error = toEngineError(thrown);
+      // A full disk or a failed write may have ended the transaction for everybody in it.
+      if (error instanceof EngineFailure || !connection.isInTransaction) throw error;
+      if (isGuarded) {
+        connection.run(ROLLBACK_TO);
+        connection.run(RELEASE);
+        this.#gathered.clear();
+      }
+      return isGuarded || !tx.hasWritten ? { kind: 'rolled_back', error } : undefined;
+    } finally {
+      tx.end();
+    }
+  }
+
+  /**
+   * Everything a work may await is answered in microtasks, so a group is over before the loop turns. When a turn comes all
+   * the same, the running work has awaited something else, and its neighbours must not wait for it with the file locked.
+   */
+  #watchForeignAwaits(): { stop(): void } {
+    let immediate = setImmediate(onTurn);
+    const fail = (): void => {
+      this.#onForeignAwait?.(new AssertionFailed('a transaction awaited something else than its tx'));
+    };
+    function onTurn(): void {
+      fail();
+      immediate = setImmediate(onTurn);
+    }
+    return { stop: () => clearImmediate(immediate) };
+  }
+
+  /** After a failed COMMIT or a lost transaction: nothing is retried, and a medium that failed is opened anew. */
+  #abandon(error: unknown): void {
+    if (error instanceof EngineFailure) this.#isBroken = true;
+    try {
+      if (this.#connection.isInTransaction) this.#connection.run(ROLLBACK);
+    } catch {
+      this.#isBroken = true;
+    }
+  }
+
+  #reopenIfBroken(): void {
+    if (!this.#isBroken) return;
+    try {
+      this.#connection.close();
+    } catch {
+      // Closing what is broken may fail, or was done by an earlier try; a new connection is needed all the same.
+    }
+    this.#connection = this.#options.open();
+    this.#options.onReopen();
+    this.#isBroken = false;
+  }
+}
+
+/** With what it gives to be inserted, so that both are taken back together. */
+async function runWhole(tx: SqliteTransaction, work: Work): Promise<unknown> {
+  const value = await work(tx);
+  await tx.writeGathered();
+  return value;
+}
+
+function settle(group: readonly Waiting[], outcomes: readonly Outcome[]): void {
+  for (const outcome of outcomes)
+    if (outcome.kind === 'kept') for (const callback of outcome.callbacks) callBack(callback);
+  for (const [index, outcome] of outcomes.entries()) {
+    if (outcome.kind === 'kept') group[index]?.resolve(outcome.value);
+    else group[index]?.reject(outcome.error);
+  }
+}
