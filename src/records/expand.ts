@@ -10,7 +10,7 @@ import type { RequestFacts } from '../rules/request-facts.ts';
 import { parseRule } from '../rules/parse-rule.ts';
 import { unlessBroken } from '../rules/unless-broken.ts';
 import { limit } from '../sql/limit.ts';
-import { sql, type Sql } from '../sql/sql.ts';
+import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import { answerTooLarge } from '../storage/answer-too-large.ts';
 import type { Reader, Tuple } from '../storage/database.ts';
 import type { ExpandTree } from './parse-expand.ts';
@@ -172,18 +172,23 @@ async function selectRelated(
   if (rule !== '') scope.addRule(parseRule(rule));
   const { columns, from } = readStatements(target, names);
   const dialect = dialectOf(names.engine);
-  const asked: Sql = sql`"$asked"`;
-  const id = dialect.valueOfEach(asked).sql;
   const held: Sql = sql`"$held"`;
-  const column = sql`${baseAlias}.${names.column(field.name)}`;
-  const link = !isBack
-    ? sql`${from} ON ${baseAlias}.id = ${id}`
-    : isMultiple(field)
-      ? sql`${from} ON TRUE JOIN ${dialect.each(column, held)} ON ${dialect.valueOfEach(held).sql} = ${id}`
-      : sql`${from} ON ${column} = ${id}`;
-  const where = scope.condition === undefined ? sql`` : sql` WHERE ${scope.condition}`;
+  const column = sql`${baseAlias}.${names.column(isBack ? field.name : 'id')}`;
+  const isEach = isBack && isMultiple(field);
+  const key = isEach ? dialect.valueOfEach(held).sql : column;
+  const source = isEach ? sql`${from} JOIN ${dialect.each(column, held)} ON TRUE` : from;
+  // Without an index on the field all of them are read.
+  const conditions = [
+    names.isInTime(baseAlias, 'for every row'),
+    sql`${key}${names.anyOf(ids)}`,
+    scope.condition,
+  ];
+  const where = joinSql(
+    conditions.filter((condition) => condition !== undefined),
+    ' AND ',
+  );
   const rows: readonly Tuple[] = await reader.search(
-    sql`SELECT ${id}, ${columns} FROM ${dialect.each(sql`${JSON.stringify(ids)}`, asked)} JOIN ${link}${where} ORDER BY ${baseAlias}."$position"${limit(expandedMax)}`,
+    sql`SELECT ${key}, ${columns} FROM ${source} WHERE ${where} ORDER BY ${baseAlias}."$position"${limit(expandedMax)}`,
   );
   return rows.map(([key, ...tuple]) => ({ key: String(key), record: fromTuple(target, tuple) }));
 }
