@@ -203,7 +203,7 @@ function cursorsOf(
   { caller }: RequestFacts,
   { collection, query }: { readonly collection: Collection; readonly query: QueryReader },
 ): CursorSealer {
-  const bound = [collection.id, query.get('filter'), query.get('sort'), caller];
+  const bound = [collection.id, query.get('filter') || null, query.get('sort') || null, caller];
   const place = { purpose: 'cursor', id: JSON.stringify(bound) };
   return {
     seal: (position) => sealer.seal(position, place),

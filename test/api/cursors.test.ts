@@ -58,7 +58,16 @@ test('A16 a cursor is good for its list, filter, sort and caller only, and no ot
     (await blog[asker]('GET', `/posts/records?perPage=1&${query}`)).status;
   const { json } = await blog.ask('GET', '/posts/records?perPage=1&sort=title&cursor=');
   const cursor = String(json.nextCursor);
-  assert.equal(await page(`sort=title&cursor=${cursor}`), 200);
+  for (const query of [
+    '',
+    '&filter=',
+    '&perPage=2',
+    '&fields=id',
+    '&expand=author',
+    '&skipTotal=1',
+    '&page=',
+  ])
+    assert.equal(await page(`sort=title&cursor=${cursor}${query}`), 200, query);
   for (const query of [
     `sort=-title&cursor=${cursor}`,
     `cursor=${cursor}`,
