@@ -43,13 +43,23 @@ export function afterCursor(
 ): Sql | undefined {
   if (cursor === '') return undefined;
   const text = sealer.open(cursor);
-  if (text === undefined)
+  // Sealed by sealCursor above, and by nobody else.
+  const position = text === undefined ? undefined : (JSON.parse(text) as Position);
+  if (position === undefined || !isPositionOf(terms, position))
     throw parameterError(
       'cursor',
       'Expected a cursor of this list, with the same filter and sort as before.',
     );
-  // Sealed by sealCursor above, and by nobody else.
-  return afterPosition(terms, JSON.parse(text) as Position, dialect);
+  return afterPosition(terms, position, dialect);
+}
+
+/** A name of the sort may have become that of a field of another type, which an engine would not compare with the value. */
+function isPositionOf(terms: readonly SortTerm[], position: Position): boolean {
+  return terms.every(({ operand }, index) => {
+    const value = position[index] ?? null;
+    const isText = operand?.kind === 'text' || operand?.kind === 'date';
+    return value === null || isText === (typeof value === 'string');
+  });
 }
 
 function afterPosition(

@@ -82,3 +82,29 @@ test('A16 a cursor is good for its list, filter, sort and caller only, and no ot
   const people = await blog.ask('GET', `/people/records?sort=name&cursor=${cursor}`);
   assert.deepEqual([people.status, Object.keys(people.json.data)], [400, ['cursor']]);
 });
+
+test('a cursor by a field that was made anew with another type is refused, in either direction', async (t) => {
+  const { ask } = await startBlog(t);
+  const { json } = await ask('GET', '/posts');
+  const fields: readonly { readonly name: string }[] = json.fields;
+  const others = fields.filter(({ name }) => name !== 'title');
+  const sorted = (sort: string, cursor: string): ReturnType<typeof ask> =>
+    ask('GET', `/posts/records?perPage=1&sort=${sort}&cursor=${cursor}`);
+  for (const type of ['number', 'text', 'bool', 'date']) {
+    const cursors = new Map<string, string>();
+    for (const sort of ['title', '-title']) {
+      const { json: first } = await sorted(sort, '');
+      cursors.set(sort, first.nextCursor);
+    }
+    await ask('PATCH', '/posts', { fields: others });
+    await ask('PATCH', '/posts', { fields: [...others, { name: 'title', type }] });
+    for (const [sort, cursor] of cursors) {
+      const refused = await sorted(sort, cursor);
+      assert.deepEqual(
+        [refused.status, Object.keys(refused.json.data)],
+        [400, ['cursor']],
+        `${sort} ${type}`,
+      );
+    }
+  }
+});
