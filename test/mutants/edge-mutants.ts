@@ -163,9 +163,40 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'a batch that failed leaves nothing',
     file: 'src/records/batch.ts',
-    from: 'throw new BatchItemFailed(index, error);',
+    from: 'throw error instanceof Collision ? error : new BatchItemFailed(index, error);',
     to: 'void new BatchItemFailed(index, error);',
     tests: ['test/api/batch.test.ts', 'test/api/batch-refusals.test.ts'],
+  },
+  {
+    name: 'a create in a batch whose rule looks at others waits for those before it',
+    file: 'src/records/asks-nothing.ts',
+    from: "collection.rules.createRule === ''",
+    to: "collection.rules.createRule !== ''",
+    engine: 'postgres',
+    tests: ['test/api/batch.test.ts'],
+  },
+  {
+    name: 'an upsert on PostgreSQL that comes second updates',
+    file: 'src/records/upsert-record.ts',
+    from: 'throw isTaken(error) ? new Collision(error) : error;',
+    to: 'throw error;',
+    engine: 'postgres',
+    tests: ['test/api/batch.test.ts'],
+  },
+  {
+    name: 'what comes behind gathered rows on PostgreSQL waits for them',
+    file: 'src/storage/postgres/run-gathering.ts',
+    from: 'this.#writing === undefined ? send() : this.#writing.then(send)',
+    to: 'send()',
+    engine: 'postgres',
+    tests: ['test/engines/gathered-rows.test.ts'],
+  },
+  {
+    name: 'what is related is looked for in bounded time',
+    file: 'src/records/expand.ts',
+    from: "names.isInTime(baseAlias, 'for every row'),",
+    to: 'undefined,',
+    tests: ['test/api/query-timeout.test.ts'],
   },
   // Logs.
   {
