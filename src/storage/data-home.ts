@@ -6,7 +6,7 @@ import type { Database } from './database.ts';
 export interface DataHome {
   /** Instances, and what belongs to the whole service. */
   readonly control: Database;
-  /** As `control`, over connections of its own: what must go on whatever requests do. */
+  /** As `control`, over connections of its own: what must go on whatever requests do. Nothing that is known by a `state` rests on what it writes. */
   readonly background: Database;
   /**
    * Makes where an instance's data will be, before anybody is told of the instance: one that is known and has none has lost it, and

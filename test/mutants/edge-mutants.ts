@@ -192,6 +192,13 @@ export const edgeMutants: readonly Mutant[] = [
     tests: ['test/engines/gathered-rows.test.ts'],
   },
   {
+    name: 'numbers of transactions that are ignored are forgotten with the connection',
+    file: 'src/storage/postgres/postgres-state.ts',
+    from: 'if (connection !== this.#teller) this.#ignored.clear();',
+    to: '',
+    tests: ['src/storage/postgres/postgres-state.test.ts'],
+  },
+  {
     name: 'what is related is looked for in bounded time',
     file: 'src/records/expand.ts',
     from: "names.isInTime(baseAlias, 'for every row'),",
@@ -272,8 +279,8 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'a state is told by one connection',
     file: 'src/storage/postgres/postgres-state.ts',
-    from: 'connection === this.#teller && text',
-    to: 'text',
+    from: 'connection !== this.#teller || this.#snapshot',
+    to: 'this.#snapshot',
     tests: ['src/storage/postgres/postgres-state.test.ts'],
   },
   {
@@ -286,8 +293,8 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'a state is as old as its question, not as its answer',
     file: 'src/storage/postgres/postgres-state.ts',
-    from: 'this.#note({ connection, text, askedMs })',
-    to: 'this.#note({ connection, text, askedMs: askedMs + 1_000 })',
+    from: 'snapshot: toSnapshot(text), askedMs }',
+    to: 'snapshot: toSnapshot(text), askedMs: askedMs + 1_000 }',
     tests: ['src/storage/postgres/postgres-state.test.ts'],
   },
   {

@@ -45,9 +45,14 @@ function explained(error: unknown, url: string): unknown {
 
 async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise<DataHome> {
   const control = openPostgres({ pool, instanceId: '', schema: 'chancery' });
-  const background = openPostgres({ pool: backgroundPool, instanceId: '', schema: 'chancery' });
-  await migrate(control, postgresMigrations);
   const state = new PostgresState(pool);
+  const background = openPostgres({
+    pool: backgroundPool,
+    instanceId: '',
+    schema: 'chancery',
+    aside: state,
+  });
+  await migrate(control, postgresMigrations);
   const opened = new Map<string, Opened>();
   let watch: Watch | undefined;
   return {
@@ -65,6 +70,7 @@ async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise
           // Changes of the instance's tables do not wait for logs, nor logs for them.
           lockName: `logs of ${instanceId}`,
           isLossAllowed: true,
+          aside: state,
           writersMax: 1,
         }),
       ),

@@ -9,6 +9,7 @@ import { sql } from '../../sql/sql.ts';
 import type { PostgresConnection } from './postgres-connection.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 import { PostgresState } from './postgres-state.ts';
+import { openPostgres } from './postgres.ts';
 
 async function open(t: TestContext) {
   const server = await openTestPostgres();
@@ -109,6 +110,34 @@ test('what one connection has told is nothing to another', async (t) => {
   const { server, url, state } = await open(t);
   const before = await toldTwice(state);
   await server.killBackends(url, `query LIKE '%pg_current_snapshot%'`);
+  assert.notEqual(await told(state), before);
+});
+
+test('what is written aside makes no other state, and what is written beside it does', async (t) => {
+  const { state, pool, insert } = await open(t);
+  const aside = openPostgres({ pool, instanceId: 'aside', schema: 'i_test', aside: state });
+  t.after(() => aside.stop());
+  const insertAside = (): Promise<number> =>
+    aside.write((tx) => tx.run(sql`INSERT INTO i_test.t VALUES (2)`));
+  await toldTwice(state);
+  await eventually('nothing has changed', async () => {
+    const before = await state.since();
+    await insertAside();
+    return before !== undefined && before === (await state.since());
+  });
+  const before = await toldTwice(state);
+  await Promise.all([insertAside(), insert(), insertAside()]);
+  assert.notEqual(await told(state), before);
+});
+
+test('numbers that were told of before a connection was lost are those of others behind it', async (t) => {
+  const { server, url, state, database, insert } = await open(t);
+  await toldTwice(state);
+  const [row] = await database.tuples(sql`SELECT pg_snapshot_xmax(pg_current_snapshot())::text`);
+  for (let number = 0; number < 500; number += 1) state.ignore(Number(row?.[0]) + number);
+  await server.killBackends(url, `query LIKE '%pg_current_snapshot%'`);
+  const before = await toldTwice(state);
+  await insert();
   assert.notEqual(await told(state), before);
 });
 

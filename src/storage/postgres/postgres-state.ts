@@ -2,8 +2,9 @@ import { systemClock } from '../../base/clock.ts';
 import { sql } from '../../sql/sql.ts';
 import type { PostgresConnection } from './postgres-connection.ts';
 import type { PostgresPool } from './postgres-pool.ts';
+import { isSameBut, toSnapshot, type PostgresSnapshot } from './postgres-snapshot.ts';
 
-/** Which transactions are over: the same text for as long as none ends that has written anything, in any database of the server. */
+/** Which transactions are over: the same for as long as none ends that has written anything, in any database of the server. */
 const SNAPSHOT = sql`SELECT pg_current_snapshot()`;
 
 /** Then it goes back to the pool, which looks after it. */
@@ -22,7 +23,7 @@ interface Session {
 
 interface Told {
   readonly connection: PostgresConnection;
-  readonly text: string;
+  readonly snapshot: PostgresSnapshot;
   readonly askedMs: number;
 }
 
@@ -39,10 +40,12 @@ export class PostgresState {
   /** For those who ask now, behind the one that is not answered yet. */
   #next: Promise<object | undefined> | undefined;
   #running: Promise<unknown> = Promise.resolve();
-  /** By whom the state was told, and in which words. */
+  /** By whom the state was told, and as what. */
   #teller: PostgresConnection | undefined;
-  #text = '';
+  #snapshot: PostgresSnapshot | undefined;
   #state = {};
+  /** Transactions of this process, that were told of since the teller was asked first, on whose rows nothing rests. */
+  #ignored = new Set<number>();
   /** When the question went out that was answered last. */
   #askedMs = Number.NEGATIVE_INFINITY;
   #changes = 0;
@@ -65,6 +68,11 @@ export class PostgresState {
     if (this.#session !== undefined) return (this.#next = this.#ask(this.#session));
     this.#open();
     return undefined;
+  }
+
+  /** Nothing that is read by states rests on what this transaction writes. To be said before it is committed. */
+  ignore(transaction: number): void {
+    if (this.#teller !== undefined) this.#ignored.add(transaction);
   }
 
   /** Gives the connection back. */
@@ -99,6 +107,11 @@ export class PostgresState {
     await this.#running;
   }
 
+  #isSame(connection: PostgresConnection, snapshot: PostgresSnapshot): boolean {
+    if (connection !== this.#teller || this.#snapshot === undefined) return false;
+    return isSameBut(this.#snapshot, snapshot, this.#ignored);
+  }
+
   async #ask(session: Session): Promise<object | undefined> {
     await this.#running;
     // At the end of this turn: whoever asks in it joins.
@@ -110,22 +123,26 @@ export class PostgresState {
     const asked = readSnapshot(connection);
     this.#running = asked;
     const text = await asked;
-    if (text !== undefined) return this.#note({ connection, text, askedMs });
+    if (text !== undefined) return this.#note({ connection, snapshot: toSnapshot(text), askedMs });
     this.#passesLeft = passes;
     // With its answer still to come nobody else is lent it.
     session.end();
     return undefined;
   }
 
-  #note({ connection, text, askedMs }: Told): object {
+  #note({ connection, snapshot, askedMs }: Told): object {
     this.#askedMs = askedMs;
-    if (connection === this.#teller && text === this.#text) this.#changes = 0;
+    if (this.#isSame(connection, snapshot)) this.#changes = 0;
     else {
-      this.#teller = connection;
-      this.#text = text;
       this.#state = {};
       this.#changes += 1;
     }
+    // The numbers of another one's time may be those of others now.
+    if (connection !== this.#teller) this.#ignored.clear();
+    for (const transaction of this.#ignored)
+      if (transaction < snapshot.end && !snapshot.running.has(transaction)) this.#ignored.delete(transaction);
+    this.#teller = connection;
+    this.#snapshot = snapshot;
     if (this.#changes === changesMax) {
       this.#passesLeft = passes;
       // Then two in a row are asked for, or none could be the same again.

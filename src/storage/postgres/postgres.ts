@@ -38,6 +38,8 @@ export interface PostgresOptions {
   readonly definitions?: Definitions;
   /** Of the server. */
   readonly state?: PostgresState;
+  /** Told of what is written here, on which nothing rests that is known by it. */
+  readonly aside?: PostgresState;
   /** What exclusive works keep all others from; the instance where nothing else is said. */
   readonly lockName?: string;
   /** For logs: what was written last may be lost when the server fails, and no write waits for a sync. */
@@ -271,6 +273,7 @@ class PostgresDatabase implements Database {
         await connection.command('ROLLBACK');
         return outcome;
       }
+      await this.#leaveAside(connection);
       await commit(connection);
       return outcome;
     } catch (error) {
@@ -279,6 +282,14 @@ class PostgresDatabase implements Database {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  async #leaveAside(connection: PostgresConnection): Promise<void> {
+    const { aside } = this.#options;
+    if (aside === undefined) return;
+    const { rows } = await connection.tuples(sql`SELECT pg_current_xact_id_if_assigned()::text`);
+    const transaction = rows[0]?.[0] ?? null;
+    if (transaction !== null) aside.ignore(Number(transaction));
   }
 
   #deadlineMs(isExclusive: boolean): number {
