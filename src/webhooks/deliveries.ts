@@ -213,7 +213,7 @@ export async function settle(
       const changed = await tx.run(sql`
         UPDATE ${tx.names.table('$delivery')} SET ${nextOf(settlement, now)}, attempts = ${after.attempts},
           cause = ${after.cause}, put_off_until = NULL, updated = ${toTimestamp(now)}
-        WHERE ${tx.names.scope} AND id = ${id} AND ${isPending(sql`status`)} AND attempts <= ${after.attempts} AND ${fence}`);
+        WHERE ${tx.names.scope} AND id = ${id} AND ${isPending(sql`status`)} AND attempts <= ${countedMax(settlement)} AND ${fence}`);
       if (changed === 0) unchanged.push(settlement);
     }),
   );
@@ -221,6 +221,15 @@ export async function settle(
     ...unchanged.map((settlement) => () => countAttempt(tx, settlement)),
     ...settlements.map((settlement) => () => insertAttempt(tx, settlement)),
   ]);
+}
+
+/**
+ * As many attempts may be counted before this one is. A failure that is counted has said when the next is due, at a commit whose
+ * outcome was unknown: said once more, that due time would be taken for somebody's wish.
+ */
+function countedMax({ after, result }: Settlement): number {
+  const isFailure = result.kind !== 'aborted' && after.status !== 'delivered';
+  return isFailure ? after.attempts - 1 : after.attempts;
 }
 
 /** Whether and when it is due after this attempt; of what is delivered nobody needs more. What was asked for again was perhaps put off. */

@@ -33,9 +33,16 @@ export const deliveryMutants: readonly Mutant[] = [
   {
     name: 'what comes late of an attempt does not write over those that were made since',
     file: 'src/webhooks/deliveries.ts',
-    from: 'AND attempts <= ${after.attempts}',
+    from: 'AND attempts <= ${countedMax(settlement)}',
     to: '',
     tests: ['src/webhooks/dispatcher.test.ts'],
+  },
+  {
+    name: 'a failure that is stored twice is not taken for one that was asked for again',
+    file: 'src/webhooks/deliveries.ts',
+    from: 'isFailure ? after.attempts - 1 : after.attempts',
+    to: 'after.attempts',
+    tests: ['test/nodes/commit-cuts.test.ts'],
   },
   {
     name: 'what comes late of an attempt of an owner before does not set the count back',

@@ -69,8 +69,26 @@ for (const when of ['before', 'after'] as const) {
     await post(group, node, 'second');
     await group.receiver.waitForRequests(2);
     await assertToldOnce(group, 2);
+    // Before the proxy is closed: a stop gives what is not stored its time.
+    await node.stop();
   });
 }
+
+test('an attempt that failed, and is stored once more as its COMMIT was answered to a cut connection, is followed by its schedule', async (t) => {
+  const { group, node, proxy } = await openProxied(t, { schedule: [3_600] });
+  group.receiver.mode = { kind: 'status', status: 500, body: 'an answer like no other' };
+  const cut = proxy.cutAtCommit('an answer like no other', 'after');
+  await post(group, node, 'first');
+  await cut;
+  // Whatever is to be stored is stored then.
+  await node.stop();
+  const [row] = await ask(
+    group.postgres,
+    `SELECT status, attempts, due > extract(epoch FROM now() + interval '40 minutes') * 1000 AS "isLater" FROM chancery.delivery`,
+  );
+  assert.deepEqual({ ...row }, { status: 'pending', attempts: 1, isLater: true });
+  assert.match(group.log.join(), /Results of attempts could not be stored/);
+});
 
 interface Proxied {
   readonly group: NodeGroup;
@@ -79,7 +97,10 @@ interface Proxied {
 }
 
 /** A node that speaks to its database through the proxy, with `posts` and an endpoint. */
-async function openProxied(t: TestContext): Promise<Proxied> {
+async function openProxied(
+  t: TestContext,
+  settings: Readonly<Record<string, unknown>> = {},
+): Promise<Proxied> {
   const group = await NodeGroup.open(t);
   const url = new URL(group.postgres);
   const proxy = await startCommitProxy(t, Number(url.port));
@@ -87,7 +108,7 @@ async function openProxied(t: TestContext): Promise<Proxied> {
   const node = await group.start(url.href);
   await group.signIn(node);
   await group.get(node, 'POST /api/collections', posts);
-  await group.get(node, 'POST /api/webhooks/endpoints', { url: group.receiver.url });
+  await group.get(node, 'POST /api/webhooks/endpoints', { url: group.receiver.url, ...settings });
   return { group, node, proxy };
 }
 
