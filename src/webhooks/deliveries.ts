@@ -240,9 +240,10 @@ function nextOf({ after: { status, due }, isAskedAgain }: Settlement, now: numbe
     due = CASE WHEN NOT (${isAskedAgain}) THEN ${due} WHEN due > ${now} THEN ${now} ELSE due END`;
 }
 
-async function countAttempt(tx: Transaction, { id, after }: Settlement): Promise<void> {
+async function countAttempt(tx: Transaction, { id, after, fence }: Settlement): Promise<void> {
   await tx.run(sql`
-    UPDATE ${tx.names.table('$delivery')} SET attempts = ${after.attempts}
+    UPDATE ${tx.names.table('$delivery')} SET attempts = ${after.attempts},
+      put_off_until = CASE WHEN ${fence} THEN NULL ELSE put_off_until END
     WHERE ${tx.names.scope} AND id = ${id} AND attempts < ${after.attempts}`);
 }
 

@@ -65,4 +65,11 @@ export const deliveryMutants: readonly Mutant[] = [
     to: 'putOffUntil < 0',
     tests: ['test/nodes/hand-over-retries.test.ts'],
   },
+  {
+    name: 'what is asked for after a handed-over attempt of it is over is not put off',
+    file: 'src/webhooks/deliveries.ts',
+    from: 'CASE WHEN ${fence} THEN NULL ELSE put_off_until END',
+    to: 'put_off_until',
+    tests: ['test/nodes/hand-over-retries.test.ts'],
+  },
 ];

@@ -89,6 +89,20 @@ test('what was cancelled on its way from the owner before, and asked for again, 
   await assertTold(held, ['first 1', 'second 1', 'first 2']);
 });
 
+test('what was cancelled on its way from the owner before is sent at once when it is asked for after that', async (t) => {
+  const held = await holdAttempt(t);
+  const b = await held.handOver();
+  await held.group.get(b, `POST ${held.delivery}/cancel`);
+  held.end();
+  await eventually('its attempt is over', async () => {
+    const { attempts } = await held.group.get(b, `GET ${held.delivery}`);
+    return attempts.length === 1;
+  });
+  const { updated, nextAttempt } = await held.group.get(b, `POST ${held.delivery}/retry`);
+  assert.ok(nextAttempt <= updated, `${nextAttempt} is after ${updated}`);
+  await assertTold(held, ['first 1', 'first 2']);
+});
+
 test('work that can be handed over only at a second try is not sent twice', async (t) => {
   const held = await holdAttempt(t, 200);
   await ask(held.group.postgres, failOnce);
