@@ -2,6 +2,7 @@ import { AppError } from '../base/errors.ts';
 import { ownMember } from '../base/json.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
+import type { Names } from '../storage/database.ts';
 import { Collision, UniqueViolation } from '../storage/engine-errors.ts';
 import { createInside } from './create-record.ts';
 import { currentCollection } from './current-collection.ts';
@@ -57,12 +58,14 @@ export async function prepareUpsert(
       return { isCreated: true, record: await createInside(scope, request) };
     } catch (error) {
       // Made by somebody else since it was looked for: there is one to update now.
-      throw isTaken(error) ? new Collision(error) : error;
+      throw isTaken(error, tx.names) ? new Collision(error) : error;
     }
   };
 }
 
-function isTaken(error: unknown): boolean {
+/** Where there is one writer nobody else has made it: an index that ignores case has it for the same as another. */
+function isTaken(error: unknown, { engine }: Names): boolean {
+  if (engine === 'sqlite') return false;
   const cause = error instanceof AppError ? error.cause : undefined;
   return cause instanceof UniqueViolation && cause.columns.join() === 'id';
 }

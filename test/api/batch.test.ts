@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Clock } from '../../src/base/clock.ts';
+import { createCollection } from '../../src/collections/change-collection.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { failureOf, refusalOf, sendBatch, startBatchService } from '../support/send-batch.ts';
 import type { TestService } from '../support/service.ts';
@@ -316,6 +317,31 @@ test('who upserts what somebody else makes at the same moment updates it', async
     (await eventsOf(service)).map((event) => event.split(' ')[2]),
     answers.map((_, index) => String(index + 1)),
   );
+});
+
+test('an upsert of an id that an index has for the same as another is refused as a create is', async (t) => {
+  const service = await startBatchService(t);
+  const fields = [
+    { name: 'id', type: 'text', primaryKey: true, required: true, system: true, pattern: '^[A-Za-z]+$' },
+  ];
+  const indexes = ['CREATE UNIQUE INDEX names_of_any_case ON names (id COLLATE NOCASE)'];
+  await service.withInstance('default', async ({ database, collections, clock }) => {
+    const change = { database, collections, now: clock.now() };
+    await createCollection(change, { name: 'names', ...open, fields, indexes });
+  });
+  const upsert = (given: string): unknown => ({
+    method: 'PUT',
+    url: '/api/collections/names/records',
+    body: { id: given },
+  });
+  assert.equal((await sendBatch(service, [upsert(id('a'))])).status, 200);
+  const refused = failureOf(await sendBatch(service, [upsert(id('b')), upsert(id('A'))]));
+  const data = { id: { code: 'validation_not_unique', message: 'Value must be unique.' } };
+  assert.deepEqual(refused, {
+    index: '1',
+    response: { data, message: 'Failed to create record.', status: 400 },
+  });
+  assert.equal((await eventsOf(service)).length, 1);
 });
 
 test('batches that change the same records in opposite order are made one after the other, each whole or not at all', async (t) => {

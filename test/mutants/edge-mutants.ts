@@ -178,9 +178,16 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'an upsert on PostgreSQL that comes second updates',
     file: 'src/records/upsert-record.ts',
-    from: 'throw isTaken(error) ? new Collision(error) : error;',
+    from: 'throw isTaken(error, tx.names) ? new Collision(error) : error;',
     to: 'throw error;',
     engine: 'postgres',
+    tests: ['test/api/batch.test.ts'],
+  },
+  {
+    name: 'an upsert on SQLite is not run again, as nobody else writes',
+    file: 'src/records/upsert-record.ts',
+    from: "if (engine === 'sqlite') return false;",
+    to: '',
     tests: ['test/api/batch.test.ts'],
   },
   {
