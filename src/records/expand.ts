@@ -173,16 +173,18 @@ async function selectRelated(
   const { columns, from } = readStatements(target, names);
   const dialect = dialectOf(names.engine);
   const held: Sql = sql`"$held"`;
+  const asked: Sql = sql`"$asked"`;
   const column = sql`${baseAlias}.${names.column(isBack ? field.name : 'id')}`;
   const isEach = isBack && isMultiple(field);
   const key = isEach ? dialect.valueOfEach(held).sql : column;
   const source = isEach ? sql`${from} JOIN ${dialect.each(column, held)} ON TRUE` : from;
+  // No index is over what a list holds. As a truth it stays a table of hashes, whatever plan a session keeps: `ANY` of an array that a
+  // plan does not know is a look at each of them, for every row.
+  const isAsked = isEach
+    ? sql`(${key} IN (SELECT ${dialect.valueOfEach(asked).sql} FROM ${dialect.each(sql`${JSON.stringify(ids)}`, asked)})) IS TRUE`
+    : sql`${key}${names.anyOf(ids)}`;
   // Without an index on the field all of them are read.
-  const conditions = [
-    names.isInTime(baseAlias, 'for every row'),
-    sql`${key}${names.anyOf(ids)}`,
-    scope.condition,
-  ];
+  const conditions = [names.isInTime(baseAlias, 'for every row'), isAsked, scope.condition];
   const where = joinSql(
     conditions.filter((condition) => condition !== undefined),
     ' AND ',

@@ -36,6 +36,7 @@ const requests: readonly (readonly [what: string, ask: (blog: Blog) => Promise<u
   ['list sorted by a related record', list('sort=author.name')],
   ['expand related records', list('expand=author,readers&perPage=2')],
   ['expand records that refer to it', list('expand=comments_via_post&perPage=2')],
+  ['expand records that refer to it and to others', expandReaders],
   ['update a record', ({ ask }) => ask('PATCH', p1, { title: `t${(titles += 1)}` })],
   ['create and delete a record', createAndDelete],
 ];
@@ -44,6 +45,10 @@ let titles = 0;
 
 function list(query: string): (blog: Blog) => Promise<unknown> {
   return ({ ask }) => ask('GET', `/posts/records?skipTotal=1&${query}`);
+}
+
+function expandReaders({ ask }: Blog): Promise<unknown> {
+  return ask('GET', '/people/records?skipTotal=1&expand=posts_via_readers&perPage=2');
 }
 
 async function createAndDelete({ ask }: Blog): Promise<void> {
