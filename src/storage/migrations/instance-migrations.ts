@@ -160,13 +160,13 @@ const copyEvents = sql`INSERT INTO "$bare_event" SELECT * FROM "$event" ORDER BY
 const dropEvent = sql`DROP TABLE "$event"`;
 const renameEvent = sql`ALTER TABLE "$bare_event" RENAME TO "$event"`;
 
+// As on PostgreSQL, so that statements are the same: one process hands nothing over.
+const deliveryPutOff = sql`ALTER TABLE "$delivery" ADD COLUMN put_off_until INTEGER`;
+
 /**
  * The internal tables of one instance. Their names begin with `$`, which no collection's name can. Times that are shown are
  * timestamps as text; times that are compared while delivering are milliseconds since 1970.
  */
-// As on PostgreSQL, so that statements are the same: one process hands nothing over.
-const deliveryPutOff = sql`ALTER TABLE "$delivery" ADD COLUMN put_off_until INTEGER`;
-
 export const instanceMigrations: readonly Migration[] = [
   {
     name: 'collections, secrets, events, endpoints, deliveries, attempts',
