@@ -3,6 +3,7 @@ import { deliveryMutants } from './delivery-mutants.ts';
 import { edgeMutants } from './edge-mutants.ts';
 import { limitMutants } from './limit-mutants.ts';
 import type { Mutant } from './mutant.ts';
+import { storageMutants } from './storage-mutants.ts';
 
 /** All of them; new ones go to the file of their subject. */
 export const mutants: readonly Mutant[] = [
@@ -10,4 +11,5 @@ export const mutants: readonly Mutant[] = [
   ...deliveryMutants,
   ...edgeMutants,
   ...limitMutants,
+  ...storageMutants,
 ];
