@@ -70,8 +70,14 @@ export function conflicting(): AppError {
 }
 
 /** There is too much to do at this moment: nothing was done, and the same may succeed in a second. */
+export class Busy extends AppError {
+  constructor(cause?: unknown) {
+    super('unavailable', 'The service is busy, try again.', { cause, retryAfter: 1 });
+  }
+}
+
 export function busy(cause?: unknown): AppError {
-  return new AppError('unavailable', 'The service is busy, try again.', { cause, retryAfter: 1 });
+  return new Busy(cause);
 }
 
 /** Nothing was done, and by the time it is asked again another process may be there to do it. */

@@ -1,4 +1,4 @@
-import { AppError, busy } from '../base/errors.ts';
+import { AppError, Busy, busy } from '../base/errors.ts';
 import { answerTooLarge } from './answer-too-large.ts';
 
 /** A unique index refused a row. `columns` are the columns of the index; empty where the engine names only the index. */
@@ -24,9 +24,9 @@ export class Collision extends Error {
 }
 
 /** A read named a table or a column as it was called before another change; what is remembered has been read again, and asked anew it will do. */
-export class OutdatedDefinitions extends AppError {
+export class OutdatedDefinitions extends Busy {
   constructor(cause: unknown) {
-    super('unavailable', 'The service is busy, try again.', { cause, retryAfter: 1 });
+    super(cause);
     this.name = 'OutdatedDefinitions';
   }
 }
@@ -40,11 +40,11 @@ export class EngineFailure extends AppError {
 }
 
 /** The engine has no room for something: a matter of the moment, but where tables are changed, which `advice` is for. */
-export class NoRoom extends AppError {
+export class NoRoom extends Busy {
   readonly advice: string;
 
   constructor(advice: string, cause: unknown) {
-    super('unavailable', 'The service is busy, try again.', { cause, retryAfter: 1 });
+    super(cause);
     this.name = 'NoRoom';
     this.advice = advice;
   }

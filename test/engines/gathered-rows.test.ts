@@ -207,6 +207,14 @@ describeEngines('rows that works give to be inserted at once', (open, engine) =>
     const { gathering } = gatheringOf();
     const ended = await giveMany(database, async (tx) => ({ tx }));
     await assert.rejects(ended.tx.gather(gathering, 'a'), /after it had ended/);
+    let failed: Transaction | undefined;
+    const failing = giveMany(database, async (tx) => {
+      failed = tx;
+      await tx.get(sql`SELECT 1`);
+      throw new Refused();
+    });
+    await assert.rejects(failing, Refused);
+    await assert.rejects(async () => failed?.gather(gathering, 'a'), /after it had ended/);
     assert.deepEqual(await idsOf(database), []);
   });
 });

@@ -12,9 +12,13 @@ export async function runGathering<Result>(
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
   const gathering = new GatheringTransaction(tx);
-  const value = await work(gathering);
-  await gathering.end();
-  return value;
+  try {
+    const value = await work(gathering);
+    await gathering.writeAll();
+    return value;
+  } finally {
+    gathering.end();
+  }
 }
 
 class GatheringTransaction implements Transaction {
@@ -72,10 +76,14 @@ class GatheringTransaction implements Transaction {
     this.#tx.afterCommit(callback);
   }
 
-  async end(): Promise<void> {
+  async writeAll(): Promise<void> {
     await this.#write();
-    this.#hasEnded = true;
     if (this.#gathered.failure !== undefined) throw this.#gathered.failure;
+  }
+
+  /** Whatever became of the work. */
+  end(): void {
+    this.#hasEnded = true;
   }
 
   /** At once, unless it has to see rows that were given before, or comes behind one that does. */
