@@ -59,6 +59,7 @@ export const edgeMutants: readonly Mutant[] = [
     to: '',
     tests: ['test/api/client-address.test.ts'],
   },
+  // Writing.
   {
     name: 'a key of idempotency is for one request',
     file: 'src/idempotency/run-once.ts',
