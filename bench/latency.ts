@@ -1,8 +1,9 @@
 import { startChild } from './support/child.ts';
 import { intervalOf } from './support/interval.ts';
-import { runLoad } from './support/load.ts';
 import { median } from './support/median.ts';
 import { engineOf, type BenchOptions } from './support/options.ts';
+import { pace } from './support/pace.ts';
+import { percentile } from './support/percentile.ts';
 import { sampleRecord } from './support/sample-record.ts';
 import { fill, startService } from './support/service.ts';
 
@@ -31,7 +32,8 @@ export async function latency(options: BenchOptions): Promise<void> {
   const { id } = await service.api('/api/collections/bench/records', sampleRecord(1));
   const url = `${service.url}/api/collections/bench/records/${String(id)}`;
   const taken = async (): Promise<number> => Number(await (await fetch(receiver.url)).text());
-  const p99 = async (): Promise<number> => (await runLoad({ url, rate: viewsPerSecond, seconds })).p99Ms;
+  const p99 = async (): Promise<number> =>
+    percentile(await pace({ url, rate: viewsPerSecond, seconds }), 0.99);
   const rates: number[] = [];
   const busy = async (): Promise<number> => {
     await service.api(`${path}/resume`, {});

@@ -61,6 +61,11 @@ export interface WriteOptions {
    * a work that gives a single one a round trip.
    */
   readonly isGathering?: boolean;
+  /**
+   * Holds up nobody while it is synced: others may see what it has written before that, and act on what is gone when the machine fails.
+   * Where a sync holds up nobody in any case it changes nothing.
+   */
+  readonly isSyncedAside?: boolean;
 }
 
 /**

@@ -322,7 +322,8 @@ export class Dispatcher {
       });
       try {
         const now = this.#options.clock.now();
-        await instance.database.write((tx) => settle(tx, settlements, now));
+        // Whoever reads that something was delivered, and finds it pending after a power cut, has it sent once more.
+        await instance.database.write((tx) => settle(tx, settlements, now), { isSyncedAside: true });
         break;
       } catch (error) {
         this.#options.logger.error('Results of attempts could not be stored.', {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
+import { eventually } from '../support/eventually.ts';
 import { runMain } from '../support/main-process.ts';
 import { FaultyDisk, faultyDiskMissing, type DiskFault } from './faulty-disk.ts';
 import { Journal } from './journal.ts';
@@ -21,12 +22,8 @@ const deliveredMsMax = 60_000;
 test('a failed sync answers 500 and the file is opened again', here, async (t) => {
   const place = await start(t);
   const { disk, server } = place;
-  // The descriptor of the file itself is kept by SQLite while a reader holds its lock.
-  disk.count(log);
   for (const failures of [1, 2]) {
-    await create(place, 201);
-    // Or the outcome of its webhook would be the next commit, and meet the fault.
-    await untilDelivered(place.folder);
+    await createAndDeliver(place, 2);
     const { opens } = disk.counts;
     disk.fail({ call: 'sync', error: 'EIO', suffix: log, times: failures });
     for (let n = 0; n < failures; n += 1) await create(place, 500);
@@ -36,6 +33,25 @@ test('a failed sync answers 500 and the file is opened again', here, async (t) =
   assert.match(server.log.join(''), /disk I\/O error/);
   await assertConsistent(place);
 });
+
+test(
+  'an attempt is settled once its result is on the disk, and settled again when that fails',
+  here,
+  async (t) => {
+    const place = await start(t);
+    const { disk, server, journal } = place;
+    const { length } = journal.receipts;
+    // Behind the record's own: its webhook's.
+    disk.fail({ call: 'sync', error: 'EIO', suffix: log, times: 1, skip: 1 });
+    const { opens, syncs } = disk.counts;
+    await create(place, 201);
+    await eventually('its result was not stored', () => /could not be stored/.test(server.log.join('')));
+    await eventually('the file was opened again', () => disk.counts.opens > opens);
+    await eventually('it was synced in the end', () => disk.counts.syncs >= syncs + 3);
+    assert.equal(journal.receipts.length, length + 1, 'nothing was sent twice');
+    await assertConsistent(place);
+  },
+);
 
 test('a write that fails answers 500 and leaves nothing half there', here, async (t) => {
   const place = await start(t);
@@ -68,8 +84,6 @@ test(
   async (t) => {
     const place = await start(t);
     const { disk, server } = place;
-    await create(place, 201);
-    await untilDelivered(place.folder);
     disk.fail({ call: 'open', error: 'EMFILE', suffix: log });
     disk.fail({ call: 'sync', error: 'EIO', suffix: log, times: 1 });
     await create(place, 500);
@@ -89,8 +103,6 @@ test(
 test('a page that cannot be read fails its request and nothing else', here, async (t) => {
   const place = await start(t);
   const { disk, server } = place;
-  await create(place, 201);
-  await untilDelivered(place.folder);
   disk.fail({ call: 'read', error: 'EIO', suffix: log });
   const list = `${server.url}/api/collections/posts/records`;
   assert.equal((await fetch(list)).status, 500);
@@ -104,8 +116,6 @@ test('a page that cannot be read fails its request and nothing else', here, asyn
 test('a full disk answers 507 with Retry-After, still reads, and recovers', here, async (t) => {
   const place = await start(t);
   const { disk, server } = place;
-  await create(place, 201);
-  await untilDelivered(place.folder);
   disk.fail({ call: 'write', error: 'ENOSPC' });
   for (let n = 0; n < 5; n += 1) {
     const response = await create(place, 507);
@@ -209,7 +219,11 @@ async function start(t: TestContext): Promise<Place> {
   t.after(() => disk.close());
   const server = await ServerProcess.start({ data: folder.data }, disk.environment(folder.data));
   t.after(() => server.signal('SIGKILL'));
-  return { folder, disk, server, journal, answers: [] };
+  const place = { folder, disk, server, journal, answers: [] };
+  disk.count(log);
+  // The first write makes a log, whose header is synced by itself.
+  await createAndDeliver(place, 3);
+  return place;
 }
 
 /** Asks for a record of its own and checks the status, if one is expected. */
@@ -226,6 +240,17 @@ async function create(place: Place, expected: number | undefined): Promise<Respo
   const text = await response.text();
   if (expected !== undefined) assert.equal(response.status, expected, text);
   return response;
+}
+
+/** Until nothing more is to be committed or synced, which would meet the next fault; the syncs of the log are counted. */
+async function createAndDeliver(place: Place, expectedSyncs: number): Promise<void> {
+  const { syncs } = place.disk.counts;
+  await create(place, 201);
+  await untilDelivered(place.folder);
+  await eventually(
+    'the record and the result of its webhook are synced',
+    () => place.disk.counts.syncs >= syncs + expectedSyncs,
+  );
 }
 
 /** Once with the server alive and all delivered, once as it would be found after kill -9. */

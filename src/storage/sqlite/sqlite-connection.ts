@@ -5,7 +5,8 @@ import { realTextFunction } from '../../sql/real-text-function.ts';
 import type { Sql } from '../../sql/sql.ts';
 import { answerBytesMax, answerTooLarge } from '../answer-too-large.ts';
 import type { PlainTuple, Row, Tuple } from '../database.ts';
-import { isBusy, QueryTimeout, toEngineError } from '../engine-errors.ts';
+import { EngineFailure, isBusy, QueryTimeout, toEngineError } from '../engine-errors.ts';
+import { LogSync } from './log-sync.ts';
 import { jsonNumber } from './sqlite-json.ts';
 
 /** Prepared statements a generation. */
@@ -31,12 +32,18 @@ const heapBytesMax = 128 * 1024 * 1024;
 /** One connection to one file: pragmas, prepared statements, errors in our own words. */
 export class SqliteConnection {
   readonly #database: DatabaseSync;
+  readonly #log: LogSync;
+  /** What its commits wait for, unless they are told otherwise. */
+  readonly #synchronous: Synchronous;
+  #isSyncedAside = false;
   readonly #deadline: Deadline;
   readonly #rowStatements = new GenerationMap<string, StatementSync>(statementsMax);
   readonly #tupleStatements = new GenerationMap<string, StatementSync>(statementsMax);
 
   constructor(path: string, options: ConnectionOptions) {
     this.#deadline = new Deadline(options.queryTimeoutMs ?? QUERY_TIMEOUT_MS);
+    this.#synchronous = options.synchronous;
+    this.#log = new LogSync(path);
     try {
       this.#database = open(path, options);
       this.#database.function(jsonNumber, { deterministic: true, directOnly: true }, (number) =>
@@ -123,9 +130,30 @@ export class SqliteConnection {
     }
   }
 
+  /** Whether the commits from now on are left to {@link syncLog}. Outside a transaction. */
+  setSyncedAside(isSyncedAside: boolean): void {
+    if (this.#isSyncedAside === isSyncedAside || this.#synchronous !== 'FULL') return;
+    try {
+      this.#database.exec(`PRAGMA synchronous = ${isSyncedAside ? 'NORMAL' : 'FULL'}`);
+    } catch (error) {
+      throw toEngineError(error);
+    }
+    this.#isSyncedAside = isSyncedAside;
+  }
+
+  /** Resolves when all that was committed is on the disk, and holds up nothing else meanwhile. Throws an EngineFailure. */
+  async syncLog(): Promise<void> {
+    try {
+      await this.#log.sync();
+    } catch (error) {
+      throw new EngineFailure(error);
+    }
+  }
+
   close(): void {
     this.#rowStatements.clear();
     this.#tupleStatements.clear();
+    this.#log.close();
     this.#database.close();
   }
 

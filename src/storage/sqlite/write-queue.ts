@@ -21,6 +21,9 @@ import { SqliteTransaction } from './sqlite-transaction.ts';
  * half of the others: a group waits while every turn brings more works, until it is as large as the one before or has waited as
  * long as that one took. Its members wait for nothing but each other.
  *
+ * A group of works that are all synced aside is committed without a sync, which a thread of the pool makes up for while this one goes
+ * on; they are answered after that.
+ *
  * A work that fails before it has written anything leaves nothing to undo, and nearly all that fail do so. When one fails
  * later, the group is rolled back and run again, this time with a SAVEPOINT around each work: savepoints cost a third of an
  * insert, because every page that a work touches is copied first. So a work may run twice, and its traces must be in `tx`.
@@ -57,6 +60,7 @@ export interface WriteQueueOptions {
 interface Waiting {
   readonly work: (tx: Transaction) => Promise<unknown>;
   readonly isExclusive: boolean;
+  readonly isSyncedAside: boolean;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -78,6 +82,8 @@ export class WriteQueue {
   #last = { works: 0, tookMs: 0 };
   #isClosed = false;
   #running: Promise<void> | undefined;
+  /** Groups that are committed, and are being synced beside whatever else is done. */
+  readonly #unsynced = new Set<Promise<void>>();
   #onForeignAwait: ((error: Error) => void) | undefined;
 
   constructor(options: WriteQueueOptions) {
@@ -94,6 +100,7 @@ export class WriteQueue {
       this.#waiting.push({
         work,
         isExclusive: options.isExclusive ?? false,
+        isSyncedAside: options.isSyncedAside ?? false,
         // The queue hands back to `resolve` only what `work` of the same entry returned.
         resolve: resolve as (value: unknown) => void,
         reject,
@@ -104,11 +111,13 @@ export class WriteQueue {
 
   /** Resolves when nothing waits and nothing runs. */
   async drain(): Promise<void> {
-    while (this.#running !== undefined) await this.#running;
+    while (this.#running !== undefined || this.#unsynced.size > 0)
+      await Promise.all([this.#running, ...this.#unsynced]);
   }
 
   close(): void {
-    assert(this.#running === undefined, 'a queue is closed after it was drained');
+    const isIdle = this.#running === undefined && this.#unsynced.size === 0;
+    assert(isIdle, 'a queue is closed after it was drained');
     this.#isClosed = true;
     this.#connection.close();
   }
@@ -146,7 +155,11 @@ export class WriteQueue {
     try {
       this.#reopenIfBroken();
       this.#options.onCommit();
-      settle(group, await this.#commitGroup(group));
+      const isSyncedAside = group.every((waiting) => waiting.isSyncedAside);
+      this.#connection.setSyncedAside(isSyncedAside);
+      const outcomes = await this.#commitGroup(group);
+      if (isSyncedAside) this.#settleSynced(group, outcomes);
+      else settle(group, outcomes);
     } catch (error) {
       this.#abandon(error);
       for (const waiting of group) waiting.reject(error);
@@ -154,6 +167,20 @@ export class WriteQueue {
       watch.stop();
       this.#last = { works: group.length, tookMs: systemClock.monotonic() - startMs };
     }
+  }
+
+  /** Of a commit that was not synced: those who asked are told when it is, and others are not kept waiting. */
+  #settleSynced(group: readonly Waiting[], outcomes: readonly Outcome[]): void {
+    const connection = this.#connection;
+    const fail = (error: unknown): void => {
+      if (connection === this.#connection) this.#isBroken = true;
+      for (const waiting of group) waiting.reject(error);
+    };
+    const synced = connection
+      .syncLog()
+      .then(() => settle(group, outcomes), fail)
+      .finally(() => this.#unsynced.delete(synced));
+    this.#unsynced.add(synced);
   }
 
   /** Throws when nothing of the group is kept, or when nobody can know what is. */
