@@ -5,8 +5,9 @@ import type { AttemptResult } from './attempt-result.ts';
  * is one request of a delivery.
  *
  *   fan-out          in the record's transaction: one pending delivery per endpoint that wants the event
- *   dispatcher       claims what is due (choose-turns: whose it is; lane: how much an endpoint takes at once),
- *                    gives it to the sender, and settles what came of it in batches
+ *   dispatcher       looks (agenda: when; loans: at which instances), claims what is due (choose-turns: whose it is; lane: how
+ *                    much an endpoint takes at once) and gives it to the sender
+ *   flights          what was claimed: settles what came of it in batches
  *   sender, attempt  another thread: signs, posts through the guarded agent; every failure is a value
  *   deliveries       the rows; delivery-log: what owners see of them
  *

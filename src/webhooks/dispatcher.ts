@@ -2,27 +2,25 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { Loan } from '../instances/open-instances.ts';
+import { Agenda } from './agenda.ts';
 import type { AttemptRequest, AttemptResult } from './attempt-result.ts';
-import { pauseEndpoint } from './change-endpoint.ts';
-import { settle, type PendingDelivery } from './deliveries.ts';
+import { chooseTurns, type Turn } from './choose-turns.ts';
+import type { PendingDelivery } from './deliveries.ts';
 import type { Endpoint } from './endpoint.ts';
-import type { Flight } from './flight.ts';
-import { prepareHandOver, type HandOver } from './prepare-hand-over.ts';
-import { InstanceLanes } from './instance-lanes.ts';
-import { afterResult, afterSend } from './lane.ts';
-import { chooseTurns, type Contender, type Turn } from './choose-turns.ts';
+import { Flights } from './flights.ts';
+import type { InstanceLanes } from './instance-lanes.ts';
+import { Loans } from './loans.ts';
 import type { Ownership } from './ownership.ts';
+import type { HandOver } from './prepare-hand-over.ts';
 import { readTaken, type Taken } from './read-taken.ts';
-import { rotated } from './rotated.ts';
 import type { Sender } from './sender.ts';
 import { toAttemptRequest } from './to-attempt-request.ts';
-import { toSettlement } from './to-settlement.ts';
 
 /** Attempts in flight over all instances: sockets and memory of the sending thread. */
 const inFlightMax = 256;
 /** Instances opened in one look: each is lent to us until it has nothing more to do, and only so many can be open. */
 const openedAtOnceMax = 64;
-/** After a failed read or write of our own; receivers have their schedule. */
+/** After a failed read of our own; receivers have their schedule. */
 const backOffMs = 1_000;
 /** Timers of the system end here; a later due time is looked at again then. */
 const timerMsMax = 60_000;
@@ -39,47 +37,39 @@ export interface DispatcherOptions {
   readonly version: string;
 }
 
-interface Work {
-  readonly lanes: InstanceLanes;
-  readonly loan: Loan;
-}
-
 /**
  * The loop that delivers: looks at instances that were woken or have something due, gives what is due to the sender, and
- * settles the results. It may look too often, never too seldom: whatever it forgets is found again at the next start.
+ * has the results settled. It may look too often, never too seldom: whatever it forgets is found again at the next start.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #work = new Map<string, Work>();
-  readonly #woken = new Set<string>();
-  readonly #nextDue = new Map<string, number>();
-  /** Of instances that could not be read. */
-  readonly #restUntilMs = new Map<string, number>();
-  readonly #flights = new Map<string, Flight>();
-  readonly #settling = new Set<Promise<void>>();
-  readonly #tests = new Map<string, PromiseWithResolvers<AttemptResult>>();
+  readonly #loans = new Loans();
+  readonly #agenda: Agenda;
+  readonly #flights: Flights;
   #pumping: Promise<void> | undefined;
   #isPumpScheduled = false;
   #isStopping = false;
-  /** When a stop has no more time. */
-  #stopByMs = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
-  #turn = 0;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    options.sender.onResults((results) => this.#onResults(results));
+    this.#agenda = new Agenda(options.clock);
+    this.#flights = new Flights({ ...options, onSettled: (instanceId) => this.wake(instanceId) });
+    options.sender.onResults((results) => {
+      this.#flights.land(results);
+      this.#schedulePump();
+    });
   }
 
   /** Looks through all instances once: what an earlier process left pending is due. */
   start(): void {
-    for (const { id } of this.#options.instances()) this.#woken.add(id);
+    for (const { id } of this.#options.instances()) this.#agenda.wake(id);
     this.#schedulePump();
   }
 
   wake(instanceId: string): void {
     if (!this.#options.ownership.owns(instanceId)) return this.#options.onForeign(instanceId);
-    this.#woken.add(instanceId);
+    this.#agenda.wake(instanceId);
     this.#schedulePump();
   }
 
@@ -87,26 +77,19 @@ export class Dispatcher {
   noteDue(instanceId: string, due: number): void {
     if (!this.#options.ownership.owns(instanceId)) return;
     // Whoever looks again and again sees what could not be read each time.
-    if ((this.#restUntilMs.get(instanceId) ?? 0) > this.#options.clock.monotonic()) return;
-    this.#restUntilMs.delete(instanceId);
+    if (this.#agenda.isResting(instanceId)) return;
     if (due <= this.#options.clock.now()) return this.wake(instanceId);
-    const known = this.#nextDue.get(instanceId);
-    if (known !== undefined && known <= due) return;
-    this.#nextDue.set(instanceId, due);
-    this.#setTimer(Math.min(...this.#nextDue.values()) - this.#options.clock.now());
+    if (this.#agenda.noteDue(instanceId, due)) this.#setTimerToNext();
   }
 
   /** Before others go on with these instances, which are ours no longer as far as new claims go. */
   prepareHandOver(isGoing: (instanceId: string) => boolean): Promise<HandOver> {
-    const { ownership, clock } = this.#options;
-    const going = (): readonly Flight[] =>
-      [...this.#flights.values()].filter(({ instance, isTest }) => !isTest && isGoing(instance.id));
-    return prepareHandOver(going, { ownership, clock, settling: this.#settling });
+    return this.#flights.prepareHandOver(isGoing);
   }
 
   /** When the instance will have something to do on its own: asked before its file is closed. */
   nextDue(instanceId: string): number | undefined {
-    return this.#nextDue.get(instanceId);
+    return this.#agenda.nextDue(instanceId);
   }
 
   /**
@@ -114,12 +97,12 @@ export class Dispatcher {
    * committed at first: that may take as long as the database is away, which is longer than anybody waits.
    */
   sendNow(loan: Loan, endpoint: Endpoint, pending: PendingDelivery): Promise<AttemptResult> {
-    const outcome = Promise.withResolvers<AttemptResult>();
-    this.#tests.set(pending.id, outcome);
-    this.#flights.set(pending.id, { instance: loan.instance, endpoint, pending, isTest: true });
-    this.#workOf(loan).lanes.claimed.add(pending.id);
+    const test = Promise.withResolvers<AttemptResult>();
+    const lanes = this.#loans.add(loan);
+    lanes.claimed.add(pending.id);
+    this.#flights.add({ lanes, endpoint, pending, test });
     this.#options.sender.send([toAttemptRequest(endpoint, pending, this.#options.version)]);
-    return outcome.promise;
+    return test.promise;
   }
 
   /**
@@ -128,13 +111,13 @@ export class Dispatcher {
    */
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true;
-    this.#stopByMs = this.#options.clock.monotonic() + graceMs;
+    this.#flights.giveUpAt(this.#options.clock.monotonic() + graceMs);
     await this.#pumping;
     // Not before: the last look may have set it.
     clearTimeout(this.#timer);
     await this.#options.sender.stop(graceMs);
-    await Promise.all(this.#settling);
-    for (const { loan } of this.#work.values()) loan.release();
+    await this.#flights.settled();
+    this.#loans.releaseAll();
   }
 
   #schedulePump(): void {
@@ -160,19 +143,18 @@ export class Dispatcher {
 
   #hasMore(): boolean {
     if (this.#flights.size >= inFlightMax) return false;
-    if (this.#woken.size > 0) return true;
-    for (const { lanes } of this.#work.values()) if (lanes.sendable().length > 0) return true;
-    return false;
+    if (this.#agenda.hasWoken) return true;
+    return this.#loans.allLanes().some((lanes) => lanes.sendable().length > 0);
   }
 
   async #pump(): Promise<void> {
     await this.#openWoken();
     const now = this.#options.clock.now();
-    for (const [id, { lanes }] of this.#work) {
-      if (this.#options.ownership.owns(id)) await this.#orRest(lanes, () => lanes.refill(now));
+    for (const lanes of this.#loans.allLanes()) {
+      if (this.#options.ownership.owns(lanes.instance.id)) await this.#orRest(lanes, () => lanes.refill(now));
       else lanes.rest();
     }
-    const turns = chooseTurns(this.#contenders(), inFlightMax - this.#flights.size);
+    const turns = chooseTurns(this.#loans.contenders(), inFlightMax - this.#flights.size);
     const requests = await this.#claim(turns);
     if (requests.length > 0) this.#options.sender.send(requests);
     this.#letGo();
@@ -187,202 +169,74 @@ export class Dispatcher {
       const message = 'Deliveries could not be read; trying again.';
       this.#options.logger.error(message, { instance, error, delayMs: backOffMs });
       lanes.rest();
-      this.#nextDue.set(instance, this.#options.clock.now() + backOffMs);
-      this.#restUntilMs.set(instance, this.#options.clock.monotonic() + backOffMs);
+      this.#agenda.rest(instance, backOffMs);
       return undefined;
     }
   }
 
   async #openWoken(): Promise<void> {
-    const now = this.#options.clock.now();
-    for (const [id, due] of this.#nextDue) if (due <= now) this.#woken.add(id);
-    const woken = [...this.#woken];
-    this.#woken.clear();
     let opened = 0;
-    for (const id of woken) {
-      let work = this.#work.get(id);
-      if (work === undefined && opened === openedAtOnceMax) {
-        this.#woken.add(id);
+    for (const id of this.#agenda.takeWoken()) {
+      let lanes = this.#loans.lanesOf(id);
+      if (lanes === undefined && opened === openedAtOnceMax) {
+        this.#agenda.wake(id);
         continue;
       }
-      this.#nextDue.delete(id);
-      if (work === undefined) {
+      this.#agenda.clearDue(id);
+      if (lanes === undefined) {
         opened += 1;
-        work = await this.#open(id);
+        lanes = await this.#open(id);
       }
-      work?.lanes.markChanged();
+      lanes?.markChanged();
     }
   }
 
-  async #open(id: string): Promise<Work | undefined> {
+  async #open(id: string): Promise<InstanceLanes | undefined> {
     const entry = this.#options.instances().find((candidate) => candidate.id === id);
     if (entry === undefined || !this.#options.ownership.owns(id)) return undefined;
     try {
-      return this.#workOf(await this.#options.borrow(entry));
+      return this.#loans.add(await this.#options.borrow(entry));
     } catch (error) {
       this.#options.logger.error('An instance could not be opened to deliver its webhooks.', {
         instance: id,
         error,
       });
-      this.#nextDue.set(id, this.#options.clock.now() + timerMsMax);
+      this.#agenda.setDue(id, this.#options.clock.now() + timerMsMax);
       return undefined;
     }
   }
 
-  #workOf(loan: Loan): Work {
-    const known = this.#work.get(loan.instance.id);
-    if (known !== undefined) {
-      if (known.loan !== loan) loan.release();
-      return known;
-    }
-    const work = { lanes: new InstanceLanes(loan.instance), loan };
-    this.#work.set(loan.instance.id, work);
-    return work;
-  }
-
-  /**
-   * Another instance is first each time, and when all have been, another endpoint of each: the first ones would win
-   * whenever there is less room than demand.
-   */
-  #contenders(): readonly Contender[] {
-    const round = Math.floor(this.#turn / Math.max(1, this.#work.size));
-    const all = [...this.#work].map(([instanceId, { lanes }]) => ({
-      instanceId,
-      lanes: rotated(lanes.sendable(), round),
-    }));
-    this.#turn += 1;
-    return rotated(all, this.#turn);
-  }
-
   async #claim(turns: readonly Turn[]): Promise<readonly AttemptRequest[]> {
-    const taken = turns.map((turn) => this.#take(turn)).filter((one) => one !== undefined);
+    const taken = turns.map((turn) => this.#loans.take(turn)).filter((one) => one !== undefined);
     // Read now and not ahead: it may have been settled or cancelled since its id was read, and bodies are large.
     const found = await readTaken(taken, (lanes, read) => this.#orRest(lanes, read));
     const requests = taken.map((one) => this.#send(one, found.get(one.id)));
     return requests.filter((request) => request !== undefined);
   }
 
-  #take({ instanceId, endpointId }: Turn): Taken | undefined {
-    const lanes = this.#work.get(instanceId)?.lanes;
-    const id = lanes?.lane(endpointId)?.due.shift();
-    return lanes === undefined || id === undefined ? undefined : { lanes, endpointId, id };
-  }
-
-  #send({ lanes, endpointId, id }: Taken, pending: PendingDelivery | undefined): AttemptRequest | undefined {
-    const { instance, claimed } = lanes;
-    const state = lanes.lane(endpointId);
-    if (state === undefined || pending === undefined || claimed.has(id)) return undefined;
+  #send({ lanes, endpointId }: Taken, pending: PendingDelivery | undefined): AttemptRequest | undefined {
     // Asked again: while it was read, the instance may have been given to another node.
-    if (!this.#options.ownership.owns(instance.id)) return undefined;
-    // Its id may have been read before a failure was settled that has put it off, or the clock was set back.
-    const { due } = pending.state;
-    if (due > this.#options.clock.now()) {
-      // The read that gave its id took it for due now: nothing else would come back for it.
-      state.nextDue = Math.min(state.nextDue ?? due, due);
-      return undefined;
-    }
-    claimed.add(id);
-    state.lane = afterSend(state.lane);
-    this.#flights.set(id, { instance, endpoint: state.endpoint, pending, isTest: false });
-    return toAttemptRequest(state.endpoint, pending, this.#options.version);
-  }
-
-  #onResults(results: readonly AttemptResult[]): void {
-    const byInstance = new Map<string, AttemptResult[]>();
-    for (const result of results) {
-      const flight = this.#flights.get(result.deliveryId);
-      if (flight === undefined) continue;
-      const state = this.#work.get(flight.instance.id)?.lanes.lane(flight.endpoint.id);
-      if (state !== undefined && !flight.isTest) {
-        state.lane = afterResult(state.lane, result, state.endpoint.maxInFlight);
-      }
-      const list = byInstance.get(flight.instance.id) ?? [];
-      list.push(result);
-      byInstance.set(flight.instance.id, list);
-    }
-    for (const [instanceId, list] of byInstance) this.#track(this.#settleResults(instanceId, list));
-    this.#schedulePump();
-  }
-
-  #track(settling: Promise<void>): void {
-    this.#settling.add(settling);
-    void settling.finally(() => this.#settling.delete(settling));
-  }
-
-  /** One work for all results of an instance: they join whatever records are being written. Kept up until it succeeds. */
-  async #settleResults(instanceId: string, results: readonly AttemptResult[]): Promise<void> {
-    const work = this.#work.get(instanceId);
-    if (work === undefined) return;
-    const { instance } = work.lanes;
-    while (true) {
-      // Anew each time: meanwhile the instance may have been handed over, and they are ours for another reason.
-      const settlements = results.flatMap((result) => {
-        const flight = this.#flights.get(result.deliveryId);
-        return flight === undefined ? [] : [toSettlement(flight, result, this.#options)];
-      });
-      try {
-        const now = this.#options.clock.now();
-        // Whoever reads that something was delivered, and finds it pending after a power cut, has it sent once more.
-        await instance.database.write((tx) => settle(tx, settlements, now), { isSyncedAside: true });
-        break;
-      } catch (error) {
-        this.#options.logger.error('Results of attempts could not be stored.', {
-          instance: instanceId,
-          error,
-        });
-        for (const { deliveryId } of results) this.#tests.get(deliveryId)?.reject(error);
-        // When a stop ends now, these deliveries are pending and will be sent again: a duplicate, not a loss.
-        if (this.#options.clock.monotonic() >= this.#stopByMs) break;
-        await new Promise((resolve) => setTimeout(resolve, backOffMs));
-      }
-    }
-    const gone = this.#goneEndpoints(results);
-    for (const result of results) this.#finish(work, result);
-    await this.#pauseGone(work, gone);
-    this.wake(instanceId);
-  }
-
-  #finish(work: Work, result: AttemptResult): void {
-    work.lanes.claimed.delete(result.deliveryId);
-    this.#flights.delete(result.deliveryId);
-    this.#tests.get(result.deliveryId)?.resolve(result);
-    this.#tests.delete(result.deliveryId);
-  }
-
-  /** 410 Gone: the receiver says that it wants no more (RFC 9110 section 15.5.11). */
-  #goneEndpoints(results: readonly AttemptResult[]): ReadonlySet<Endpoint> {
-    const gone = results.filter((result) => result.status === 410);
-    const flights = gone.map((result) => this.#flights.get(result.deliveryId));
-    return new Set(flights.filter((flight) => flight !== undefined).map((flight) => flight.endpoint));
-  }
-
-  async #pauseGone({ lanes: { instance } }: Work, gone: ReadonlySet<Endpoint>): Promise<void> {
-    for (const endpoint of gone) {
-      try {
-        await pauseEndpoint(instance, endpoint, 'The receiver answered 410 Gone.');
-      } catch (error) {
-        // The next attempt is answered with 410 as well.
-        const message = 'An endpoint that answered 410 Gone could not be paused.';
-        this.#options.logger.error(message, { instance: instance.id, endpoint: endpoint.id, error });
-      }
-    }
+    if (pending === undefined || !this.#options.ownership.owns(lanes.instance.id)) return undefined;
+    const endpoint = lanes.claim(endpointId, pending, this.#options.clock.now());
+    if (endpoint === undefined) return undefined;
+    this.#flights.add({ lanes, endpoint, pending });
+    return toAttemptRequest(endpoint, pending, this.#options.version);
   }
 
   /** Gives back instances that have nothing to do now, and remembers when any of them will. */
   #letGo(): void {
-    for (const [id, { lanes, loan }] of this.#work) {
+    for (const lanes of this.#loans.allLanes()) {
+      const { id } = lanes.instance;
       const due = lanes.nextDue();
-      if (due !== undefined) this.#nextDue.set(id, due);
-      if (this.#isBusy(id, lanes)) continue;
-      this.#work.delete(id);
-      loan.release();
+      if (due !== undefined) this.#agenda.setDue(id, due);
+      if (!lanes.isBusy && !this.#agenda.isWoken(id)) this.#loans.release(id);
     }
-    const next = Math.min(...this.#nextDue.values());
-    if (Number.isFinite(next)) this.#setTimer(next - this.#options.clock.now());
+    this.#setTimerToNext();
   }
 
-  #isBusy(id: string, lanes: InstanceLanes): boolean {
-    return lanes.claimed.size > 0 || lanes.sendable().length > 0 || this.#woken.has(id);
+  #setTimerToNext(): void {
+    const delayMs = this.#agenda.delayMs();
+    if (delayMs !== undefined) this.#setTimer(delayMs);
   }
 
   #setTimer(delayMs: number): void {

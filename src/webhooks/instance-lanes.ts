@@ -1,9 +1,10 @@
 import type { Instance } from '../instances/instance.ts';
-import { readDue } from './deliveries.ts';
+import type { AttemptResult } from './attempt-result.ts';
+import { readDue, type PendingDelivery } from './deliveries.ts';
 import { findDueFloor } from './due-floor.ts';
 import { endpointStoreOf } from './endpoint-store.ts';
 import type { Endpoint } from './endpoint.ts';
-import { newLane, roomOf, withinMax, type Lane } from './lane.ts';
+import { afterResult, afterSend, newLane, roomOf, withinMax, type Lane } from './lane.ts';
 
 /** Ids read ahead for one endpoint: a read for each delivery would cost more than the delivery. */
 const readAheadMax = 256;
@@ -47,10 +48,6 @@ export class InstanceLanes {
     }
   }
 
-  lane(endpointId: string): LaneState | undefined {
-    return this.#lanes.get(endpointId);
-  }
-
   /** Follows the endpoints as they are now, and reads what is due where there is room and nothing is read ahead. */
   async refill(now: number): Promise<void> {
     const endpoints = await endpointStoreOf(this.instance).all(this.instance.database);
@@ -68,6 +65,37 @@ export class InstanceLanes {
         sendable: Math.min(state.due.length, roomOf(state.lane)),
       }))
       .filter((lane) => lane.sendable > 0);
+  }
+
+  /** Whether it is needed even if nothing changes. */
+  get isBusy(): boolean {
+    return this.claimed.size > 0 || this.sendable().length > 0;
+  }
+
+  /** The next that was read ahead for an endpoint, which is not read ahead any more. */
+  take(endpointId: string): string | undefined {
+    return this.#lanes.get(endpointId)?.due.shift();
+  }
+
+  /** Counts an attempt as open from now on, and says of which endpoint; undefined if the delivery is not to be sent now. */
+  claim(endpointId: string, { id, state: { due } }: PendingDelivery, now: number): Endpoint | undefined {
+    const state = this.#lanes.get(endpointId);
+    if (state === undefined || this.claimed.has(id)) return undefined;
+    // Its id may have been read before a failure was settled that has put it off, or the clock was set back.
+    if (due > now) {
+      // The read that gave its id took it for due now: nothing else would come back for it.
+      state.nextDue = Math.min(state.nextDue ?? due, due);
+      return undefined;
+    }
+    this.claimed.add(id);
+    state.lane = afterSend(state.lane);
+    return state.endpoint;
+  }
+
+  /** An attempt of {@link claim} is over. The delivery is claimed until its settlement is committed. */
+  land(endpointId: string, result: AttemptResult): void {
+    const state = this.#lanes.get(endpointId);
+    if (state !== undefined) state.lane = afterResult(state.lane, result, state.endpoint.maxInFlight);
   }
 
   /** When the next delivery that is not due yet will be, over all lanes that would read it then. */

@@ -33,7 +33,7 @@ export async function prepareHandOver(
   // All of them, as the transaction before may have failed; without those that were settled meanwhile.
   return (tx) =>
     tx.inOrder(
-      flights().map(({ instance, pending, putOffUntil: until = now }) => () => {
+      flights().map(({ lanes: { instance }, pending, putOffUntil: until = now }) => () => {
         const { names } = instance.database;
         return putOff(tx, pending, { names, until, fence: ownership.fence(instance.id) });
       }),

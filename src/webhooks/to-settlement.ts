@@ -27,7 +27,7 @@ export function toSettlement(
   };
 }
 
-function fenceOf({ instance, isTest, putOffUntil }: Flight, ownership: Ownership): Sql {
-  const fence = (isTest ? soleOwnership : ownership).fence(instance.id);
+function fenceOf({ lanes, test, putOffUntil }: Flight, ownership: Ownership): Sql {
+  const fence = (test === undefined ? ownership : soleOwnership).fence(lanes.instance.id);
   return putOffUntil === undefined ? fence : sql`(${fence} OR ${isPutOffUntil(putOffUntil)})`;
 }
