@@ -44,3 +44,24 @@ test('it is unwell while a look does not end, and starts no other beside it', as
   resolve();
   await eventually('it is well again', () => watch.isWell && looks > 1);
 });
+
+test('it looks besides when it is asked to, once the look that runs is over', async (t) => {
+  const first = Promise.withResolvers<void>();
+  let looks = 0;
+  const watch = new Watch({
+    intervalMs: 60_000,
+    look: () => {
+      looks += 1;
+      return looks === 1 ? first.promise : Promise.resolve();
+    },
+    onError: assert.ifError,
+  });
+  t.after(() => watch.stop());
+  const asked = [watch.look(), watch.look()];
+  await eventually('the first look', () => looks === 1);
+  const last = watch.look();
+  first.resolve();
+  await Promise.all(asked);
+  await last;
+  assert.equal(looks, 2);
+});

@@ -25,6 +25,12 @@ export class Watch {
     return !this.#hasFailed && this.#missed < missedMax;
   }
 
+  /** Looks besides, at once or when the look that runs is over. Never rejects. */
+  async look(): Promise<void> {
+    await this.#looking;
+    await this.#begin();
+  }
+
   /** Resolves when the look that runs, if any, is over. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
@@ -32,11 +38,12 @@ export class Watch {
   }
 
   #tick(): void {
-    if (this.#looking !== undefined) {
-      this.#missed += 1;
-      return;
-    }
-    this.#looking = this.#look()
+    if (this.#looking === undefined) void this.#begin();
+    else this.#missed += 1;
+  }
+
+  #begin(): Promise<void> {
+    this.#looking ??= this.#look()
       .then(
         () => (this.#hasFailed = false),
         (error: unknown) => {
@@ -48,5 +55,6 @@ export class Watch {
         this.#missed = 0;
         this.#looking = undefined;
       });
+    return this.#looking;
   }
 }

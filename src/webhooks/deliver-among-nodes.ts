@@ -1,4 +1,5 @@
 import type { Logger } from '../base/logger.ts';
+import { Watch } from '../base/watch.ts';
 import type { DatabaseClock } from '../storage/postgres/database-clock.ts';
 import type { Database } from '../storage/database.ts';
 import { listenPostgres } from '../storage/postgres/listen-postgres.ts';
@@ -36,7 +37,7 @@ export function deliverAmongNodes(
   const dispatcher = new Dispatcher({ ...parts, clock, ownership, onForeign: (id) => hints.add(id) });
   const onPending = (id: string, due: number): void => dispatcher.noteDue(id, due);
   const poll = new PendingPoll({ database, clock, logger, onPending });
-  const running: { stop(): Promise<void> | void }[] = [];
+  const running: { stop(): Promise<void> }[] = [];
   return {
     dispatcher,
     wake: (instanceId) => dispatcher.wake(instanceId),
@@ -75,15 +76,10 @@ function hear(
   });
 }
 
-function watchClock(clock: DatabaseClock, database: Database, logger: Logger): { stop(): void } {
-  const timer = setInterval(() => {
-    clock.look(database).catch((error: unknown) => {
-      logger.warn('The time of the database could not be read; going on with the last difference.', {
-        error,
-      });
-    });
-  }, clockIntervalMs).unref();
-  return { stop: () => clearInterval(timer) };
+function watchClock(clock: DatabaseClock, database: Database, logger: Logger): Watch {
+  const onError = (error: unknown): void =>
+    logger.warn('The time of the database could not be read; going on with the last difference.', { error });
+  return new Watch({ intervalMs: clockIntervalMs, look: () => clock.look(database), onError });
 }
 
 /** When the database is gone, too, others wait for the leases to run out. */

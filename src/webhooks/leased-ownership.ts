@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
+import { Watch } from '../base/watch.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Database } from '../storage/database.ts';
 import type { Ownership } from './ownership.ts';
@@ -39,8 +40,7 @@ export class LeasedOwnership implements Ownership {
   readonly #leaving = new Set<number>();
   #renewedMs = Number.NEGATIVE_INFINITY;
   #validUntilMs = Number.NEGATIVE_INFINITY;
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | undefined;
+  #watch: Watch | undefined;
   #isLeaving = false;
   #hasLeft = false;
 
@@ -66,31 +66,21 @@ export class LeasedOwnership implements Ownership {
   /** Takes a first share, and goes on until it is stopped. */
   async start(): Promise<void> {
     await this.#look();
-    this.#timer = setInterval(() => void this.#lookNow(), lookIntervalMs).unref();
+    const onError = (error: unknown): void =>
+      this.#options.logger.warn('Shares of the work could not be looked at; trying again.', { error });
+    this.#watch = new Watch({ intervalMs: lookIntervalMs, look: () => this.#look(), onError });
   }
 
   /** Nothing is ours from now on, and others get it at once. When that fails it is tried again until {@link stop}. */
   async leave(): Promise<void> {
     this.#isLeaving = true;
-    // One that began before may have taken something meanwhile.
-    await this.#looking;
-    await this.#lookNow();
+    await this.#watch?.look();
   }
 
   /** After {@link leave}. */
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#looking;
+    await this.#watch?.stop();
     if (!this.#hasLeft) await this.#look();
-  }
-
-  #lookNow(): Promise<void> {
-    this.#looking ??= this.#look()
-      .catch((error: unknown) => {
-        this.#options.logger.warn('Shares of the work could not be looked at; trying again.', { error });
-      })
-      .finally(() => (this.#looking = undefined));
-    return this.#looking;
   }
 
   async #look(): Promise<void> {

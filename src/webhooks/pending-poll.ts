@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
+import { Watch } from '../base/watch.ts';
 import { sql } from '../sql/sql.ts';
 import type { Database } from '../storage/database.ts';
 import { DueFloor } from './due-floor.ts';
@@ -21,35 +22,27 @@ export interface PendingPollOptions {
 export class PendingPoll {
   readonly #options: PendingPollOptions;
   readonly #floor = new DueFloor();
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | undefined;
+  #watch: Watch | undefined;
 
   constructor(options: PendingPollOptions) {
     this.#options = options;
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.look(), intervalMs).unref();
-    this.look();
+    const onError = (error: unknown): void =>
+      this.#options.logger.warn('Pending deliveries could not be looked for; trying again.', { error });
+    this.#watch = new Watch({ intervalMs, look: () => this.#look(), onError });
+    void this.#watch.look();
   }
 
   /** At everything, as some of it is ours only now. */
   lookAgain(): void {
     this.#floor.reset();
-    this.look();
-  }
-
-  look(): void {
-    this.#looking ??= this.#look()
-      .catch((error: unknown) => {
-        this.#options.logger.warn('Pending deliveries could not be looked for; trying again.', { error });
-      })
-      .finally(() => (this.#looking = undefined));
+    void this.#watch?.look();
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#looking;
+    await this.#watch?.stop();
   }
 
   async #look(): Promise<void> {
