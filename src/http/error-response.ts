@@ -1,3 +1,4 @@
+import { codeOf } from '../base/code-of.ts';
 import { AppError, notFound, type ErrorCode, type ErrorEnvelope, type FieldErrors } from '../base/errors.ts';
 
 /** The one table from what went wrong to the status of the answer. */
@@ -53,8 +54,7 @@ export function errorEnvelope(error: AppError): ErrorEnvelope {
 
 /** What Fastify itself refuses before a handler runs, in our own words. */
 function frameworkError(error: unknown): AppError | undefined {
-  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined;
-  switch (error.code) {
+  switch (codeOf(error)) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new AppError('payload_too_large', 'Request entity too large.');
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { lstat, mkdir, open, realpath, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { codeOf } from '../base/code-of.ts';
 import type { Collection } from '../collections/collection.ts';
 import { chosenTexts } from '../fields/chosen-texts.ts';
 import type { Field } from '../fields/field.ts';
@@ -75,7 +76,7 @@ async function problemOf(root: string, parts: readonly string[]): Promise<string
   for (const [index, part] of parts.entries()) {
     path = join(path, part);
     const found = await lstat(path).catch((error: unknown) => {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+      if (codeOf(error) === 'ENOENT') return undefined;
       throw error;
     });
     if (found === undefined) return 'It is not there.';

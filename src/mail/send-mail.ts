@@ -1,5 +1,6 @@
 import type { createTransport as CreateTransport } from 'nodemailer';
-import { codeOf, ConnectFailure } from '../network/connect-failure.ts';
+import { codeOf } from '../base/code-of.ts';
+import { ConnectFailure } from '../network/connect-failure.ts';
 import { guardedConnect, type ConnectGuard } from '../network/guarded-connect.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Mail, MailResult } from './mail.ts';

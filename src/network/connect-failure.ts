@@ -14,9 +14,3 @@ export class ConnectFailure extends Error {
     this.kind = kind;
   }
 }
-
-/** The code of a driver error (`ECONNREFUSED`, `CERT_HAS_EXPIRED`), or an empty text. */
-export function codeOf(error: unknown): string {
-  if (!(error instanceof Error) || !('code' in error)) return '';
-  return typeof error.code === 'string' ? error.code : '';
-}

@@ -1,5 +1,6 @@
 import { Resolver } from 'node:dns/promises';
-import { codeOf, ConnectFailure } from './connect-failure.ts';
+import { codeOf } from '../base/code-of.ts';
+import { ConnectFailure } from './connect-failure.ts';
 import { isLocalhostName, withoutRootDot } from './local-name.ts';
 
 const lookupMsMax = 5_000;

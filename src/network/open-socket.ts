@@ -1,6 +1,7 @@
 import { connect, isIP } from 'node:net';
 import type { Socket } from 'node:net';
-import { codeOf, ConnectFailure } from './connect-failure.ts';
+import { codeOf } from '../base/code-of.ts';
+import { ConnectFailure } from './connect-failure.ts';
 import { nodeTls } from './node-tls.ts';
 
 /** A peer that vanished without a word is noticed after this long on an idle connection. */

@@ -2,6 +2,7 @@ import { createSecretKey, hkdfSync, type KeyObject, randomBytes, timingSafeEqual
 import { constants } from 'node:fs';
 import { type FileHandle, link, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { codeOf } from '../base/code-of.ts';
 import { syncDirectory } from '../base/sync-directory.ts';
 import { SecretError } from './secret-error.ts';
 
@@ -96,7 +97,7 @@ async function findKeyFile(path: string): Promise<MasterKey | undefined> {
     // Not blocking: a pipe in this place would hold the start for ever.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw new SecretError(`The master key file ${path} cannot be read.`, { cause: error });
   }
   try {
@@ -131,15 +132,11 @@ async function createKeyFile(directory: string, path: string): Promise<void> {
     await file.writeFile(`${randomBytes(KEY_BYTES).toString('base64url')}\n`);
     await file.sync();
     await link(temporary, path).catch((error: unknown) => {
-      if (!hasCode(error, 'EEXIST')) throw error;
+      if (codeOf(error) !== 'EEXIST') throw error;
     });
   } finally {
     await file.close();
     await unlink(temporary);
   }
   await syncDirectory(directory);
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -1,5 +1,6 @@
+import { codeOf } from '../base/code-of.ts';
+import { ConnectFailure } from '../network/connect-failure.ts';
 import type { AttemptKind } from './attempt-result.ts';
-import { codeOf, ConnectFailure } from '../network/connect-failure.ts';
 
 export interface AttemptFailure {
   readonly kind: Exclude<AttemptKind, 'success' | 'status'>;

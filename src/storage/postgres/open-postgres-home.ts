@@ -1,3 +1,4 @@
+import { codeOf } from '../../base/code-of.ts';
 import { AppError } from '../../base/errors.ts';
 import { Watch } from '../../base/watch.ts';
 import { identifier, sql } from '../../sql/sql.ts';
@@ -34,9 +35,8 @@ export async function openPostgresHome(options: PostgresPoolOptions): Promise<Da
 /** Who starts a server must be told what is wrong with its database; whoever asks one that runs, only that it is away. */
 function explained(error: unknown, url: string): unknown {
   if (!(error instanceof AppError) || !(error.cause instanceof Error)) return error;
-  const { message } = error.cause;
   // Several addresses that all refused have only a code in common.
-  const reason = message === '' && 'code' in error.cause ? String(error.cause.code) : message;
+  const reason = error.cause.message || codeOf(error.cause);
   // Of the URL only what is no secret.
   const host = URL.canParse(url) ? new URL(url).host : '';
   const place = host === '' ? '' : ` at ${host}`;

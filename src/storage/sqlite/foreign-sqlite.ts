@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
+import { codeOf } from '../../base/code-of.ts';
 import { AppError } from '../../base/errors.ts';
 import { identifier, joinSql, sql, type Sql } from '../../sql/sql.ts';
 
@@ -167,7 +168,7 @@ async function prepare(path: string): Promise<Place> {
 /** Whether there is such a file with anything in it. A link could lead anywhere. */
 async function isPresent(path: string): Promise<boolean> {
   const found = await lstat(path).catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   });
   if (found === undefined) return false;

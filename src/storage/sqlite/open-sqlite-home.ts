@@ -1,5 +1,6 @@
 import { access, constants, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { codeOf } from '../../base/code-of.ts';
 import { AppError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/sync-directory.ts';
 import { Watch } from '../../base/watch.ts';
@@ -106,7 +107,7 @@ async function isMissing(path: string): Promise<boolean> {
   try {
     return (await stat(path)).size === 0;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    return codeOf(error) === 'ENOENT';
   }
 }
 
