@@ -18,8 +18,8 @@ export interface AccountReference {
 }
 
 export interface AccountRow {
-  /** One of the collections that help accounts. */
-  readonly holder: Collection;
+  /** Where it is kept. */
+  readonly companion: Collection;
   readonly account: AccountReference;
   /** Beside whose it is. */
   readonly body: RecordBody;
@@ -40,38 +40,38 @@ const removedMax = 16;
 export async function keepAccountRow(
   tx: Transaction,
   instance: Instance,
-  { holder, account, body, hashes = new Map(), keptMax, keptMs }: AccountRow & AccountRowBounds,
+  { companion, account, body, hashes = new Map(), keptMax, keptMs }: AccountRow & AccountRowBounds,
 ): Promise<void> {
   const { collectionRef, recordRef } = account;
-  const { table } = recordStatements(holder, tx.names);
+  const { table } = recordStatements(companion, tx.names);
   const rows = (where: Sql): Sql =>
     sql`SELECT id FROM ${table} WHERE "collectionRef" = ${collectionRef} AND ${where}`;
   if (keptMs !== undefined) {
     const before = toTimestamp(instance.clock.now() - keptMs);
     await removeRows(
       tx,
-      holder,
+      companion,
       sql`${rows(sql`created <= ${before}`)} ORDER BY created LIMIT ${removedMax}`,
     );
   }
   const own = rows(sql`"recordRef" = ${recordRef}`);
   const rest = sql`LIMIT ${removedMax} OFFSET ${keptMax - 1}`;
-  await removeRows(tx, holder, sql`${own} ORDER BY created DESC, "$position" DESC ${rest}`);
+  await removeRows(tx, companion, sql`${own} ORDER BY created DESC, "$position" DESC ${rest}`);
   const facts = factsOfCaller({ kind: 'superuser', id: '' });
   const whole = { ...body, ...account };
   const secrets = { hashes, old: undefined };
-  await createInside({ instance, facts, tx }, { collection: holder.id, body: whole, secrets });
+  await createInside({ instance, facts, tx }, { collection: companion.id, body: whole, secrets });
 }
 
 /** Takes a row away; false when it is gone already: of several who use it at once, it is for one. */
-export async function takeAccountRow(tx: Transaction, holder: Collection, id: string): Promise<boolean> {
-  const count = await tx.run(withValues(recordStatements(holder, tx.names).deleteById, [id]));
-  if (count > 0 && recordShape(holder).hasSecrets)
-    await deleteSecrets(tx, { collection: holder.id, record: id });
+export async function takeAccountRow(tx: Transaction, companion: Collection, id: string): Promise<boolean> {
+  const count = await tx.run(withValues(recordStatements(companion, tx.names).deleteById, [id]));
+  if (count > 0 && recordShape(companion).hasSecrets)
+    await deleteSecrets(tx, { collection: companion.id, record: id });
   return count > 0;
 }
 
-async function removeRows(tx: Transaction, holder: Collection, found: Sql): Promise<void> {
+async function removeRows(tx: Transaction, companion: Collection, found: Sql): Promise<void> {
   const rows = await tx.tuples(sql`${found}${tx.names.skipLocked}`);
-  for (const [id] of rows) await takeAccountRow(tx, holder, String(id));
+  for (const [id] of rows) await takeAccountRow(tx, companion, String(id));
 }

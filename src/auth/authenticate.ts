@@ -6,7 +6,8 @@
  *   (require-sign-in-allowed.ts), a second-factor.ts where one is wanted, issue-token.ts. note-sign-in.ts audits how it ended.
  * - request-*.ts mail a token or a password (mail-account.ts) after the answer, whose time would tell else which accounts there
  *   are; confirm-*.ts take the token (mailed-token.ts).
- * - account-rows.ts keeps what an account has beside its record: one-time passwords, sessions of a second factor, origins.
+ * - account-rows.ts keeps what an account has beside its record, in a companion-collection.ts: one-time passwords, sessions of a
+ *   second factor, origins.
  * - set-up.ts makes the first superuser, for whoever has the setup-token.ts; superuser.ts is the command line's.
  */
 

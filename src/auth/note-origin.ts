@@ -7,7 +7,7 @@ import { valueOf } from '../records/record.ts';
 import { md5 } from '../secrets/md5.ts';
 import { sql } from '../sql/sql.ts';
 import type { WorkAfterAnswer } from './account-request.ts';
-import { accountCollection } from './account-collection.ts';
+import { companionCollection } from './companion-collection.ts';
 import { keepAccountRow } from './account-rows.ts';
 import { mailAccount } from './mail-account.ts';
 import type { SignedIn } from './signed-in.ts';
@@ -59,9 +59,9 @@ async function rememberOrigin(
   fingerprint: string,
 ): Promise<'this' | 'others' | 'none'> {
   const { database, collections } = instance;
-  const holder = accountCollection(instance, '_authOrigins');
+  const companion = companionCollection(instance, '_authOrigins');
   const origins = sql`
-    SELECT fingerprint FROM ${recordStatements(holder, database.names).table}
+    SELECT fingerprint FROM ${recordStatements(companion, database.names).table}
     WHERE "collectionRef" = ${account.collectionRef} AND "recordRef" = ${account.recordRef}`;
   const known = await database.tuples(origins);
   if (known.flat().includes(fingerprint)) return 'this';
@@ -71,7 +71,7 @@ async function rememberOrigin(
     const known = (await tx.tuples(origins)).flat();
     if (existing === undefined || known.includes(fingerprint)) return 'this';
     const body = { fingerprint };
-    await keepAccountRow(tx, instance, { holder, account, body, keptMax: originsMax });
+    await keepAccountRow(tx, instance, { companion, account, body, keptMax: originsMax });
     return known.length === 0 ? 'none' : 'others';
   });
 }

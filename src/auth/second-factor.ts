@@ -7,7 +7,7 @@ import { findRecord, findRecordToChange } from '../records/find-record.ts';
 import { valueOf } from '../records/record.ts';
 import { parseRule } from '../rules/parse-rule.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
-import { accountCollection } from './account-collection.ts';
+import { companionCollection } from './companion-collection.ts';
 import { keepAccountRow, takeAccountRow } from './account-rows.ts';
 import { findTokenKey } from './find-token-key.ts';
 import type { AuthCollection } from './with-auth-collection.ts';
@@ -61,7 +61,7 @@ async function beginSession(
 ): Promise<string> {
   const mfaId = newId();
   const row = {
-    holder: accountCollection(instance, '_mfas'),
+    companion: companionCollection(instance, '_mfas'),
     account: { collectionRef: collection.id, recordRef: id },
     body: { id: mfaId, method },
     keptMax: sessionsMax,
@@ -84,8 +84,8 @@ async function endSession(
   mfaId: string,
 ): Promise<void> {
   const { database, clock } = instance;
-  const holder = accountCollection(instance, '_mfas');
-  const session = await findRecord(database, holder, mfaId);
+  const companion = companionCollection(instance, '_mfas');
+  const session = await findRecord(database, companion, mfaId);
   if (session === undefined) throw expired();
   const createdMs = fromTimestamp(String(valueOf(session, 'created')));
   if (clock.now() >= createdMs + collection.auth.mfa.duration * 1_000) throw expired();
@@ -93,7 +93,7 @@ async function endSession(
     throw new AppError('bad_request', 'Invalid MFA session.');
   if (valueOf(session, 'method') === method)
     throw new AppError('bad_request', 'A different authentication method is required.');
-  const isTaken = await database.write((tx) => takeAccountRow(tx, holder, mfaId));
+  const isTaken = await database.write((tx) => takeAccountRow(tx, companion, mfaId));
   if (!isTaken) throw expired();
 }
 

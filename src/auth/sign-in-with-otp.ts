@@ -13,7 +13,7 @@ import { decodeForm, refuseForm } from './decode-form.ts';
 import { findTokenKey } from './find-token-key.ts';
 import { finishSignIn, type ShownAccount } from './finish-sign-in.ts';
 import { guardOtp } from './guard-otp.ts';
-import { accountCollection } from './account-collection.ts';
+import { companionCollection } from './companion-collection.ts';
 import { takeAccountRow } from './account-rows.ts';
 import { noteSignIn } from './note-sign-in.ts';
 import type { SignInResult } from './signed-in.ts';
@@ -71,12 +71,12 @@ async function findCode(
   id: string,
 ): Promise<Code | undefined> {
   const { database, clock } = instance;
-  const holder = accountCollection(instance, '_otps');
-  const row = await findRecord(database, holder, id);
+  const companion = companionCollection(instance, '_otps');
+  const row = await findRecord(database, companion, id);
   if (row === undefined || valueOf(row, 'collectionRef') !== collection.id) return undefined;
   const createdMs = fromTimestamp(String(valueOf(row, 'created')));
   if (clock.now() >= createdMs + collection.auth.otp.duration * 1_000) return undefined;
-  const hash = await readSecret(database, { collection: holder.id, record: id, name: 'password' });
+  const hash = await readSecret(database, { collection: companion.id, record: id, name: 'password' });
   const sentTo = String(valueOf(row, 'sentTo') ?? '');
   return { id, recordRef: String(valueOf(row, 'recordRef')), sentTo, hash };
 }
@@ -87,7 +87,7 @@ async function useCode(
   facts: RequestFacts,
   { collection, code }: { readonly collection: AuthCollection; readonly code: Code },
 ): Promise<Pick<ShownAccount, 'record' | 'tokenKey'>> {
-  const holder = accountCollection(instance, '_otps');
+  const companion = companionCollection(instance, '_otps');
   const found = await findRecord(instance.database, collection, code.recordRef);
   const isToReplace = found !== undefined && isProof(found, code) && !collection.auth.mfa.enabled;
   // What nobody knows.
@@ -96,7 +96,7 @@ async function useCode(
     const current = instance.collections.get(collection.id);
     // The account first: whoever deletes it locks in this order.
     const existing = await findRecordToChange(tx, current, code.recordRef);
-    const isTaken = await takeAccountRow(tx, holder, code.id);
+    const isTaken = await takeAccountRow(tx, companion, code.id);
     const isMisdirected = code.sentTo !== '' && code.sentTo !== (existing && valueOf(existing, 'email'));
     if (existing === undefined || !isTaken || isMisdirected) throw invalidCode();
     const proof = {

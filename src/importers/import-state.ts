@@ -1,6 +1,6 @@
 import { AppError } from '../base/errors.ts';
 import { isJsonObject, ownMember } from '../base/json.ts';
-import { accountCollectionNames } from '../instances/account-collections.ts';
+import { companionNames } from '../instances/companion-collections.ts';
 import { superusersName } from '../instances/system-collections.ts';
 import type { Instance } from '../instances/instance.ts';
 import { usersCollection } from '../instances/users-collection.ts';
@@ -49,12 +49,11 @@ export async function requireEmpty({ collections, slug }: Instance, reader: Read
   const [first] = others;
   if (first !== undefined) throw occupied(slug, `it has the collection ${first.name}`);
   const superusers = collections.get(superusersName).id;
-  const isOfAccounts = (name: string): boolean => accountCollectionNames.some((known) => known === name);
+  const isCompanion = (name: string): boolean => companionNames.some((known) => known === name);
   for (const { name, system } of collections.all()) {
     if (name === superusersName) continue;
     // Superusers may have signed in here, which leaves a word of where from.
-    const where =
-      system && isOfAccounts(name) ? sql`WHERE "collectionRef" <> ${superusers}` : sql`WHERE TRUE`;
+    const where = system && isCompanion(name) ? sql`WHERE "collectionRef" <> ${superusers}` : sql`WHERE TRUE`;
     const row = await reader.get(
       sql`SELECT 1 AS found FROM ${reader.names.collectionTable(name)} ${where} LIMIT 1`,
     );

@@ -5,7 +5,7 @@ import type { Timestamp } from '../base/timestamp.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import { sql } from '../sql/sql.ts';
 import type { Database, Reader, Transaction } from '../storage/database.ts';
-import { accountCollections } from './account-collections.ts';
+import { companionCollections } from './companion-collections.ts';
 import { systemCollection } from './system-collection.ts';
 import { writeTokenSecrets } from './token-secrets.ts';
 import { usersCollection } from './users-collection.ts';
@@ -22,8 +22,8 @@ export interface SystemCollectionsOptions {
 }
 
 /**
- * Makes the collections that every instance has, if this one has them not: superusers and what helps accounts. A new one gets
- * `users` as well, which is its owner's from then on.
+ * Makes the collections that every instance has, if this one has them not: superusers and the companions of accounts. A new one
+ * gets `users` as well, which is its owner's from then on.
  */
 export async function ensureSystemCollections(options: SystemCollectionsOptions): Promise<void> {
   const { database } = options;
@@ -49,7 +49,7 @@ async function findMissing(
   { now }: SystemCollectionsOptions,
 ): Promise<readonly Collection[]> {
   const { names } = reader;
-  const wanted = [superusers(now), ...accountCollections(now)];
+  const wanted = [superusers(now), ...companionCollections(now)];
   const rows = await reader.tuples(sql`
     SELECT id, name FROM ${names.table('$collection')}
     WHERE ${names.scope} AND (id${names.anyOf(wanted.map(({ id }) => id))} OR name${names.anyOf(wanted.map(({ name }) => name))})`);

@@ -14,10 +14,12 @@ const account: readonly RawOptions[] = [
 ];
 
 /** Of the collections below. */
-export const accountCollectionNames = ['_externalAuths', '_mfas', '_otps', '_authOrigins'] as const;
+export const companionNames = ['_externalAuths', '_mfas', '_otps', '_authOrigins'] as const;
 
-/** What accounts have beside their own record (http-api section 19): an owner sees what is theirs. */
-export function accountCollections(now: Timestamp): readonly Collection[] {
+export type CompanionName = (typeof companionNames)[number];
+
+/** Companions of the auth collections: what accounts have beside their own record (http-api section 19). An owner sees what is theirs. */
+export function companionCollections(now: Timestamp): readonly Collection[] {
   const read = { listRule: ownerRule, viewRule: ownerRule };
   return [
     systemCollection({

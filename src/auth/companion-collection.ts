@@ -1,13 +1,10 @@
 import { AppError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
-import type { accountCollectionNames } from '../instances/account-collections.ts';
+import type { CompanionName } from '../instances/companion-collections.ts';
 import type { Instance } from '../instances/instance.ts';
 
-/** One of the collections that help accounts. Throws bad_request where an instance from before accounts has something else by its name. */
-export function accountCollection(
-  { collections }: Instance,
-  name: (typeof accountCollectionNames)[number],
-): Collection {
+/** One of the collections that stand beside accounts. Throws bad_request where an instance from before accounts has something else by its name. */
+export function companionCollection({ collections }: Instance, name: CompanionName): Collection {
   const found = collections.find(name);
   if (found?.system === true) return found;
   throw new AppError('bad_request', `The collection ${name} of this instance is not the service's own.`);
