@@ -1,4 +1,4 @@
-import { AppError, type FieldError } from '../base/errors.ts';
+import type { FieldError } from '../base/errors.ts';
 import { fieldError } from '../fields/field-error.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { Instance } from '../instances/instance.ts';
@@ -7,10 +7,10 @@ import { eraseAccount } from '../records/erase-account.ts';
 import { guardOldPassword } from '../records/guard-old-password.ts';
 import { valueOf, type StoredRecord } from '../records/record.ts';
 import type { WriteScope } from '../records/record-write.ts';
+import { RefusedWrite } from '../records/refused-write.ts';
 import { guest } from '../rules/caller.ts';
 import { verifyPassword } from '../secrets/password.ts';
 import { readSecret } from '../secrets/secrets.ts';
-import { UniqueViolation } from '../storage/engine-errors.ts';
 import { refuseSuperusers, type AccountRequest } from './account-request.ts';
 import { decodeForm, refuseForm } from './decode-form.ts';
 import { readMailedToken, refuseToken, useMailedToken, type MailedToken } from './mailed-token.ts';
@@ -59,11 +59,10 @@ async function moveAccount(scope: WriteScope, existing: StoredRecord, token: Mai
   const field = collection.fields.find(({ name }) => name === 'email');
   const isAllowed = field !== undefined && fieldType(field).check(email, field.options) === undefined;
   if (valueOf(existing, 'email') !== token.claim('email') || !isAllowed) refuseToken(refusedEmail);
-  const failed = 'Failed to change the address.';
   try {
-    await changeAccount(scope, existing, { email, verified: true, failed });
+    await changeAccount(scope, existing, { email, verified: true });
   } catch (error) {
-    if (error instanceof AppError && error.cause instanceof UniqueViolation) refuseToken(refusedEmail);
+    if (error instanceof RefusedWrite) refuseToken(refusedEmail);
     throw error;
   }
   await eraseAccount(scope, { collection, id: token.id, only: ['_externalAuths', '_otps'] });

@@ -5,6 +5,7 @@ import { fieldType } from '../fields/field-types.ts';
 import type { Instance } from '../instances/instance.ts';
 import { changeAccount } from '../records/change-account.ts';
 import { valueOf } from '../records/record.ts';
+import { refusedAs } from '../records/refused-write.ts';
 import { hashPassword } from '../secrets/password.ts';
 import { requirePasswordAuth, type AccountRequest } from './account-request.ts';
 import { decodeForm, refuseForm } from './decode-form.ts';
@@ -35,8 +36,8 @@ export function confirmPasswordReset(
     const passwordHash = await hashPassword(form.password);
     await useMailedToken(instance, { facts, token }, async (scope, existing) => {
       const isSame = valueOf(existing, 'email') === token.claim('email');
-      const failed = 'Failed to set the new password.';
-      await changeAccount(scope, existing, { passwordHash, failed, ...(isSame && { verified: true }) });
+      const change = changeAccount(scope, existing, { passwordHash, ...(isSame && { verified: true }) });
+      await refusedAs('Failed to set the new password.', change);
     });
   });
 }

@@ -2,6 +2,7 @@ import type { FieldError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import { changeAccount } from '../records/change-account.ts';
 import { valueOf } from '../records/record.ts';
+import { refusedAs } from '../records/refused-write.ts';
 import { refuseSuperusers, type AccountRequest } from './account-request.ts';
 import { decodeForm } from './decode-form.ts';
 import { readMailedToken, refuseToken, useMailedToken } from './mailed-token.ts';
@@ -25,7 +26,7 @@ export function confirmVerification(
     });
     await useMailedToken(instance, { facts, token }, async (scope, existing) => {
       if (valueOf(existing, 'email') !== token.claim('email')) refuseToken(otherEmail);
-      await changeAccount(scope, existing, { verified: true, failed: 'Failed to verify the account.' });
+      await refusedAs('Failed to verify the account.', changeAccount(scope, existing, { verified: true }));
     });
   });
 }

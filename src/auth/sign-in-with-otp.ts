@@ -5,6 +5,7 @@ import type { Instance } from '../instances/instance.ts';
 import { changeAccount } from '../records/change-account.ts';
 import { findRecord, findRecordToChange } from '../records/find-record.ts';
 import { valueOf, type StoredRecord } from '../records/record.ts';
+import { refusedAs } from '../records/refused-write.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { hashPassword, verifyPassword } from '../secrets/password.ts';
 import { readSecret } from '../secrets/secrets.ts';
@@ -99,13 +100,9 @@ async function useCode(
     const isTaken = await takeAccountRow(tx, companion, code.id);
     const isMisdirected = code.sentTo !== '' && code.sentTo !== (existing && valueOf(existing, 'email'));
     if (existing === undefined || !isTaken || isMisdirected) throw invalidCode();
-    const proof = {
-      verified: true,
-      ...(passwordHash !== undefined && { passwordHash }),
-      failed: 'Failed to authenticate.',
-    };
+    const proof = { verified: true, ...(passwordHash !== undefined && { passwordHash }) };
     const record = isProof(existing, code)
-      ? await changeAccount({ instance, facts, tx }, existing, proof)
+      ? await refusedAs('Failed to authenticate.', changeAccount({ instance, facts, tx }, existing, proof))
       : existing;
     const use = { record: code.recordRef, kind: 'authToken', reader: tx } as const;
     const tokenKey = await findTokenKey(instance, current, use);

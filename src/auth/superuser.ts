@@ -11,6 +11,7 @@ import { findRecordToChange } from '../records/find-record.ts';
 import { keepSuperuser } from '../records/keep-superuser.ts';
 import { recordStatements } from '../records/record-statements.ts';
 import { StoredRecord, valueOf } from '../records/record.ts';
+import { refusedAs } from '../records/refused-write.ts';
 import { hashPassword } from '../secrets/password.ts';
 import { deleteSecrets, writeSecret } from '../secrets/secrets.ts';
 import { sql, withValues } from '../sql/sql.ts';
@@ -28,7 +29,7 @@ export async function upsertSuperuser(
     throw new AppError('bad_request', `The password must have at least ${passwordLengthMin} characters.`);
   }
   const hash = await hashPassword(password);
-  return instance.database.write(async (tx) => {
+  const saving = instance.database.write(async (tx) => {
     const collection = instance.collections.get(superusersName);
     const existing = await findId(tx, collection, email);
     const id = existing ?? (await insertSuperuser(tx, { instance, collection, email, password }));
@@ -44,6 +45,7 @@ export async function upsertSuperuser(
     await auditLogOf(instance).append(tx, 'operator', entry);
     return existing === undefined ? 'created' : 'updated';
   });
+  return refusedAs('The superuser cannot be saved.', saving);
 }
 
 /** E-mail addresses in the order in which they were added. */
@@ -89,7 +91,7 @@ async function insertSuperuser(
   const { values, refuseProblems } = decodeRecord(
     collection,
     { email, password, verified: true },
-    { isSuperuser: true, now, failed: 'The superuser cannot be saved.' },
+    { isSuperuser: true, now },
   );
   refuseProblems();
   await tx.run(recordStatements(collection, tx.names).insert(values));

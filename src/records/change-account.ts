@@ -15,13 +15,11 @@ export interface AccountProof {
   readonly verified?: boolean;
   /** Of another password. */
   readonly passwordHash?: string;
-  /** The message of the error when a unique index refuses the address. */
-  readonly failed: string;
 }
 
 /**
  * Changes an account, which was read to be changed, with its event. No rule is asked: whoever asks for this has shown a token that
- * was sent to them. Another password or address ends all sessions, as everywhere. Throws bad_request.
+ * was sent to them. Another password or address ends all sessions, as everywhere. Throws RefusedWrite.
  */
 export async function changeAccount(
   scope: WriteScope,
@@ -29,7 +27,7 @@ export async function changeAccount(
   proof: AccountProof,
 ): Promise<StoredRecord> {
   const { collection } = existing;
-  const { email, verified, passwordHash, failed } = proof;
+  const { email, verified, passwordHash } = proof;
   const given = new Map<string, StoredValue>([
     ...(email === undefined ? [] : [['email', email] as const]),
     ...(verified === undefined ? [] : [['verified', verified ? 1 : 0] as const]),
@@ -48,7 +46,7 @@ export async function changeAccount(
     ...(passwordHash === undefined ? [] : [setPassword(collection, passwordHash)]),
     ...(hasEnded ? endSessions(scope.instance, collection) : []),
   ];
-  return saveChanges(scope, existing, { values, secrets, now, failed });
+  return saveChanges(scope, existing, { values, secrets, now });
 }
 
 function setPassword(collection: Collection, hash: string): SecretChange {

@@ -1,4 +1,4 @@
-import { AppError, conflicting, type FieldError } from '../base/errors.ts';
+import { conflicting, type FieldError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { ScopeContext } from '../collections/record-scope.ts';
 import type { StoredValue } from '../fields/field-type.ts';
@@ -14,6 +14,7 @@ import type { RecordBody } from './decode-record.ts';
 import type { PreparedSecrets } from './prepare-secrets.ts';
 import { StoredRecord, valueOf } from './record.ts';
 import type { WriteScope } from './record-write.ts';
+import { RefusedWrite } from './refused-write.ts';
 
 export interface AccountWrite {
   readonly collection: Collection;
@@ -23,22 +24,20 @@ export interface AccountWrite {
   readonly secrets: PreparedSecrets;
   /** What the rules of this write know. */
   readonly context: ScopeContext;
-  /** The message of the error when something is refused. */
-  readonly failed: string;
 }
 
 /**
  * What more than of other records is asked of an account, once its rule admits the write: who may verify it, change its address
- * and its password. Not asked of other collections: to wait for nothing would be felt by every write. Throws bad_request; conflict when the password was
- * changed meanwhile.
+ * and its password. Not asked of other collections: to wait for nothing would be felt by every write. Throws RefusedWrite; conflict
+ * when the password was changed meanwhile.
  */
 export async function checkAccount(scope: WriteScope, write: AccountWrite): Promise<void> {
-  const { collection, body, values, existing, secrets, failed } = write;
+  const { collection, body, values, existing, secrets } = write;
   const record = new StoredRecord(collection, 1, values);
   const isManaged = await hasManageAccess(scope, write);
   const isOldPasswordRight = secrets.old?.isRight ?? false;
   const problems = accountProblems({ body, record, existing, isManaged, isOldPasswordRight });
-  if (Object.keys(problems).length > 0) throw new AppError('bad_request', failed, { details: problems });
+  if (Object.keys(problems).length > 0) throw new RefusedWrite(problems);
   if (existing === undefined) await refuseForeignId(scope, write, String(valueOf(record, 'id')));
   else if (!isManaged && secrets.old !== undefined)
     await requireSamePassword(scope.tx, existing, secrets.old.hash);
@@ -60,7 +59,7 @@ async function hasManageAccess({ facts, instance, tx }: WriteScope, write: Accou
 /** The owner's rule of most collections is about an id alone: no two accounts may have the same, wherever they are. */
 async function refuseForeignId(
   { instance, tx }: WriteScope,
-  { collection, body, failed }: AccountWrite,
+  { collection, body }: AccountWrite,
   id: string,
 ): Promise<void> {
   // One of our own making is nobody else's.
@@ -73,7 +72,7 @@ async function refuseForeignId(
     ({ name }) => sql`EXISTS (SELECT 1 FROM ${tx.names.collectionTable(name)} WHERE id = ${id})`,
   );
   const rows = await tx.tuples(sql`SELECT 1 FROM (SELECT 1 AS one) AS one WHERE ${joinSql(each, ' OR ')}`);
-  if (rows.length > 0) throw new AppError('bad_request', failed, { details: { id: foreignId } });
+  if (rows.length > 0) throw new RefusedWrite({ id: foreignId });
 }
 
 const foreignId: FieldError = {

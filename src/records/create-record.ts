@@ -1,4 +1,3 @@
-import { AppError } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import { emitsEvents } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
@@ -16,12 +15,11 @@ import { recordStatements } from './record-statements.ts';
 import { StoredRecord, valueOf } from './record.ts';
 import { recordEvent } from './record-event.ts';
 import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';
+import { refusedAs, RefusedWrite } from './refused-write.ts';
 import { relationsOf } from './related-ids.ts';
 import { requireRelated } from './require-related.ts';
 import { tokenKeyChanges } from './token-key-changes.ts';
 import { withUniqueErrors } from './unique-errors.ts';
-
-const FAILED = 'Failed to create record.';
 
 export interface CreateRecordRequest {
   readonly collection: string;
@@ -51,29 +49,31 @@ export async function prepareCreate(
 }
 
 /** By the definition as it is now: it may have changed while this work was waiting for its turn. `collection` is an id. */
-export async function createInside(
-  scope: WriteScope,
-  request: CreateRecordRequest & { readonly secrets: PreparedSecrets },
-): Promise<StoredRecord> {
+export function createInside(scope: WriteScope, request: PreparedCreate): Promise<StoredRecord> {
+  return refusedAs('Failed to create record.', create(scope, request));
+}
+
+type PreparedCreate = CreateRecordRequest & { readonly secrets: PreparedSecrets };
+
+async function create(scope: WriteScope, request: PreparedCreate): Promise<StoredRecord> {
   const { instance, facts, tx } = scope;
   const collection = instance.collections.get(request.collection);
   const rule = admit(collection, 'createRule', facts.caller);
   const now = toTimestamp(instance.clock.now());
   const isSuperuser = facts.caller.kind === 'superuser';
-  const decoded = decodeRecord(collection, request.body, { isSuperuser, now, failed: FAILED });
+  const decoded = decodeRecord(collection, request.body, { isSuperuser, now });
   const values = isVerifiedByNature(collection)
     ? withVerified(collection, decoded.values, 1)
     : decoded.values;
   const context = { ...scopeOf(scope), facts: factsOfChange(facts, collection, values) };
   // Before anything is said of the values: a stranger would learn from it what is stored.
   const asked = collection.type === 'auth' ? withVerified(collection, values, 0) : values;
-  if (!(await wouldBeAllowed(tx, { collection, values: asked }, { rule, context })))
-    throw new AppError('bad_request', FAILED);
+  if (!(await wouldBeAllowed(tx, { collection, values: asked }, { rule, context }))) throw new RefusedWrite();
   const { body, secrets } = request;
   if (collection.auth !== undefined)
-    await checkAccount(scope, { collection, body, values, secrets, context, failed: FAILED });
+    await checkAccount(scope, { collection, body, values, secrets, context });
   decoded.refuseProblems();
-  if (relationsOf(collection).length > 0) await requireRelated(scope, { collection, values, failed: FAILED });
+  if (relationsOf(collection).length > 0) await requireRelated(scope, { collection, values });
   const record = new StoredRecord(collection, 1, values);
   const event = recordEvent('record.create', record, now);
   const passwords = passwordChanges(collection, { body, hashes: secrets.hashes, isSuperuser });
@@ -91,5 +91,5 @@ export async function createInside(
 
 function insertRecord(tx: Transaction, { collection, values }: StoredRecord): Promise<unknown> {
   const insert = recordStatements(collection, tx.names).insert(values);
-  return withUniqueErrors(tx.run(insert), { collection, names: tx.names, failed: FAILED });
+  return withUniqueErrors(tx.run(insert), collection, tx.names);
 }

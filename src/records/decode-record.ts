@@ -1,4 +1,4 @@
-import { AppError, type FieldError } from '../base/errors.ts';
+import type { FieldError } from '../base/errors.ts';
 import { newRecordId } from '../base/ids.ts';
 import { fromTimestamp, type Timestamp } from '../base/timestamp.ts';
 import type { Collection } from '../collections/collection.ts';
@@ -8,6 +8,7 @@ import { mayWriteField } from './may-write-field.ts';
 import { readModifications, type Modifications } from './read-modifications.ts';
 import { recordShape, type ShapedField } from './record-shape.ts';
 import type { StoredRecord } from './record.ts';
+import { RefusedWrite } from './refused-write.ts';
 
 /** The members of a JSON object as a client sent it. Unknown ones are ignored. */
 export type RecordBody = Readonly<Record<string, unknown>>;
@@ -18,15 +19,13 @@ export interface DecodeRecordOptions {
   readonly now: Timestamp;
   /** The record that is being changed; absent when one is made. */
   readonly existing?: StoredRecord;
-  /** The message of the error when a value is refused. */
-  readonly failed: string;
 }
 
 /** What a body makes of a record, whether or not it may be stored. */
 export interface DecodedRecord {
   /** In the order of the collection's fields. */
   readonly values: readonly StoredValue[];
-  /** Throws `bad_request` with the first problem of every field that has one. */
+  /** Throws RefusedWrite with the first problem of every field that has one. */
   readonly refuseProblems: () => void;
 }
 
@@ -55,7 +54,7 @@ export function decodeRecord(
     if (problem !== undefined) problems.set(shaped.name, problem);
     values.push(shaped.isSecret ? null : value);
   }
-  return { values, refuseProblems: () => refuseProblems(problems, options.failed) };
+  return { values, refuseProblems: () => refuseProblems(problems) };
 }
 
 interface DecodeContext {
@@ -133,6 +132,6 @@ const idChange: FieldError = {
 };
 
 /** With the first problem of every field that has one. */
-function refuseProblems(problems: ReadonlyMap<string, FieldError>, failed: string): void {
-  if (problems.size > 0) throw new AppError('bad_request', failed, { details: Object.fromEntries(problems) });
+function refuseProblems(problems: ReadonlyMap<string, FieldError>): void {
+  if (problems.size > 0) throw new RefusedWrite(Object.fromEntries(problems));
 }

@@ -118,7 +118,7 @@ async function saveReduced(
     return reduced.get(index) ?? fieldType(field).stamp?.('update', now, field.options) ?? before;
   });
   try {
-    await saveChanges(removal, other, { values, now, failed: FAILED });
+    await saveChanges(removal, other, { values, now });
   } catch (error) {
     // Which fields of which collection a unique index is over is nothing that a delete elsewhere has to tell.
     if (!(error instanceof AppError) || error.code !== 'bad_request') throw error;

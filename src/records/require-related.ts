@@ -1,4 +1,4 @@
-import { AppError, type FieldError } from '../base/errors.ts';
+import type { FieldError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import { fieldError } from '../fields/field-error.ts';
 import type { StoredValue } from '../fields/field-type.ts';
@@ -7,6 +7,7 @@ import { sql } from '../sql/sql.ts';
 import { recordStatements } from './record-statements.ts';
 import type { WriteScope } from './record-write.ts';
 import type { StoredRecord } from './record.ts';
+import { RefusedWrite } from './refused-write.ts';
 import { relatedIds, relationsOf, type RelationPlace } from './related-ids.ts';
 
 export interface RelatedValues {
@@ -17,12 +18,11 @@ export interface RelatedValues {
    * then this record, which we have locked, so that each would wait for the other.
    */
   readonly existing?: StoredRecord;
-  readonly failed: string;
 }
 
-/** Throws bad_request, by field, when a record that is referred to does not exist. Those that do stay until the end of the work. */
+/** Throws RefusedWrite, by field, when a record that is referred to does not exist. Those that do stay until the end of the work. */
 export async function requireRelated(scope: WriteScope, related: RelatedValues): Promise<void> {
-  const { collection, values, existing, failed } = related;
+  const { collection, values, existing } = related;
   const changed = relationsOf(collection).filter(
     ({ index }) => existing === undefined || existing.values[index] !== values[index],
   );
@@ -39,7 +39,7 @@ export async function requireRelated(scope: WriteScope, related: RelatedValues):
         problems.set(place.field.name, fieldError('validation_missing_rel_records'));
     }),
   );
-  if (problems.size > 0) throw new AppError('bad_request', failed, { details: Object.fromEntries(problems) });
+  if (problems.size > 0) throw new RefusedWrite(Object.fromEntries(problems));
 }
 
 async function exist(

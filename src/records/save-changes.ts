@@ -16,15 +16,16 @@ export interface RecordChanges {
   readonly values: readonly StoredValue[];
   readonly secrets?: readonly SecretChange[];
   readonly now: Timestamp;
-  /** The message of the error when a unique index refuses the values. */
-  readonly failed: string;
 }
 
-/** The record with other values and the next revision, stored with its event. `existing` was read to be changed. */
+/**
+ * The record with other values and the next revision, stored with its event. `existing` was read to be changed. Throws RefusedWrite
+ * when a unique index refuses the values.
+ */
 export async function saveChanges(
   scope: WriteScope,
   existing: StoredRecord,
-  { values, secrets = [], now, failed }: RecordChanges,
+  { values, secrets = [], now }: RecordChanges,
 ): Promise<StoredRecord> {
   const { instance, tx } = scope;
   const { collection } = existing;
@@ -32,7 +33,7 @@ export async function saveChanges(
   const event = recordEvent('record.update', record, now);
   const id = String(valueOf(existing, 'id'));
   await tx.inOrder([
-    () => withUniqueErrors(updateRow(tx, existing, record), { collection, names: tx.names, failed }),
+    () => withUniqueErrors(updateRow(tx, existing, record), collection, tx.names),
     ...secrets.map((change) => () => change(tx, id)),
     async () => emitsEvents(collection) && instance.events.append(tx, event),
     () => auditAccount(scope, record, { kind: 'update', existing, secrets }),

@@ -101,7 +101,7 @@ function questionOf(
   const { context, method, query, headers, record } = asked;
   const body = typeof record === 'string' ? asked.body : record;
   const now = toTimestamp(clock.now());
-  const options = { isSuperuser: false, now, failed, ...(existing && { existing }) };
+  const options = { isSuperuser: false, now, ...(existing && { existing }) };
   const { values } = decodeRecord(collection, body, options);
   const sent: RequestFacts = {
     caller,

@@ -1,29 +1,24 @@
-import { AppError, type FieldError } from '../base/errors.ts';
+import type { FieldError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import { identifier } from '../sql/sql.ts';
 import type { Names } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
-
-export interface CheckedWrite {
-  readonly collection: Collection;
-  /** Where it is written. */
-  readonly names: Names;
-  readonly failed: string;
-}
+import { RefusedWrite } from './refused-write.ts';
 
 const notUnique: FieldError = { code: 'validation_not_unique', message: 'Value must be unique.' };
 
-/** Passes a write on; when a unique index refuses it, says so of every field of that index, in an error with this message. */
+/** Passes a write on; when a unique index refuses it, throws RefusedWrite, which says so of every field of that index. */
 export async function withUniqueErrors<Result>(
   write: Promise<Result>,
-  { collection, names, failed }: CheckedWrite,
+  collection: Collection,
+  names: Names,
 ): Promise<Result> {
   try {
     return await write;
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
     const details = columnsOf(error, collection, names).map((name) => [name, notUnique] as const);
-    throw new AppError('bad_request', failed, { details: Object.fromEntries(details), cause: error });
+    throw new RefusedWrite(Object.fromEntries(details), error);
   }
 }
 

@@ -15,13 +15,12 @@ import { passwordChanges } from './password-changes.ts';
 import { prepareSecrets, type PreparedSecrets } from './prepare-secrets.ts';
 import type { StoredRecord } from './record.ts';
 import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';
+import { refusedAs } from './refused-write.ts';
 import { relationsOf } from './related-ids.ts';
 import { requireRelated } from './require-related.ts';
 import { saveChanges } from './save-changes.ts';
 import type { SecretChange } from './secret-change.ts';
 import { tokenKeyChanges, type AccountChange } from './token-key-changes.ts';
-
-const FAILED = 'Failed to update record.';
 
 export interface UpdateRecordRequest {
   readonly collection: string;
@@ -57,10 +56,13 @@ export async function prepareUpdate(
  * Values that are all as they were change nothing: no revision, no `updated`, no event. A password always is a change: nobody
  * can tell whether it is the same. `collection` is an id.
  */
-export async function updateInside(
-  scope: WriteScope,
-  request: UpdateRecordRequest & { readonly secrets: PreparedSecrets },
-): Promise<StoredRecord> {
+export function updateInside(scope: WriteScope, request: PreparedUpdate): Promise<StoredRecord> {
+  return refusedAs('Failed to update record.', update(scope, request));
+}
+
+type PreparedUpdate = UpdateRecordRequest & { readonly secrets: PreparedSecrets };
+
+async function update(scope: WriteScope, request: PreparedUpdate): Promise<StoredRecord> {
   const { instance, facts, tx } = scope;
   const collection = instance.collections.get(request.collection);
   const rule = admit(collection, 'updateRule', facts.caller);
@@ -68,8 +70,7 @@ export async function updateInside(
   if (existing === undefined) throw notFound();
   const now = notBefore(existing, instance.clock.now());
   const isSuperuser = facts.caller.kind === 'superuser';
-  const options = { isSuperuser, now, existing, failed: FAILED };
-  const decoded = decodeRecord(collection, request.body, options);
+  const decoded = decodeRecord(collection, request.body, { isSuperuser, now, existing });
   const values = isVerifiedByNature(collection)
     ? withVerified(collection, decoded.values, 1)
     : decoded.values;
@@ -78,13 +79,12 @@ export async function updateInside(
   requireExpected(request.expected, existing);
   const { body, secrets } = request;
   if (collection.auth !== undefined)
-    await checkAccount(scope, { collection, body, values, existing, secrets, context, failed: FAILED });
+    await checkAccount(scope, { collection, body, values, existing, secrets, context });
   decoded.refuseProblems();
   const changed = secretChanges(instance, collection, { body, values, existing, secrets, isSuperuser });
   if (!isChanged(existing, values) && changed.length === 0) return existing;
-  if (relationsOf(collection).length > 0)
-    await requireRelated(scope, { collection, values, existing, failed: FAILED });
-  return saveChanges(scope, existing, { values, secrets: changed, now, failed: FAILED });
+  if (relationsOf(collection).length > 0) await requireRelated(scope, { collection, values, existing });
+  return saveChanges(scope, existing, { values, secrets: changed, now });
 }
 
 function secretChanges(

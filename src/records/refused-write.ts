@@ -1,0 +1,19 @@
+import { AppError, type FieldErrors } from '../base/errors.ts';
+
+/** A record cannot be written as it was asked; by field, if it is for its values. What has failed for that {@link refusedAs} says. */
+export class RefusedWrite extends AppError {
+  constructor(details: FieldErrors = {}, cause?: unknown) {
+    super('bad_request', 'The record cannot be written.', { details, cause });
+  }
+}
+
+/** Passes a write on; when it is refused, throws bad_request with this message. */
+export async function refusedAs<Result>(message: string, write: Promise<Result>): Promise<Result> {
+  try {
+    return await write;
+  } catch (error) {
+    if (!(error instanceof RefusedWrite)) throw error;
+    const { details, cause } = error;
+    throw new AppError('bad_request', message, { details, cause });
+  }
+}
