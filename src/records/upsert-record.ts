@@ -8,7 +8,7 @@ import { createInside } from './create-record.ts';
 import { currentCollection } from './current-collection.ts';
 import type { RecordBody } from './decode-record.ts';
 import { requireExpected, type ExpectedRevision } from './expected-revision.ts';
-import { findRecord } from './find-record.ts';
+import { findRecordToChange } from './find-record.ts';
 import { prepareSecrets } from './prepare-secrets.ts';
 import type { StoredRecord } from './record.ts';
 import type { RecordWrite } from './record-write.ts';
@@ -47,9 +47,10 @@ export async function prepareUpsert(
   return async (tx) => {
     const scope = { instance, facts, tx };
     const id = ownMember(body, 'id');
+    // Locked, or somebody might delete it before it is updated.
     const existing =
       typeof id === 'string'
-        ? await findRecord(tx, instance.collections.get(request.collection), id)
+        ? await findRecordToChange(tx, instance.collections.get(request.collection), id)
         : undefined;
     if (existing !== undefined && typeof id === 'string')
       return { isCreated: false, record: await updateInside(scope, { ...request, id, expected }) };

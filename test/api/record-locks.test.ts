@@ -33,10 +33,7 @@ test('a batch locks the records that it names in one order, whatever its own', {
   await lock('posts', longId('a'));
   const requests = ids.map((id) => ({ method: 'PATCH', url: `${at}/${id}`, body: { title: 'changed' } }));
   const batch = sendBatch(service, requests.toReversed());
-  await eventually('the batch waits', async () => {
-    const { rows } = await client.query(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'`);
-    return rows.length > 0;
-  });
+  await somebodyWaits(client);
   // It has none yet: one that did would have to give up, or this one.
   await lock('posts', longId('b'), 'NOWAIT');
   await client.query('ROLLBACK');
@@ -44,27 +41,57 @@ test('a batch locks the records that it names in one order, whatever its own', {
   assert.equal(status, 200, text);
 });
 
-/** Another session, which locks records as deletes do. */
+test(
+  'an upsert makes the record anew that somebody else was deleting when it was looked for',
+  { skip },
+  async (t) => {
+    const service = await startBatchService(t);
+    const url = '/api/collections/posts/records';
+    const id = longId('a');
+    await service.request(url, { method: 'POST', body: { id, title: 'first' } });
+    const { client, erase } = await openClient(t, service);
+    await client.query('BEGIN');
+    await erase('posts', id);
+    const upsert = sendBatch(service, [{ method: 'PUT', url, body: { id, title: 'second' } }]);
+    await somebodyWaits(client);
+    await client.query('COMMIT');
+    const { status, text, json } = await upsert;
+    assert.equal(status, 200, text);
+    assert.equal(json[0].status, 201);
+    assert.equal((await service.request(`${url}/${id}`)).json.title, 'second');
+  },
+);
+
+async function somebodyWaits(client: Client): Promise<void> {
+  await eventually('somebody waits', async () => {
+    const { rows } = await client.query(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'`);
+    return rows.length > 0;
+  });
+}
+
+/** Another session, which locks and deletes records as deletes do. */
 async function openClient(
   t: TestContext,
   { data }: TestService,
 ): Promise<{
   readonly client: Client;
   readonly lock: (table: string, id: string, end?: string) => Promise<unknown>;
+  readonly erase: (table: string, id: string) => Promise<unknown>;
 }> {
   const client = new Client({ connectionString: await databaseOf(data) });
   await client.connect();
   t.after(() => client.end());
+  const fullName = async (table: string): Promise<string> => {
+    const { rows } = await client.query<{ schema: string }>(
+      `SELECT table_schema AS schema FROM information_schema.tables WHERE table_name = $1`,
+      [table],
+    );
+    return `"${rows[0]?.schema}".${table}`;
+  };
   return {
     client,
-    lock: async (table, id, end = '') => {
-      const { rows } = await client.query<{ schema: string }>(
-        `SELECT table_schema AS schema FROM information_schema.tables WHERE table_name = $1`,
-        [table],
-      );
-      return client.query(`SELECT 1 FROM "${rows[0]?.schema}".${table} WHERE id = $1 FOR UPDATE ${end}`, [
-        id,
-      ]);
-    },
+    lock: async (table, id, end = '') =>
+      client.query(`SELECT 1 FROM ${await fullName(table)} WHERE id = $1 FOR UPDATE ${end}`, [id]),
+    erase: async (table, id) => client.query(`DELETE FROM ${await fullName(table)} WHERE id = $1`, [id]),
   };
 }
