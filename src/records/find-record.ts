@@ -2,6 +2,7 @@ import type { Collection } from '../collections/collection.ts';
 import { sql, withValues, type Sql } from '../sql/sql.ts';
 import type { Reader, Transaction } from '../storage/database.ts';
 import { recordStatements } from './record-statements.ts';
+import { lockAll } from './lock-all.ts';
 import { fromTuple, type StoredRecord } from './record.ts';
 
 /** A record by its exact id, or undefined. */
@@ -21,7 +22,7 @@ export function findRecordToChange(
   id: string,
 ): Promise<StoredRecord | undefined> {
   const { selectToChange } = recordStatements(collection, tx.names);
-  return first(tx, collection, withValues(selectToChange, [id]));
+  return findToLock(tx, collection, withValues(selectToChange, [id]));
 }
 
 /** As {@link findRecordToChange}; nobody begins to refer to the record until the transaction is over. */
@@ -31,7 +32,21 @@ export function findRecordToDelete(
   id: string,
 ): Promise<StoredRecord | undefined> {
   const { selectById } = recordStatements(collection, tx.names);
-  return first(tx, collection, withValues(sql`${selectById}${tx.names.forDelete}`, [id]));
+  return findToLock(tx, collection, withValues(sql`${selectById}${tx.names.forDelete}`, [id]));
+}
+
+/** By a statement whose only value is the id. */
+async function findToLock(
+  tx: Transaction,
+  collection: Collection,
+  statement: Sql,
+): Promise<StoredRecord | undefined> {
+  const { selectById } = recordStatements(collection, tx.names);
+  return lockAll(tx, {
+    lock: () => first(tx, collection, statement),
+    isWhole: (record) => record !== undefined,
+    look: () => first(tx, collection, withValues(selectById, statement.values)),
+  });
 }
 
 async function first(

@@ -4,6 +4,8 @@ import { fieldError } from '../fields/field-error.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { dialectOf } from '../filters/dialect-of.ts';
 import { sql } from '../sql/sql.ts';
+import type { Tuple } from '../storage/database.ts';
+import { lockAll } from './lock-all.ts';
 import { recordStatements } from './record-statements.ts';
 import type { WriteScope } from './record-write.ts';
 import type { StoredRecord } from './record.ts';
@@ -54,6 +56,9 @@ async function exist(
   const asked = sql`"$asked"`;
   // One statement for any number of ids.
   const list = sql`SELECT ${dialect.valueOfEach(asked).sql} FROM ${dialect.each(sql`${JSON.stringify(ids)}`, asked)}`;
-  const found = await tx.tuples(sql`SELECT id FROM ${table} WHERE id IN (${list})${tx.names.forReference}`);
-  return found.length === new Set(ids).size;
+  const statement = sql`SELECT id FROM ${table} WHERE id IN (${list})`;
+  const { size } = new Set(ids);
+  const isWhole = (found: readonly Tuple[]): boolean => found.length === size;
+  const lock = (): Promise<Tuple[]> => tx.tuples(sql`${statement}${tx.names.forReference}`);
+  return isWhole(await lockAll(tx, { lock, look: () => tx.tuples(statement), isWhole }));
 }

@@ -155,6 +155,14 @@ export const edgeMutants: readonly Mutant[] = [
     tests: ['test/api/batch.test.ts'],
   },
   {
+    name: 'what a lock was waited for and left out is looked for once more',
+    file: 'src/records/lock-all.ts',
+    from: '!isWhole(await look())',
+    to: 'true',
+    engine: 'postgres',
+    tests: ['test/api/record-locks.test.ts'],
+  },
+  {
     name: 'an upsert on SQLite is not run again, as nobody else writes',
     file: 'src/records/upsert-record.ts',
     from: "if (engine === 'sqlite') return false;",

@@ -4,6 +4,11 @@ import type { Gathering, Names, PlainTuple, Row, Transaction, Tuple } from '../d
 import { keyOf } from './postgres-combine.ts';
 import type { GroupStatements } from './postgres-group-statements.ts';
 
+/** The row that a work was going to change is not there, or another transaction has it. */
+class Missed extends Error {
+  override readonly name = 'Missed';
+}
+
 /** What one work of a group sees. */
 export class SharedTransaction implements Transaction {
   readonly isTransaction = true;
@@ -90,8 +95,10 @@ export class SharedTransaction implements Transaction {
     // Another work of the group might change it as well, and neither would wait for the other.
     assert(statement.values[0] === this.#changes, 'a work changes the row that it has named');
     const rows = await this.#statements.lookUpToChange(this, statement);
-    if (rows.length === 0) this.hasMissed = true;
-    return [...rows];
+    if (rows.length > 0) return [...rows];
+    this.hasMissed = true;
+    // Whatever it would do now, it is run again alone.
+    throw new Missed();
   }
 
   /** INSERT … RETURNING is asked like a question. */
