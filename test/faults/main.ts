@@ -1,14 +1,15 @@
 /**
- * Servers that die under load, and the checks of what is left: `npm run faults -- [crash|postgres|failover] [--rounds N] [--seed S]`.
+ * Servers that die under load, and the checks of what is left: `npm run faults -- [crash|postgres|failover|history] [--rounds N] [--seed S]`.
  * Kills at random times and at every named point in turn, in episodes of one data folder each. Exits with 1 on any violation.
  * With `postgres`, two nodes on one database: each round kills a node, crashes PostgreSQL and cuts its connections; at the end,
- * as in every round with `failover`, a primary is killed and its synchronous standby promoted.
+ * as in every round with `failover`, a primary is killed and its synchronous standby promoted. With `history` nobody dies: clients
+ * write and read the same few records, and all that they are told is checked, on each engine in each round.
  */
 import { parseArgs } from 'node:util';
 import { crashPoints } from './crash-points.ts';
 import { faultRun, type Ending, type FaultRunResult } from './fault-run.ts';
 import { failoverRun } from './failover-run.ts';
-import type { NodesFindings } from './nodes-under-load.ts';
+import { historyRun } from '../history/history-run.ts';
 import { postgresRun } from './postgres-run.ts';
 import { Random } from './random.ts';
 
@@ -17,19 +18,20 @@ const roundsPerEpisode = 20;
 const killMsMin = 50;
 const killMsMax = 1_000;
 const hitMax = 60;
+const historySize = { clients: 12, operations: 150 };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { rounds: { type: 'string', default: '' }, seed: { type: 'string' } },
 });
-const modes = { crash: main, postgres: mainPostgres, failover: mainFailover };
-const roundsDefault = { crash: 40, postgres: 3, failover: 3 };
+const modes = { crash: main, postgres: mainPostgres, failover: mainFailover, history: mainHistory };
+const roundsDefault = { crash: 40, postgres: 3, failover: 3, history: 3 };
 const mode = positionals[0] ?? 'crash';
 const isMode = (name: string): name is keyof typeof modes => Object.hasOwn(modes, name);
 const rounds = Number(values.rounds || (isMode(mode) ? roundsDefault[mode] : 0));
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 if (!isMode(mode) || !Number.isInteger(rounds) || !Number.isInteger(seed)) {
-  console.error('expected: npm run faults -- [crash|postgres|failover] [--rounds N] [--seed S]');
+  console.error('expected: npm run faults -- [crash|postgres|failover|history] [--rounds N] [--seed S]');
   process.exit(2);
 }
 console.log(`${rounds} rounds of ${mode}, seed ${seed}`);
@@ -46,10 +48,24 @@ async function mainFailover(): Promise<boolean> {
   return isKept;
 }
 
-function tell({ violations, ...figures }: NodesFindings): boolean {
+async function mainHistory(): Promise<boolean> {
+  let isKept = true;
+  for (let round = 0; round < rounds; round += 1)
+    for (const engine of ['sqlite', 'postgres'] as const) {
+      console.log(`${engine}, seed ${seed + round}`);
+      isKept = tell(await historyRun({ engine, seed: seed + round, ...historySize })) && isKept;
+    }
+  return isKept;
+}
+
+function tell({ violations, ...figures }: Violations): boolean {
   console.log(figures);
   for (const violation of violations.slice(0, 20)) console.log(`  VIOLATION ${violation}`);
   return violations.length === 0;
+}
+
+interface Violations {
+  readonly violations: readonly string[];
 }
 
 async function main(): Promise<boolean> {
