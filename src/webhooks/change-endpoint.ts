@@ -5,7 +5,7 @@ import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Transaction } from '../storage/database.ts';
 import type { NetworkPolicy } from '../network/address-guard.ts';
-import { decodeEndpoint, decodeSecret, decodeStatus } from './decode-endpoint.ts';
+import { decodeEndpoint, decodeSecret, decodeStatus, refuseFixed } from './decode-endpoint.ts';
 import { endpointStoreOf, type EndpointStore } from './endpoint-store.ts';
 import { endpointLimits } from './endpoint-limits.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -53,7 +53,7 @@ export function createEndpoint(
   });
 }
 
-/** Changes the members that are given. The secret is not among them. */
+/** Changes the members that are given. Throws bad_request for another status or secret, which are not among them. */
 export function updateEndpoint(
   instance: EndpointSaving,
   request: { readonly id: string; readonly body: Body },
@@ -62,6 +62,7 @@ export function updateEndpoint(
   const failed = 'Failed to update endpoint.';
   return change(instance, async (tx, endpoints) => {
     const existing = await getEndpoint(tx, endpoints, request.id);
+    refuseFixed(request.body, existing, failed);
     const settings = decodeEndpoint(request.body, {
       collections: instance.collections,
       policy,

@@ -91,6 +91,16 @@ export function decodeStatus(raw: Raw, failed: string): Endpoint['status'] {
   throw new AppError('bad_request', failed, { details });
 }
 
+/** Another status or secret than an endpoint has is refused in an update, not ignored: a success would be taken for the change. */
+export function refuseFixed(raw: Raw, existing: Endpoint, failed: string): void {
+  const { status = existing.status, secret = existing.secret } = raw;
+  const details = {
+    ...(status !== existing.status && { status: invalidValue('Only pause and resume change it.') }),
+    ...(secret !== existing.secret && { secret: invalidValue('It cannot be changed yet.') }),
+  };
+  if (Object.keys(details).length > 0) throw new AppError('bad_request', failed, { details });
+}
+
 type Decoded<Value> = { readonly value: Value } | { readonly error: FieldError | FieldErrors };
 
 function decodeUrl(value: unknown, policy: NetworkPolicy): Decoded<string> {

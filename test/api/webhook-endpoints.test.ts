@@ -85,14 +85,33 @@ test('an endpoint that is made paused is sent nothing before it is resumed, and 
   assert.deepEqual(new Set(titles), new Set(['waits', 'told']));
 });
 
-test('a secret of the owner is kept exactly, in either form, and a PATCH leaves it alone', async (t) => {
+test('a secret of the owner is kept exactly, in either form, and a PATCH with what a create answered leaves it alone', async (t) => {
   const service = await startWebhookService(t);
   for (const secret of ['whsec_AAECAwQFBgcICQoLDA0ODw==', 'sixteen letters!', 'x'.repeat(256)]) {
     const created = await service.addEndpoint({ secret });
     const path = `/api/webhooks/endpoints/${created.id}`;
-    await service.call('PATCH', path, { body: { secret: 'another secret of mine', description: 'x' } });
+    await service.call('PATCH', path, { body: created });
     assert.deepEqual(await service.call('GET', `${path}/secret`), { secret });
   }
+});
+
+test('a PATCH with another status or secret is refused, and changes nothing', async (t) => {
+  const service = await startWebhookService(t);
+  const { secret, ...shown } = await service.addEndpoint();
+  const path = `/api/webhooks/endpoints/${shown.id}`;
+  const body = { description: 'x', status: 'paused', secret: 'another secret of mine' };
+  const refused = await service.call('PATCH', path, { body, status: 400 });
+  assert.deepEqual(refused, {
+    data: {
+      status: { code: 'validation_invalid_value', message: 'Only pause and resume change it.' },
+      secret: { code: 'validation_invalid_value', message: 'It cannot be changed yet.' },
+    },
+    message: 'Failed to update endpoint.',
+    status: 400,
+  });
+  await service.call('PATCH', path, { body: { secret: '' }, status: 400 });
+  assert.deepEqual(await service.call('GET', path), shown);
+  assert.deepEqual(await service.call('GET', `${path}/secret`), { secret });
 });
 
 test('two endpoints get different secrets', async (t) => {
