@@ -1,5 +1,6 @@
 import { AppError, type FieldError, type FieldErrors } from '../base/errors.ts';
 import type { CollectionStore } from '../collections/collection-store.ts';
+import { emitsEvents } from '../collections/collection.ts';
 import { recordEventKinds, type RecordEventKind } from '../events/event.ts';
 import { fieldError, invalidValue } from '../fields/field-error.ts';
 import type { NetworkPolicy } from '../network/address-guard.ts';
@@ -135,6 +136,9 @@ function decodeCollections(value: unknown, context: DecodeEndpointContext): Deco
     const collection = typeof item === 'string' ? context.collections.find(item) : undefined;
     if (collection === undefined)
       return { error: invalidValue(`There is no collection ${JSON.stringify(item)}.`) };
+    // It would look as if all were well, and never be told of anything.
+    if (!emitsEvents(collection))
+      return { error: invalidValue(`Changes of ${collection.name} are told to nobody.`) };
     if (!ids.includes(collection.id)) ids.push(collection.id);
   }
   return { value: ids };

@@ -22,6 +22,12 @@ const wrong: readonly (readonly [name: string, settings: Json, member: string, m
   ['collections that are no array', { collections: 'posts' }, 'collections', /array of at most 200/],
   ['W-50 an unknown collection', { collections: ['%'] }, 'collections', /There is no collection "%"/],
   ['W-50 a collection that is no text', { collections: [{}] }, 'collections', /There is no collection \{\}/],
+  [
+    'a collection that tells of nothing',
+    { collections: ['posts', '_superusers'] },
+    'collections',
+    /^Changes of _superusers are told to nobody\.$/,
+  ],
   ['too many collections', { collections: Array(201).fill('posts') }, 'collections', /at most 200/],
   ['maxInFlight 0', { maxInFlight: 0 }, 'maxInFlight', /between 1 and 64/],
   ['maxInFlight 65', { maxInFlight: 65 }, 'maxInFlight', /between 1 and 64/],
