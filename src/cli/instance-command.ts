@@ -27,7 +27,8 @@ export function instanceCommand(): Command {
   const list = command.command('list').description('show all instances');
   addSettings(list, dataSettings);
   list.action(async () => {
-    const entries = await withDataDirectory(flagsOf(list), async (data) => data.directory.all());
+    const all = async (data: DataDirectory): Promise<readonly InstanceEntry[]> => data.directory.all();
+    const entries = await withDataDirectory(flagsOf(list), all, { mustExist: true });
     for (const { id, slug, host } of entries)
       process.stdout.write(`${id}  ${slug}${host === null ? '' : `  ${host}`}\n`);
   });

@@ -21,7 +21,7 @@ export function superuserCommand(): Command {
   const list = command.command('list').description('show the e-mail addresses of all superusers');
   addInstanceSettings(list);
   list.action(async () => {
-    const emails = await withInstance(flagsOf(list), listSuperusers);
+    const emails = await withInstance(flagsOf(list), listSuperusers, { mustExist: true });
     for (const email of emails) process.stdout.write(`${email}\n`);
   });
 
@@ -29,7 +29,7 @@ export function superuserCommand(): Command {
   remove.argument('<email>');
   addInstanceSettings(remove);
   remove.action(async (email: string) => {
-    await withInstance(flagsOf(remove), (instance) => deleteSuperuser(instance, email));
+    await withInstance(flagsOf(remove), (instance) => deleteSuperuser(instance, email), { mustExist: true });
     process.stdout.write(`Superuser ${email} deleted.\n`);
   });
   return command;

@@ -1,15 +1,24 @@
+import { existsSync } from 'node:fs';
 import { openDataDirectory, type DataDirectory } from '../app.ts';
 import { AppError } from '../base/errors.ts';
-import { readConfig, type Flags } from '../config.ts';
+import { ConfigError, readConfig, type Flags } from '../config.ts';
 import { defaultSlug, type InstanceEntry } from '../instances/instance-directory.ts';
 import type { Instance } from '../instances/instance.ts';
+
+export interface OpeningOptions {
+  /** Of a command that makes nothing: no data directory is made for it either, as its name is then a mistake. */
+  readonly mustExist?: boolean;
+}
 
 /** Opens the data directory for one command and closes it again. A server may run on it meanwhile. */
 export async function withDataDirectory<Result>(
   flags: Flags,
   work: (data: DataDirectory) => Promise<Result>,
+  { mustExist = false }: OpeningOptions = {},
 ): Promise<Result> {
   const config = readConfig(flags);
+  if (mustExist && config.postgres === undefined && !existsSync(config.data))
+    throw new ConfigError(`There is no data directory ${config.data}.`);
   // What of the audit log is old is the server's affair: a command may be called without its flags.
   const data = await openDataDirectory({ ...config, logLevel: 'error', auditDays: 0 }, {});
   try {
@@ -23,13 +32,15 @@ export async function withDataDirectory<Result>(
 export function withInstance<Result>(
   flags: Flags,
   work: (instance: Instance, data: DataDirectory) => Promise<Result>,
+  options: OpeningOptions = {},
 ): Promise<Result> {
   const slug = String(flags['instance'] ?? defaultSlug);
-  return withDataDirectory(flags, async (data) => {
+  const onSlug = async (data: DataDirectory): Promise<Result> => {
     const entry = data.directory.findBySlug(slug);
     if (entry === undefined) throw new AppError('not_found', `There is no instance ${slug}.`);
     return onInstance(data, entry, (instance) => work(instance, data));
-  });
+  };
+  return withDataDirectory(flags, onSlug, options);
 }
 
 /** Opens the instance for as long as the work takes. */

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import packageJson from '../../package.json' with { type: 'json' };
 import { runMain, startMain } from '../support/main-process.ts';
@@ -85,6 +87,23 @@ test('an empty variable is an unset one', async (t) => {
   const empty = { CHANCERY_KEY: '', CHANCERY_KEY_FILE: '', CHANCERY_LOG_LEVEL: '', CHANCERY_DEV: '' };
   const { code, stderr } = await runMain(t, ['instance', 'list', '--data', data], empty);
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+});
+
+test('a command that makes nothing makes no data directory either, and says that there is none', async (t) => {
+  const data = join(temporaryFolder(t), 'mistyped');
+  const commands = [
+    ['superuser', 'list'],
+    ['superuser', 'delete', 'a@example.com'],
+    ['instance', 'list'],
+  ];
+  for (const command of commands) {
+    const { code, stdout, stderr } = await runMain(t, [...command, '--data', data]);
+    assert.deepEqual(
+      { code, stdout, stderr },
+      { code: 1, stdout: '', stderr: `chancery: There is no data directory ${data}.\n` },
+    );
+  }
+  assert.equal(existsSync(data), false);
 });
 
 async function takePort(t: TestContext): Promise<number> {
