@@ -130,7 +130,7 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     strictHosts: readSwitch('strict-hosts', read('strict-hosts')),
     tls: readTls(read('tls-cert'), read('tls-key')),
     masterKey: { text: environment['CHANCERY_KEY'] || undefined, file: read('key-file') },
-    corsOrigins: listOf(read('cors-origins')),
+    corsOrigins: readOrigins(read('cors-origins')),
     stopTimeoutMs: readInteger('stop-timeout', read('stop-timeout'), 3_600) * 1_000,
     queryTimeoutMs: readSeconds('query-timeout', read('query-timeout'), 60) * 1_000,
     auditDays: readInteger('audit-days', read('audit-days'), 36_500),
@@ -179,6 +179,25 @@ function readRanges(name: string, text: string | undefined): readonly Cidr[] {
       cause: error,
     });
   }
+}
+
+/** As browsers send them, who are believed letter by letter: another form would never let anybody in. */
+function readOrigins(text: string | undefined): readonly string[] {
+  const origins = listOf(text);
+  const wrong = origins.find((origin) => origin !== '*' && origin !== 'null' && !isOrigin(origin));
+  if (wrong === undefined) return origins;
+  throw new ConfigError(
+    `--cors-origins: expected an origin as browsers send it, like https://app.example.com, found ${JSON.stringify(wrong)}.`,
+  );
+}
+
+function isOrigin(text: string): boolean {
+  // A URL may hold it; here it would look like a pattern.
+  if (text.includes('*')) return false;
+  const url = URL.parse(text);
+  if (url?.protocol === 'https:' || url?.protocol === 'http:') return url.origin === text;
+  // Apps and extensions (capacitor://localhost) have none by the standard of URLs, and send scheme and host all the same.
+  return /^[a-z][a-z\d+.-]*:\/\/[^\s/?#@]+$/.test(text);
 }
 
 function readPostgres(read: (name: string) => string | undefined): Config['postgres'] {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { readConfig } from '../../src/config.ts';
 import { rawRequest, sendRaw } from '../support/raw-http.ts';
 import { startService } from '../support/service.ts';
 
@@ -141,4 +142,30 @@ test('A17 L-06 every answer names its request and tells nothing of what made it'
   }
   assert.equal(ids.size, lines.length);
   assert.equal(ids.has('mine') || ids.has(undefined), false);
+});
+
+test('--cors-origins takes origins as browsers send them, and refuses what could never be equal to one', () => {
+  const read = (text: string) => readConfig({ 'cors-origins': text }, {}).corsOrigins;
+  const good = [
+    'https://a.example',
+    'http://localhost:5173',
+    'https://[::1]:8443',
+    'capacitor://localhost',
+    'null',
+  ];
+  assert.deepEqual(read(good.join(', ')), good);
+  assert.deepEqual(read('*'), ['*']);
+  const wrong = [
+    'a.example',
+    'https://a.example/',
+    'https://A.example',
+    'https://a.example:443',
+    'https://*.example',
+  ];
+  for (const text of [...wrong, 'https://u@a.example', 'capacitor://localhost/']) {
+    assert.throws(() => read(`https://b.example,${text}`), {
+      name: 'ConfigError',
+      message: `--cors-origins: expected an origin as browsers send it, like https://app.example.com, found "${text}".`,
+    });
+  }
 });
