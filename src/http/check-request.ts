@@ -63,15 +63,16 @@ function checkCoding({ headers, httpVersion }: IncomingMessage): void {
   }
 }
 
-/** Percent signs that encode nothing, no UTF-8, or U+0000. */
+/** Percent signs that encode nothing, no UTF-8, or U+0000. Of a path the router has refused the first two already. */
 function checkTarget(url: string): void {
   if (!url.startsWith('/')) throw refusal('Expected a path');
   if (!url.includes('%')) return;
-  if (/%00/.test(url)) throw refusal('The path must not contain %00');
+  if (/%00/.test(url)) throw refusal('The URL must not contain %00');
   try {
     decodeURIComponent(url);
   } catch (error) {
-    throw new AppError('bad_request', 'The path is not valid percent-encoded UTF-8.', { cause: error });
+    const message = 'The query is not valid percent-encoded UTF-8: a percent sign itself is written %25.';
+    throw new AppError('bad_request', message, { cause: error });
   }
 }
 

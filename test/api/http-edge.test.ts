@@ -208,6 +208,21 @@ test('H-28 A4 a known path answers another method with 405 and Allow, an unknown
   await assertNothingHappened(service);
 });
 
+test('a query with a bare percent sign is refused as what it is, and says how one is written', async (t) => {
+  const service = await withPosts(t);
+  for (const [target, message] of [
+    [
+      "filter=title~'100%'",
+      'The query is not valid percent-encoded UTF-8: a percent sign itself is written %25.',
+    ],
+    ["filter=title='%00'", 'The URL must not contain %00.'],
+  ]) {
+    const answer = await sendRaw(t, service.url, rawRequest(`GET ${records}?${target}`));
+    assertRefusal(answer, 400, target ?? '');
+    assert.equal(JSON.parse(answer.body).message, message);
+  }
+});
+
 test('H-50 H-65 H-66 a path or a query that is not percent-encoded UTF-8 is refused, and nothing is decoded twice', async (t) => {
   const service = await withPosts(t);
   for (const bad of ['%', '%zz', '%C0%AF', '%ED%A0%80', '%00', '%FF', 'a%', 'a%2']) {
