@@ -2,7 +2,7 @@ import { assert } from '../base/assert.ts';
 import { AppError, notFound } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { Database, Transaction } from '../storage/database.ts';
-import { NoRoom, UniqueViolation } from '../storage/engine-errors.ts';
+import { NoRoom } from '../storage/engine-errors.ts';
 import { tokenKinds, type TokenKind } from './auth-options.ts';
 import type { CollectionStore } from './collection-store.ts';
 import type { Collection } from './collection.ts';
@@ -10,6 +10,7 @@ import { checkRules } from './check-rules.ts';
 import { givenTokenSecrets } from './decode-auth-options.ts';
 import { decodeCollection } from './decode-collection.ts';
 import { collectionLimits } from './collection-limits.ts';
+import { EqualRecords } from './equal-records.ts';
 import { ProblemList } from './problem-list.ts';
 import { referringTo } from './referring-to.ts';
 
@@ -175,11 +176,13 @@ export async function changeTables<Result>(
     // To try again would not help.
     if (error instanceof NoRoom)
       throw new AppError('bad_request', `${failed} ${error.advice}`, { cause: error });
-    if (!(error instanceof UniqueViolation)) throw error;
-    const message = 'A unique index cannot be made: records that exist already have equal values.';
+    if (!(error instanceof EqualRecords)) throw error;
+    const { collection, indexName } = error;
+    const at = collection.indexes.findIndex(({ name }) => name === indexName);
+    const message = `The unique index ${indexName} of ${collection.name} cannot be made: records that exist already have equal values.`;
     throw new AppError('bad_request', failed, {
       cause: error,
-      details: { indexes: { code: 'validation_invalid_index_expression', message } },
+      details: { indexes: { [at]: { code: 'validation_invalid_index_expression', message } } },
     });
   }
 }

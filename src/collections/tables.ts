@@ -1,8 +1,10 @@
 import { fieldColumn, hasColumn, type Field } from '../fields/field.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Transaction } from '../storage/database.ts';
+import { UniqueViolation } from '../storage/engine-errors.ts';
 import type { Collection } from './collection.ts';
 import { addedKeys, columnDefinition, hiddenColumns } from './column-definition.ts';
+import { EqualRecords } from './equal-records.ts';
 import { createdIndexSql, indexSql } from './index-sql.ts';
 
 /**
@@ -39,7 +41,8 @@ export interface TableChange {
 
 /**
  * Several at once, as names may go from one to the other. Indexes that change, or whose columns do, go first and come back last: a
- * column that one of them uses can be neither dropped nor reshaped. The others stay, or a changed rule would build them again.
+ * column that one of them uses can be neither dropped nor reshaped. The others stay, or a changed rule would build them again. Throws
+ * EqualRecords.
  */
 export async function alterTables(tx: Transaction, changes: readonly TableChange[]): Promise<void> {
   const { names } = tx;
@@ -51,14 +54,24 @@ export async function alterTables(tx: Transaction, changes: readonly TableChange
   for (const { before, after } of renamed) await renameTable(tx, before.name, `$renaming_${after.id}`);
   for (const { after } of renamed) await renameTable(tx, `$renaming_${after.id}`, after.name);
   for (const { before, after } of changes) await alterColumns(tx, before, after);
-  for (const { made } of indexes) for (const statement of made) await tx.run(statement);
+  for (const { collection, made } of indexes)
+    for (const index of made) await makeIndex(tx, collection, index);
+}
+
+async function makeIndex(tx: Transaction, collection: Collection, index: TableIndex): Promise<void> {
+  try {
+    await tx.run(index.statement);
+  } catch (error) {
+    throw error instanceof UniqueViolation ? new EqualRecords(collection, index.name, error) : error;
+  }
 }
 
 interface ChangedIndexes {
+  /** As it is to become. */
+  readonly collection: Collection;
   /** Names. */
   readonly gone: readonly string[];
-  /** Statements. */
-  readonly made: readonly Sql[];
+  readonly made: readonly TableIndex[];
 }
 
 function changedIndexes({ before, after }: TableChange, names: Names): ChangedIndexes {
@@ -70,8 +83,9 @@ function changedIndexes({ before, after }: TableChange, names: Names): ChangedIn
     one.statement.text === other.statement.text &&
     one.columns.every((column) => columnOf(before, column) === columnOf(after, column));
   return {
+    collection: after,
     gone: old.filter((one) => !now.some((other) => isLasting(one, other))).map(({ name }) => name),
-    made: now.filter((one) => !old.some((other) => isLasting(other, one))).map(({ statement }) => statement),
+    made: now.filter((one) => !old.some((other) => isLasting(other, one))),
   };
 }
 
