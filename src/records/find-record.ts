@@ -41,8 +41,10 @@ async function findToLock(
   collection: Collection,
   statement: Sql,
 ): Promise<StoredRecord | undefined> {
+  const [tuple] = await tx.tuples(statement);
+  if (tuple !== undefined) return fromTuple(collection, tuple);
   const { selectById } = recordStatements(collection, tx.names);
-  return lockAll(tx, {
+  return lockAll<StoredRecord | undefined>(tx, undefined, {
     lock: () => first(tx, collection, statement),
     isWhole: (record) => record !== undefined,
     look: () => first(tx, collection, withValues(selectById, statement.values)),

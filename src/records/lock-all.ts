@@ -10,16 +10,17 @@ interface Locking<Found> {
 }
 
 /**
- * What is there of some rows, locked. A statement that has waited for the lock of a row which is then gone leaves it out, also where the
- * same transaction has made it anew: that row is younger than what the statement sees, and yet the record was there all the time. So what
- * is missing is looked for once more, and locked if it is there. For nothing where there is one writer.
+ * What is there of some rows of which `found` was locked. A statement that has waited for the lock of a row which is then gone leaves it
+ * out, also where the same transaction has made it anew: that row is younger than what the statement sees, and yet the record was there
+ * all the time. So what is missing is looked for once more, and locked if it is there. For nothing where there is one writer.
  */
 export async function lockAll<Found>(
   { names }: Transaction,
+  found: Found,
   { lock, look, isWhole }: Locking<Found>,
 ): Promise<Found> {
-  for (;;) {
-    const found = await lock();
-    if (names.engine === 'sqlite' || isWhole(found) || !isWhole(await look())) return found;
-  }
+  if (names.engine === 'sqlite') return found;
+  let locked = found;
+  while (!isWhole(locked) && isWhole(await look())) locked = await lock();
+  return locked;
 }

@@ -8,12 +8,10 @@ export class RefusedWrite extends AppError {
 }
 
 /** Passes a write on; when it is refused, throws bad_request with this message. */
-export async function refusedAs<Result>(message: string, write: Promise<Result>): Promise<Result> {
-  try {
-    return await write;
-  } catch (error) {
+export function refusedAs<Result>(message: string, write: Promise<Result>): Promise<Result> {
+  return write.catch((error: unknown) => {
     if (!(error instanceof RefusedWrite)) throw error;
     const { details, cause } = error;
     throw new AppError('bad_request', message, { details, cause });
-  }
+  });
 }

@@ -60,5 +60,6 @@ async function exist(
   const { size } = new Set(ids);
   const isWhole = (found: readonly Tuple[]): boolean => found.length === size;
   const lock = (): Promise<Tuple[]> => tx.tuples(sql`${statement}${tx.names.forReference}`);
-  return isWhole(await lockAll(tx, { lock, look: () => tx.tuples(statement), isWhole }));
+  const locked = await lockAll(tx, await lock(), { lock, look: () => tx.tuples(statement), isWhole });
+  return isWhole(locked);
 }

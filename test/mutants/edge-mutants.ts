@@ -157,8 +157,8 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'what a lock was waited for and left out is looked for once more',
     file: 'src/records/lock-all.ts',
-    from: '!isWhole(await look())',
-    to: 'true',
+    from: 'isWhole(await look())',
+    to: 'false',
     engine: 'postgres',
     tests: ['test/api/record-locks.test.ts'],
   },
