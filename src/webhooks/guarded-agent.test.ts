@@ -56,6 +56,11 @@ interface Sending {
   readonly send: (url: string, changes?: Partial<AttemptRequest>) => Promise<AttemptResult>;
 }
 
+/** At the second address, where nobody who asks for a free port or calls somebody has taken the same one; at the first they do. */
+function openBeside({ port }: Receiver): Promise<Receiver> {
+  return Receiver.open({ address: '127.0.0.2', port });
+}
+
 /** Runs with an agent that asks nobody but the stub name server. */
 async function withAgent(setting: Setting, body: (sending: Sending) => Promise<void>): Promise<void> {
   await using dns = await StubDns.open(setting.table ?? {});
@@ -121,8 +126,8 @@ for (const name of Object.keys(forbidden)) {
 }
 
 test('W-16: an allowed address beside a forbidden one is not called', async () => {
-  await using allowed = await Receiver.open({ address: '127.0.0.2' });
-  await using other = await Receiver.open({ address: '127.0.0.1', port: allowed.port });
+  await using other = await Receiver.open();
+  await using allowed = await openBeside(other);
   const table = { 'mixed.test': ['127.0.0.2', '127.0.0.1'] };
   await withAgent({ policy: onlySecond, table }, async ({ send }) => {
     assertRefused(await send(allowed.urlAt('mixed.test')));
@@ -131,8 +136,8 @@ test('W-16: an allowed address beside a forbidden one is not called', async () =
 });
 
 test('W-16: a name that changes its address between attempts is judged again, and asked once for each connection', async () => {
-  await using allowed = await Receiver.open({ address: '127.0.0.2' });
-  await using other = await Receiver.open({ address: '127.0.0.1', port: allowed.port });
+  await using other = await Receiver.open();
+  await using allowed = await openBeside(other);
   const table: Record<string, StubDnsEntry> = {
     'rebind.test': (asked) => (asked === 0 ? ['127.0.0.2'] : ['127.0.0.1']),
   };
@@ -163,8 +168,8 @@ test('W-16: an open connection does not outlive its judgement by more than a min
 });
 
 test('a socket that leads elsewhere than it was meant to is dropped before a byte is written', async (context) => {
-  await using meant = await Receiver.open({ address: '127.0.0.2' });
-  await using other = await Receiver.open({ address: '127.0.0.1', port: meant.port });
+  await using other = await Receiver.open();
+  await using meant = await openBeside(other);
   // What a proxy preloaded into the process would do.
   const leadAway = (target: ConnectTarget): ConnectTarget => ({ ...target, host: '127.0.0.1' });
   redirect = leadAway;

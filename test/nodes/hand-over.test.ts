@@ -60,9 +60,17 @@ test('an attempt that fails after its delivery was handed over is followed by th
   const releasedAt = Date.now();
   release();
   const rows = await eventually('all settled', async () => {
-    const settled = await ask(group.postgres, 'SELECT due FROM chancery.delivery WHERE attempts = 1');
+    const settled = await ask(
+      group.postgres,
+      'SELECT due, updated FROM chancery.delivery WHERE attempts = 1',
+    );
     return settled.length === slugs.length ? settled : undefined;
   });
-  // 5 s by the schedule; the time that those which were handed over had been put off until is half a minute away.
-  for (const { due } of rows) assert.ok(Number(due) - releasedAt < 15_000, `${Number(due) - releasedAt} ms`);
+  for (const { due, updated } of rows) {
+    // 5 s by the schedule; the time that those which were handed over had been put off until is half a minute away.
+    assert.ok(Number(due) - releasedAt < 15_000, `${Number(due) - releasedAt} ms`);
+    // Nor at once, as if somebody had asked for it.
+    const delayMs = Number(due) - Date.parse(String(updated));
+    assert.ok(delayMs > 1_000, `${delayMs} ms after it was settled`);
+  }
 });
