@@ -181,10 +181,13 @@ function readRanges(name: string, text: string | undefined): readonly Cidr[] {
   }
 }
 
+/** Any; of a page without one; of a page that is a file, as shells of apps send it. */
+const special = ['*', 'null', 'file://'];
+
 /** As browsers send them, who are believed letter by letter: another form would never let anybody in. */
 function readOrigins(text: string | undefined): readonly string[] {
   const origins = listOf(text);
-  const wrong = origins.find((origin) => origin !== '*' && origin !== 'null' && !isOrigin(origin));
+  const wrong = origins.find((origin) => !special.includes(origin) && !isOrigin(origin));
   if (wrong === undefined) return origins;
   throw new ConfigError(
     `--cors-origins: expected an origin as browsers send it, like https://app.example.com, found ${JSON.stringify(wrong)}.`,

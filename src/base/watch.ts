@@ -34,7 +34,8 @@ export class Watch {
   /** Resolves when the look that runs, if any, is over. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#looking;
+    // One that was asked for meanwhile begins after it.
+    while (this.#looking !== undefined) await this.#looking;
   }
 
   #tick(): void {

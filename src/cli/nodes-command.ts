@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { AppError } from '../base/errors.ts';
-import { dataSettings } from '../config.ts';
+import { dataSettings, readConfig } from '../config.ts';
 import { listNodes } from '../webhooks/list-nodes.ts';
 import { shardCount } from '../webhooks/shard-of.ts';
 import { addSettings, flagsOf } from './settings.ts';
@@ -13,13 +13,13 @@ export function nodesCommand(): Command {
   );
   addSettings(command, dataSettings);
   command.action(async () => {
-    const nodes = await withDataDirectory(flagsOf(command), async ({ home }) => {
-      if (home.control.engine === 'postgres') return listNodes(home.control);
+    const flags = flagsOf(command);
+    if (readConfig(flags).postgres === undefined)
       throw new AppError(
         'bad_request',
         'There are nodes only with --postgres: a data directory has one server.',
       );
-    });
+    const nodes = await withDataDirectory(flags, ({ home }) => listNodes(home.control));
     for (const { id, version, started, seenSeconds, shards } of nodes) {
       process.stdout.write(
         `${id}  ${version}  since ${started}  seen ${seenSeconds} s ago  ${shards} of ${shardCount} shards\n`,

@@ -136,8 +136,9 @@ function decodeCollections(value: unknown, context: DecodeEndpointContext): Deco
     const collection = typeof item === 'string' ? context.collections.find(item) : undefined;
     if (collection === undefined)
       return { error: invalidValue(`There is no collection ${JSON.stringify(item)}.`) };
-    // It would look as if all were well, and never be told of anything.
-    if (!emitsEvents(collection))
+    const isKnown = context.existing?.collections.includes(collection.id) === true;
+    // It would look as if all were well, and never be told of anything. One that is called so since may be sent back.
+    if (!emitsEvents(collection) && !isKnown)
       return { error: invalidValue(`Changes of ${collection.name} are told to nobody.`) };
     if (!ids.includes(collection.id)) ids.push(collection.id);
   }

@@ -103,6 +103,8 @@ test('a command that makes nothing makes no data directory either, and says that
       { code: 1, stdout: '', stderr: `chancery: There is no data directory ${data}.\n` },
     );
   }
+  const nodes = await runMain(t, ['nodes', '--data', data]);
+  assert.deepEqual([nodes.code, /only with --postgres/.test(nodes.stderr)], [1, true]);
   assert.equal(existsSync(data), false);
 });
 

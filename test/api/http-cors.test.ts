@@ -152,6 +152,7 @@ test('--cors-origins takes origins as browsers send them, and refuses what could
     'https://[::1]:8443',
     'capacitor://localhost',
     'null',
+    'file://',
   ];
   assert.deepEqual(read(good.join(', ')), good);
   assert.deepEqual(read('*'), ['*']);

@@ -125,6 +125,16 @@ test('W-38 headers are sent, and the values of secret ones are never shown again
   );
 });
 
+test('an endpoint may be sent back as it is shown, also when a collection of it is called like those that tell nobody', async (t) => {
+  const service = await startWebhookService(t);
+  const collections = [(await service.call('GET', '/api/collections/posts')).id];
+  const endpoint = await service.addEndpoint({ collections });
+  await service.call('PATCH', '/api/collections/posts', { body: { name: '_posts' } });
+  const path = `/api/webhooks/endpoints/${endpoint.id}`;
+  const body = { ...(await service.call('GET', path)), description: 'changed' };
+  assert.equal((await service.call('PATCH', path, { body })).description, 'changed');
+});
+
 const privateTargets: readonly (readonly [url: string, message: string])[] = [
   ['http://example.com/', noHttps],
   ['http://127.0.0.1:9/', noHttps],

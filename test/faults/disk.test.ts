@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -44,9 +44,12 @@ test(
     // Behind the record's own: its webhook's.
     disk.fail({ call: 'sync', error: 'EIO', suffix: log, times: 1, skip: 1 });
     const { opens, syncs } = disk.counts;
+    const sizeBefore = sizeOf(place);
     await create(place, 201);
     await eventually('its result was not stored', () => /could not be stored/.test(server.log.join('')));
     await eventually('the file was opened again', () => disk.counts.opens > opens);
+    // What the disk has refused of the log would end it there after a power cut.
+    await eventually('the log has begun anew', () => sizeOf(place) < sizeBefore);
     await eventually('it was synced in the end', () => disk.counts.syncs >= syncs + 3);
     assert.equal(journal.receipts.length, length + 1, 'nothing was sent twice');
     await assertConsistent(place);
@@ -173,6 +176,10 @@ test('a start that dies at any write or sync is followed by one that works', her
     assert.ok(deaths >= 2, `${deaths} deaths by ${call}`);
   }
 });
+
+function sizeOf({ folder }: Place): number {
+  return statSync(`${folder.file}-wal`).size;
+}
 
 function descriptorsOf(server: ServerProcess): number {
   return readdirSync(`/proc/${server.pid}/fd`).length;

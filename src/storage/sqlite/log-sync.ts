@@ -1,5 +1,6 @@
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { assert } from '../../base/assert.ts';
 
 const sync = promisify(fdatasync);
 
@@ -18,6 +19,16 @@ export class LogSync {
     this.#path = `${path}-wal`;
   }
 
+  /** Whether there is a descriptor to sync by. Asked before a commit that is left to {@link sync}. */
+  open(): boolean {
+    try {
+      this.#descriptor ??= openSync(this.#path, 'r+');
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   /** Resolves when all that was committed before is on the disk. Throws what the system does: then nobody knows what is. */
   sync(): Promise<void> {
     this.#next ??= this.#syncNext(this.#running);
@@ -27,18 +38,25 @@ export class LogSync {
   /** Once nobody waits for it any more. */
   close(): void {
     const last = this.#next ?? this.#running;
-    void Promise.allSettled([last]).then(() => {
-      if (this.#descriptor !== undefined) closeSync(this.#descriptor);
-      this.#descriptor = undefined;
-    });
+    void Promise.allSettled([last]).then(() => this.#closeNow());
   }
 
+  #closeNow(): void {
+    const descriptor = this.#descriptor;
+    this.#descriptor = undefined;
+    try {
+      if (descriptor !== undefined) closeSync(descriptor);
+    } catch {
+      // It is closed all the same.
+    }
+  }
+
+  /** The system tells of a failure once: what was lost then stays lost, however well the next one goes. So that fails as well. */
   async #syncNext(before: Promise<void> | undefined): Promise<void> {
-    // Whoever waits for the one before is told how it went.
-    await before?.catch(() => undefined);
+    await before;
     this.#running = this.#next;
     this.#next = undefined;
-    this.#descriptor ??= openSync(this.#path, 'r+');
+    assert(this.#descriptor !== undefined, 'a log is opened before it is synced');
     await sync(this.#descriptor);
   }
 }

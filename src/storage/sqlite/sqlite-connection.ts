@@ -2,7 +2,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { systemClock } from '../../base/clock.ts';
 import { GenerationMap } from '../../base/generation-map.ts';
 import { realTextFunction } from '../../sql/real-text-function.ts';
-import type { Sql } from '../../sql/sql.ts';
+import { sql, type Sql } from '../../sql/sql.ts';
 import { answerBytesMax, answerTooLarge } from '../answer-too-large.ts';
 import type { PlainTuple, Row, Tuple } from '../database.ts';
 import { EngineFailure, isBusy, QueryTimeout, toEngineError } from '../engine-errors.ts';
@@ -130,15 +130,23 @@ export class SqliteConnection {
     }
   }
 
-  /** Whether the commits from now on are left to {@link syncLog}. Outside a transaction. */
-  setSyncedAside(isSyncedAside: boolean): void {
-    if (this.#isSyncedAside === isSyncedAside || this.#synchronous !== 'FULL') return;
+  /** Leaves the commits from now on to {@link syncLog}, or does not; answers whether they are. Outside a transaction. */
+  setSyncedAside(isWanted: boolean): boolean {
+    const isSyncedAside = isWanted && this.#synchronous === 'FULL' && this.#log.open();
+    if (this.#isSyncedAside === isSyncedAside) return isSyncedAside;
     try {
-      this.#database.exec(`PRAGMA synchronous = ${isSyncedAside ? 'NORMAL' : 'FULL'}`);
+      this.#database.exec(`PRAGMA synchronous = ${isSyncedAside ? 'NORMAL' : this.#synchronous}`);
     } catch (error) {
       throw toEngineError(error);
     }
     this.#isSyncedAside = isSyncedAside;
+    return isSyncedAside;
+  }
+
+  /** Brings the whole log into the file and begins it anew. Throws an EngineFailure where another process reads in it. */
+  emptyLog(): void {
+    const row = this.get(sql`PRAGMA wal_checkpoint(TRUNCATE)`);
+    if (row?.['busy'] !== 0) throw new EngineFailure(new Error('The log is in use.'));
   }
 
   /** Resolves when all that was committed is on the disk, and holds up nothing else meanwhile. Throws an EngineFailure. */

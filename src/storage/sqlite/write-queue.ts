@@ -77,6 +77,8 @@ export class WriteQueue {
   #connection: SqliteConnection;
   #waiting: Waiting[] = [];
   #isBroken = false;
+  /** Whether the log may lack pages of commits that it holds: a power cut would end it there, for all that was committed behind them. */
+  #hasHole = false;
   #guardedLeft = 0;
   /** The group before. */
   #last = { works: 0, tookMs: 0 };
@@ -155,8 +157,8 @@ export class WriteQueue {
     try {
       this.#reopenIfBroken();
       this.#options.onCommit();
-      const isSyncedAside = group.every((waiting) => waiting.isSyncedAside);
-      this.#connection.setSyncedAside(isSyncedAside);
+      const isWanted = group.every((waiting) => waiting.isSyncedAside);
+      const isSyncedAside = this.#connection.setSyncedAside(isWanted);
       const outcomes = await this.#commitGroup(group);
       if (isSyncedAside) this.#settleSynced(group, outcomes);
       else settle(group, outcomes);
@@ -171,12 +173,12 @@ export class WriteQueue {
 
   /** Of a commit that was not synced: those who asked are told when it is, and others are not kept waiting. */
   #settleSynced(group: readonly Waiting[], outcomes: readonly Outcome[]): void {
-    const connection = this.#connection;
     const fail = (error: unknown): void => {
-      if (connection === this.#connection) this.#isBroken = true;
+      this.#isBroken = true;
+      this.#hasHole = true;
       for (const waiting of group) waiting.reject(error);
     };
-    const synced = connection
+    const synced = this.#connection
       .syncLog()
       .then(() => settle(group, outcomes), fail)
       .finally(() => this.#unsynced.delete(synced));
@@ -282,7 +284,11 @@ export class WriteQueue {
 
   /** After a failed COMMIT or a lost transaction: nothing is retried, and a medium that failed is opened anew. */
   #abandon(error: unknown): void {
-    if (error instanceof EngineFailure) this.#isBroken = true;
+    if (error instanceof EngineFailure) {
+      this.#isBroken = true;
+      // It may be their pages that could not be written.
+      this.#hasHole ||= this.#unsynced.size > 0;
+    }
     try {
       if (this.#connection.isInTransaction) this.#connection.run(ROLLBACK);
     } catch {
@@ -299,6 +305,9 @@ export class WriteQueue {
     }
     this.#connection = this.#options.open();
     this.#options.onReopen();
+    // What the log lacks is still in memory. A commit whose own sync failed is written over by the next one, but not these.
+    if (this.#hasHole) this.#connection.emptyLog();
+    this.#hasHole = false;
     this.#isBroken = false;
   }
 }
