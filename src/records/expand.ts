@@ -13,6 +13,7 @@ import { limit } from '../sql/limit.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import { answerTooLarge } from '../storage/answer-too-large.ts';
 import type { Reader, Tuple } from '../storage/database.ts';
+import { eachOf } from './each-of.ts';
 import type { ExpandTree } from './parse-expand.ts';
 import { readStatements } from './read-statements.ts';
 import { fromTuple, valueOf, type StoredRecord } from './record.ts';
@@ -173,16 +174,13 @@ async function selectRelated(
   const { columns, from } = readStatements(target, names);
   const dialect = dialectOf(names.engine);
   const held: Sql = sql`"$held"`;
-  const asked: Sql = sql`"$asked"`;
   const column = sql`${baseAlias}.${names.column(isBack ? field.name : 'id')}`;
   const isEach = isBack && isMultiple(field);
   const key = isEach ? dialect.valueOfEach(held).sql : column;
   const source = isEach ? sql`${from} JOIN ${dialect.each(column, held)} ON TRUE` : from;
   // No index is over what a list holds. As a truth it stays a table of hashes, whatever plan a session keeps: `ANY` of an array that a
   // plan does not know is a look at each of them, for every row.
-  const isAsked = isEach
-    ? sql`(${key} IN (SELECT ${dialect.valueOfEach(asked).sql} FROM ${dialect.each(sql`${JSON.stringify(ids)}`, asked)})) IS TRUE`
-    : sql`${key}${names.anyOf(ids)}`;
+  const isAsked = isEach ? sql`(${key} IN (${eachOf(names, ids)})) IS TRUE` : sql`${key}${names.anyOf(ids)}`;
   // Without an index on the field all of them are read.
   const conditions = [names.isInTime(baseAlias, 'for every row'), isAsked, scope.condition];
   const where = joinSql(

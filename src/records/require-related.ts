@@ -2,9 +2,9 @@ import type { FieldError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import { fieldError } from '../fields/field-error.ts';
 import type { StoredValue } from '../fields/field-type.ts';
-import { dialectOf } from '../filters/dialect-of.ts';
 import { sql } from '../sql/sql.ts';
 import type { Tuple } from '../storage/database.ts';
+import { eachOf } from './each-of.ts';
 import { lockAll } from './lock-all.ts';
 import { recordStatements } from './record-statements.ts';
 import type { WriteScope } from './record-write.ts';
@@ -52,11 +52,8 @@ async function exist(
   const target = instance.collections.find(options.collectionId);
   if (target === undefined) return false;
   const { table } = recordStatements(target, tx.names);
-  const dialect = dialectOf(tx.names.engine);
-  const asked = sql`"$asked"`;
   // One statement for any number of ids.
-  const list = sql`SELECT ${dialect.valueOfEach(asked).sql} FROM ${dialect.each(sql`${JSON.stringify(ids)}`, asked)}`;
-  const statement = sql`SELECT id FROM ${table} WHERE id IN (${list})`;
+  const statement = sql`SELECT id FROM ${table} WHERE id IN (${eachOf(tx.names, ids)})`;
   const { size } = new Set(ids);
   const isWhole = (found: readonly Tuple[]): boolean => found.length === size;
   const lock = (): Promise<Tuple[]> => tx.tuples(sql`${statement}${tx.names.forReference}`);

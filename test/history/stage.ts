@@ -1,10 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { inspect } from 'node:util';
 import { startApp, type App } from '../../src/app.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
-import type { Logger, LogMembers } from '../../src/base/logger.ts';
+import { onInstance } from '../../src/cli/with-instance.ts';
 import { createCollection } from '../../src/collections/change-collection.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Instance } from '../../src/instances/instance.ts';
@@ -13,6 +12,7 @@ import type { Engine } from '../../src/storage/database.ts';
 import { createEndpoint } from '../../src/webhooks/change-endpoint.ts';
 import { environment } from '../faults/prepare-instances.ts';
 import { issueSuperuserToken } from '../support/issue-superuser-token.ts';
+import { logInto } from '../support/log-into.ts';
 import { openTestPostgres } from '../support/postgres.ts';
 import type { StoredEvent } from './chains.ts';
 import { definitions, type CollectionName } from './collections.ts';
@@ -101,7 +101,7 @@ export class Stage {
   async #start(): Promise<void> {
     const place = this.#database === undefined ? {} : { postgres: this.#database };
     const config = readConfig({ data: this.#folder, port: '0', dev: true, ...place }, environment);
-    this.#apps.push(await startApp(config, { logger: this.#logger() }));
+    this.#apps.push(await startApp(config, { logger: logInto(this.log) }));
   }
 
   async #prepare(instance: Instance): Promise<void> {
@@ -125,19 +125,6 @@ export class Stage {
     const [app] = this.#apps;
     const entry = app?.data.directory.findBySlug('default');
     if (app === undefined || entry === undefined) throw new Error('expected a node with an instance');
-    const loan = await app.data.instances.borrow(entry);
-    try {
-      return await work(loan.instance);
-    } finally {
-      loan.release();
-    }
-  }
-
-  #logger(): Logger {
-    const at =
-      (level: string) =>
-      (message: string, { error }: LogMembers = {}) =>
-        void this.log.push(`${level}: ${message} ${error === undefined ? '' : inspect(error)}`);
-    return { debug: () => undefined, info: () => undefined, warn: at('warn'), error: at('error') };
+    return onInstance(app.data, entry, work);
   }
 }

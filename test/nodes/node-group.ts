@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { inspect } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { startApp, type App } from '../../src/app.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import type { Clock } from '../../src/base/clock.ts';
-import type { Logger, LogMembers } from '../../src/base/logger.ts';
 import { createCollection } from '../../src/collections/change-collection.ts';
 import { readConfig } from '../../src/config.ts';
 import { createEndpoint } from '../../src/webhooks/change-endpoint.ts';
 import { listNodes } from '../../src/webhooks/list-nodes.ts';
 import { eventually } from '../support/eventually.ts';
+import { logInto } from '../support/log-into.ts';
 import { openTestPostgres } from '../support/postgres.ts';
 import { Receiver, type ReceivedRequest } from '../support/receiver.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -68,7 +67,7 @@ export class NodeGroup {
 
   /** A node; `postgres` may lead to the database by another way. */
   async start(postgres = this.postgres): Promise<App> {
-    const parts = { logger: this.#logger(), ...(this.#clock && { clock: this.#clock }) };
+    const parts = { logger: logInto(this.log), ...(this.#clock && { clock: this.#clock }) };
     const flags = { data: temporaryFolder(this.#t), port: '0', dev: true, postgres };
     const app = await startApp(readConfig(flags, { CHANCERY_KEY: testKey }), parts);
     let stopping: Promise<void> | undefined;
@@ -139,14 +138,6 @@ export class NodeGroup {
       );
       return true;
     });
-  }
-
-  #logger(): Logger {
-    const at =
-      (level: string) =>
-      (message: string, { error }: LogMembers = {}) =>
-        void this.log.push(`${level}: ${message} ${error === undefined ? '' : inspect(error)}`);
-    return { debug: () => undefined, info: () => undefined, warn: at('warn'), error: at('error') };
   }
 }
 
