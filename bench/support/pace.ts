@@ -1,5 +1,4 @@
-import { Agent, request } from 'node:http';
-import { buffer } from 'node:stream/consumers';
+import { AskingConnection } from './asking-connection.ts';
 
 export interface Pace {
   readonly url: string;
@@ -9,38 +8,43 @@ export interface Pace {
 }
 
 /** More wait for each other than at any pace that a service can keep up with. */
-const socketsMax = 64;
+const connectionsMax = 64;
 
 /**
- * GETs at a steady pace; how long each took from its first byte to the last of its answer, in milliseconds. autocannon tells whole
+ * GETs at a steady pace; how long each took, in milliseconds, with what it has waited for a connection. autocannon tells whole
  * milliseconds, of which a quiet view takes less than one. Throws when an answer is no 200.
  */
 export async function pace({ url, rate, seconds }: Pace): Promise<readonly number[]> {
-  const agent = new Agent({ keepAlive: true, maxSockets: socketsMax });
-  const times: number[] = [];
-  const begun: Promise<void>[] = [];
-  const startMs = performance.now();
   const count = Math.ceil(rate * seconds);
-  while (begun.length < count) {
-    const due = Math.min(count, Math.ceil(((performance.now() - startMs) / 1_000) * rate));
-    while (begun.length < due) begun.push(timeOne(url, agent).then((ms) => void times.push(ms)));
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
-  await Promise.all(begun);
-  agent.destroy();
+  const connections = await Promise.all(
+    Array.from({ length: connectionsMax }, () => AskingConnection.open(url)),
+  );
+  const idle = [...connections];
+  const dueMs: number[] = [];
+  const times: number[] = [];
+  const done = Promise.withResolvers<void>();
+  const askNext = (): void => {
+    const [connection, startMs] = [idle.at(-1), dueMs[0]];
+    if (connection === undefined || startMs === undefined) return;
+    idle.pop();
+    dueMs.shift();
+    connection.ask().then(() => {
+      times.push(performance.now() - startMs);
+      idle.push(connection);
+      if (times.length === count) done.resolve();
+      else askNext();
+    }, done.reject);
+  };
+  const firstMs = performance.now();
+  let begun = 0;
+  const timer = setInterval(() => {
+    const nowMs = performance.now();
+    for (; begun < count && begun < ((nowMs - firstMs) / 1_000) * rate; begun += 1) {
+      dueMs.push(nowMs);
+      askNext();
+    }
+  }, 1);
+  await done.promise.finally(() => clearInterval(timer));
+  for (const connection of connections) connection.close();
   return times;
-}
-
-async function timeOne(url: string, agent: Agent): Promise<number> {
-  const startMs = performance.now();
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const asked = request(url, { agent }, (response) => {
-    buffer(response).then(() => {
-      if (response.statusCode === 200) resolve(performance.now() - startMs);
-      else reject(new Error(`${url}: ${response.statusCode}`));
-    }, reject);
-  });
-  asked.on('error', reject);
-  asked.end();
-  return promise;
 }
