@@ -1,8 +1,10 @@
 import { startApp } from '../../src/app.ts';
+import { onInstance } from '../../src/cli/with-instance.ts';
 import { createCollection } from '../../src/collections/change-collection.ts';
 import { readConfig } from '../../src/config.ts';
 import { createEndpoint } from '../../src/webhooks/change-endpoint.ts';
 import type { LifeEnd } from './check-run.ts';
+import { errorsOnly } from './errors-only.ts';
 import { Journal } from './journal.ts';
 import { Random } from './random.ts';
 import { Client } from './workload.ts';
@@ -25,26 +27,24 @@ export const environment = {
 const instanceCount = 4;
 const clientsPerInstance = 1;
 const paths = ['/first', '/second'];
-const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: console.error };
 
 /** Instances with an open collection `posts` and two endpoints each, made by this process. */
 export async function prepareInstances(url: string, random: Random): Promise<readonly InstanceUnderLoad[]> {
   const config = readConfig({ postgres: url, port: '0', dev: true }, environment);
-  const app = await startApp(config, { logger: silent });
+  const app = await startApp(config, { logger: errorsOnly });
   const instances: InstanceUnderLoad[] = [];
   for (let index = 0; index < instanceCount; index += 1) {
     const slug = `instance-${index}`;
     const journal = await Journal.open();
     const entry = await app.data.directory.create(slug, null);
-    const loan = await app.data.instances.borrow(entry);
-    const { database, collections, clock } = loan.instance;
-    await createCollection({ database, collections, now: clock.now() }, posts);
-    for (const path of paths) {
-      const settings = { url: journal.urlAt(path), maxInFlight: 8 };
-      const { secret } = await createEndpoint(loan.instance, settings, config.policy);
-      journal.secrets.set(path, secret);
-    }
-    loan.release();
+    await onInstance(app.data, entry, async (instance) => {
+      await createCollection({ ...instance, now: instance.clock.now() }, posts);
+      for (const path of paths) {
+        const settings = { url: journal.urlAt(path), maxInFlight: 8 };
+        const { secret } = await createEndpoint(instance, settings, config.policy);
+        journal.secrets.set(path, secret);
+      }
+    });
     const clients = Array.from(
       { length: clientsPerInstance },
       (_, client) => new Client(`t${index}c${client}`, new Random(random.integer(0, 2 ** 31))),

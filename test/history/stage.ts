@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startApp, type App } from '../../src/app.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
-import { onInstance } from '../../src/cli/with-instance.ts';
 import { createCollection } from '../../src/collections/change-collection.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Instance } from '../../src/instances/instance.ts';
@@ -13,6 +12,7 @@ import { createEndpoint } from '../../src/webhooks/change-endpoint.ts';
 import { environment } from '../faults/prepare-instances.ts';
 import { issueSuperuserToken } from '../support/issue-superuser-token.ts';
 import { logInto } from '../support/log-into.ts';
+import { onSlug } from '../support/on-slug.ts';
 import { openTestPostgres } from '../support/postgres.ts';
 import type { StoredEvent } from './chains.ts';
 import { definitions, type CollectionName } from './collections.ts';
@@ -123,8 +123,7 @@ export class Stage {
 
   async #withInstance<Result>(work: (instance: Instance) => Promise<Result>): Promise<Result> {
     const [app] = this.#apps;
-    const entry = app?.data.directory.findBySlug('default');
-    if (app === undefined || entry === undefined) throw new Error('expected a node with an instance');
-    return onInstance(app.data, entry, work);
+    if (app === undefined) throw new Error('expected a node');
+    return onSlug(app.data, 'default', work);
   }
 }

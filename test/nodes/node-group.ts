@@ -4,12 +4,14 @@ import { Webhook } from 'standardwebhooks';
 import { startApp, type App } from '../../src/app.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import type { Clock } from '../../src/base/clock.ts';
+import { onInstance } from '../../src/cli/with-instance.ts';
 import { createCollection } from '../../src/collections/change-collection.ts';
 import { readConfig } from '../../src/config.ts';
 import { createEndpoint } from '../../src/webhooks/change-endpoint.ts';
 import { listNodes } from '../../src/webhooks/list-nodes.ts';
 import { eventually } from '../support/eventually.ts';
 import { logInto } from '../support/log-into.ts';
+import { onSlug } from '../support/on-slug.ts';
 import { openTestPostgres } from '../support/postgres.ts';
 import { Receiver, type ReceivedRequest } from '../support/receiver.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -81,11 +83,9 @@ export class NodeGroup {
 
   /** Makes the superuser through one node; its token is good on all. */
   async signIn(app: App): Promise<void> {
-    const entry = app.data.directory.findBySlug('default');
-    assert.ok(entry);
-    const loan = await app.data.instances.borrow(entry);
-    await upsertSuperuser(loan.instance, superuser.identity, superuser.password);
-    loan.release();
+    await onSlug(app.data, 'default', (instance) =>
+      upsertSuperuser(instance, superuser.identity, superuser.password),
+    );
     const path = '/api/collections/_superusers/auth-with-password';
     this.token = String((await this.ask(app, `POST ${path}`, superuser)).json.token);
   }
@@ -115,14 +115,13 @@ export class NodeGroup {
   /** An instance with `posts` and an endpoint at `/slug`; gives the endpoint's secret. */
   async makeInstance(app: App, slug: string): Promise<string> {
     const entry = await app.data.directory.create(slug, null);
-    const loan = await app.data.instances.borrow(entry);
-    const { database, collections, clock } = loan.instance;
-    await createCollection({ database, collections, now: clock.now() }, posts);
     const url = this.receiver.urlAt('127.0.0.1', `/${slug}`);
     const { policy } = readConfig({ dev: true }, {});
-    const endpoint = await createEndpoint(loan.instance, { url, maxInFlight: 8, timeoutMs: 30_000 }, policy);
-    loan.release();
-    return endpoint.secret;
+    return onInstance(app.data, entry, async (instance) => {
+      await createCollection({ ...instance, now: instance.clock.now() }, posts);
+      const endpoint = await createEndpoint(instance, { url, maxInFlight: 8, timeoutMs: 30_000 }, policy);
+      return endpoint.secret;
+    });
   }
 
   /** Shards of each node that lives, once there are so many nodes and all shards are divided fairly. */

@@ -3,20 +3,17 @@ import { test } from 'node:test';
 import type { App } from '../../src/app.ts';
 import { issueSetupToken } from '../../src/auth/setup-token.ts';
 import { listSuperusers } from '../../src/auth/superuser.ts';
-import type { Instance } from '../../src/instances/instance.ts';
-import { NodeGroup } from './node-group.ts';
 
-async function onDefault<Result>(app: App, work: (instance: Instance) => Promise<Result>): Promise<Result> {
-  const entry = app.data.directory.findBySlug('default');
-  assert.ok(entry);
-  const loan = await app.data.instances.borrow(entry);
-  return work(loan.instance).finally(() => loan.release());
-}
+import { onSlug } from '../support/on-slug.ts';
+import { NodeGroup } from './node-group.ts';
 
 test('the token of each node is good on all, and two who come to two nodes at once make one superuser', async (t) => {
   const group = await NodeGroup.open(t);
   const [a, b] = [await group.start(), await group.start()];
-  const tokens = [await onDefault(a, issueSetupToken), await onDefault(b, issueSetupToken)];
+  const tokens = [
+    await onSlug(a.data, 'default', issueSetupToken),
+    await onSlug(b.data, 'default', issueSetupToken),
+  ];
   const password = 'correct horse';
   const setUp = async (app: App, at: number): Promise<number> => {
     const email = `number${at}@example.com`;
@@ -29,7 +26,7 @@ test('the token of each node is good on all, and two who come to two nodes at on
     statuses.toSorted((one, other) => one - other),
     [204, 403, 403, 403],
   );
-  assert.equal((await onDefault(a, listSuperusers)).length, 1);
-  assert.equal(await onDefault(b, issueSetupToken), undefined);
+  assert.equal((await onSlug(a.data, 'default', listSuperusers)).length, 1);
+  assert.equal(await onSlug(b.data, 'default', issueSetupToken), undefined);
   assert.deepEqual(group.log, []);
 });

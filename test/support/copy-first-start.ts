@@ -5,6 +5,7 @@ import { openDataDirectory } from '../../src/app.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { newId } from '../../src/base/ids.ts';
+import { onInstance } from '../../src/cli/with-instance.ts';
 import { ask } from './postgres.ts';
 import { temporaryPlace } from './temporary-folder.ts';
 import { databaseOf, testConfig, testEngine } from './test-config.ts';
@@ -50,9 +51,9 @@ async function makeOriginal(clock: Clock): Promise<Original> {
   try {
     const entry = opened.directory.findBySlug('default');
     if (entry === undefined) throw new Error('expected the instance that is there from the start');
-    const loan = await opened.instances.borrow(entry);
-    await upsertSuperuser(loan.instance, superuser.email, superuser.password);
-    loan.release();
+    await onInstance(opened, entry, (instance) =>
+      upsertSuperuser(instance, superuser.email, superuser.password),
+    );
     return { data, id: entry.id };
   } finally {
     await opened.stop();

@@ -10,6 +10,7 @@ import { checkAnswer } from './check-answer.ts';
 import { issueSuperuserToken } from './issue-superuser-token.ts';
 import { renewTokenSecrets } from './renew-token-secrets.ts';
 import { copyFirstStart, superuser } from './copy-first-start.ts';
+import { onSlug } from './on-slug.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { masterKey, testConfig } from './test-config.ts';
 
@@ -76,7 +77,7 @@ export async function startService(t: TestContext, options: TestServiceOptions =
     }
   });
   const { email, password } = superuser;
-  const token = await borrowing(app, 'default', async (instance) => {
+  const token = await onSlug(app.data, 'default', async (instance) => {
     if (options.data === undefined) await renewTokenSecrets(instance);
     // Of data that were there before, the test may have changed it.
     else await upsertSuperuser(instance, email, password);
@@ -92,7 +93,7 @@ export async function startService(t: TestContext, options: TestServiceOptions =
     log,
     request,
     withInstance: <Result>(slug: string, work: (instance: Instance) => Promise<Result>) =>
-      borrowing(app, slug, work),
+      onSlug(app.data, slug, work),
     stop,
   };
   return service;
@@ -135,19 +136,4 @@ async function send(
     { status: response.status, text, json },
   );
   return { status: response.status, headers: response.headers, text, json };
-}
-
-async function borrowing<Result>(
-  app: App,
-  slug: string,
-  work: (instance: Instance) => Promise<Result>,
-): Promise<Result> {
-  const entry = app.data.directory.findBySlug(slug);
-  if (entry === undefined) throw new Error(`no instance ${slug}`);
-  const loan = await app.data.instances.borrow(entry);
-  try {
-    return await work(loan.instance);
-  } finally {
-    loan.release();
-  }
 }

@@ -1,0 +1,14 @@
+import type { DataDirectory } from '../../src/app.ts';
+import { onInstance } from '../../src/cli/with-instance.ts';
+import type { Instance } from '../../src/instances/instance.ts';
+
+/** Works on an instance past HTTP. */
+export function onSlug<Result>(
+  data: DataDirectory,
+  slug: string,
+  work: (instance: Instance) => Promise<Result>,
+): Promise<Result> {
+  const entry = data.directory.findBySlug(slug);
+  if (entry === undefined) throw new Error(`There is no instance ${slug}.`);
+  return onInstance(data, entry, work);
+}
