@@ -73,12 +73,9 @@ export function findPath(
         : { steps: [...steps, ...leaf.steps], leaf: leaf.leaf };
     }
     // What the record itself holds: nothing needs to be joined to compare ids.
-    if (isKnown && rest.length === 1 && rest[0] === 'id') {
-      const leaf = leafOf(context, field, {
-        collection,
-        path: [],
-        modifier: isMultiple(field) ? 'each' : modifier,
-      });
+    if (isKnown && rest.length === 1 && rest[0] === 'id' && modifier === undefined) {
+      const each = isMultiple(field) ? 'each' : undefined;
+      const leaf = leafOf(context, field, { collection, path: [], modifier: each });
       if (leaf !== undefined && !('kind' in leaf))
         return { steps: [...steps, ...leaf.steps], leaf: leaf.leaf };
     }

@@ -32,7 +32,7 @@ export function resolveRequest(name: string, context: RequestContext): Resolved 
     case 'auth':
       return resolveCaller(asked, context);
     default:
-      return name.startsWith('@request.') ? null : undefined;
+      return modifier === undefined ? null : misuse(modifier);
   }
 }
 
@@ -42,8 +42,8 @@ interface Asked {
 }
 
 function resolveWord(name: string, part: string, facts: RequestFacts): Resolved {
-  if (part === 'context' || part === 'method') return name.includes(':') ? undefined : facts[part];
-  return name.startsWith('@request.') ? null : undefined;
+  if (!name.startsWith('@request.') || name.includes(':')) return undefined;
+  return part === 'context' || part === 'method' ? facts[part] : null;
 }
 
 /** All rows of another collection. The same name and alias mean the same row, another alias another one. */
@@ -139,12 +139,15 @@ function relationOf(field: Field, { segments, modifier }: Asked, context: Reques
 
 function resolveCaller(asked: Asked, context: RequestContext): Resolved {
   const { caller } = context.facts;
+  const { modifier } = asked;
+  // Of guests too: a rule that is saved is compiled for one, and would otherwise be refused to whoever signs in.
+  if (modifier !== undefined && !['each', 'length', 'lower'].includes(modifier)) return misuse(modifier);
   if (caller.kind === 'guest') return null;
   const collectionId = caller.kind === 'user' ? caller.collectionId : '_superusers';
   const collection = context.collections.find(collectionId);
   if (collection === undefined) return null;
   const [first] = asked.segments;
-  if (asked.segments.length === 1 && asked.modifier === undefined) {
+  if (asked.segments.length === 1 && modifier === undefined) {
     if (first === 'id') return caller.id;
     if (first === 'collectionId') return collection.id;
     if (first === 'collectionName') return collection.name;

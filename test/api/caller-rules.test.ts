@@ -88,3 +88,12 @@ test('what a rule knows of the caller is what their record holds now', async (t)
     assert.deepEqual(await seen(), { listed: titles, viewed: titles });
   }
 });
+
+test('a modifier that nothing of an account can have is refused when the rule is saved, not when somebody signs in', async (t) => {
+  const { ask } = await startBlog(t);
+  for (const asked of ['id:isset', 'name:changed', 'team.name:nothing']) {
+    const { status, json } = await ask('PATCH', '/posts', { listRule: `@request.auth.${asked} != true` });
+    assert.equal(status, 400, asked);
+    assert.match(json.data.listRule.message, /The modifier ":\w+" cannot be used here/, asked);
+  }
+});

@@ -109,6 +109,11 @@ test('what is no path is refused, and names what is wrong', async (t) => {
     ['title:length = 1', /^The modifier ":length" cannot be used/],
     ['title:isset = true', /^The modifier ":isset" cannot be used/],
     ['author:nothing = 1', /^Unknown modifier ":nothing"/],
+    ['author.id:each = 1', /^The modifier ":each" cannot be used with "id"/],
+    ['readers.id:length = 1', /^The modifier ":length" cannot be used with "id"/],
+    ['@request.auth:isset = true', /^Unknown macro "@request\.auth:isset"/],
+    ['@request.body.title:isset:lower = 1', /^Unknown macro/],
+    ['@request.nothing.at:isset = true', /^The modifier ":isset" cannot be used here/],
     ["@collection.nothing.id = 'a'", /^Unknown macro/],
     ["@collection.people.nothing = 'a'", /^Unknown macro/],
     [
