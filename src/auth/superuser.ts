@@ -11,7 +11,7 @@ import { findRecordToChange } from '../records/find-record.ts';
 import { keepSuperuser } from '../records/keep-superuser.ts';
 import { recordStatements } from '../records/record-statements.ts';
 import { StoredRecord, valueOf } from '../records/record.ts';
-import { refusedAs } from '../records/refused-write.ts';
+import { refusedAs, refuseProblems } from '../records/refused-write.ts';
 import { hashPassword } from '../secrets/password.ts';
 import { deleteSecrets, writeSecret } from '../secrets/secrets.ts';
 import { sql, withValues } from '../sql/sql.ts';
@@ -88,12 +88,12 @@ async function insertSuperuser(
 ): Promise<string> {
   const { instance, collection, email, password } = options;
   const now = toTimestamp(instance.clock.now());
-  const { values, refuseProblems } = decodeRecord(
+  const { values, problems } = decodeRecord(
     collection,
     { email, password, verified: true },
     { isSuperuser: true, now },
   );
-  refuseProblems();
+  refuseProblems(problems);
   await tx.run(recordStatements(collection, tx.names).insert(values));
   return String(valueOf(new StoredRecord(collection, 1, values), 'id'));
 }

@@ -15,7 +15,7 @@ import { recordStatements } from './record-statements.ts';
 import { StoredRecord, valueOf } from './record.ts';
 import { recordEvent } from './record-event.ts';
 import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';
-import { refusedAs, RefusedWrite } from './refused-write.ts';
+import { refusedAs, RefusedWrite, refuseProblems } from './refused-write.ts';
 import { relationsOf } from './related-ids.ts';
 import { requireRelated } from './require-related.ts';
 import { tokenKeyChanges } from './token-key-changes.ts';
@@ -72,8 +72,9 @@ async function create(scope: WriteScope, request: PreparedCreate): Promise<Store
   const { body, secrets } = request;
   if (collection.auth !== undefined)
     await checkAccount(scope, { collection, body, values, secrets, context });
-  decoded.refuseProblems();
-  if (relationsOf(collection).length > 0) await requireRelated(scope, { collection, values });
+  const { problems } = decoded;
+  if (relationsOf(collection).length > 0) await requireRelated(scope, { collection, values, problems });
+  else refuseProblems(problems);
   const record = new StoredRecord(collection, 1, values);
   const event = recordEvent('record.create', record, now);
   const passwords = passwordChanges(collection, { body, hashes: secrets.hashes, isSuperuser });

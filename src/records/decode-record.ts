@@ -8,7 +8,6 @@ import { mayWriteField } from './may-write-field.ts';
 import { readModifications, type Modifications } from './read-modifications.ts';
 import { recordShape, type ShapedField } from './record-shape.ts';
 import type { StoredRecord } from './record.ts';
-import { RefusedWrite } from './refused-write.ts';
 
 /** The members of a JSON object as a client sent it. Unknown ones are ignored. */
 export type RecordBody = Readonly<Record<string, unknown>>;
@@ -25,8 +24,8 @@ export interface DecodeRecordOptions {
 export interface DecodedRecord {
   /** In the order of the collection's fields. */
   readonly values: readonly StoredValue[];
-  /** Throws RefusedWrite with the first problem of every field that has one. */
-  readonly refuseProblems: () => void;
+  /** The first problem of every field that has one; those of related records are not known yet. */
+  readonly problems: ReadonlyMap<string, FieldError>;
 }
 
 /** Throws nothing: whether there is such a record is the first thing that its rule has to allow to be told. */
@@ -54,7 +53,7 @@ export function decodeRecord(
     if (problem !== undefined) problems.set(shaped.name, problem);
     values.push(shaped.isSecret ? null : value);
   }
-  return { values, refuseProblems: () => refuseProblems(problems) };
+  return { values, problems };
 }
 
 interface DecodeContext {
@@ -130,8 +129,3 @@ const idChange: FieldError = {
   code: 'validation_pk_change',
   message: 'The record primary key cannot be changed.',
 };
-
-/** With the first problem of every field that has one. */
-function refuseProblems(problems: ReadonlyMap<string, FieldError>): void {
-  if (problems.size > 0) throw new RefusedWrite(Object.fromEntries(problems));
-}

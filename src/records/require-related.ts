@@ -9,7 +9,7 @@ import { lockAll } from './lock-all.ts';
 import { recordStatements } from './record-statements.ts';
 import type { WriteScope } from './record-write.ts';
 import type { StoredRecord } from './record.ts';
-import { RefusedWrite } from './refused-write.ts';
+import { refuseProblems } from './refused-write.ts';
 import { relatedIds, relationsOf, type RelationPlace } from './related-ids.ts';
 
 export interface RelatedValues {
@@ -20,20 +20,25 @@ export interface RelatedValues {
    * then this record, which we have locked, so that each would wait for the other.
    */
   readonly existing?: StoredRecord;
+  /** What is wrong with the values themselves: told together with what is not there, so that nobody mends a record twice. */
+  readonly problems: ReadonlyMap<string, FieldError>;
 }
 
-/** Throws RefusedWrite, by field, when a record that is referred to does not exist. Those that do stay until the end of the work. */
+/**
+ * Throws RefusedWrite with the first problem of every field that has one: that of its value, or that a record which it refers to does
+ * not exist. Those that do stay until the end of the work.
+ */
 export async function requireRelated(scope: WriteScope, related: RelatedValues): Promise<void> {
   const { collection, values, existing } = related;
+  const problems = new Map(related.problems);
   const changed = relationsOf(collection).filter(
-    ({ index }) => existing === undefined || existing.values[index] !== values[index],
+    ({ index, field }) =>
+      !problems.has(field.name) && (existing === undefined || existing.values[index] !== values[index]),
   );
-  if (changed.length === 0) return;
   const added = (place: RelationPlace): readonly string[] => {
     const had = new Set(relatedIds(place, existing?.values[place.index] ?? null));
     return relatedIds(place, values[place.index] ?? null).filter((id) => !had.has(id));
   };
-  const problems = new Map<string, FieldError>();
   await scope.tx.inOrder(
     changed.map((place) => async () => {
       const ids = added(place);
@@ -41,7 +46,7 @@ export async function requireRelated(scope: WriteScope, related: RelatedValues):
         problems.set(place.field.name, fieldError('validation_missing_rel_records'));
     }),
   );
-  if (problems.size > 0) throw new RefusedWrite(Object.fromEntries(problems));
+  refuseProblems(problems);
 }
 
 async function exist(

@@ -15,7 +15,7 @@ import { passwordChanges } from './password-changes.ts';
 import { prepareSecrets, type PreparedSecrets } from './prepare-secrets.ts';
 import type { StoredRecord } from './record.ts';
 import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';
-import { refusedAs } from './refused-write.ts';
+import { refusedAs, refuseProblems } from './refused-write.ts';
 import { relationsOf } from './related-ids.ts';
 import { requireRelated } from './require-related.ts';
 import { saveChanges } from './save-changes.ts';
@@ -80,10 +80,12 @@ async function update(scope: WriteScope, request: PreparedUpdate): Promise<Store
   const { body, secrets } = request;
   if (collection.auth !== undefined)
     await checkAccount(scope, { collection, body, values, existing, secrets, context });
-  decoded.refuseProblems();
+  const { problems } = decoded;
+  if (relationsOf(collection).length > 0)
+    await requireRelated(scope, { collection, values, existing, problems });
+  else refuseProblems(problems);
   const changed = secretChanges(instance, collection, { body, values, existing, secrets, isSuperuser });
   if (!isChanged(existing, values) && changed.length === 0) return existing;
-  if (relationsOf(collection).length > 0) await requireRelated(scope, { collection, values, existing });
   return saveChanges(scope, existing, { values, secrets: changed, now });
 }
 

@@ -82,6 +82,31 @@ test('I-11 what no record can have for an id is refused before a database sees i
   }
 });
 
+test('what is wrong with a value and what a relation does not find are told at once', async (t) => {
+  const { ask, authors: collectionId } = await setUp(t);
+  const fields = [
+    { name: 'author', type: 'relation', collectionId },
+    { name: 'readers', type: 'relation', collectionId, maxSelect: 2 },
+    { name: 'title', type: 'text', required: true },
+  ];
+  await ask('POST', '', { name: 'posts', fields });
+  const { id } = (await ask('POST', '/posts/records', { title: 'a', author: one })).json;
+  const wrong = { title: '', author: 'nobody', readers: ['nobody', one, two] };
+  for (const [method, path] of [
+    ['POST', ''],
+    ['PATCH', `/${id}`],
+  ] as const) {
+    const { status, json } = await ask(method, `/posts/records${path}`, wrong);
+    const codes = Object.fromEntries(Object.keys(json.data).map((name) => [name, json.data[name].code]));
+    const expected = {
+      title: 'validation_required',
+      author: 'validation_missing_rel_records',
+      readers: 'validation_too_many_values',
+    };
+    assert.deepEqual([status, codes], [400, expected], method);
+  }
+});
+
 test('a relation leads to a collection that exists, its own too, and never to another one later', async (t) => {
   const { ask, authors } = await setUp(t);
   const relation = (collectionId: unknown): object => ({
