@@ -67,5 +67,5 @@ function parseKey(key: string): { readonly name: string; readonly modifier: Modi
 function unknownModifier({ name, type }: Field): FieldError {
   const known = (fieldType({ type }).modifiers ?? []).map((modifier) => modifier.replace('f', name));
   const instead = known.length === 0 ? `send the whole value as ${name}` : `it has ${known.join(', ')}`;
-  return invalidValue(`A ${type} field has no such modifier: ${instead}.`);
+  return invalidValue(`A field of type ${type} has no such modifier: ${instead}.`);
 }

@@ -95,7 +95,7 @@ test('I-15 a modifier that a field has not is refused by its key, and what only 
   const known = await add(service, { 'tags:autogenerate': 'a' });
   assert.deepEqual(known.json.data['tags:autogenerate'], {
     code: 'validation_invalid_value',
-    message: 'A select field has no such modifier: it has tags+, +tags, tags-.',
+    message: 'A field of type select has no such modifier: it has tags+, +tags, tags-.',
   });
   const strange = ['nothing+', '+', '-', '++', 'views++', '+views+', '+-', ':autogenerate', 'views:isset', 'constructor+', 'éé+', '+ views', 'x'.repeat(100_000) + '+'];
   for (const key of strange) {
