@@ -1,5 +1,6 @@
 import { AppError, type FieldError } from '../base/errors.ts';
 import { ownMember, type JsonObject } from '../base/json.ts';
+import { fieldError } from '../fields/field-error.ts';
 
 /** The texts of a form by their names. One that is absent or null is empty; throws bad_request for one that is no text. */
 export function decodeForm<Name extends string>(
@@ -14,6 +15,12 @@ export function decodeForm<Name extends string>(
   });
   // One entry for each of the names.
   return Object.fromEntries(texts) as Record<Name, string>;
+}
+
+/** What is wrong with the length of a text that has to be given. */
+export function lengthProblem(length: number, max: number): FieldError | undefined {
+  if (length === 0) return fieldError('validation_required');
+  return length > max ? fieldError('validation_length_out_of_range', { min: 1, max }) : undefined;
 }
 
 /** Throws bad_request with what is wrong with the texts of a form, if anything is. */

@@ -1,6 +1,5 @@
-import { AppError, type FieldError } from '../base/errors.ts';
+import { AppError } from '../base/errors.ts';
 import { fromTimestamp } from '../base/timestamp.ts';
-import { fieldError } from '../fields/field-error.ts';
 import type { Instance } from '../instances/instance.ts';
 import { changeAccount } from '../records/change-account.ts';
 import { findRecord, findRecordToChange } from '../records/find-record.ts';
@@ -10,7 +9,7 @@ import type { RequestFacts } from '../rules/request-facts.ts';
 import { hashPassword, verifyPassword } from '../secrets/password.ts';
 import { readSecret } from '../secrets/secrets.ts';
 import { newTokenKey } from '../secrets/token.ts';
-import { decodeForm, refuseForm } from './decode-form.ts';
+import { decodeForm, lengthProblem, refuseForm } from './decode-form.ts';
 import { findTokenKey } from './find-token-key.ts';
 import { finishSignIn, type ShownAccount } from './finish-sign-in.ts';
 import { guardOtp } from './guard-otp.ts';
@@ -44,8 +43,8 @@ export function signInWithOtp(
       throw new AppError('forbidden', 'The collection is not configured to allow OTP authentication.');
     const { otpId, password } = decodeForm(facts.body, ['otpId', 'password']);
     refuseForm({
-      otpId: lengthProblem(otpId, idLengthMax),
-      password: lengthProblem(password, codeLengthMax),
+      otpId: lengthProblem(otpId.length, idLengthMax),
+      password: lengthProblem(password.length, codeLengthMax),
     });
     const code = await findCode(instance, collection, otpId);
     return noteSignIn(instance, { facts, collection, id: code?.recordRef ?? '' }, async () => {
@@ -114,11 +113,6 @@ async function useCode(
 /** Whether who has the code has shown something new: that the account's address is theirs. */
 function isProof(account: StoredRecord, { sentTo }: Code): boolean {
   return valueOf(account, 'verified') !== 1 && sentTo !== '' && sentTo === valueOf(account, 'email');
-}
-
-function lengthProblem(text: string, max: number): FieldError | undefined {
-  if (text === '') return fieldError('validation_required');
-  return text.length > max ? fieldError('validation_length_out_of_range', { min: 1, max }) : undefined;
 }
 
 function invalidCode(): AppError {

@@ -1,4 +1,5 @@
-import { AppError, type FieldError } from '../base/errors.ts';
+import { AppError } from '../base/errors.ts';
+import type { JsonObject } from '../base/json.ts';
 import { fieldError } from '../fields/field-error.ts';
 import type { Instance } from '../instances/instance.ts';
 import { valueOf } from '../records/record.ts';
@@ -6,6 +7,7 @@ import type { RequestFacts } from '../rules/request-facts.ts';
 import { hashPassword, needsRehash, verifyPassword } from '../secrets/password.ts';
 import { readSecret, type SecretKey } from '../secrets/secrets.ts';
 import { sql } from '../sql/sql.ts';
+import { decodeForm, lengthProblem, refuseForm } from './decode-form.ts';
 import { findByIdentity } from './find-by-identity.ts';
 import { findTokenKey } from './find-token-key.ts';
 import { finishSignIn } from './finish-sign-in.ts';
@@ -54,29 +56,16 @@ interface Credentials {
   readonly fields: readonly string[];
 }
 
-function decodeCredentials(
-  body: Readonly<Record<string, unknown>>,
-  configured: readonly string[],
-): Credentials {
-  const { identity, password, identityField } = body;
-  const isNamed = identityField !== undefined && identityField !== null && identityField !== '';
-  const fields = isNamed ? configured.filter((name) => name === identityField) : configured;
-  const details: Record<string, FieldError> = {};
-  if (typeof identity !== 'string' || identity === '') details['identity'] = blank;
-  else if (identity.length > identityLengthMax) details['identity'] = tooLong(identityLengthMax);
-  if (typeof password !== 'string' || password === '') details['password'] = blank;
-  else if (Buffer.byteLength(password) > passwordBytesMax) details['password'] = tooLong(passwordBytesMax);
-  if (isNamed && fields.length === 0) details['identityField'] = fieldError('validation_in_invalid');
-  if (typeof identity === 'string' && typeof password === 'string' && Object.keys(details).length === 0) {
-    return { identity, password, fields };
-  }
-  throw new AppError('bad_request', 'An error occurred while validating the submitted data.', { details });
-}
-
-const blank = fieldError('validation_required');
-
-function tooLong(max: number): FieldError {
-  return fieldError('validation_length_out_of_range', { min: 1, max });
+function decodeCredentials(body: JsonObject, configured: readonly string[]): Credentials {
+  const form = decodeForm(body, ['identity', 'password', 'identityField']);
+  const { identity, password, identityField } = form;
+  const fields = identityField === '' ? configured : configured.filter((name) => name === identityField);
+  refuseForm({
+    identity: lengthProblem(identity.length, identityLengthMax),
+    password: lengthProblem(Buffer.byteLength(password), passwordBytesMax),
+    identityField: fields.length === 0 ? fieldError('validation_in_invalid') : undefined,
+  });
+  return { identity, password, fields };
 }
 
 /** Hashes again with today's cost; only if nobody has changed the password meanwhile. */
