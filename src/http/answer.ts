@@ -15,12 +15,11 @@ export function answer(
     readonly headers?: Readonly<Record<string, string>>;
   },
 ): void {
+  const { json, status = 200, headers = none } = content;
   const project = content.isList === true ? projectedList : projected;
-  sendAnswer(request, reply, {
-    status: content.status ?? 200,
-    json: project(queryOf(request), content.json),
-    headers: content.headers ?? none,
-  });
+  // A sign-in that asks for a second factor is no success, and nobody could go on from a part of what it says.
+  const shown = status < 300 ? project(queryOf(request), json) : json;
+  sendAnswer(request, reply, { status, json: shown, headers });
 }
 
 const none = {};

@@ -93,6 +93,14 @@ test('the SDK signs in with a password and then with a code, or the other way ro
   assert.equal((await root.collection('_mfas').getFullList()).length, 1);
 });
 
+test('who signs in for some fields only hears of the second factor all the same', async (t) => {
+  const box = await openMailbox(t);
+  const { email } = await box.accounts.account('ann');
+  const accounts = new PocketBase(box.accounts.service.url).collection('users');
+  const refusal = await refusalOf(accounts.authWithPassword(email, password, { fields: 'token,record.id' }));
+  assert.deepEqual([refusal.status, Object.keys(refusal.response)], [401, ['mfaId']]);
+});
+
 test('A-21 a session is good for another method, for its own account, once, and for its time', async (t) => {
   const box = await openMailbox(t);
   const [ann, bob] = [await box.accounts.account('ann'), await box.accounts.account('bob')];
