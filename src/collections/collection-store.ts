@@ -35,7 +35,7 @@ export class CollectionStore {
     const rows = await reader.all(
       sql`SELECT * FROM ${reader.names.table('$collection')} WHERE ${reader.names.scope} ORDER BY position`,
     );
-    const collections = rows.map(fromRow);
+    const collections = rows.map((row) => this.#remembered(row) ?? fromRow(row));
     return () => {
       this.#byId.clear();
       this.#byName.clear();
@@ -94,6 +94,14 @@ export class CollectionStore {
       for (const collection of [...changed.map(({ after }) => after), ...created]) this.#put(collection);
       this.#version += 1;
     });
+  }
+
+  /** What has not changed stays the same object, and all that is known by it stays known. */
+  #remembered(row: Row): Collection | undefined {
+    const known = this.#byId.get(String(row['id']));
+    const { name, updated } = known ?? {};
+    const isSame = name === row['name'] && updated === row['updated'];
+    return known && isSame && definitionText(known) === row['definition'] ? known : undefined;
   }
 
   #put(collection: Collection): void {

@@ -26,7 +26,7 @@ import { readStatements } from './read-statements.ts';
 import { recordJson } from './record-json.ts';
 import { fromTuple } from './record.ts';
 import { rowVersion } from './row-version.ts';
-import { withCurrentCollection } from './with-current-collection.ts';
+import { readCurrentCollection } from './with-current-collection.ts';
 
 export interface RecordList {
   /** The whole list as JSON. */
@@ -47,7 +47,7 @@ export function listRecords(
   facts: RequestFacts,
   request: { readonly collection: string; readonly query: QueryReader },
 ): Promise<RecordList> {
-  return withCurrentCollection(instance, request.collection, async (collection) => {
+  return readCurrentCollection(instance, request.collection, async (collection) => {
     const { collections, database } = instance;
     const rule = admit(collection, 'listRule', facts.caller);
     const isSuperuser = facts.caller.kind === 'superuser';

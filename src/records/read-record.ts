@@ -18,7 +18,7 @@ import { presentRecords } from './present-records.ts';
 import { readStatements } from './read-statements.ts';
 import { recordJson } from './record-json.ts';
 import { rowVersion } from './row-version.ts';
-import { withCurrentCollection } from './with-current-collection.ts';
+import { readCurrentCollection } from './with-current-collection.ts';
 
 interface RecordRequest {
   readonly collection: string;
@@ -40,7 +40,7 @@ export function readRecord(
   facts: RequestFacts,
   { collection: name, id }: RecordRequest,
 ): Promise<RowText> {
-  return withCurrentCollection(instance, name, async (collection) => {
+  return readCurrentCollection(instance, name, async (collection) => {
     const rule = admit(collection, 'viewRule', facts.caller);
     const withHidden = facts.caller.kind === 'superuser';
     const json = facts.query.get('expand')

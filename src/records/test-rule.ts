@@ -12,11 +12,11 @@ import { ruleTerms, type RuleTerm } from '../rules/rule-terms.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import { factsOfChange, givenRow, storedRow } from './ask-rule.ts';
 import { withVerified } from './check-account.ts';
-import { currentCollection } from './current-collection.ts';
 import { decodeRecord } from './decode-record.ts';
 import { decodeRuleTest, toFactName, type RuleTest, type TestedCaller } from './decode-rule-test.ts';
 import { findRecord } from './find-record.ts';
 import type { StoredRecord } from './record.ts';
+import { readCurrentCollection } from './with-current-collection.ts';
 
 /** What a rule would say. */
 export interface RuleVerdict {
@@ -37,12 +37,16 @@ const failed = 'The rule could not be tested.';
  * Asks a rule as it would be asked: compiled by the same compiler, of a record that is there or of one that could be made. All of
  * it is one question, so that it has the time of one; nothing is written. Throws not_found (collection), bad_request.
  */
-export async function testRule(
+export function testRule(
   instance: Instance,
   request: { readonly collection: string; readonly body: JsonObject },
 ): Promise<RuleVerdict> {
-  const collection = await currentCollection(instance, request.collection);
-  const asked = decodeRuleTest(collection, request.body);
+  return readCurrentCollection(instance, request.collection, (collection) =>
+    testRuleOf(instance, collection, decodeRuleTest(collection, request.body)),
+  );
+}
+
+async function testRuleOf(instance: Instance, collection: Collection, asked: RuleTest): Promise<RuleVerdict> {
   const caller = await findCaller(instance, asked.caller);
   const existing = await findExisting(instance, collection, asked.record);
   if (caller.kind === 'superuser') return { allowed: true, terms: [] };

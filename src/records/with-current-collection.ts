@@ -2,21 +2,27 @@ import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { currentCollection } from './current-collection.ts';
 import { OutdatedDefinitions } from '../storage/engine-errors.ts';
+import { withCurrentDefinitions } from './with-current-definitions.ts';
 
-/** A collection may be changed again while it is read again; nobody changes one this often. */
-const triesMax = 3;
+/** Does this by a collection's definition as it is now; when it was changed between the look at it and a read, once more. */
+export function withCurrentCollection<Result>(
+  instance: Instance,
+  nameOrId: string,
+  work: (collection: Collection) => Promise<Result>,
+): Promise<Result> {
+  return withCurrentDefinitions(async () => work(await currentCollection(instance, nameOrId)));
+}
 
-/** Reads by a collection's definition as it is now; when it was changed between the look at it and the read, reads again. */
-export async function withCurrentCollection<Result>(
+/** As {@link withCurrentCollection}, for what only reads: done once more also where it was changed before that was over. */
+export function readCurrentCollection<Result>(
   instance: Instance,
   nameOrId: string,
   read: (collection: Collection) => Promise<Result>,
 ): Promise<Result> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await read(await currentCollection(instance, nameOrId));
-    } catch (error) {
-      if (!(error instanceof OutdatedDefinitions) || tries === triesMax) throw error;
-    }
-  }
+  return withCurrentCollection(instance, nameOrId, async (collection) => {
+    const result = await read(collection);
+    // It may have waited for something else, and asked only then.
+    if (instance.collections.find(collection.id) !== collection) throw new OutdatedDefinitions(undefined);
+    return result;
+  });
 }

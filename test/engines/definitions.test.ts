@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { startApp } from '../../src/app.ts';
-import { createCollection } from '../../src/collections/change-collection.ts';
+import { createCollection, updateCollection } from '../../src/collections/change-collection.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { createRecord } from '../../src/records/create-record.ts';
+import { readCurrentCollection } from '../../src/records/with-current-collection.ts';
 import { factsOfCaller } from '../../src/rules/request-facts.ts';
 import { sql } from '../../src/sql/sql.ts';
 import type { Reader } from '../../src/storage/database.ts';
@@ -87,6 +88,27 @@ test('a change is not forgotten for what was read before it', async (t) => {
   await last;
   assert.equal(remembered, 'two');
   assert.deepEqual(all, ['two'], 'not even for a moment');
+});
+
+test('what is read while its definition is changed is read again, and by that of others only once', async (t) => {
+  const { instance, stop } = await startBehindProxy(t);
+  const { database, collections } = instance;
+  const change = { database, collections, now: Date.now() + 1 };
+  await createCollection(change, { name: 'others', fields: [] });
+  for (const [name, reads] of [
+    ['posts', ['', null]],
+    ['others', [null]],
+  ] as const) {
+    const seen: (string | null)[] = [];
+    await readCurrentCollection(instance, 'posts', async ({ rules }) => {
+      seen.push(rules.createRule);
+      if (seen.length === 1) await updateCollection(change, name, { createRule: null });
+      // As when another node has changed something.
+      await instance.refresh();
+    });
+    assert.deepEqual(seen, reads);
+  }
+  await stop();
 });
 
 interface Stage {

@@ -125,6 +125,13 @@ export const storageMutants: readonly Mutant[] = [
     tests: ['test/api/webhook-groups.test.ts'],
   },
   {
+    name: 'a node shows no values under a name that another node has given to another field',
+    file: 'src/storage/postgres/ask-current.ts',
+    from: 'if (isOutdated) throw',
+    to: 'if (false) throw',
+    tests: ['test/nodes/changed-definitions.test.ts'],
+  },
+  {
     name: 'a group waits for a lock of somebody else for a moment only',
     file: 'src/storage/postgres/postgres.ts',
     from: 'isGroup === true ? this.#lockOfGroup : this.#lock',

@@ -11,6 +11,7 @@ import { withAuthCollection } from '../../auth/with-auth-collection.ts';
 import { ownMember } from '../../base/json.ts';
 import type { Instance } from '../../instances/instance.ts';
 import { presentRecords } from '../../records/present-records.ts';
+import { withCurrentDefinitions } from '../../records/with-current-definitions.ts';
 import { valueOf } from '../../records/record.ts';
 import { answer } from '../answer.ts';
 import { bodyOf } from '../json-body.ts';
@@ -121,7 +122,8 @@ async function answerSignedIn(
 ): Promise<void> {
   const { collection, record, token } = signedIn;
   const caller = callerOf(collection, String(valueOf(record, 'id')));
-  const [shown = ''] = await presentRecords({ instance, facts: factsOf(request, caller) }, [record]);
+  const facts = factsOf(request, caller);
+  const [shown = ''] = await withCurrentDefinitions(() => presentRecords({ instance, facts }, [record]));
   const json = `{"record":${shown},"token":${JSON.stringify(token)}}`;
   return answer(request, reply, { json, headers: { 'cache-control': 'no-store' } });
 }

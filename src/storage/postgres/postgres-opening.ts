@@ -46,6 +46,14 @@ export class Opening {
     this.#answers.catch(() => undefined);
   }
 
+  /** Of a work that has asked nothing: it was refused, or had nothing to do, by what is remembered alone. */
+  async lookOnly(): Promise<Outcome<never> | undefined> {
+    const definitions = this.#definitions;
+    if (definitions === undefined) return undefined;
+    this.#answers = this.#connection.tuples(definitions.version).then(({ rows }) => rows);
+    return await this.obstacle();
+  }
+
   async obstacle(): Promise<Outcome<never> | undefined> {
     try {
       const rows = await this.#answers;

@@ -1,7 +1,9 @@
 import { assert } from '../../base/assert.ts';
+import { systemClock } from '../../base/clock.ts';
 import { AppError, busy, stopping } from '../../base/errors.ts';
 import { randomUnit } from '../../base/ids.ts';
-import { sql, type Sql } from '../../sql/sql.ts';
+import { identifier, sql, type Sql } from '../../sql/sql.ts';
+import { askCurrent, type Ask } from './ask-current.ts';
 import { AccessMemory } from './access-memory.ts';
 import type {
   Access,
@@ -113,10 +115,15 @@ class PostgresDatabase implements Database {
       lend: (use) => this.#pool.lend(use),
       silenceMsMax: options.pool.statementTimeoutMs + GRACE_MS,
     });
+    // Tables of collections have a schema of their own.
+    const ofCollections = `${identifier(options.schema).text}.`;
     this.#questions = new Questions({
       ask: async (statement, timeoutMs) => {
-        const ask: Ask<Tuple> = (connection) => askAgain(connection, (again) => again.tuples(statement));
-        return (await this.#noted(sessions.ask(ask, timeoutMs))).rows;
+        const { definitions } = options;
+        const isCurrent = !statement.text.includes(ofCollections) || definitions === undefined;
+        const plain: Ask<Tuple> = (connection) => connection.tuples(statement);
+        const ask = isCurrent ? plain : askCurrent(plain, definitions);
+        return (await this.#noted(sessions.ask((connection) => askAgain(connection, ask), timeoutMs))).rows;
       },
       timeoutMs: options.pool.statementTimeoutMs,
       waitingMax: options.waitingMax ?? waitingMax,
@@ -202,14 +209,15 @@ class PostgresDatabase implements Database {
     return await this.#noted(reading);
   }
 
-  /** Waited for when the database stops; where it has met names that are no more, it says so when all is read again. */
+  /** Waited for when the database stops; where it has met definitions that are no more, it says so when all is read again. */
   async #noted<Shape>(reading: Promise<Answer<Shape>>): Promise<Answer<Shape>> {
     this.#reads.add(reading);
     try {
       return await reading;
     } catch (error) {
       const { definitions } = this.#options;
-      if (definitions === undefined || !isOutdatedName(error)) throw error;
+      const isOutdated = error instanceof OutdatedDefinitions || isOutdatedName(error);
+      if (definitions === undefined || !isOutdated) throw error;
       await definitions.refresh();
       throw new OutdatedDefinitions(error);
     } finally {
@@ -222,6 +230,7 @@ class PostgresDatabase implements Database {
     options: Omit<RunOptions, 'isGuarded'>,
   ): Promise<Outcome<Result> & { kind: 'kept' }> {
     let isGuarded = false;
+    const overtakenUntilMs = systemClock.monotonic() + (this.#options.waitMsMax ?? waitMsMax);
     for (let retries = 0; ;) {
       const outcome = await this.#pool.lend((connection) =>
         this.#run(connection, work, { ...options, isGuarded }),
@@ -234,13 +243,16 @@ class PostgresDatabase implements Database {
         isGuarded = true;
         continue;
       }
-      if (retries === retriesMax) {
-        const cause = outcome.kind === 'collided' ? outcome.error : undefined;
-        throw busy(cause);
+      const error = outcome.kind === 'collided' ? outcome.error : undefined;
+      // Somebody has changed tables, each time: that is no collision, and it ends when the changes do.
+      const isOvertaken = outcome.kind === 'outdated' || isStaleStatement(error);
+      if (isOvertaken && systemClock.monotonic() < overtakenUntilMs) {
+        await this.#options.definitions?.refresh();
+        continue;
       }
+      if (isOvertaken || retries === retriesMax) throw busy(error);
       retries += 1;
-      if (outcome.kind === 'outdated') await this.#options.definitions?.refresh();
-      else await pause(RETRY_DELAY_MS * 2 ** retries * randomUnit());
+      await pause(RETRY_DELAY_MS * 2 ** retries * randomUnit());
     }
   }
 
@@ -265,7 +277,7 @@ class PostgresDatabase implements Database {
     try {
       const isGathering = options.isGathering === true && !options.isGuarded;
       const settled = await settle(tx, isGathering ? (given) => runGathering(given, work) : work);
-      if (!tx.hasBegun) return settled;
+      if (!tx.hasBegun) return (await opening.lookOnly()) ?? settled;
       const outcome = (await opening.obstacle()) ?? judge(tx, settled);
       // A lost connection has taken the transaction with it, whatever the work made of that.
       if (connection.isLost) throw lost(outcome);
@@ -297,8 +309,6 @@ class PostgresDatabase implements Database {
     return (this.#options.exclusiveTimeoutMs ?? EXCLUSIVE_TIMEOUT_MS) + GRACE_MS;
   }
 }
-
-type Ask<Shape> = (connection: PostgresConnection) => Promise<Answer<Shape>>;
 
 /** Once more where a table has changed since the statement was prepared. */
 async function askAgain<Shape>(connection: PostgresConnection, ask: Ask<Shape>): Promise<Answer<Shape>> {
