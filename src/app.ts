@@ -7,12 +7,13 @@ import type { Logger, LogMembers } from './base/logger.ts';
 import type { Config } from './config.ts';
 import { WakeUp } from './events/wake-up.ts';
 import { createServer, type HttpServer } from './http/server.ts';
-import { watchTls } from './http/tls.ts';
+import { openTls, watchTls, type TlsFiles } from './http/tls.ts';
 import { InstanceDirectory, type InstanceEntry } from './instances/instance-directory.ts';
 import type { Instance } from './instances/instance.ts';
 import { startSweeping } from './limits/sweep-windows.ts';
 import { OpenInstances } from './instances/open-instances.ts';
 import { Mailer } from './mail/mailer.ts';
+import { nodeTls } from './network/node-tls.ts';
 import type { MasterKey } from './secrets/master-key.ts';
 import { openMasterKey } from './secrets/open-master-key.ts';
 import { openInstance } from './open-instance.ts';
@@ -122,8 +123,9 @@ async function openControl(
   }
 }
 
-/** Starts the server. Throws StartError when the directory or the port is taken. */
+/** Starts the server. Throws StartError when the directory or the port is taken, or a certificate and its key do not fit. */
 export async function startApp(config: Config, parts: AppParts = {}): Promise<App> {
+  if (config.tls !== undefined) requireTls(config.tls);
   const logger = parts.logger ?? createLogger(config);
   const lock = config.postgres === undefined ? await takeLock(config.data) : undefined;
   const due: { next: (instanceId: string) => number | undefined } = { next: () => undefined };
@@ -266,6 +268,19 @@ async function createDelivering(
   const nodes = { database: data.home.background, url: config.postgres.url, clock: data.dueClock };
   const { deliverAmongNodes } = await import('./webhooks/deliver-among-nodes.ts');
   return deliverAmongNodes(common, nodes);
+}
+
+/** Before anything is made or opened. A file that cannot be read is named by its own error. */
+function requireTls(files: TlsFiles): void {
+  const context = openTls(files);
+  try {
+    nodeTls.createSecureContext(context);
+  } catch (error) {
+    const { certificate, key } = files;
+    throw new StartError(`${certificate} and ${key} are no certificate and its key: ${messageOf(error)}.`, {
+      cause: error,
+    });
+  }
 }
 
 interface Running {

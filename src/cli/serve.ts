@@ -25,7 +25,8 @@ export async function serve(flags: Flags): Promise<void> {
 /** Of the default instance: those of others are made by people who have the command line. */
 async function explainFirstSteps(app: App, config: Config, logger: Logger): Promise<void> {
   const entry = app.data.directory.findBySlug(defaultSlug);
-  if (entry === undefined) return;
+  // On hosts that are bound to nobody it is not reached.
+  if (entry === undefined || (config.strictHosts && entry.host === null)) return;
   try {
     tellFirstSteps(await findSetupToken(app, entry), { url: app.url, config, logger });
   } catch (error) {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test, type TestContext } from 'node:test';
+import { makeCertificate } from '../support/certificate.ts';
 import { eventually } from '../support/eventually.ts';
 import { runMain, serveMain, startMain, type Ended, type Environment } from '../support/main-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -87,6 +88,28 @@ describe('a start that cannot go well ends with one clear line and an exit code'
   test('when the files of the certificate are not there', async (t) => {
     const flags = ['--tls-cert', 'no-such.crt', '--tls-key', 'no-such.key'];
     assertRefused(await serve(t, temporaryFolder(t), { flags }), /no-such\.crt/);
+  });
+
+  test('when the certificate is of another key, or is none, and nothing is made', async (t) => {
+    const folder = temporaryFolder(t);
+    const data = join(folder, 'data');
+    const written = (name: string, text: string): string => {
+      writeFileSync(join(folder, name), text);
+      return join(folder, name);
+    };
+    const [one, other] = [
+      makeCertificate({ names: ['localhost'] }),
+      makeCertificate({ names: ['localhost'] }),
+    ];
+    const certificate = written('one.crt', one.cert);
+    for (const [cert, key] of [
+      [certificate, written('other.key', other.key)],
+      [written('none.crt', 'none'), written('one.key', one.key)],
+    ] as const) {
+      const flags = ['--tls-cert', cert, '--tls-key', key];
+      assertRefused(await serve(t, data, { flags }), /\.crt and \S+\.key are no certificate and its key: /);
+    }
+    assert.ok(!existsSync(data));
   });
 });
 

@@ -42,6 +42,15 @@ test('it tells how to make the first superuser, and no more once there is one', 
   assert.doesNotMatch(stdout, /superuser/);
 });
 
+test('with --strict-hosts it tells of no request that would be answered with 404', async (t) => {
+  const { process: server, url } = await serveMain(t, temporaryFolder(t), { flags: ['--strict-hosts'] });
+  assert.equal((await fetch(`${url}/api/setup`, { method: 'POST' })).status, 404);
+  server.kill('SIGTERM');
+  const { code, stdout } = await server.ended;
+  assert.equal(code, 0);
+  assert.doesNotMatch(stdout, /superuser|api.setup/);
+});
+
 test('what it prints beside that makes the first superuser from elsewhere', async (t) => {
   const { process: server, url } = await serveMain(t, temporaryFolder(t));
   const { msg } = await server.waitForLog(/once and within 30 minutes/);
