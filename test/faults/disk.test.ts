@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -103,6 +103,53 @@ test(
   },
 );
 
+test(
+  'a file that cannot be opened again to read at once is read as before, and written later',
+  here,
+  async (t) => {
+    const place = await start(t);
+    const { disk, server } = place;
+    disk.fail({ call: 'sync', error: 'EIO', suffix: log, times: 1 });
+    await create(place, 500);
+    failReader(disk, 0);
+    await create(place, 500);
+    assert.equal((await fetch(`${server.url}/api/collections/posts/records`)).status, 200);
+    await create(place, 201);
+    await assertConsistent(place);
+  },
+);
+
+test('a file that cannot be opened to read leaves no descriptor behind', here, async (t) => {
+  const { disk, server, folder } = await start(t);
+  await server.signal('SIGTERM');
+  failReader(disk, 1);
+  // It looks for deliveries as it starts.
+  const again = await ServerProcess.start({ data: folder.data }, disk.environment(folder.data));
+  t.after(() => again.signal('SIGKILL'));
+  await eventually('the instance cannot be opened', () => again.log.length > 0);
+  const before = descriptorsOf(again);
+  for (let n = 0; n < 40; n += 1) {
+    failReader(disk, 1);
+    assert.equal((await fetch(`${again.url}/api/health`)).status, 503);
+  }
+  assert.ok(descriptorsOf(again) < before + 20, `${descriptorsOf(again)} after ${before} descriptors`);
+  assert.equal((await fetch(`${again.url}/api/health`)).status, 200);
+});
+
+test('a file that is gone when it is to be opened again is not replaced by an empty one', here, async (t) => {
+  const place = await start(t);
+  const { disk, folder } = place;
+  const elsewhere = `${folder.file}-elsewhere`;
+  disk.fail({ call: 'sync', error: 'EIO', suffix: log, times: 1 });
+  await create(place, 500);
+  renameSync(folder.file, elsewhere);
+  await create(place, 500);
+  assert.equal(existsSync(folder.file), false);
+  renameSync(elsewhere, folder.file);
+  await create(place, 201);
+  await assertConsistent(place);
+});
+
 test('a page that cannot be read fails its request and nothing else', here, async (t) => {
   const place = await start(t);
   const { disk, server } = place;
@@ -176,6 +223,11 @@ test('a start that dies at any write or sync is followed by one that works', her
     assert.ok(deaths >= 2, `${deaths} deaths by ${call}`);
   }
 });
+
+/** It asks a second time, for a log that it cannot write. `others` open it before. */
+function failReader(disk: FaultyDisk, others: number): void {
+  disk.fail({ call: 'open', error: 'EMFILE', suffix: log, times: 2, skip: others });
+}
 
 function sizeOf({ folder }: Place): number {
   return statSync(`${folder.file}-wal`).size;

@@ -46,7 +46,7 @@ class SqliteDatabase implements Database {
         refresh: async () => void (await options.definitions?.refresh(this)),
       }),
     });
-    this.#reader = this.#open(true);
+    this.#reader = this.#openReader();
   }
 
   all(statement: Sql): Promise<Row[]> {
@@ -140,10 +140,22 @@ class SqliteDatabase implements Database {
     }
   }
 
+  /** Where it fails nobody will stop this database, nor close its writer. */
+  #openReader(): SqliteConnection {
+    try {
+      return this.#open(true);
+    } catch (error) {
+      this.#queue.close();
+      throw error;
+    }
+  }
+
+  /** Opened before the old one is closed: where that fails there is still one to read by, and to be closed at the next try. */
   #reopenReader(): void {
+    const reader = this.#open(true);
     this.#isViewing = false;
     this.#reader.close();
-    this.#reader = this.#open(true);
+    this.#reader = reader;
     this.#state.forget();
   }
 }

@@ -47,7 +47,7 @@ const ROLLBACK_TO = sql`ROLLBACK TO work`;
 
 export interface WriteQueueOptions {
   readonly open: () => SqliteConnection;
-  /** Called when a failed medium made the writer open its file again; readers must do the same. */
+  /** Called when a failed medium makes the writer open its file again; readers must do the same. */
   readonly onReopen: () => void;
   /** Called before a group and after its commit: a reader's view of the file must end there. */
   readonly onCommit: () => void;
@@ -303,8 +303,9 @@ export class WriteQueue {
     } catch {
       // Closing what is broken may fail, or was done by an earlier try; a new connection is needed all the same.
     }
-    this.#connection = this.#options.open();
+    // Readers first: they make no file where there is none, in which all that was acknowledged would be gone.
     this.#options.onReopen();
+    this.#connection = this.#options.open();
     // What the log lacks is still in memory. A commit whose own sync failed is written over by the next one, but not these.
     if (this.#hasHole) this.#connection.emptyLog();
     this.#hasHole = false;
