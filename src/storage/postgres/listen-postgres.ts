@@ -43,6 +43,8 @@ class Listener {
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
+    // Without a goodbye: a server that is frozen, or behind a network that swallows everything, never answers it.
+    this.#client?.connection.stream.destroy();
     await this.#client?.end().catch(() => undefined);
   }
 
