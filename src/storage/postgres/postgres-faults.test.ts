@@ -8,6 +8,7 @@ import {
   createInstanceDatabase,
   openPostgresDatabase,
   testSchema,
+  type TestPostgresDatabase,
 } from '../../../test/support/postgres-database.ts';
 import { ask, openTestPostgres, startTestPostgres } from '../../../test/support/postgres.ts';
 import { AppError } from '../../base/errors.ts';
@@ -89,6 +90,16 @@ test('a transaction that takes too long in all is ended', async (t) => {
   });
   await assert.rejects(long, isUnavailable);
   await database.write((tx) => insert(database, tx, 'a'));
+});
+
+test('a change of tables has more time in all, and no more than that', async (t) => {
+  const { database, open } = await openRows(t, { transactionTimeoutMs: 1_000 });
+  const sleepOften = (times: number) => async (tx: Transaction) => {
+    for (let n = 0; n < times; n += 1) await tx.get(sql`SELECT pg_sleep(0.1)`);
+  };
+  await database.write(sleepOften(15), { isExclusive: true });
+  const limited = open({ exclusiveTimeoutMs: 1_500 });
+  await assert.rejects(limited.write(sleepOften(600), { isExclusive: true }), isUnavailable);
 });
 
 test('a network that swallows everything holds nobody for ever', async (t) => {
@@ -211,6 +222,7 @@ class Load {
 
 interface OpenedRows {
   readonly database: Database;
+  readonly open: TestPostgresDatabase['open'];
   readonly url: string;
 }
 
@@ -220,8 +232,8 @@ async function openRows(
 ): Promise<OpenedRows> {
   const url = await createInstanceDatabase();
   await ask(url, createRows);
-  const { database } = await openPostgresDatabase(t, { url, ...options });
-  return { database, url };
+  const { database, open } = await openPostgresDatabase(t, { url, ...options });
+  return { database, open, url };
 }
 
 /** As openRows, through a proxy that `start` puts before the server. */
@@ -235,8 +247,8 @@ async function openRowsThrough<Proxy extends { readonly port: number }>(
   const proxy = await start(t, Number(new URL(url).port));
   const proxied = new URL(url);
   proxied.port = String(proxy.port);
-  const { database } = await openPostgresDatabase(t, { url: proxied.href, ...options });
-  return { database, proxy, url };
+  const { database, open } = await openPostgresDatabase(t, { url: proxied.href, ...options });
+  return { database, open, proxy, url };
 }
 
 async function insert(on: Database, tx: Transaction, id: string): Promise<void> {

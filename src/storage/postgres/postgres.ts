@@ -373,8 +373,13 @@ function beginExclusive(key: bigint, options: PostgresOptions): string {
   const timeoutMs = options.exclusiveTimeoutMs ?? EXCLUSIVE_TIMEOUT_MS;
   assert(Number.isInteger(timeoutMs), 'whole milliseconds');
   const set = (name: string, value: number): string => `set_config('${name}', '${value}', true)`;
+  // One that is running is not moved by another value, only ended by none: without that, the session's would go on.
+  const whole = [0, timeoutMs].map(
+    (value) =>
+      `CASE WHEN current_setting('server_version_num')::integer >= 170000 THEN ${set('transaction_timeout', value)} END`,
+  );
   return `BEGIN; SELECT ${set('statement_timeout', timeoutMs)}, ${set('lock_timeout', options.pool.transactionTimeoutMs)},
-      CASE WHEN current_setting('server_version_num')::integer >= 170000 THEN ${set('transaction_timeout', timeoutMs)} END;
+      ${whole.join(', ')};
     SELECT pg_advisory_xact_lock(${key})`;
 }
 
