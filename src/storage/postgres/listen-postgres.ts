@@ -36,7 +36,8 @@ class Listener {
     client.on('end', () => this.#lost(client));
     client
       .connect()
-      .then(() => client.query(`LISTEN ${this.#options.channel}`))
+      // It is idle for as long as nobody has anything to say, whatever its role is allowed.
+      .then(() => client.query(`SET idle_session_timeout = 0; LISTEN ${this.#options.channel}`))
       .catch((error: unknown) => this.#lost(client, error));
   }
 

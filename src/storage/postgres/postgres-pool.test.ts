@@ -71,6 +71,18 @@ test('a server that may forget what it acknowledged is refused, unless that is w
   await assert.rejects(openPostgresPool({ url }), /takes no writes/);
 });
 
+test('a database that lacks characters is refused', async () => {
+  const url = await createInstanceDatabase();
+  const name = `${new URL(url).pathname.slice(1)}_latin`;
+  await ask(url, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'`);
+  const latin = new URL(url);
+  latin.pathname = `/${name}`;
+  await assert.rejects(
+    openPostgresPool({ url: latin.href }),
+    /the encoding UTF8 is needed, this one has LATIN1/,
+  );
+});
+
 test('a server that is not there is unavailable, and so is a pool that was stopped', async (t) => {
   await assert.rejects(openPostgresPool({ url: 'postgres://postgres@127.0.0.1:1/none' }), isUnavailable);
   const { database, pool } = await openPostgresDatabase(t);
@@ -91,33 +103,70 @@ test('a session that ends as it begins costs its borrower a refusal, and the pro
   // The one that is there has begun before that.
   await pool.lend(async (first) => {
     const refusals: unknown[] = [];
-    // Where the server is slow to end one, it is lent for that long.
+    // Where the server is slow to end one, it lasts, and the next must be another one.
     for (let times = 0; times < 200 && refusals.length < 5; times += 1)
-      await pool.lend(() => Promise.resolve()).catch((error: unknown) => refusals.push(error));
+      await pool
+        .lend(async (connection) => connection.close())
+        .catch((error: unknown) => refusals.push(error));
     assert.deepEqual(refusals.map(isUnavailable), [true, true, true, true, true]);
     assert.equal(first.isLost, false);
   });
 });
 
-test('a session has its own timeouts, no search path and compiles no statements', async (t) => {
+test('a session is as we have it, whatever its role was given', async (t) => {
+  const url = await createInstanceDatabase();
+  const name = new URL(url).pathname.slice(1);
+  const all = Object.entries(givenAndExpected);
+  const give = all.map(
+    ([setting, { given }]) => `ALTER ROLE CURRENT_USER IN DATABASE ${name} SET ${setting} = '${given}'`,
+  );
+  await ask(url, give.join(';'));
   const { database } = await openPostgresDatabase(t, {
+    url,
     statementTimeoutMs: 7_000,
     transactionTimeoutMs: 8_000,
   });
-  const names = [
-    'statement_timeout',
-    'transaction_timeout',
-    'idle_in_transaction_session_timeout',
-    'search_path',
-    'jit',
-  ];
-  const values = await Promise.all(
-    names.map((name) => database.tuples(sql`SELECT current_setting(${name}, TRUE)`)),
-  );
   // Before 17 PostgreSQL has no limit for a whole transaction: there this process alone ends it.
   const version = await database.get(sql`SELECT current_setting('server_version_num')::int AS number`);
   const whole = Number(version?.['number']) >= 170_000 ? '8s' : null;
-  assert.deepEqual(values.flat(2), ['7s', whole, '8s', '', 'off']);
+  const expected = [['transaction_timeout', whole], ...all.map(([setting, one]) => [setting, one.expected])];
+  const found = expected.map(async ([setting = '']) => {
+    const [row] = await database.tuples(sql`SELECT current_setting(${setting}, TRUE)`);
+    return [setting, row?.[0]];
+  });
+  assert.deepEqual(await Promise.all(found), expected);
+});
+
+const givenAndExpected = {
+  bytea_output: { given: 'escape', expected: 'hex' },
+  client_encoding: { given: 'latin1', expected: 'UTF8' },
+  client_min_messages: { given: 'error', expected: 'warning' },
+  default_transaction_isolation: { given: 'serializable', expected: 'read committed' },
+  extra_float_digits: { given: '-15', expected: '1' },
+  idle_in_transaction_session_timeout: { given: '9s', expected: '8s' },
+  idle_session_timeout: { given: '9s', expected: '0' },
+  jit: { given: 'on', expected: 'off' },
+  lock_timeout: { given: '9s', expected: '0' },
+  search_path: { given: 'public', expected: '' },
+  standard_conforming_strings: { given: 'off', expected: 'on' },
+  statement_timeout: { given: '9s', expected: '7s' },
+  TimeZone: { given: 'Pacific/Apia', expected: 'UTC' },
+};
+
+test('a session that was found to keep what it acknowledges goes on keeping it', async (t) => {
+  const server = await startTestPostgres();
+  t.after(() => server.stop());
+  const { database } = await openPostgresDatabase(t, { url: server.url, max: 1 });
+  const sinceMs = Date.now();
+  await ask(server.url, 'ALTER SYSTEM SET synchronous_commit = off');
+  await ask(server.url, 'SELECT pg_reload_conf()');
+  const loaded = sql`SELECT extract(epoch FROM pg_conf_load_time()) * 1000`;
+  await eventually('the session has heard of it', async () => {
+    const [row] = await database.tuples(loaded);
+    return Number(row?.[0]) >= sinceMs;
+  });
+  assert.deepEqual(await database.tuples(sql`SELECT current_setting('synchronous_commit')`), [['on']]);
+  await assert.rejects(openPostgresPool({ url: server.url }), /synchronous_commit is off/);
 });
 
 function isUnavailable(error: unknown): boolean {

@@ -57,6 +57,9 @@ const IDLE_TIMEOUT_MS = 60_000;
 /** The oldest version that the PostgreSQL project will still repair when this is read; `server_version_num`. */
 const serverVersionMin = 150_000;
 
+/** All others lack characters: what has one of them would be refused, be it a record or what came of an attempt. */
+const wholeEncodings: ReadonlySet<string> = new Set(['UTF8', 'SQL_ASCII']);
+
 class SessionPool implements PostgresPool {
   readonly max: number;
   readonly statementTimeoutMs: number;
@@ -132,7 +135,8 @@ class SessionPool implements PostgresPool {
     try {
       const { rows } = await connection.command(greeting(this.statementTimeoutMs, this.transactionTimeoutMs));
       // `command` gives arrays; the columns are those of `greeting`.
-      const [version, fsync, synchronousCommit, readOnly] = rows[0] as unknown as readonly string[];
+      const told = rows[0] as unknown as readonly string[];
+      const [version, fsync, synchronousCommit, readOnly, encoding = ''] = told;
       if (Number(version) < serverVersionMin) {
         const major = Math.floor(Number(version) / 10_000);
         throw new AppError('unavailable', `PostgreSQL 15 or newer is needed, the server has ${major}.`);
@@ -144,6 +148,12 @@ class SessionPool implements PostgresPool {
       if (readOnly === 'on') {
         throw new AppError('unavailable', 'The database takes no writes.', { retryAfter: 5 });
       }
+      if (!wholeEncodings.has(encoding)) {
+        throw new AppError(
+          'unavailable',
+          `A database of the encoding UTF8 is needed, this one has ${encoding}.`,
+        );
+      }
       this.#connections.set(client, connection);
       return connection;
     } finally {
@@ -154,7 +164,8 @@ class SessionPool implements PostgresPool {
 
 /**
  * Nothing of ours may depend on how the server, the database or the role is set up. Without a `search_path` a name that is not
- * qualified is an error and never another instance's table.
+ * qualified is an error and never another instance's table. `synchronous_commit` stays what was looked at: a session that has not said
+ * so itself takes what the server is given while it runs.
  */
 function greeting(statementTimeoutMs: number, transactionTimeoutMs: number): string {
   assert(
@@ -166,7 +177,11 @@ function greeting(statementTimeoutMs: number, transactionTimeoutMs: number): str
     // A warning at a COMMIT is looked for, whatever the role wants to be told.
     client_min_messages: 'warning',
     statement_timeout: statementTimeoutMs,
+    // Who waits for a lock has the time of its statement; who is in a hurry says so in its transaction.
+    lock_timeout: 0,
     idle_in_transaction_session_timeout: transactionTimeoutMs,
+    // The pool closes what is idle for too long, and by itself: nobody is lent what is over at that moment.
+    idle_session_timeout: 0,
     default_transaction_isolation: 'read committed',
     standard_conforming_strings: 'on',
     bytea_output: 'hex',
@@ -177,7 +192,8 @@ function greeting(statementTimeoutMs: number, transactionTimeoutMs: number): str
   };
   const set = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', false)`);
   return `SELECT current_setting('server_version_num'), current_setting('fsync'), current_setting('synchronous_commit'),
-    current_setting('transaction_read_only'), ${set.join(', ')},
+    current_setting('transaction_read_only'), current_setting('server_encoding'), ${set.join(', ')},
+    set_config('synchronous_commit', current_setting('synchronous_commit'), false),
     CASE WHEN current_setting('server_version_num')::integer >= 170000
       THEN set_config('transaction_timeout', '${transactionTimeoutMs}', false) END`;
 }
