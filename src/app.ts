@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { systemClock, type Clock } from './base/clock.ts';
 import { ForwardClock } from './base/forward-clock.ts';
+import { LineOutput } from './base/line-output.ts';
 import type { Logger, LogMembers } from './base/logger.ts';
 import type { Config } from './config.ts';
 import { WakeUp } from './events/wake-up.ts';
@@ -167,11 +168,14 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   };
 }
 
+/** One for all loggers: at the end of the process it writes what is left. */
+const output = new LineOutput(1);
+
 /** Text lines for people, JSON lines for everything else. Errors come with their stack and cause. */
 export function createLogger(config: Pick<Config, 'logLevel'>): Logger {
   const lines = pino(
     { level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    pino.destination(1),
+    output,
   );
   const write = process.stdout.isTTY ? writeText : undefined;
   const at =

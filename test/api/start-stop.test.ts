@@ -44,6 +44,14 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
+test('a server whose log nobody reads any more stops as well', async (t) => {
+  const serving = await serveMain(t, temporaryFolder(t));
+  serving.process.closeLog();
+  serving.process.kill('SIGTERM');
+  const { code, stderr } = await serving.process.ended;
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+});
+
 test('a webhook that is in flight at SIGTERM is settled: not sent again at the next start', async (t) => {
   const { serving, pb, receiver, data } = await setUp(t, { kind: 'slow', delayMs: 700 });
   await pb.collection('posts').create({ title: 'told' });

@@ -39,6 +39,11 @@ export class MainProcess {
     return this.#isClosed;
   }
 
+  /** Whoever reads its log goes away, as a collector of logs may. */
+  closeLog(): void {
+    this.#child.stdout?.destroy();
+  }
+
   kill(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }
