@@ -1,60 +1,47 @@
-import { write, writeSync } from 'node:fs';
+import { writeSync } from 'node:fs';
 import { codeOf } from './code-of.ts';
 
-/** In characters; what is said while nobody reads for so long is lost. */
+/** In bytes; what is said while nobody reads for so long is lost. */
 const waitingMax = 16 * 1024 * 1024;
-const fullMs = 100;
+const retryMs = 100;
 
 /**
- * Lines for whoever reads a descriptor, written by a thread of the pool: a reader who is slow holds up nobody, and one who is gone is no
- * reason to fail. What is left when the process ends is tried once: that must not keep it from ending.
+ * Lines for whoever reads a descriptor. Each is written at once, as the next thing that is done may end the process. One who reads
+ * too slowly of what cannot wait is tried again, and one who is gone is no reason to fail, nor to go on at the end of the process.
  */
 export class LineOutput {
   readonly #descriptor: number;
-  #waiting: string[] = [];
+  #waiting: Buffer[] = [];
   #length = 0;
-  #isWriting = false;
   #isGone = false;
 
   constructor(descriptor: number) {
     this.#descriptor = descriptor;
-    process.once('exit', () => this.#writeRest());
+    process.once('exit', () => this.#writeWaiting());
   }
 
   write(line: string): void {
-    if (this.#isGone || this.#length + line.length > waitingMax) return;
-    this.#waiting.push(line);
-    this.#length += line.length;
-    if (!this.#isWriting) this.#writeNext();
+    const bytes = Buffer.from(line);
+    if (this.#isGone || this.#length + bytes.length > waitingMax) return;
+    this.#waiting.push(bytes);
+    this.#length += bytes.length;
+    // Whoever waits already has a timer.
+    if (this.#waiting.length === 1) this.#writeOrRetry();
   }
 
-  #writeNext(): void {
-    this.#isWriting = this.#waiting.length > 0;
-    if (this.#isWriting) this.#send(Buffer.from(this.#take()));
+  #writeOrRetry(): void {
+    this.#writeWaiting();
+    if (this.#waiting.length > 0) setTimeout(() => this.#writeOrRetry(), retryMs).unref();
   }
 
-  #take(): string {
-    const text = this.#waiting.join('');
-    this.#waiting = [];
-    this.#length = 0;
-    return text;
-  }
-
-  #send(bytes: Buffer): void {
-    write(this.#descriptor, bytes, (error, count) => {
-      if (error === null && count < bytes.length) this.#send(bytes.subarray(count));
-      else if (error === null) this.#writeNext();
-      else if (codeOf(error) === 'EAGAIN') setTimeout(() => this.#send(bytes), fullMs).unref();
-      else this.#isGone = true;
-    });
-  }
-
-  #writeRest(): void {
-    const rest = this.#take();
+  #writeWaiting(): void {
+    let rest = Buffer.concat(this.#waiting);
     try {
-      if (!this.#isGone && rest !== '') writeSync(this.#descriptor, rest);
-    } catch {
-      // Nobody is left to be told.
+      while (rest.length > 0) rest = rest.subarray(writeSync(this.#descriptor, rest));
+    } catch (error) {
+      this.#isGone = codeOf(error) !== 'EAGAIN';
     }
+    this.#waiting = this.#isGone || rest.length === 0 ? [] : [rest];
+    this.#length = this.#isGone ? 0 : rest.length;
   }
 }

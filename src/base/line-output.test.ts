@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const module = fileURLToPath(new URL('line-output.ts', import.meta.url));
+
+test('a line is there though the process ends at once, and every one of a reader who is slow', async () => {
+  const lines = Array.from({ length: 5_000 }, (_, at) => `${at} ${'x'.repeat(200)}\n`);
+  const child = start(`
+    const lines = Array.from({ length: 5_000 }, (_, at) => \`\${at} \${'x'.repeat(200)}\\n\`);
+    for (const line of lines) output.write(line);
+    process.exit(0);`);
+  const [output] = await Promise.all([text(child.stdout), once(child, 'close')]);
+  assert.equal(output, lines.join(''));
+});
+
+test('a reader who is gone neither fails a process nor keeps it', async () => {
+  const child = start(`
+    output.write('ready\\n');
+    process.stdin.once('end', () => {
+      for (let n = 0; n < 100; n += 1) output.write('line\\n');
+    }).resume();`);
+  await once(child.stdout, 'data');
+  child.stdout.destroy();
+  await once(child.stdout, 'close');
+  child.stdin.end();
+  const [told] = await Promise.all([text(child.stderr), once(child, 'close')]);
+  assert.deepEqual({ code: child.exitCode, told }, { code: 0, told: '' });
+});
+
+/** A process with an `output` to its standard output. */
+function start(script: string): ChildProcessWithoutNullStreams {
+  const whole = `import { LineOutput } from ${JSON.stringify(module)}; const output = new LineOutput(1); ${script}`;
+  return spawn(process.execPath, ['--input-type=module', '--eval', whole]);
+}
