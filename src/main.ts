@@ -12,6 +12,9 @@ process.on('uncaughtException', (error) => {
   process.exit(1);
 });
 
+// What is written here is its owner's alone, also in a folder that others may look into.
+process.umask(0o077);
+
 // Where objects have often outlived a collection, V8 makes the next ones among the old, of which only a full collection takes away any.
 // In a server under load requests are in flight at every collection, and such an object keeps its whole request (decision 15).
 // Before anything is loaded: what Node keeps of compiled modules is for the flags that are set.

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { chmodSync, readdirSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import PocketBase from 'pocketbase';
 import { runMain, serveMain } from '../support/main-process.ts';
@@ -70,4 +71,18 @@ test('the directory and the key in it are for nobody else on the machine', async
   assert.equal((await stat(data)).mode & 0o077, 0);
   assert.equal((await stat(join(data, 'instances'))).mode & 0o077, 0);
   assert.equal((await stat(join(data, 'master.key'))).mode & 0o177, 0);
+});
+
+test('what a server makes is its owner’s alone, also in a folder that is open to others', async (t) => {
+  const data = temporaryFolder(t);
+  chmodSync(data, 0o755);
+  await serveMain(t, data);
+  const paths = readdirSync(data, { recursive: true, encoding: 'utf8' });
+  for (const name of ['control.db', 'data.db', 'data.db-wal', 'master.key'])
+    assert.ok(
+      paths.some((path) => basename(path) === name),
+      `${name} among ${paths.join(', ')}`,
+    );
+  const open = paths.filter((path) => (statSync(join(data, path)).mode & 0o077) !== 0);
+  assert.deepEqual(open, []);
 });
