@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { eventually } from '../../test/support/eventually.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { LineOutput } from './line-output.ts';
 
 const module = fileURLToPath(new URL('line-output.ts', import.meta.url));
 
@@ -29,6 +34,20 @@ test('a reader who is gone neither fails a process nor keeps it', async () => {
   child.stdin.end();
   const [told] = await Promise.all([text(child.stderr), once(child, 'close')]);
   assert.deepEqual({ code: child.exitCode, told }, { code: 0, told: '' });
+});
+
+test('what is said while the disk is full is written when it has room again', async (t) => {
+  const path = join(temporaryFolder(t), 'log');
+  const full = openSync('/dev/full', 'w');
+  const output = new LineOutput(full);
+  output.write('one\n');
+  closeSync(full);
+  // The lowest number that is free: the output's file has room now.
+  const descriptor = openSync(path, 'w');
+  t.after(() => closeSync(descriptor));
+  assert.equal(descriptor, full);
+  output.write('two\n');
+  await eventually('all is written', () => readFileSync(path, 'utf8') === 'one\ntwo\n');
 });
 
 /** A process with an `output` to its standard output. */

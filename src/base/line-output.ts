@@ -4,10 +4,13 @@ import { codeOf } from './code-of.ts';
 /** In bytes; what is said while nobody reads for so long is lost. */
 const waitingMax = 16 * 1024 * 1024;
 const retryMs = 100;
+/** What passes: a reader who is slow, and a disk that is full. */
+const passing: ReadonlySet<unknown> = new Set(['EAGAIN', 'ENOSPC', 'EDQUOT']);
 
 /**
  * Lines for whoever reads a descriptor. Each is written at once, as the next thing that is done may end the process. One who reads
- * too slowly of what cannot wait is tried again, and one who is gone is no reason to fail, nor to go on at the end of the process.
+ * too slowly of what cannot wait is tried again, as is a file on a disk that is full, and one who is gone is no reason to fail, nor to go
+ * on at the end of the process.
  */
 export class LineOutput {
   readonly #descriptor: number;
@@ -39,7 +42,7 @@ export class LineOutput {
     try {
       while (rest.length > 0) rest = rest.subarray(writeSync(this.#descriptor, rest));
     } catch (error) {
-      this.#isGone = codeOf(error) !== 'EAGAIN';
+      this.#isGone = !passing.has(codeOf(error));
     }
     this.#waiting = this.#isGone || rest.length === 0 ? [] : [rest];
     this.#length = this.#isGone ? 0 : rest.length;
