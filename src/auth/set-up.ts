@@ -5,6 +5,7 @@ import { ownMember, type JsonObject } from '../base/json.ts';
 import type { Instance } from '../instances/instance.ts';
 import { superusersName } from '../instances/system-collections.ts';
 import { prepareCreate } from '../records/create-record.ts';
+import { withCurrentDefinitions } from '../records/with-current-definitions.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { forgetSetupTokens, isSetupToken } from './setup-token.ts';
 
@@ -18,7 +19,8 @@ export async function setUp(instance: Instance, facts: RequestFacts, body: JsonO
   const given = ownMember(body, 'token');
   const token = typeof given === 'string' ? given : '';
   try {
-    if (!(await isSetupToken(database, token, clock.now()))) throw refusal();
+    const isRight = await withCurrentDefinitions(() => isSetupToken(database, token, clock.now()));
+    if (!isRight) throw refusal();
     const write = await prepareSuperuser(instance, facts, body);
     await database.write(
       async (tx) => {

@@ -5,6 +5,7 @@ import { changeAccount } from '../records/change-account.ts';
 import { findRecord, findRecordToChange } from '../records/find-record.ts';
 import { valueOf, type StoredRecord } from '../records/record.ts';
 import { refusedAs } from '../records/refused-write.ts';
+import { withCurrentDefinitions } from '../records/with-current-definitions.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { hashPassword, verifyPassword } from '../secrets/password.ts';
 import { readSecret } from '../secrets/secrets.ts';
@@ -53,7 +54,10 @@ export function signInWithOtp(
       );
       if (!isRight || code === undefined) throw invalidCode();
       const used = await useCode(instance, facts, { collection, code });
-      return finishSignIn(instance, facts, { collection, ...used, method: 'otp' });
+      // Not from the beginning, where definitions have changed by now: the code is used up.
+      return withCurrentDefinitions(() =>
+        finishSignIn(instance, facts, { collection, ...used, method: 'otp' }),
+      );
     });
   });
 }

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { startApp } from '../../src/app.ts';
+import { keepAccountRow } from '../../src/auth/account-rows.ts';
+import { signInWithOtp } from '../../src/auth/sign-in-with-otp.ts';
 import { createCollection, updateCollection } from '../../src/collections/change-collection.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { createRecord } from '../../src/records/create-record.ts';
+import { valueOf } from '../../src/records/record.ts';
 import { readCurrentCollection } from '../../src/records/with-current-collection.ts';
 import { factsOfCaller } from '../../src/rules/request-facts.ts';
+import { hashPassword } from '../../src/secrets/password.ts';
 import { sql } from '../../src/sql/sql.ts';
 import type { Reader } from '../../src/storage/database.ts';
 import { openPostgresHome } from '../../src/storage/postgres/open-postgres-home.ts';
@@ -108,6 +112,38 @@ test('what is read while its definition is changed is read again, and by that of
     });
     assert.deepEqual(seen, reads);
   }
+  await stop();
+});
+
+test('a code that is used up signs in, though another node changes a definition in that moment', async (t) => {
+  const { instance, proxy, url, stop } = await startBehindProxy(t);
+  const { database, collections } = instance;
+  // It has some.
+  const onTokenSecrets = () => Promise.resolve();
+  const change = { database, collections, now: Date.now(), onTokenSecrets };
+  const definition = { authRule: "email != ''", otp: { enabled: true } };
+  const { id: collectionRef } = await updateCollection(change, 'users', definition);
+  const email = 'anna@example.com';
+  const account = { email, password: 'correct horse', passwordConfirm: 'correct horse' };
+  const superuser = factsOfCaller({ kind: 'superuser', id: '' });
+  const record = await createRecord(instance, superuser, { collection: 'users', body: account });
+  const [id, password] = ['aaaaaaaaaaaaaaa', '12345678'];
+  const code = {
+    companion: collections.get('_otps'),
+    account: { collectionRef, recordRef: String(valueOf(record, 'id')) },
+    body: { id, password, sentTo: email },
+    hashes: new Map([['password', await hashPassword(password)]]),
+    keptMax: 1,
+  };
+  await database.write((tx) => keepAccountRow(tx, instance, code));
+  const facts = { ...factsOfCaller({ kind: 'guest' }), body: { otpId: id, password } };
+  const release = proxy.holdAnswersTo('COMMIT');
+  const signingIn = signInWithOtp(instance, facts, { collection: 'users', address: new Uint8Array(4) });
+  const codes = `SELECT id FROM ${database.names.collectionTable('_otps').text}`;
+  await eventually('it is used up', async () => (await ask(url, codes)).length === 0);
+  await ask(url, "UPDATE chancery.instance SET version = nextval('chancery.version')");
+  release();
+  assert.equal((await signingIn).kind, 'signed in');
   await stop();
 });
 

@@ -95,6 +95,23 @@ test('a write is not refused for what another node has changed before', async (t
   }
 });
 
+test('an account signs in by what another node has just made an identity', async (t) => {
+  const { group, a, b } = await openPair(t);
+  const [email, password] = ['anna@example.com', 'correct horse'];
+  for (const name of ['people', 'members', 'staff']) {
+    const indexes = [`CREATE UNIQUE INDEX ${name}_nick ON ${name} (nick)`];
+    const fields = [text('text_nick', 'nick', { required: true })];
+    await group.get(a, 'POST /api/collections', { name, type: 'auth', fields, indexes });
+    const account = { nick: 'anna', email, password, passwordConfirm: password };
+    await group.get(a, `POST /api/collections/${name}/records`, account);
+    const signIn = `POST /api/collections/${name}/auth-with-password`;
+    await group.get(b, signIn, { identity: email, password });
+    const passwordAuth = { identityFields: ['email', 'nick'] };
+    await group.get(a, `PATCH /api/collections/${name}`, { passwordAuth });
+    await group.get(b, signIn, { identity: 'anna', password });
+  }
+});
+
 async function openPair(
   t: TestContext,
 ): Promise<{ readonly group: NodeGroup; readonly a: App; readonly b: App }> {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { App } from '../../src/app.ts';
 import { issueSetupToken } from '../../src/auth/setup-token.ts';
 import { listSuperusers } from '../../src/auth/superuser.ts';
-
+import { createCollection } from '../../src/collections/change-collection.ts';
 import { onSlug } from '../support/on-slug.ts';
 import { NodeGroup } from './node-group.ts';
 
@@ -29,4 +29,17 @@ test('the token of each node is good on all, and two who come to two nodes at on
   assert.equal((await onSlug(a.data, 'default', listSuperusers)).length, 1);
   assert.equal(await onSlug(b.data, 'default', issueSetupToken), undefined);
   assert.deepEqual(group.log, []);
+});
+
+test('a token is told to be wrong also where another node has just changed definitions', async (t) => {
+  const group = await NodeGroup.open(t);
+  const [a, b] = [await group.start(), await group.start()];
+  const body = { token: 'wrong' };
+  for (const name of ['one', 'two', 'three']) {
+    assert.equal((await group.ask(b, 'POST /api/setup', body)).status, 403);
+    await onSlug(a.data, 'default', (instance) =>
+      createCollection({ ...instance, now: instance.clock.now() }, { name, fields: [] }),
+    );
+    assert.equal((await group.ask(b, 'POST /api/setup', body)).status, 403);
+  }
 });

@@ -93,6 +93,8 @@ class PostgresDatabase implements Database {
   readonly #lock: Sql;
   readonly #lockOfGroup: Sql;
   readonly #beginExclusive: string;
+  /** In each statement about a table of a collection: those have a schema of their own. */
+  readonly #ofCollections: string;
   readonly #accesses = new AccessMemory();
   readonly #reads = new Set<Promise<unknown>>();
   #isStopped = false;
@@ -115,14 +117,10 @@ class PostgresDatabase implements Database {
       lend: (use) => this.#pool.lend(use),
       silenceMsMax: options.pool.statementTimeoutMs + GRACE_MS,
     });
-    // Tables of collections have a schema of their own.
-    const ofCollections = `${identifier(options.schema).text}.`;
+    this.#ofCollections = `${identifier(options.schema).text}.`;
     this.#questions = new Questions({
       ask: async (statement, timeoutMs) => {
-        const { definitions } = options;
-        const isCurrent = !statement.text.includes(ofCollections) || definitions === undefined;
-        const plain: Ask<Tuple> = (connection) => connection.tuples(statement);
-        const ask = isCurrent ? plain : askCurrent(plain, definitions);
+        const ask = this.#asking(statement);
         return (await this.#noted(sessions.ask((connection) => askAgain(connection, ask), timeoutMs))).rows;
       },
       timeoutMs: options.pool.statementTimeoutMs,
@@ -146,7 +144,7 @@ class PostgresDatabase implements Database {
   async tuples(statement: Sql): Promise<Tuple[]> {
     if (statement.together === 'lookup' && !this.#isStopped)
       return [...(await this.#questions.lookUp(statement))];
-    return [...(await this.#read((connection) => connection.tuples(statement))).rows];
+    return [...(await this.#read(this.#asking(statement))).rows];
   }
 
   async search(statement: Sql, { isQuick = false }: SearchOptions = {}): Promise<Tuple[]> {
@@ -196,6 +194,13 @@ class PostgresDatabase implements Database {
     await this.#gate.drain();
     await this.#questions.drain();
     await Promise.allSettled(this.#reads);
+  }
+
+  #asking(statement: Sql): Ask<Tuple> {
+    const { definitions } = this.#options;
+    const ask: Ask<Tuple> = (connection) => connection.tuples(statement);
+    const isOfOthers = definitions === undefined || !statement.text.includes(this.#ofCollections);
+    return isOfOthers ? ask : askCurrent(ask, definitions);
   }
 
   async #read<Shape>(ask: Ask<Shape>): Promise<Answer<Shape>> {
