@@ -147,6 +147,21 @@ test('a code that is used up signs in, though another node changes a definition 
   await stop();
 });
 
+test('what is asked of an instance that is gone is refused at once', async (t) => {
+  const { instance, proxy, url, stop } = await startBehindProxy(t);
+  const { database } = instance;
+  await ask(url, 'DELETE FROM chancery.instance');
+  const before = proxy.statements;
+  const posts = database.names.collectionTable('posts');
+  const request = { collection: 'posts', body: {} };
+  await assert.rejects(createRecord(instance, factsOfCaller({ kind: 'guest' }), request), {
+    code: 'not_found',
+  });
+  await assert.rejects(database.search(sql`SELECT * FROM ${posts}`), { code: 'not_found' });
+  assert.ok(proxy.statements - before < 100);
+  await stop();
+});
+
 interface Stage {
   readonly instance: Instance;
   readonly proxy: CountingProxy;

@@ -1,5 +1,5 @@
 import { codeOf } from '../../base/code-of.ts';
-import { AppError } from '../../base/errors.ts';
+import { AppError, notFound } from '../../base/errors.ts';
 import { Watch } from '../../base/watch.ts';
 import { identifier, sql } from '../../sql/sql.ts';
 import type { DataHome, Memory } from '../data-home.ts';
@@ -136,6 +136,8 @@ async function openInstance({
         const before = own.changes;
         // The version first: what changes after it was read is seen, at worst, twice.
         const version = await readVersion();
+        // Of an instance that is gone nothing would ever be current.
+        if (Number.isNaN(version)) throw notFound();
         const remember = await memory.read(database);
         // A change of our own that was committed meanwhile is in the memory, and may not be in what was read.
         if (own.changes !== before) continue;
