@@ -10,8 +10,9 @@ export type Ask<Shape> = (connection: PostgresConnection) => Promise<Answer<Shap
  * a name that is shown, and records by the rules of another collection. Throws OutdatedDefinitions.
  */
 export function askCurrent<Shape>(ask: Ask<Shape>, definitions: Definitions): Ask<Shape> {
+  // As it is asked, not as it is sent: until there is a connection others may have been read.
+  const known = definitions.known();
   return async (connection) => {
-    const known = definitions.known();
     const [asked, told] = await Promise.allSettled([ask(connection), connection.tuples(definitions.version)]);
     const isOutdated = told.status === 'fulfilled' && told.value.rows[0]?.[0] !== known;
     const cause: unknown = asked.status === 'rejected' ? asked.reason : undefined;

@@ -5,6 +5,7 @@ import { ask } from '../../../test/support/postgres.ts';
 import { literal, runTogether, sql } from '../../sql/sql.ts';
 import type { Database } from '../database.ts';
 import { OutdatedDefinitions } from '../engine-errors.ts';
+import type { PostgresPool } from './postgres-pool.ts';
 
 test('a write that changes of definitions overtake again and again is kept when they rest', async (t) => {
   const { database, change } = await openNode(t, { changesWhileRead: 8 });
@@ -67,17 +68,32 @@ test('a read of a table whose columns have exchanged their names says that they 
   assert.deepEqual(await reads[1]?.(), [['text']]);
 });
 
+test('a question that waits for a connection while definitions are read again does not pass for one by these', async (t) => {
+  const { database, pool, change, refresh } = await openNode(t, { max: 1 });
+  const note = database.names.collectionTable('note');
+  const waiting = await pool.lend(async () => {
+    const asked = database.tuples(sql`SELECT text FROM ${note}`);
+    await change();
+    await refresh();
+    return { asked };
+  });
+  await assert.rejects(waiting.asked, OutdatedDefinitions);
+});
+
 interface Node {
   readonly database: Database;
+  readonly pool: PostgresPool;
   readonly url: string;
   readonly known: () => number;
   /** As another process says that it has changed definitions. */
   readonly change: () => Promise<unknown>;
+  /** As it reads definitions again. */
+  readonly refresh: () => Promise<void>;
 }
 
 /** With a table of a collection; while it reads definitions again others change so many times. */
-async function openNode(t: TestContext, { changesWhileRead = 0 } = {}): Promise<Node> {
-  const { url, open } = await openPostgresDatabase(t);
+async function openNode(t: TestContext, { changesWhileRead = 0, max = 8 } = {}): Promise<Node> {
+  const { url, pool, open } = await openPostgresDatabase(t, { max });
   await ask(
     url,
     `CREATE TABLE i_test.note (id text, text text);
@@ -92,5 +108,5 @@ async function openNode(t: TestContext, { changesWhileRead = 0 } = {}): Promise<
     await change();
   };
   const definitions = { version: sql`SELECT version FROM chancery.instance`, known: () => known, refresh };
-  return { database: open({ definitions }), url, known: () => known, change };
+  return { database: open({ definitions }), pool, url, known: () => known, change, refresh };
 }
