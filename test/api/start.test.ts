@@ -78,7 +78,7 @@ test('what a server makes is its owner’s alone, also in a folder that is open 
   chmodSync(data, 0o755);
   await serveMain(t, data);
   const paths = readdirSync(data, { recursive: true, encoding: 'utf8' });
-  for (const name of ['control.db', 'data.db', 'data.db-wal', 'master.key'])
+  for (const name of ['control.db', 'control.db-wal', 'data.db', 'master.key'])
     assert.ok(
       paths.some((path) => basename(path) === name),
       `${name} among ${paths.join(', ')}`,

@@ -29,12 +29,16 @@ test('whatever is wrong in a history is found', async () => {
   const evidence = await collectHistory({ engine: 'sqlite', seed: 29, clients: 4, operations: 60 });
   assert.deepEqual(checkHistory(evidence), []);
   for (const [name, tamper] of Object.entries(wrongs)) {
-    const found = checkHistory(tamper(evidence));
-    assert.ok(found.length > 0, name);
+    const tampered = [tamper(evidence)].flat();
+    assert.ok(
+      tampered.some((one) => checkHistory(one).length > 0),
+      name,
+    );
   }
 });
 
-type Tamper = (evidence: Evidence) => Evidence;
+/** In several ways where one of them may happen to be right: on a slow machine writes last long, and an old answer may be one of meanwhile. */
+type Tamper = (evidence: Evidence) => Evidence | readonly Evidence[];
 
 const wrongs: Readonly<Record<string, Tamper>> = {
   'an event is missing': (evidence) => ({
@@ -65,18 +69,18 @@ const wrongs: Readonly<Record<string, Tamper>> = {
     withExchange(evidence, isView, ({ startMs }) => ({ endMs: startMs + 60_000 })),
 };
 
-/** With such an exchange answered as the first of the same was, which told of something else the longest time before. */
-function withOlderAnswer(evidence: Evidence, isSo: (exchange: Exchange) => boolean): Evidence {
+/** Each with such an exchange answered as the first of the same was, which told of something else; the longest time before it first. */
+function withOlderAnswer(evidence: Evidence, isSo: (exchange: Exchange) => boolean): readonly Evidence[] {
   const all = evidence.history.exchanges.filter(isSo);
   const pairs = all.flatMap((later) => {
     const first = all.find(({ operation }) => askedOf(operation) === askedOf(later.operation));
     if (first === undefined || shownBy(first) === shownBy(later)) return [];
     return [{ first, later, gapMs: later.startMs - first.endMs }];
   });
-  const [pair] = pairs.toSorted((one, other) => other.gapMs - one.gapMs);
-  assert.ok(pair, 'expected one that has changed');
-  const { json, etag } = pair.first;
-  return withExchange(evidence, (exchange) => exchange === pair.later, { json, etag });
+  const byGap = pairs.toSorted((one, other) => other.gapMs - one.gapMs);
+  return byGap.map(({ first: { json, etag }, later }) =>
+    withExchange(evidence, (exchange) => exchange === later, { json, etag }),
+  );
 }
 
 /** Whatever its fields are called. */

@@ -43,7 +43,9 @@ test('looks over a long and uneven way move no clock that is right', async (t) =
     await clock.look(behind(database, thereMs, backMs));
     const beforeMs = systemClock.now();
     const now = clock.now();
-    assert.ok(now >= beforeMs - 1 && now <= systemClock.now() + 1, `${now - beforeMs} ms off`);
+    // Half of the way would be 100; a machine may stand still between the looks at two of its clocks.
+    const isRight = now > beforeMs - 50 && now < systemClock.now() + 50;
+    assert.ok(isRight, `${now - beforeMs} ms off`);
   }
 });
 
