@@ -1,7 +1,6 @@
 import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { currentCollection } from './current-collection.ts';
-import { OutdatedDefinitions } from '../storage/engine-errors.ts';
 import { withCurrentDefinitions } from './with-current-definitions.ts';
 
 /** Does this by a collection's definition as it is now; when it was changed between the look at it and a read, once more. */
@@ -11,18 +10,4 @@ export function withCurrentCollection<Result>(
   work: (collection: Collection) => Promise<Result>,
 ): Promise<Result> {
   return withCurrentDefinitions(async () => work(await currentCollection(instance, nameOrId)));
-}
-
-/** As {@link withCurrentCollection}, for what only reads: done once more also where it was changed before that was over. */
-export function readCurrentCollection<Result>(
-  instance: Instance,
-  nameOrId: string,
-  read: (collection: Collection) => Promise<Result>,
-): Promise<Result> {
-  return withCurrentCollection(instance, nameOrId, async (collection) => {
-    const result = await read(collection);
-    // It may have waited for something else, and asked only then.
-    if (instance.collections.find(collection.id) !== collection) throw new OutdatedDefinitions(undefined);
-    return result;
-  });
 }
