@@ -1,24 +1,32 @@
 import { AppError, type FieldError } from '../base/errors.ts';
-import { guest } from '../rules/caller.ts';
+import { guest, type Caller } from '../rules/caller.ts';
 import { parseRule } from '../rules/parse-rule.ts';
 import { factsOfCaller } from '../rules/request-facts.ts';
 import type { Names } from '../storage/database.ts';
-import type { CollectionFinder } from './collection-store.ts';
+import type { Collections } from './collection-store.ts';
 import { ruleNames, type Collection } from './collection.ts';
 import type { ProblemList } from './problem-list.ts';
 import { RecordScope, baseAlias } from './record-scope.ts';
 
-/** Compiles every rule as it will be when it is asked, so that one that could not be is refused before it is stored. */
+/**
+ * Compiles every rule as it will be when it is asked by a guest and by an account of each kind, so that one that could not be is
+ * refused before it is stored.
+ */
 export function checkRules(
   collection: Collection,
-  { collections, names }: { readonly collections: CollectionFinder; readonly names: Names },
+  { collections, names }: { readonly collections: Collections; readonly names: Names },
   problems: ProblemList,
 ): void {
-  const context = { collections: withCollection(collections, collection), names, facts: anyone, now: 0 };
+  const all = withCollection(collections, collection);
+  const callers = [guest, ...accountsOf(all)];
   const problemOf = (rule: string | null): FieldError | undefined => {
     if (rule === null || rule === '') return undefined;
     try {
-      new RecordScope(context, { collection, alias: baseAlias }).add(parseRule(rule), 'rule');
+      const tree = parseRule(rule);
+      for (const caller of callers) {
+        const context = { collections: all, names, facts: factsOfCaller(caller), now: 0 };
+        new RecordScope(context, { collection, alias: baseAlias }).add(tree, 'rule');
+      }
       return undefined;
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
@@ -38,10 +46,14 @@ export function checkRules(
   if (problem !== undefined) problems.add('mfa', { rule: problem });
 }
 
-const anyone = factsOfCaller(guest);
+/** One of each collection; of superusers no rule is asked. Nobody in particular: only its fields count. */
+function accountsOf(collections: Collections): readonly Caller[] {
+  const signingIn = collections.all().filter(({ type, name }) => type === 'auth' && name !== '_superusers');
+  return signingIn.map(({ id }) => ({ kind: 'user', id: '', collectionId: id }));
+}
 
 /** The others as they are, and this one as it is going to be: a rule may be about its own collection. */
-function withCollection(collections: CollectionFinder, collection: Collection): CollectionFinder {
+function withCollection(collections: Collections, collection: Collection): Collections {
   return {
     find: (nameOrId) => {
       const isThis = nameOrId === collection.id || nameOrId.toLowerCase() === collection.name.toLowerCase();
@@ -49,5 +61,6 @@ function withCollection(collections: CollectionFinder, collection: Collection): 
       const other = collections.find(nameOrId);
       return other?.id === collection.id ? undefined : other;
     },
+    all: () => [...collections.all().filter(({ id }) => id !== collection.id), collection],
   };
 }

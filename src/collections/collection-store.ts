@@ -11,6 +11,8 @@ import { alterTables, createTable, dropTable, type Fill, type TableChange } from
 /** Collections by name in any case, or by id. */
 export type CollectionFinder = Pick<CollectionStore, 'find'>;
 
+export type Collections = Pick<CollectionStore, 'find' | 'all'>;
+
 /**
  * One instance's collections, in memory: every request asks for one. The memory changes only after the commit of the change,
  * and changes run alone in their commit, so a work that asks inside its transaction sees what its tables look like.

@@ -11,7 +11,8 @@ import {
   type SavedSecrets,
 } from './change-collection.ts';
 import { checkRules } from './check-rules.ts';
-import type { CollectionChanges, CollectionFinder } from './collection-store.ts';
+import type { CollectionChanges } from './collection-store.ts';
+import { collectionsOf } from './collections-of.ts';
 import { collectionLimits } from './collection-limits.ts';
 import { collectionToJson, type Collection } from './collection.ts';
 import { givenTokenSecrets } from './decode-auth-options.ts';
@@ -118,10 +119,10 @@ function planImport(
     if (!problems.isEmpty) throw refusal(problems, { at, raw });
   }
   refuseReferred(removed, kept);
-  const finder = finderOf([...kept, ...decoded]);
+  const future = collectionsOf([...kept, ...decoded]);
   for (const [at, collection] of decoded.entries()) {
     const problems = new ProblemList();
-    checkRules(collection, { collections: finder, names }, problems);
+    checkRules(collection, { collections: future, names }, problems);
     if (!problems.isEmpty) throw refusal(problems, { at, raw: items[at]?.raw ?? {} });
   }
   return {
@@ -135,13 +136,6 @@ function planImport(
     }),
     created: decoded.filter((_, at) => items[at]?.existing === undefined),
   };
-}
-
-/** As they are going to be: rules may lead from one to the other. */
-function finderOf(collections: readonly Collection[]): CollectionFinder {
-  const byId = new Map(collections.map((collection) => [collection.id, collection]));
-  const byName = new Map(collections.map((collection) => [collection.name.toLowerCase(), collection]));
-  return { find: (nameOrId) => byName.get(nameOrId.toLowerCase()) ?? byId.get(nameOrId) };
 }
 
 const twice: FieldError = {

@@ -3,7 +3,8 @@ import { isJsonObject } from '../base/json.ts';
 import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
 import { checkRules } from '../collections/check-rules.ts';
 import { collectionLimits } from '../collections/collection-limits.ts';
-import type { CollectionFinder } from '../collections/collection-store.ts';
+import type { Collections } from '../collections/collection-store.ts';
+import { collectionsOf } from '../collections/collections-of.ts';
 import { ruleNames, type Collection } from '../collections/collection.ts';
 import { tokenKinds, type TokenKind } from '../collections/auth-options.ts';
 import { ProblemList } from '../collections/problem-list.ts';
@@ -66,7 +67,7 @@ export function planImport(source: PocketbaseSource, options: PlanOptions): read
       secrets: secretsOf(collection, { secrets, existing, options }),
     };
   });
-  const collections = finderOf([...unmentioned, ...decoded]);
+  const collections = collectionsOf([...unmentioned, ...decoded]);
   return planned.map((one) => withRules(one, collections, options));
 }
 
@@ -165,16 +166,10 @@ function secretsOf(
   return new Map([...made, ...secrets]);
 }
 
-function finderOf(collections: readonly Collection[]): CollectionFinder {
-  const byId = new Map(collections.map((collection) => [collection.id, collection]));
-  const byName = new Map(collections.map((collection) => [collection.name.toLowerCase(), collection]));
-  return { find: (nameOrId) => byName.get(nameOrId.toLowerCase()) ?? byId.get(nameOrId) };
-}
-
 /** A rule that this service would not follow becomes the strictest one: superusers only, or nobody. */
 function withRules(
   planned: PlannedCollection,
-  collections: CollectionFinder,
+  collections: Collections,
   { instance, omissions }: PlanOptions,
 ): PlannedCollection {
   const { collection } = planned;

@@ -1,0 +1,12 @@
+import type { Collection } from './collection.ts';
+import type { Collections } from './collection-store.ts';
+
+/** These alone, as they are going to be: rules may lead from one to the other. */
+export function collectionsOf(collections: readonly Collection[]): Collections {
+  const byId = new Map(collections.map((collection) => [collection.id, collection]));
+  const byName = new Map(collections.map((collection) => [collection.name.toLowerCase(), collection]));
+  return {
+    find: (nameOrId) => byName.get(nameOrId.toLowerCase()) ?? byId.get(nameOrId),
+    all: () => collections,
+  };
+}
