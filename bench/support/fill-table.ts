@@ -33,7 +33,8 @@ export async function fillTable(
       : `generate_series(${from}, ${to}) AS n`;
     statements.push(`INSERT INTO "${table}" (${names.join(', ')}) SELECT ${values} FROM ${numbers}`);
   }
-  // As autovacuum does within a minute or so, of which a run would see more or less.
+  // As autovacuum does within a minute or so, of which a run would see more or less. Their commits are on the disk by then, or it
+  // would not note that everybody sees them, and a count would look each of them up in the table.
   if (!isSqlite) statements.push(`VACUUM ANALYZE "${table}"`);
   await store.run(...statements);
 }

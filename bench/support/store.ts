@@ -53,7 +53,6 @@ function postgresStore(url: string): Store {
     const client = new Client({ connectionString: url });
     await client.connect();
     try {
-      await client.query(`SET synchronous_commit = off`);
       const { rows } = await client.query<{ schemaname: string }>(
         `SELECT schemaname FROM pg_tables WHERE tablename = '_superusers'`,
       );
