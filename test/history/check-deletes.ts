@@ -1,59 +1,69 @@
 import { isNextDelete } from './check-chains.ts';
-import { type Chains, type State, type StoredEvent } from './chains.ts';
-import { isDone, type Exchange, type Operation } from './exchange.ts';
+import type { Chains, StoredEvent } from './chains.ts';
+import { isDone, isDuring, type Exchange, type Operation } from './exchange.ts';
 import type { Report } from './evidence.ts';
+import { tellAbout } from './tell-about.ts';
+import { unmatched } from './unmatched.ts';
 
-/** Every delete that was acknowledged has an event of its own, and every other delete a reason: a truncation, or that of a post. */
+/** What an acknowledged request can have deleted, once: a record itself, all of a post with it, or one of all that were there. */
+interface Cause {
+  readonly exchange: Exchange;
+  /** The key of a record, or the name of a collection that was truncated. */
+  readonly of: string;
+  /** The revision that was asked for with `If-Match`. */
+  readonly expected: number | undefined;
+}
+
+/**
+ * Every delete that was acknowledged has an event of its own, and every other delete a reason of its own: a truncation, or the delete of
+ * a post. Who has deleted what is not told where several may have done so; but if each delete can be given an event and each event
+ * a reason, then also both at once (Mendelsohn and Dulmage).
+ */
 export function checkDeletes(chains: Chains, exchanges: readonly Exchange[], report: Report): void {
-  const truncations = exchanges.filter((each) => each.operation.kind === 'truncate' && isDone(each));
-  const deletes = deletesByKey(exchanges);
+  const causes = Map.groupBy(causesOf(exchanges), ({ of }) => of);
   for (const [key, chain] of chains) {
     const events = chain.flatMap(({ event }) => (event?.kind === 'record.delete' ? [event] : []));
-    const free = new Set(events);
-    for (const { startedAt, endedAt } of (deletes.get(key) ?? []).toSorted(
-      (one, other) => one.endedAt - other.endedAt,
-    )) {
-      const own = events.find(
-        (event) => free.has(event) && event.at >= startedAt - 1 && event.at <= endedAt + 1,
+    const own = causes.get(key) ?? [];
+    const say = (text: string, time: Parameters<typeof tellAbout>[1]): void =>
+      report(`${key}: ${text}\n${tellAbout(key, time, { chains, exchanges })}`);
+    for (const { exchange } of unmatched(own, (cause) => events.filter((event) => isBy(cause, event))))
+      say('a delete that was acknowledged is not in the log', exchange);
+    const reasonsOf = (event: StoredEvent): readonly Cause[] =>
+      [...own, ...(causes.get(event.collection) ?? []), ...cascadesOf(event, { chains, causes })].filter(
+        (cause) => isBy(cause, event),
       );
-      if (own === undefined) report(`${key}: a delete that was acknowledged is not in the log`);
-      else free.delete(own);
-    }
-    for (const event of free)
-      if (!isTruncated(event, truncations) && !isCascaded(event, chains))
-        report(`${key}: deleted by nobody at ${event.position}`);
+    for (const event of unmatched(events, reasonsOf))
+      say(`deleted by nobody at ${event.position}`, { startedAt: event.at, endedAt: event.at });
   }
 }
 
-function deletesByKey(exchanges: readonly Exchange[]): ReadonlyMap<string, readonly Exchange[]> {
-  const found = new Map<string, Exchange[]>();
+function isBy({ exchange, expected }: Cause, event: StoredEvent): boolean {
+  return isDuring(exchange, event) && (expected === undefined || event.revision === expected + 1);
+}
+
+/** A truncation that was refused in the end has kept what it had deleted by then, of more records than there are here. */
+function causesOf(exchanges: readonly Exchange[]): readonly Cause[] {
   const done = new Set<Operation>();
-  for (const exchange of exchanges) {
+  return exchanges.flatMap((exchange) => {
     const { operation } = exchange;
-    if (operation.kind !== 'write' && operation.kind !== 'batch') continue;
-    if (!isDone(exchange) || exchange.isReplayed || done.has(operation)) continue;
+    if (!isDone(exchange) || exchange.isReplayed || done.has(operation)) return [];
     done.add(operation);
-    for (const { kind, collection, id } of operation.intents) {
-      if (kind !== 'delete') continue;
-      const key = `${collection}/${id}`;
-      found.set(key, [...(found.get(key) ?? []), exchange]);
-    }
-  }
-  return found;
+    if (operation.kind === 'truncate') return [{ exchange, of: operation.collection, expected: undefined }];
+    if (operation.kind !== 'write' && operation.kind !== 'batch') return [];
+    return operation.intents
+      .filter(({ kind }) => kind === 'delete')
+      .map(({ collection, id, expected }) => ({ exchange, of: `${collection}/${id}`, expected }));
+  });
 }
 
-/** One that was refused in the end has kept what it had deleted by then, of more records than there are here. */
-function isTruncated({ collection, at }: StoredEvent, truncations: readonly Exchange[]): boolean {
-  return truncations.some(
-    ({ operation, startedAt, endedAt }) =>
-      operation.kind === 'truncate' &&
-      operation.collection === collection &&
-      at >= startedAt - 1 &&
-      at <= endedAt + 1,
-  );
+interface Causes {
+  readonly chains: Chains;
+  readonly causes: ReadonlyMap<string, readonly Cause[]>;
 }
 
-function isCascaded(event: StoredEvent, chains: Chains): boolean {
-  const post: readonly State[] | undefined = chains.get(`posts/${String(event.values['post'])}`);
-  return event.collection === 'comments' && isNextDelete(post, event);
+/** Of its post, which went right behind it: whichever revision that had. */
+function cascadesOf(event: StoredEvent, { chains, causes }: Causes): readonly Cause[] {
+  const post = `posts/${String(event.values['post'])}`;
+  if (event.collection !== 'comments' || !isNextDelete(chains.get(post), event)) return [];
+  return (causes.get(post) ?? []).map((cause) => ({ ...cause, expected: undefined }));
 }

@@ -105,3 +105,8 @@ export function itemsOf({ json }: Pick<Answer, 'json'>): readonly Values[] {
 export function isDone({ status }: Pick<Answer, 'status'>): boolean {
   return status >= 200 && status < 300;
 }
+
+/** Nodes are parts of this process: they and clients go by one clock, also those on PostgreSQL, whose own time only deliveries go by. */
+export function isDuring({ startedAt, endedAt }: Exchange, { at }: { readonly at: number }): boolean {
+  return at >= startedAt && at <= endedAt;
+}

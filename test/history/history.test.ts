@@ -60,6 +60,11 @@ const wrongs: Readonly<Record<string, Tamper>> = {
   }),
   'an acknowledged write is missing': (evidence) => withExchange(evidence, isRefused, { status: 201 }),
   'a refused write was done': (evidence) => withExchange(evidence, isWritten, { status: 400 }),
+  'nobody has asked for a delete': ({ history, ...evidence }) =>
+    history.exchanges.filter(isDelete).map((each) => {
+      const exchanges = history.exchanges.filter(({ operation }) => operation !== each.operation);
+      return { ...evidence, history: { ...history, exchanges } };
+    }),
   'a list shows what was there before': (evidence) => withOlderAnswer(evidence, isWholeList),
   'a total counts one more': (evidence) =>
     withExchange(evidence, isWholeList, ({ json }) => ({ json: { ...Object(json), totalItems: 99 } })),
@@ -115,6 +120,11 @@ function isWritten(exchange: Exchange): boolean {
 
 function isRefused({ operation, status }: Exchange): boolean {
   return operation.kind === 'write' && operation.intents[0].token !== undefined && status === 400;
+}
+
+function isDelete(exchange: Exchange): boolean {
+  const { operation } = exchange;
+  return operation.kind === 'write' && operation.intents[0].kind === 'delete' && isDone(exchange);
 }
 
 function isWholeList(exchange: Exchange): boolean {

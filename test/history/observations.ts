@@ -2,6 +2,7 @@ import { isLike, type Chains, type State } from './chains.ts';
 import { idsOf, type CollectionName } from './collections.ts';
 import {
   isDone,
+  isDuring,
   itemsOf,
   revisionOf,
   toValues,
@@ -76,10 +77,8 @@ function observeWrite(exchange: Exchange, intent: Intent, scene: Scene): readonl
 function observeDone(exchange: Exchange, intent: Intent, scene: Scene): readonly Observation[] {
   const { collection, id, kind, token } = intent;
   const key = `${collection}/${id}`;
-  const { startedAt, endedAt } = exchange;
   if (kind === 'delete') {
-    const isSo = ({ event }: State): boolean =>
-      event?.kind === 'record.delete' && event.at >= startedAt - 1 && event.at <= endedAt + 1;
+    const isSo = ({ event }: State): boolean => event?.kind === 'record.delete' && isDuring(exchange, event);
     return [see(exchange, key, { scene, what: 'a delete', isWrite: true, isSo })];
   }
   if (token !== undefined) {
