@@ -1,7 +1,7 @@
 import { toTimestamp } from '../base/timestamp.ts';
 import { emitsEvents } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
-import { admit } from '../rules/rule.ts';
+import { admit, isLocked } from '../rules/rule.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import type { Transaction } from '../storage/database.ts';
 import { auditAccount } from './audit-account.ts';
@@ -41,10 +41,13 @@ export async function prepareCreate(
   facts: RequestFacts,
   request: CreateRecordRequest,
 ): Promise<RecordWrite<StoredRecord>> {
-  const collection = await currentCollection(instance, request.collection);
-  admit(collection, 'createRule', facts.caller);
+  const { caller } = facts;
+  const collection = await currentCollection(instance, request.collection, (known) =>
+    isLocked(known, ['createRule'], caller),
+  );
+  admit(collection, 'createRule', caller);
   const { body } = request;
-  const secrets = await prepareSecrets(instance, collection, { caller: facts.caller, body });
+  const secrets = await prepareSecrets(instance, collection, { caller, body });
   return (tx) => createInside({ instance, facts, tx }, { collection: collection.id, body, secrets });
 }
 

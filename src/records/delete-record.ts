@@ -1,7 +1,7 @@
 import { notFound } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
-import { admit } from '../rules/rule.ts';
+import { admit, isLocked } from '../rules/rule.ts';
 import { isAllowed } from './ask-rule.ts';
 import { currentCollection } from './current-collection.ts';
 import { requireExpected, type ExpectedRevision } from './expected-revision.ts';
@@ -30,8 +30,11 @@ export async function prepareDelete(
   facts: RequestFacts,
   request: DeleteRecordRequest,
 ): Promise<RecordWrite<void>> {
-  const collection = await currentCollection(instance, request.collection);
-  admit(collection, 'deleteRule', facts.caller);
+  const { caller } = facts;
+  const collection = await currentCollection(instance, request.collection, (known) =>
+    isLocked(known, ['deleteRule'], caller),
+  );
+  admit(collection, 'deleteRule', caller);
   return (tx) => deleteInside({ instance, facts, tx }, { ...request, collection: collection.id });
 }
 

@@ -3,7 +3,7 @@ import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
-import { admit } from '../rules/rule.ts';
+import { admit, isLocked } from '../rules/rule.ts';
 import { checkAccount, isVerifiedByNature, withVerified } from './check-account.ts';
 import { currentCollection } from './current-collection.ts';
 import { factsOfChange, isAllowed } from './ask-rule.ts';
@@ -45,10 +45,13 @@ export async function prepareUpdate(
   facts: RequestFacts,
   request: UpdateRecordRequest,
 ): Promise<RecordWrite<StoredRecord>> {
-  const collection = await currentCollection(instance, request.collection);
-  admit(collection, 'updateRule', facts.caller);
+  const { caller } = facts;
+  const collection = await currentCollection(instance, request.collection, (known) =>
+    isLocked(known, ['updateRule'], caller),
+  );
+  admit(collection, 'updateRule', caller);
   const { body, id } = request;
-  const secrets = await prepareSecrets(instance, collection, { caller: facts.caller, body, id });
+  const secrets = await prepareSecrets(instance, collection, { caller, body, id });
   return (tx) => updateInside({ instance, facts, tx }, { ...request, collection: collection.id, secrets });
 }
 

@@ -1,7 +1,9 @@
 import { AppError } from '../base/errors.ts';
 import { ownMember } from '../base/json.ts';
+import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
+import { isLocked } from '../rules/rule.ts';
 import type { Names } from '../storage/database.ts';
 import { Collision, UniqueViolation } from '../storage/engine-errors.ts';
 import { createInside } from './create-record.ts';
@@ -32,15 +34,14 @@ export async function prepareUpsert(
   facts: RequestFacts,
   { collection: nameOrId, body, expected }: UpsertRecordRequest,
 ): Promise<RecordWrite<Upserted>> {
-  const collection = await currentCollection(instance, nameOrId);
-  const isSuperuser = facts.caller.kind === 'superuser';
-  const { createRule, updateRule } = collection.rules;
-  // Hashing is work: not for who may neither make nor change a record.
-  const mayWrite = isSuperuser || createRule !== null || updateRule !== null;
+  const { caller } = facts;
+  const mayNotWrite = (known: Collection): boolean => isLocked(known, ['createRule', 'updateRule'], caller);
+  const collection = await currentCollection(instance, nameOrId, mayNotWrite);
   const bodyId = ownMember(body, 'id');
   const secrets = await prepareSecrets(instance, collection, {
-    caller: facts.caller,
-    body: mayWrite ? body : {},
+    caller,
+    // Hashing is work: not for who may neither make nor change a record.
+    body: mayNotWrite(collection) ? {} : body,
     ...(typeof bodyId === 'string' ? { id: bodyId } : {}),
   });
   const request = { collection: collection.id, body, secrets };

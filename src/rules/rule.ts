@@ -28,3 +28,8 @@ export function admit(collection: Ruled, name: RuleName, caller: Caller): Filter
   if (rule !== null) return parseRule(rule);
   throw new AppError('forbidden', 'Only superusers can perform this action.');
 }
+
+/** Whether all of these admit the caller to nothing. */
+export function isLocked({ rules }: Ruled, names: readonly RuleName[], caller: Caller): boolean {
+  return caller.kind !== 'superuser' && names.every((name) => rules[name] === null);
+}

@@ -95,6 +95,42 @@ test('a write is not refused for what another node has changed before', async (t
   }
 });
 
+test('a write is not refused by a rule that another node has opened before', async (t) => {
+  const { group, a, b } = await openPair(t);
+  const { token } = group;
+  const account = (name: string) => {
+    const password = 'correct horse';
+    return { id: name.padEnd(15, '0'), email: `${name}@example.com`, password, passwordConfirm: password };
+  };
+  const batch = (method: string, url: string, body: unknown) =>
+    ['POST /api/batch', { requests: [{ method, url, body }] }] as const;
+  const fields = [text('text_title', 'title')];
+  await group.get(a, 'POST /api/collections', { name: 'things', type: 'auth', ...open, fields });
+  await group.get(a, `POST ${at}`, account('anna'));
+  const one = `${at}/${account('anna').id}`;
+  const asked = [
+    [['createRule'], `POST ${at}`, account('berta')],
+    [['updateRule'], `PATCH ${one}`, { title: 'x' }],
+    [['updateRule'], ...batch('PATCH', one, { title: 'y' })],
+    // Which tells only then whether there is a password to be hashed.
+    [['createRule', 'updateRule'], ...batch('PUT', at, account('clara'))],
+    [['deleteRule'], `DELETE ${one}`, undefined],
+  ] as const;
+  for (const [rules, request, body] of asked) {
+    const all = (rule: string | null) => Object.fromEntries(rules.map((name) => [name, rule]));
+    // Known to the other node, as it makes it so itself.
+    await group.get(b, 'PATCH /api/collections/things', all(null));
+    await group.get(a, 'PATCH /api/collections/things', all(''));
+    group.token = '';
+    await group.get(b, request, body);
+    group.token = token;
+  }
+  // And what is shut stays shut.
+  await group.get(a, 'PATCH /api/collections/things', { createRule: null });
+  group.token = '';
+  assert.equal((await group.ask(b, `POST ${at}`, account('dora'))).status, 403);
+});
+
 test('an account signs in by what another node has just made an identity', async (t) => {
   const { group, a, b } = await openPair(t);
   const [email, password] = ['anna@example.com', 'correct horse'];
