@@ -6,7 +6,6 @@ import { Collision } from '../storage/engine-errors.ts';
 import { asksNothing } from './asks-nothing.ts';
 import type { BatchItem } from './batch-item.ts';
 import { prepareCreate } from './create-record.ts';
-import { currentCollection } from './current-collection.ts';
 import { prepareDelete } from './delete-record.ts';
 import { lockBatch } from './lock-batch.ts';
 import type { StoredRecord } from './record.ts';
@@ -102,8 +101,7 @@ async function prepareOrFailLater(instance: Instance, entry: BatchEntry): Promis
     const write = await prepareItem(instance, entry);
     const { item, facts } = entry;
     if (item.kind !== 'create') return { write, asksNothing: () => false };
-    const { id } = await currentCollection(instance, item.collection);
-    return { write, asksNothing: () => asksNothing(instance, facts, id) };
+    return { write, asksNothing: () => asksNothing(instance, facts, item.collection) };
   } catch (error) {
     const write = (): never => {
       throw error;

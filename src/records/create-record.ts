@@ -48,10 +48,10 @@ export async function prepareCreate(
   admit(collection, 'createRule', caller);
   const { body } = request;
   const secrets = await prepareSecrets(instance, collection, { caller, body });
-  return (tx) => createInside({ instance, facts, tx }, { collection: collection.id, body, secrets });
+  return (tx) => createInside({ instance, facts, tx }, { ...request, secrets });
 }
 
-/** By the definition as it is now: it may have changed while this work was waiting for its turn. `collection` is an id. */
+/** By the definition as it is now: it may have changed while this work was waiting for its turn, and the name be another's. */
 export function createInside(scope: WriteScope, request: PreparedCreate): Promise<StoredRecord> {
   return refusedAs('Failed to create record.', create(scope, request));
 }

@@ -35,10 +35,9 @@ export async function prepareDelete(
     isLocked(known, ['deleteRule'], caller),
   );
   admit(collection, 'deleteRule', caller);
-  return (tx) => deleteInside({ instance, facts, tx }, { ...request, collection: collection.id });
+  return (tx) => deleteInside({ instance, facts, tx }, request);
 }
 
-/** `collection` is an id. */
 async function deleteInside(scope: WriteScope, request: DeleteRecordRequest): Promise<void> {
   const { instance, facts, tx } = scope;
   const collection = instance.collections.get(request.collection);

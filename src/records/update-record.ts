@@ -52,12 +52,12 @@ export async function prepareUpdate(
   admit(collection, 'updateRule', caller);
   const { body, id } = request;
   const secrets = await prepareSecrets(instance, collection, { caller, body, id });
-  return (tx) => updateInside({ instance, facts, tx }, { ...request, collection: collection.id, secrets });
+  return (tx) => updateInside({ instance, facts, tx }, { ...request, secrets });
 }
 
 /**
  * Values that are all as they were change nothing: no revision, no `updated`, no event. A password always is a change: nobody
- * can tell whether it is the same. `collection` is an id.
+ * can tell whether it is the same.
  */
 export function updateInside(scope: WriteScope, request: PreparedUpdate): Promise<StoredRecord> {
   return refusedAs('Failed to update record.', update(scope, request));

@@ -44,7 +44,7 @@ export async function prepareUpsert(
     body: mayNotWrite(collection) ? {} : body,
     ...(typeof bodyId === 'string' ? { id: bodyId } : {}),
   });
-  const request = { collection: collection.id, body, secrets };
+  const request = { collection: nameOrId, body, secrets };
   return async (tx) => {
     const scope = { instance, facts, tx };
     const id = ownMember(body, 'id');

@@ -131,6 +131,34 @@ test('a write is not refused by a rule that another node has opened before', asy
   assert.equal((await group.ask(b, `POST ${at}`, account('dora'))).status, 403);
 });
 
+test('a write goes to the collection that another node has given its name before', async (t) => {
+  const { group, a, b } = await openPair(t);
+  const names = ['things', 'others'] as const;
+  const fields = [text('text_title', 'title')];
+  const define = (name: string, id: string) => ({ id, name, ...open, deleteRule: '', fields });
+  for (const name of names) await group.get(a, 'POST /api/collections', define(name, `collection_${name}`));
+  const asked = [
+    [`POST ${at}`, { id }],
+    ['POST /api/batch', { requests: [{ method: 'POST', url: at, body: { id } }] }],
+    [`PATCH ${at}/${id}`, { title: 'x' }],
+    ['POST /api/batch', { requests: [{ method: 'PUT', url: at, body: { id, title: 'z' } }] }],
+    [`DELETE ${at}/${id}`, undefined],
+    [`DELETE ${at}/${id}`, undefined],
+  ] as const;
+  let ids = names.map((name) => `collection_${name}`);
+  for (const [request, body] of asked) {
+    // As the other node knows them.
+    await group.get(b, 'PATCH /api/collections/things', { fields });
+    ids = ids.toReversed();
+    const collections = names.map((name, index) => define(name, ids[index] ?? ''));
+    await group.get(a, 'PUT /api/collections/import', { collections });
+    const told = JSON.stringify((await group.get(b, request, body)) ?? '');
+    assert.ok(!told.includes('"others"'), `${request}: ${told}`);
+  }
+  for (const name of names)
+    assert.deepEqual((await group.get(a, `GET /api/collections/${name}/records`)).items, [], name);
+});
+
 test('an account signs in by what another node has just made an identity', async (t) => {
   const { group, a, b } = await openPair(t);
   const [email, password] = ['anna@example.com', 'correct horse'];
