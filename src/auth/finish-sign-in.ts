@@ -1,14 +1,15 @@
+import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
+import { findRecord } from '../records/find-record.ts';
 import { valueOf, type StoredRecord } from '../records/record.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { issueToken } from './issue-token.ts';
 import { requireSignInAllowed } from './require-sign-in-allowed.ts';
 import { askSecondFactor, type SignInMethod } from './second-factor.ts';
 import type { SignInResult } from './signed-in.ts';
-import type { AuthCollection } from './with-auth-collection.ts';
+import { withAuthCollection } from './with-auth-collection.ts';
 
 export interface ShownAccount {
-  readonly collection: AuthCollection;
   readonly record: StoredRecord;
   /** By which it was shown whose account it is. */
   readonly method: SignInMethod;
@@ -16,18 +17,27 @@ export interface ShownAccount {
   readonly tokenKey: string;
 }
 
-/** What comes behind every way to sign in: the collection's rule, the second factor, the token. Throws forbidden, bad_request. */
-export async function finishSignIn(
+/**
+ * What comes behind every way to sign in: the collection's rule, the second factor, the token. By its definition as it is now, as to
+ * look at a password takes long enough for another one; and not from the beginning, where a code would be used up. Throws forbidden,
+ * bad_request.
+ */
+export function finishSignIn(
   instance: Instance,
   facts: RequestFacts,
-  { collection, record, method, tokenKey }: ShownAccount,
+  { record: shown, method, tokenKey }: ShownAccount,
 ): Promise<SignInResult> {
-  const id = String(valueOf(record, 'id'));
+  const id = String(valueOf(shown, 'id'));
   const asked = { ...facts, context: method };
-  await requireSignInAllowed(instance, asked, { collection, id });
-  const mfaId = await askSecondFactor(instance, asked, { collection, id, method, tokenKey });
-  if (mfaId !== undefined) return { kind: 'second factor', mfaId };
-  const claims = { refreshable: true };
-  const token = await issueToken(instance, { collection, id, kind: 'authToken', claims, key: tokenKey });
-  return { kind: 'signed in', signedIn: { record, collection, token } };
+  return withAuthCollection(instance, shown.collection.id, async (collection) => {
+    const isCurrent = shown.collection === collection;
+    const record = isCurrent ? shown : await findRecord(instance.database, collection, id);
+    if (record === undefined) throw new AppError('bad_request', 'Failed to authenticate.');
+    await requireSignInAllowed(instance, asked, { collection, id });
+    const mfaId = await askSecondFactor(instance, asked, { collection, id, method, tokenKey });
+    if (mfaId !== undefined) return { kind: 'second factor', mfaId };
+    const claims = { refreshable: true };
+    const token = await issueToken(instance, { collection, id, kind: 'authToken', claims, key: tokenKey });
+    return { kind: 'signed in', signedIn: { record, collection, token } };
+  });
 }

@@ -5,7 +5,6 @@ import { changeAccount } from '../records/change-account.ts';
 import { findRecord, findRecordToChange } from '../records/find-record.ts';
 import { valueOf, type StoredRecord } from '../records/record.ts';
 import { refusedAs } from '../records/refused-write.ts';
-import { withCurrentDefinitions } from '../records/with-current-definitions.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { hashPassword, verifyPassword } from '../secrets/password.ts';
 import { readSecret } from '../secrets/secrets.ts';
@@ -54,10 +53,7 @@ export function signInWithOtp(
       );
       if (!isRight || code === undefined) throw invalidCode();
       const used = await useCode(instance, facts, { collection, code });
-      // Not from the beginning, where definitions have changed by now: the code is used up.
-      return withCurrentDefinitions(() =>
-        finishSignIn(instance, facts, { collection, ...used, method: 'otp' }),
-      );
+      return finishSignIn(instance, facts, { ...used, method: 'otp' });
     });
   });
 }
@@ -92,8 +88,9 @@ async function useCode(
   { collection, code }: { readonly collection: AuthCollection; readonly code: Code },
 ): Promise<Pick<ShownAccount, 'record' | 'tokenKey'>> {
   const companion = companionCollection(instance, '_otps');
-  const found = await findRecord(instance.database, collection, code.recordRef);
-  const isToReplace = found !== undefined && isProof(found, code) && !collection.auth.mfa.enabled;
+  const now = instance.collections.get(collection.id);
+  const found = await findRecord(instance.database, now, code.recordRef);
+  const isToReplace = found !== undefined && isProof(found, code) && now.auth?.mfa.enabled !== true;
   // What nobody knows.
   const passwordHash = isToReplace ? await hashPassword(newTokenKey()) : undefined;
   return instance.database.write(async (tx) => {

@@ -44,7 +44,7 @@ export function signIn(
       if (!isRight || record === undefined || hash === undefined || tokenKey === undefined)
         throw new AppError('bad_request', 'Failed to authenticate.');
       if (needsRehash(hash)) await strengthen(instance, key, { hash, password });
-      return finishSignIn(instance, facts, { collection, record, method: 'password', tokenKey });
+      return finishSignIn(instance, facts, { record, method: 'password', tokenKey });
     });
   });
 }

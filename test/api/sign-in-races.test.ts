@@ -57,6 +57,8 @@ async function letsIn({ box }: Stage, { status, json }: TestAnswer): Promise<boo
 
 /** What reads a secret of a record, the hash of its password. */
 const passwordRead = ' AND record = ';
+/** What reads an account. */
+const accountRead = '"emailVisibility"';
 /** What asks the rule that everybody fulfils. */
 const ruleRead = 'LIKE';
 const authRule = 'email ~ "example"';
@@ -121,7 +123,7 @@ test('A-20 an address gets nothing that is good for an account that was moved fr
   const stage = await openStage(t);
   const { box, ann } = stage;
   const body = { email: ann.email };
-  const answer = await stage.during('"emailVisibility"', {
+  const answer = await stage.during(accountRead, {
     ask: () => box.accounts.ask('POST', `${path}/request-password-reset`, { body }),
     change: () => box.accounts.update(ann.id, { email: 'ann@new.example.com' }, true),
   });
@@ -131,4 +133,41 @@ test('A-20 an address gets nothing that is good for an account that was moved fr
     box.sink.mails.map(({ to }) => to),
     [['bob@example.com']],
   );
+});
+
+/** Gives the field that accounts have for their name another one, and the rule with it. */
+async function renameField({ box }: Stage, authRule: string): Promise<TestAnswer> {
+  const { json } = await box.accounts.ask('GET', path, { token: true });
+  const was: readonly { readonly name: string }[] = json.fields;
+  const fields = was.map((field) => (field.name === 'name' ? { ...field, name: 'nick' } : field));
+  return box.accounts.ask('PATCH', path, { token: true, body: { fields, authRule } });
+}
+
+test('who signs in while the definition of their collection changes is let in by the new rule', async (t) => {
+  const stage = await openStage(t, { authRule: 'name = "ann"' });
+  const { box, ann } = stage;
+  const signInDuring = (change: () => Promise<TestAnswer>): Promise<TestAnswer> =>
+    stage.during(passwordRead, { ask: () => box.accounts.signIn(ann.email), change });
+  const { status, json, text } = await signInDuring(() => renameField(stage, 'nick = "ann"'));
+  assert.deepEqual([status, json.record?.nick], [200, 'ann'], text);
+  const body = { authRule: 'nick = "bob"' };
+  const refused = await signInDuring(() => box.accounts.ask('PATCH', path, { token: true, body }));
+  assert.equal(refused.status, 403, refused.text);
+});
+
+test('a code is good for who signs in by it while the definition of their collection changes', async (t) => {
+  for (const part of [passwordRead, accountRead]) {
+    const stage = await openStage(t, { authRule: 'name = "ann"', otp: { enabled: true } });
+    const { box, ann } = stage;
+    let otpId = '';
+    const code = await box.codeOf(async () => {
+      const asked = await box.accounts.ask('POST', `${path}/request-otp`, { body: { email: ann.email } });
+      ({ otpId } = asked.json);
+    });
+    const answer = await stage.during(part, {
+      ask: () => box.accounts.ask('POST', `${path}/auth-with-otp`, { body: { otpId, password: code } }),
+      change: () => renameField(stage, 'nick = "ann"'),
+    });
+    assert.deepEqual([answer.status, answer.json.record?.nick], [200, 'ann'], answer.text);
+  }
 });
