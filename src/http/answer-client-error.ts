@@ -1,19 +1,48 @@
 import type { Duplex } from 'node:stream';
 import { newId } from '../base/ids.ts';
 import { errorBody } from './error-response.ts';
+import { latestAnswer } from './latest-answer.ts';
 import { nodeHttp } from './node-http.ts';
 import { standardHeaders } from './standard-headers.ts';
 
 /** A reset would take the answer from a client that is still sending; one that never hangs up is not waited for. */
 const lingerMs = 1_000;
 
-/** Answers bytes that are no request: no route and no hook ever sees these. */
-export function answerClientError(error: Error & { readonly code?: string }, socket: Duplex): void {
+interface ClientError extends Error {
+  readonly code?: string;
+}
+
+/** Connections whose last answer waits for those before it: of what else they bring nothing is heard. */
+const waiting = new WeakSet<Duplex>();
+
+/**
+ * Answers bytes that are no request: no route and no hook ever sees these. In its turn, or whoever has sent requests before them on
+ * the same connection would take this for the answer to the first one that has none yet.
+ */
+export function answerClientError(error: ClientError, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const [status, message] = told(error.code);
+  if (waiting.has(socket)) return;
+  const before = latestAnswer.get(socket);
+  // Bytes of its own body, and it has no answer yet: this is it, as soon as it is its turn.
+  const isItself = before !== undefined && !before.req.complete && !before.writableEnded;
+  if (before === undefined || before.writableFinished || (isItself && before.socket !== null)) {
+    if (before?.writableEnded === true && !before.req.complete) socket.end();
+    else endWith(error, socket);
+    setTimeout(() => socket.destroy(), lingerMs).unref();
+    return;
+  }
+  waiting.add(socket);
+  before.once(before.socket === null ? 'socket' : 'close', () => {
+    waiting.delete(socket);
+    answerClientError(error, socket);
+  });
+}
+
+function endWith({ code }: ClientError, socket: Duplex): void {
+  const [status, message] = told(code);
   const body = errorBody(status, message, {});
   const head = [
     `HTTP/1.1 ${status} ${nodeHttp.STATUS_CODES[status]}`,
@@ -23,7 +52,6 @@ export function answerClientError(error: Error & { readonly code?: string }, soc
     ...Object.entries(standardHeaders(newId())).map(([name, value]) => `${name}: ${value}`),
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
-  setTimeout(() => socket.destroy(), lingerMs).unref();
 }
 
 function told(code: string | undefined): readonly [number, string] {

@@ -25,6 +25,7 @@ import { corsHeaders, preflightHeaders, type AllowedOrigins } from './cors.ts';
 import { toErrorAnswer } from './error-response.ts';
 import { acceptJsonBodies } from './json-body.ts';
 import { knownPaths, type KnownPaths } from './known-paths.ts';
+import { latestAnswer } from './latest-answer.ts';
 import { nodeHttp } from './node-http.ts';
 import { noteRefusal } from './note-request.ts';
 import { parseQueryString } from './query-string.ts';
@@ -197,6 +198,7 @@ interface Beginning {
 
 function begin({ request, reply, done }: Beginning, options: ServerOptions): void {
   const { raw } = request;
+  latestAnswer.set(raw.socket, reply.raw);
   request.startedMs = systemClock.monotonic();
   request.corsHeaders = corsHeaders(raw, options.origins) ?? null;
   try {

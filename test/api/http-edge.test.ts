@@ -323,6 +323,37 @@ test('pipelined requests are answered in their order, each once', async (t) => {
   assert.equal(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size, 4);
 });
 
+test('what is no request is answered in its turn, behind the requests before it, and nothing has two answers', async (t) => {
+  const service = await withPosts(t);
+  const create = rawRequest(`POST ${records}`, {}, '{"title":"one"}');
+  const broken = `${chunked}5\r\n{"a":\r\nzz\r\n`;
+  const uncoded = chunked.replace(': chunked', ': xchunked');
+  const oddType = broken.replace('application/json', 'text/plain');
+  const cases: readonly (readonly [what: string, bytes: string, statuses: readonly number[]])[] = [
+    ['no request', `${create}nonsense\r\n\r\n`, [201, 400]],
+    [
+      'headers too large',
+      `${create}${create}${rawRequest('GET /', { X: 'x'.repeat(17_000) })}`,
+      [201, 201, 431],
+    ],
+    ['CONNECT', create + rawRequest('CONNECT a.example:443'), [201, 400]],
+    ['a body that breaks off', create + broken, [201, 400]],
+    ['a body that nobody can read', uncoded, [400]],
+    ['a body that breaks off when it was refused', oddType, [415]],
+  ];
+  for (const [what, bytes, statuses] of cases) {
+    const connection = RawConnection.open(t, service.url);
+    connection.send(bytes);
+    await connection.waitForEnd();
+    const told = connection.answers.map(({ status }) => status);
+    assert.deepEqual(told, statuses, what);
+  }
+  assert.deepEqual(
+    service.log.filter(({ level }) => level === 'error'),
+    [],
+  );
+});
+
 test('H-36 an upgrade that is not offered is ignored, and Expect: 100-continue is met', async (t) => {
   const service = await withPosts(t);
   for (const Upgrade of ['websocket', 'h2c'])
