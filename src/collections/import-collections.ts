@@ -148,7 +148,10 @@ function toItem(raw: Definition, present: readonly Collection[], deleteMissing: 
   const merged = existing === undefined || deleteMissing ? raw : withMissingFields(raw, existing.fields);
   const name = typeof raw['name'] === 'string' ? raw['name'] : (existing?.name ?? '');
   const type = existing?.type ?? (raw['type'] === 'auth' ? 'auth' : 'base');
-  const id = existing?.id ?? (isGiven(raw['id']) ? String(raw['id']) : defaultCollectionId(type, name));
+  const given = raw['id'];
+  // What is no text is refused when it is decoded; made one before that, an object would run what it calls its `toString`.
+  const ownId = typeof given === 'string' && given !== '' ? given : defaultCollectionId(type, name);
+  const id = existing?.id ?? ownId;
   // Its indexes are compared with those of the others when it is decoded itself.
   return { raw: merged, existing, sketch: { ...scaffoldCollection(type), id, name, type } };
 }

@@ -32,7 +32,9 @@ function originOf(request: FastifyRequest<object>): RequestOrigin {
 function headerReader({ headers }: FastifyRequest<object>): FactReader {
   return {
     get: (name) => {
-      const value = headers[toHeaderName(name)];
+      const header = toHeaderName(name);
+      // Every object has a `constructor`, which no client has sent.
+      const value = Object.hasOwn(headers, header) ? headers[header] : undefined;
       return (Array.isArray(value) ? value[0] : value) ?? null;
     },
   };

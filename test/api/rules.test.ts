@@ -86,6 +86,8 @@ test('an update is asked with the stored values as fields and the new ones as th
     ["@request.auth.id != ''", { title: 'one' }, false],
     ["@request.auth.team.name = 'red'", { title: 'one' }, false],
     [`id = '${post}' && @request.headers.x_pass = 'word'`, { title: 'one' }, false],
+    ["@request.headers.constructor != ''", { title: 'one' }, false],
+    ['@request.headers.constructor:isset = false', { title: 'one' }, true],
   ];
   for (const [rule, body, isAllowed] of cases)
     assert.equal(await allowed(rule, body), isAllowed, `${rule} ${JSON.stringify(body)}`);
