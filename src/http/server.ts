@@ -147,7 +147,8 @@ function createApp(options: ServerOptions): FastifyInstance {
     exposeHeadRoutes: true,
     routerOptions: { maxParamLength: httpLimits.paramLengthMax, querystringParser: parseQueryString },
     rewriteUrl: (request: IncomingMessage) => withoutInstancePrefix(request, options),
-    genReqId: requestIds(),
+    // Not counted: whoever is served by this process could tell how much all others ask.
+    genReqId: newId,
     clientErrorHandler: answerClientError,
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       // No hook runs before these.
@@ -227,16 +228,6 @@ function forgetTypeOfNothing({ method, headers }: IncomingMessage): void {
   if (method === 'GET' || method === 'HEAD' || headers['content-type'] === undefined) return;
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
     delete headers['content-type'];
-}
-
-/** Ids that tell requests of this process apart and, by their beginning, from those of others. */
-function requestIds(): () => string {
-  const prefix = newId();
-  let count = 0;
-  return () => {
-    count += 1;
-    return `${prefix}-${count.toString(36)}`;
-  };
 }
 
 function answerError(

@@ -30,6 +30,7 @@ export class RequestLog {
   #opening: Promise<Database> | undefined;
   #writing: Promise<void> = Promise.resolve();
   #untilCount = 0;
+  #count = 0;
   #isStopped = false;
   /** Whether all was taken away since nothing is to be logged any more. */
   #hasForgotten = false;
@@ -109,7 +110,7 @@ export class RequestLog {
     this.#missed = 0;
     let lost = entries.length + missed;
     try {
-      const rows = [...entries, ...this.#remarkOn(missed)].map(toRow);
+      const rows = [...entries, ...this.#remarkOn(missed)].map((entry) => toRow(entry, this.#nextCount()));
       const database = await this.#open();
       await appendToLog(database, rows);
       lost = 0;
@@ -120,6 +121,11 @@ export class RequestLog {
       this.#options.logger.warn(`Requests could not be logged; trying again in ${seconds} s.`, { error });
       if (this.#timer === undefined && !this.#isStopped) this.#writeAfter(logLimits.pauseMs);
     }
+  }
+
+  /** Of this instance alone: its superusers are shown ids, which must not tell how much others are asked. */
+  #nextCount(): number {
+    return (this.#count = (this.#count + 1) % 36 ** 3);
   }
 
   #remarkOn(missed: number): readonly LogEntry[] {
@@ -169,15 +175,13 @@ function roomFor(level: number): number {
 }
 
 const alphabet = '0123456789abcdefghijklmnopqrstuvwxyz';
-let count = 0;
 
-function toRow({ at, level, message, data }: LogEntry): LogRow {
-  return { id: newLogId(at), created: toTimestamp(at), level, message, data: JSON.stringify(data) };
+function toRow({ at, level, message, data }: LogEntry, count: number): LogRow {
+  return { id: newLogId(at, count), created: toTimestamp(at), level, message, data: JSON.stringify(data) };
 }
 
-/** 15 characters, as ids have, in the order of time: milliseconds, which one of this process it is, and chance where several write. */
-function newLogId(epochMs: number): string {
-  count = (count + 1) % 36 ** 3;
+/** 15 characters, as ids have, in the order of time: milliseconds, which one of this log it is, and chance where several write. */
+function newLogId(epochMs: number, count: number): string {
   const order = count.toString(36).padStart(3, '0');
   return epochMs.toString(36).padStart(9, '0') + order + randomText(3, alphabet);
 }

@@ -250,6 +250,21 @@ describe('the log of requests', () => {
     assert.deepEqual(messages, [['GET /api/collections/users/records']]);
   });
 
+  test('T-16 neither the ids of requests nor those of the log tell how much another instance is asked', async (t) => {
+    const service = await startLogged(t);
+    await service.app.data.directory.create('other', null);
+    const path = '/api/collections/users/records';
+    const ask = async (): Promise<string> =>
+      String((await service.request(path)).headers.get('x-request-id'));
+    const [first] = [await ask(), await entriesOf(service)];
+    for (let count = 0; count < 20; count += 1) await service.request(`/i/other${path}`);
+    await service.withInstance('other', ({ logs }) => logs.table());
+    const second = await ask();
+    assert.notEqual(second.slice(0, 6), first.slice(0, 6), 'they are chance from their beginning');
+    const [one, other] = (await entriesOf(service)).map(({ id }) => Number.parseInt(id.slice(9, 12), 36));
+    assert.equal(Math.abs(Number(one) - Number(other)), 2, 'between them the log was asked for, once');
+  });
+
   test('survives a start of the service', async (t) => {
     const first = await startLogged(t);
     await first.request('/api/collections/users/records');
