@@ -118,6 +118,7 @@ test('H-70 H-73 a form that is none, or too much of one, gets a 400 at once', as
     [part('@jsonPayload', '[]') + end],
     [part('@jsonPayload', payload('\\ud800').replace('\\\\', '\\')) + end],
     [part('@jsonPayload', payload('a'), '; filename="a.json"') + end],
+    [part('@jsonPayload', `--y\r\n\r\n${payload('a')}\r\n--y--`) + end],
     [good.replace('form-data', 'attachment') + end],
     [good.replace('"@jsonPayload"', '@jsonPayload') + end],
     [good + end, 'multipart/form-data'],

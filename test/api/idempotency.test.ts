@@ -5,7 +5,9 @@ import { createCollection } from '../../src/collections/change-collection.ts';
 import { idempotencyLimits } from '../../src/idempotency/run-once.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { sql } from '../../src/sql/sql.ts';
+import { eventually } from '../support/eventually.ts';
 import { MovableClock } from '../support/movable-clock.ts';
+import { RawConnection, rawRequest } from '../support/raw-http.ts';
 import { startService, type TestAnswer, type TestRequest, type TestService } from '../support/service.ts';
 
 const at = '/api/collections/posts/records';
@@ -69,6 +71,19 @@ test('A7 H-26 the same key and request is done once and answered alike: create, 
     id = first.json?.id ?? '';
   }
   assert.equal(await countOf(service, '$event'), 3);
+});
+
+test('A7 H-26 a client that goes away before it reads its answer is told it when it asks again, and all is done once', async (t) => {
+  const service = await setUp(t);
+  const connection = RawConnection.open(t, service.url);
+  connection.socket.pause();
+  connection.send(rawRequest(`POST ${at}`, { 'Idempotency-Key': 'k' }, '{"title":"a"}'));
+  const count = async (): Promise<number> => (await service.request(at)).json.totalItems;
+  await eventually('the record', async () => (await count()) === 1);
+  connection.socket.resetAndDestroy();
+  const again = await service.request(at, under('k', { body: { title: 'a' } }));
+  assert.deepEqual([again.status, isReplayed(again)], [201, true]);
+  assert.deepEqual([await count(), await countOf(service, '$event')], [1, 1]);
 });
 
 test('A7 another request under a key is refused with 422: another body, query or If-Match; and nothing is changed', async (t) => {
