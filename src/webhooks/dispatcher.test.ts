@@ -9,6 +9,9 @@ import { startWebhookService } from '../../test/support/webhook-service.ts';
 import { systemClock } from '../base/clock.ts';
 import { sql } from '../sql/sql.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
+import { getEndpoint } from './change-endpoint.ts';
+import { readPending } from './deliveries.ts';
+import { endpointStoreOf } from './endpoint-store.ts';
 import { abortedResult, type AttemptRequest, type AttemptResult } from './attempt-result.ts';
 import { soleOwnership } from './ownership.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
@@ -308,4 +311,28 @@ test('when all slots are taken, the next free ones go to every endpoint in turn'
     // How many looks there are between two free slots is a matter of chance, and with it who is first.
     assert.ok(turns >= 1, `${turns} of 50 turns for one of five endpoints`);
   }
+});
+
+test('tests of endpoints, however many, take none of the slots of deliveries', async (t) => {
+  const service = await startWebhookService(t, { parts: { wrapSender: (real) => new HeldSender(real) } });
+  const [entry] = service.app.data.directory.all();
+  assert.ok(entry);
+  const { id } = await service.addEndpoint();
+  await service.addPost();
+  const [delivery] = await service.deliveries();
+  const sender = new HeldSender();
+  const logger = { debug: fail, info: fail, warn: fail, error: fail };
+  const borrow: DispatcherOptions['borrow'] = (one) => service.app.data.instances.borrow(one);
+  const rest = { sender, borrow, clock: systemClock, logger, version: '0', onForeign: () => undefined };
+  const dispatcher = new Dispatcher({ ...rest, ownership: soleOwnership, instances: () => [entry] });
+  t.after(() => dispatcher.stop(0));
+  const loan = await borrow(entry);
+  const { instance } = loan;
+  const endpoint = await getEndpoint(instance.database, endpointStoreOf(instance), id);
+  const pending = await readPending(instance.database, delivery.id);
+  assert.ok(pending);
+  for (let count = 0; count < 300; count += 1)
+    void dispatcher.sendNow(loan, endpoint, { ...pending, id: `test${count}` });
+  dispatcher.start();
+  await eventually('the delivery', () => sender.given.at(-1)?.deliveryId === delivery.id, 10_000);
 });

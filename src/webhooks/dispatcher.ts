@@ -16,7 +16,7 @@ import { readTaken, type Taken } from './read-taken.ts';
 import type { Sender } from './sender.ts';
 import { toAttemptRequest } from './to-attempt-request.ts';
 
-/** Attempts in flight over all instances: sockets and memory of the sending thread. */
+/** Attempts in flight over all instances, without tests: sockets and memory of the sending thread. */
 const inFlightMax = 256;
 /** Instances opened in one look: each is lent to us until it has nothing more to do, and only so many can be open. */
 const openedAtOnceMax = 64;
@@ -142,7 +142,7 @@ export class Dispatcher {
   }
 
   #hasMore(): boolean {
-    if (this.#flights.size >= inFlightMax) return false;
+    if (this.#flights.claimedCount >= inFlightMax) return false;
     if (this.#agenda.hasWoken) return true;
     return this.#loans.allLanes().some((lanes) => lanes.sendable().length > 0);
   }
@@ -154,7 +154,7 @@ export class Dispatcher {
       if (this.#options.ownership.owns(lanes.instance.id)) await this.#orRest(lanes, () => lanes.refill(now));
       else lanes.rest();
     }
-    const turns = chooseTurns(this.#loans.contenders(), inFlightMax - this.#flights.size);
+    const turns = chooseTurns(this.#loans.contenders(), inFlightMax - this.#flights.claimedCount);
     const requests = await this.#claim(turns);
     if (requests.length > 0) this.#options.sender.send(requests);
     this.#letGo();

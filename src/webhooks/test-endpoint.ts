@@ -1,8 +1,8 @@
-import { conflicting } from '../base/errors.ts';
+import { AppError, conflicting } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Loan } from '../instances/open-instances.ts';
-import type { Transaction } from '../storage/database.ts';
+import type { Database, Transaction } from '../storage/database.ts';
 import { getEndpoint } from './change-endpoint.ts';
 import { deliveryId, insertDelivery, readPending } from './deliveries.ts';
 import { readDelivery, type DeliveryView } from './delivery-log.ts';
@@ -13,6 +13,10 @@ import type { Endpoint } from './endpoint.ts';
 /** Until then the test is ours alone; should this process die, the dispatcher finds it due and ends it. */
 const handoverMs = 120_000;
 
+/** Of one instance at the same time. They go out past the lanes: nothing else keeps a receiver from having any number of them. */
+const testsMax = 8;
+const testsUnderWay = new WeakMap<Database, number>();
+
 export interface TestParts {
   readonly dispatcher: Dispatcher;
   readonly borrow: (instance: Instance) => Promise<Loan>;
@@ -20,13 +24,28 @@ export interface TestParts {
 
 /**
  * Sends the test event `ping` to one endpoint, paused or not, and answers with the delivery and its attempt. It is written
- * to the log like every event and is never tried twice. Throws not_found.
+ * to the log like every event and is never tried twice. Throws not_found; too_many_requests beside too many others.
  */
 export async function testEndpoint(
   instance: Instance,
   endpointId: string,
   parts: TestParts,
 ): Promise<DeliveryView> {
+  const { database } = instance;
+  const underWay = testsUnderWay.get(database) ?? 0;
+  if (underWay >= testsMax) {
+    const message = `At most ${testsMax} tests of endpoints can be under way.`;
+    throw new AppError('too_many_requests', message, { retryAfter: 1 });
+  }
+  testsUnderWay.set(database, underWay + 1);
+  try {
+    return await sendTest(instance, endpointId, parts);
+  } finally {
+    testsUnderWay.set(database, (testsUnderWay.get(database) ?? 1) - 1);
+  }
+}
+
+async function sendTest(instance: Instance, endpointId: string, parts: TestParts): Promise<DeliveryView> {
   const { endpoint, id } = await insertTest(instance, endpointId);
   const pending = await readPending(instance.database, id);
   if (pending === undefined) throw conflicting();

@@ -221,3 +221,35 @@ function appendEvent(instance: Instance): Promise<unknown> {
   const created = toTimestamp(instance.clock.now());
   return instance.database.write((tx) => instance.events.append(tx, { ...event, created, dataJson: '{}' }));
 }
+
+test('W-48 tests of an endpoint that hangs are few at a time, and take no place of what is to be delivered', async (t) => {
+  const service = await startWebhookService(t);
+  const end = Promise.withResolvers<void>();
+  // Also when this fails: the service would wait for its answers.
+  t.after(() => end.resolve());
+  const hanging = await Receiver.open({ mode: { kind: 'held', until: end.promise } });
+  t.after(() => hanging.close());
+  const { id } = await service.addEndpoint({
+    url: hanging.url,
+    events: ['record.delete'],
+    timeoutMs: 30_000,
+  });
+  await service.addEndpoint();
+  const refusals: (string | null)[] = [];
+  // As many as could be in flight of all instances, and more.
+  const asked = Array.from({ length: 300 }, async () => {
+    const path = `/api/webhooks/endpoints/${id}/test`;
+    const answer = await service.request(path, { method: 'POST', token: true });
+    if (answer.status === 429) refusals.push(answer.headers.get('retry-after'));
+  });
+  await hanging.waitForRequests(8);
+  await service.addPost();
+  await service.receiver.waitForRequests(1);
+  await eventually('the others refused', () => refusals.length === 292);
+  end.resolve();
+  await Promise.all(asked);
+  assert.deepEqual(new Set(refusals), new Set(['1']));
+  assert.equal(hanging.openRequestsMost, 8);
+  const { status } = await service.call('POST', `/api/webhooks/endpoints/${id}/test`, {});
+  assert.equal(status, 'delivered');
+});
