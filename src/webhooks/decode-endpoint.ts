@@ -134,6 +134,12 @@ function decodeCollections(value: unknown, context: DecodeEndpointContext): Deco
   const ids: string[] = [];
   for (const item of value) {
     const collection = typeof item === 'string' ? context.collections.find(item) : undefined;
+    const gone = context.existing?.collections.find((id) => id === item);
+    // The last one of an endpoint stays when it is deleted: as it is shown it may be sent back.
+    if (collection === undefined && gone !== undefined) {
+      ids.push(gone);
+      continue;
+    }
     if (collection === undefined)
       return { error: invalidValue(`There is no collection ${JSON.stringify(item)}.`) };
     const isKnown = context.existing?.collections.includes(collection.id) === true;

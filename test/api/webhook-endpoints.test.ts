@@ -189,7 +189,12 @@ test('an endpoint that loses its last collection is paused with that reason unti
   assert.deepEqual((await get(one)).statusReason, statusReason);
   await service.addPost();
   assert.deepEqual(await service.deliveries(), []);
+  const { updated: _, ...shown } = await get(one);
+  const { updated, ...sentBack } = await service.call('PATCH', path, { body: shown });
+  assert.deepEqual(sentBack, shown);
+  assert.ok(updated > kept.created);
   await service.call('PATCH', path, { body: { collections: ['b'] } });
+  await service.call('PATCH', path, { body: { collections: [a.id] }, status: 400 });
   assert.equal((await service.call('POST', `${path}/resume`, { body: {} })).status, 'active');
 });
 
