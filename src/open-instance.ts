@@ -44,7 +44,8 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
       return () => {
         rememberCollections();
         settings.remember(read);
-        rememberEndpoints?.();
+        // Resumed through another node: when that told of it, this one still took it for paused.
+        if (rememberEndpoints?.() === true) wakeUp.notify(entry.id);
       };
     },
   });

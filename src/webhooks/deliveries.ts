@@ -9,6 +9,9 @@ import type { DeliveryState, DeliveryStatus } from './delivery.ts';
 export interface PendingDelivery {
   readonly id: string;
   readonly state: DeliveryState;
+  readonly endpointId: string;
+  /** When the endpoint was last changed; empty when it is gone. */
+  readonly endpointUpdated: string;
   readonly eventId: string;
   readonly kind: string;
   readonly collectionName: string;
@@ -103,7 +106,7 @@ const bodyTogetherMax = 16 * 1024;
 export async function readPendings(reader: Reader, ids: readonly string[]): Promise<PendingDelivery[]> {
   const body = sql`CASE WHEN length(e.body) <= ${bodyTogetherMax} THEN e.body END`;
   const rows = await reader.tuples(
-    sql`SELECT ${pendingColumns}, ${body} ${pendingOf(reader.names)} AND d.id${reader.names.anyOf(ids)}`,
+    sql`SELECT ${pendingColumns(reader.names)}, ${body} ${pendingOf(reader.names)} AND d.id${reader.names.anyOf(ids)}`,
   );
   const together = rows.filter((row) => row.at(-1) !== null).map(toPending);
   for (const [id, ...rest] of rows) {
@@ -117,12 +120,15 @@ export async function readPendings(reader: Reader, ids: readonly string[]): Prom
 /** One of them, however large its body is. */
 export async function readPending(reader: Reader, id: string): Promise<PendingDelivery | undefined> {
   const [row] = await reader.tuples(
-    sql`SELECT ${pendingColumns}, e.body ${pendingOf(reader.names)} AND d.id = ${id}`,
+    sql`SELECT ${pendingColumns(reader.names)}, e.body ${pendingOf(reader.names)} AND d.id = ${id}`,
   );
   return row && toPending(row);
 }
 
-const pendingColumns = sql`d.id, d.attempts, d.due, d.cause, e.id, e.kind, e.collection_name, e.revision`;
+function pendingColumns(names: Names): Sql {
+  const updated = sql`(SELECT p.updated FROM ${names.table('$endpoint')} p WHERE ${names.scopeOf('p')} AND p.id = d.endpoint)`;
+  return sql`d.id, d.attempts, d.due, d.cause, d.endpoint, ${updated}, e.id, e.kind, e.collection_name, e.revision`;
+}
 
 function pendingOf(names: Names): Sql {
   const events = sql`${names.table('$event')} e ON ${names.scopeOf('e')} AND e.position = d.event`;
@@ -138,10 +144,12 @@ function isPending(status: Sql): Sql {
 }
 
 function toPending(row: Tuple): PendingDelivery {
-  const [id, attempts, due, cause, eventId, kind, collectionName, revision, body] = row;
+  const [id, attempts, due, cause, endpoint, updated, eventId, kind, collectionName, revision, body] = row;
   return {
     id: String(id),
     state: { status: 'pending', attempts: Number(attempts), due: Number(due), cause: String(cause) },
+    endpointId: String(endpoint),
+    endpointUpdated: typeof updated === 'string' ? updated : '',
     eventId: String(eventId),
     kind: String(kind),
     collectionName: String(collectionName),

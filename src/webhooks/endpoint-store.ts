@@ -19,16 +19,26 @@ export class EndpointStore {
 
   async all(reader: Reader): Promise<readonly Endpoint[]> {
     if (this.#all !== undefined) return this.#all;
-    const read = await this.#read(reader);
+    const read = await this.stored(reader);
     // Who was faster may have read later, and know of more.
     return (this.#all ??= read);
   }
 
-  /** All endpoints as they are stored; what it gives puts them in the place of those in memory. */
-  async read(reader: Reader): Promise<() => void> {
-    const read = await this.#read(reader);
+  /** All endpoints as they are stored: outside of a transaction memory may not have heard yet of what another node has answered. */
+  async stored(reader: Reader): Promise<readonly Endpoint[]> {
+    const rows = await reader.all(
+      sql`SELECT * FROM ${reader.names.table('$endpoint')} WHERE ${reader.names.scope} ORDER BY position`,
+    );
+    return rows.map((row) => this.#fromRow(row));
+  }
+
+  /** As {@link stored}; what it gives puts them in the place of those in memory, and says whether one is active that was not. */
+  async read(reader: Reader): Promise<() => boolean> {
+    const read = await this.stored(reader);
     return () => {
+      const known = new Set(activeIds(this.#all ?? []));
       this.#all = read;
+      return activeIds(read).some((id) => !known.has(id));
     };
   }
 
@@ -75,13 +85,6 @@ export class EndpointStore {
     });
   }
 
-  async #read(reader: Reader): Promise<readonly Endpoint[]> {
-    const rows = await reader.all(
-      sql`SELECT * FROM ${reader.names.table('$endpoint')} WHERE ${reader.names.scope} ORDER BY position`,
-    );
-    return rows.map((row) => this.#fromRow(row));
-  }
-
   #sealHeaders(endpoint: Endpoint): string {
     return this.#sealer.seal(JSON.stringify(endpoint.headers), headersPlace(endpoint.id));
   }
@@ -112,6 +115,10 @@ export class EndpointStore {
       updated: String(row['updated']),
     };
   }
+}
+
+function activeIds(endpoints: readonly Endpoint[]): readonly string[] {
+  return endpoints.filter(({ status }) => status === 'active').map(({ id }) => id);
 }
 
 const stores = new WeakMap<Database, EndpointStore>();

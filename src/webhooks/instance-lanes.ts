@@ -1,6 +1,6 @@
 import type { Instance } from '../instances/instance.ts';
 import type { AttemptResult } from './attempt-result.ts';
-import { readDue, type PendingDelivery } from './deliveries.ts';
+import { readDue, readPendings, type PendingDelivery } from './deliveries.ts';
 import { findDueFloor } from './due-floor.ts';
 import { endpointStoreOf } from './endpoint-store.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -51,7 +51,7 @@ export class InstanceLanes {
   /** Follows the endpoints as they are now, and reads what is due where there is room and nothing is read ahead. */
   async refill(now: number): Promise<void> {
     const endpoints = await endpointStoreOf(this.instance).all(this.instance.database);
-    this.#follow(endpoints.filter((endpoint) => endpoint.status === 'active'));
+    this.#follow(endpoints);
     for (const state of this.#lanes.values()) {
       if (state.mayHaveMore && isReadable(state)) await this.#read(state, now);
     }
@@ -77,10 +77,24 @@ export class InstanceLanes {
     return this.#lanes.get(endpointId)?.due.shift();
   }
 
+  /**
+   * Those that are still pending. Who has changed an endpoint was answered, and that counts for what is sent from then on: when it
+   * was through another node, or since the lanes were filled, they do not know of it.
+   */
+  async readPendings(ids: readonly string[]): Promise<readonly PendingDelivery[]> {
+    const { database } = this.instance;
+    const pendings = await readPendings(database, ids);
+    const areKnown = pendings.every(
+      ({ endpointId, endpointUpdated }) => this.#lanes.get(endpointId)?.endpoint.updated === endpointUpdated,
+    );
+    if (!areKnown) this.#follow(await endpointStoreOf(this.instance).stored(database));
+    return pendings;
+  }
+
   /** Counts an attempt as open from now on, and says of which endpoint; undefined if the delivery is not to be sent now. */
   claim(endpointId: string, { id, state: { due } }: PendingDelivery, now: number): Endpoint | undefined {
     const state = this.#lanes.get(endpointId);
-    if (state === undefined || this.claimed.has(id)) return undefined;
+    if (state?.isActive !== true || this.claimed.has(id)) return undefined;
     // Its id may have been read before a failure was settled that has put it off, or the clock was set back.
     if (due > now) {
       // The read that gave its id took it for due now: nothing else would come back for it.
@@ -108,7 +122,8 @@ export class InstanceLanes {
     return next;
   }
 
-  #follow(endpoints: readonly Endpoint[]): void {
+  #follow(all: readonly Endpoint[]): void {
+    const endpoints = all.filter((endpoint) => endpoint.status === 'active');
     const active = new Set(endpoints.map((endpoint) => endpoint.id));
     for (const [id, state] of this.#lanes) if (!active.has(id)) this.#leave(id, state);
     for (const endpoint of endpoints) {

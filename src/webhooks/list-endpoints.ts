@@ -1,3 +1,4 @@
+import { notFound } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import { columnResolver } from '../lists/column-resolver.ts';
 import { column } from '../lists/column.ts';
@@ -19,6 +20,14 @@ const resolve = columnResolver({
 
 const ids: ListedTable = { name: '$endpoint', columns: sql`id`, resolve };
 
+/** One endpoint as it is stored. Throws not_found. */
+export async function readEndpoint(instance: Instance, id: string): Promise<Endpoint> {
+  const endpoints = await endpointStoreOf(instance).stored(instance.database);
+  const found = endpoints.find((endpoint) => endpoint.id === id);
+  if (found === undefined) throw notFound();
+  return found;
+}
+
 /** A page of endpoints, in the order in which they were made when nothing else is asked for. */
 export async function listEndpoints(
   instance: Instance,
@@ -26,7 +35,7 @@ export async function listEndpoints(
 ): Promise<Omit<ListResult, 'items'> & { readonly items: readonly Endpoint[] }> {
   const { database } = instance;
   const page = await runList(database, query, tableSource(database, ids, instance.clock.now()));
-  const endpoints = await endpointStoreOf(instance).all(database);
+  const endpoints = await endpointStoreOf(instance).stored(database);
   const byId = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
   // One that was deleted between the two looks is left out.
   return {

@@ -1,4 +1,4 @@
-import { readPendings, type PendingDelivery } from './deliveries.ts';
+import type { PendingDelivery } from './deliveries.ts';
 import type { InstanceLanes } from './instance-lanes.ts';
 
 /** A delivery whose turn it is; of its row only the id is known so far. */
@@ -24,7 +24,7 @@ export async function readTaken(
   for (let from = 0; from < byInstance.length; from += instancesTogetherMax) {
     const reads = byInstance.slice(from, from + instancesTogetherMax).map(([lanes, own]) => {
       const ids = own.map(({ id }) => id);
-      return orRest(lanes, () => readPendings(lanes.instance.database, ids));
+      return orRest(lanes, () => lanes.readPendings(ids));
     });
     for (const pendings of await Promise.all(reads))
       for (const pending of pendings ?? []) found.set(pending.id, pending);

@@ -11,15 +11,13 @@ import type { RequestFacts } from '../../rules/request-facts.ts';
 import {
   createEndpoint,
   deleteEndpoint,
-  getEndpoint,
   setEndpointStatus,
   updateEndpoint,
   type EndpointSaving,
 } from '../../webhooks/change-endpoint.ts';
 import type { Dispatcher } from '../../webhooks/dispatcher.ts';
-import { endpointStoreOf } from '../../webhooks/endpoint-store.ts';
 import { endpointView } from '../../webhooks/endpoint.ts';
-import { listEndpoints } from '../../webhooks/list-endpoints.ts';
+import { listEndpoints, readEndpoint } from '../../webhooks/list-endpoints.ts';
 import { testEndpoint } from '../../webhooks/test-endpoint.ts';
 import { listJson } from '../../lists/list-json.ts';
 import { answer, answerNothing } from '../answer.ts';
@@ -66,7 +64,7 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
   app.get<EndpointPath>(
     '/api/webhooks/endpoints/:id',
     onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance }, request, reply) => {
-      const endpoint = await getEndpoint(instance.database, endpointStoreOf(instance), request.params.id);
+      const endpoint = await readEndpoint(instance, request.params.id);
       return answer(request, reply, { json: JSON.stringify(endpointView(endpoint)) });
     }),
   );
@@ -75,7 +73,7 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
     '/api/webhooks/endpoints/:id/secret',
     onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance, caller }, request, reply) => {
       const { id } = request.params;
-      const { secret } = await getEndpoint(instance.database, endpointStoreOf(instance), id);
+      const { secret } = await readEndpoint(instance, id);
       const facts = factsOf(request, caller);
       // Written down before it is shown.
       await instance.database.write((tx) =>
