@@ -130,7 +130,14 @@ interface PreparedList {
 
 /** Longer ones would fill the memory, and hardly anybody asks for one of them twice. */
 const keyLengthMax = 500;
-const preparedLists = new GenerationMap<string, PreparedList>(1_000);
+/** Of a generation, in characters: what a page of many fields is asked for with is longer than most pages. */
+const preparedLengthMax = 4 * 1024 * 1024;
+/** What one takes beside its statements. */
+const preparedLength = 2_000;
+const preparedLists = new GenerationMap<string, PreparedList>(
+  preparedLengthMax,
+  ({ list }) => list.texts.text.length + list.versions.text.length + preparedLength,
+);
 
 /** Put together once for all who ask for the same, where it means the same to all of them. */
 async function preparedList(instance: Instance, asker: RequestFacts, list: WholeList): Promise<PreparedList> {

@@ -10,8 +10,11 @@ import { endsSession, isStaleStatement, toPostgresError } from './postgres-error
 import { numberPlaceholders } from './postgres-placeholders.ts';
 import { StatementNames } from './postgres-statements.ts';
 
-/** Of statements a generation. */
-const configsMax = 256;
+/** Of statements a generation, in characters, and what each takes beside its text. */
+const configsLengthMax = 2 * 1024 * 1024;
+const configLength = 4_096;
+/** Of commands a generation: there are a few, and short ones. */
+const commandsMax = 256;
 
 export interface Answer<Shape> {
   readonly rows: readonly Shape[];
@@ -28,7 +31,10 @@ export class PostgresConnection {
   readonly #names: StatementNames;
   readonly #types = boundedTypes();
   /** By the names of statements, which mean one text each. */
-  readonly #configs = new GenerationMap<string, QueryArrayConfig>(configsMax);
+  readonly #configs = new GenerationMap<string, QueryArrayConfig>(
+    configsLengthMax,
+    ({ text }) => text.length + configLength,
+  );
   #isLost = false;
   #isCorked = false;
   #asked = 0;
@@ -186,7 +192,7 @@ export class PostgresConnection {
   }
 }
 
-const commandConfigs = new GenerationMap<string, QueryArrayConfig>(configsMax);
+const commandConfigs = new GenerationMap<string, QueryArrayConfig>(commandsMax);
 
 function commandConfig(text: string): QueryArrayConfig {
   return commandConfigs.findOrAdd(text, () => reusable({ text, rowMode: 'array' }));

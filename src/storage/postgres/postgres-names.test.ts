@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { numberPlaceholders } from './postgres-placeholders.ts';
 import { advisoryKey, physicalColumn, physicalName, postgresNames } from './postgres-names.ts';
 import { StatementNames } from './postgres-statements.ts';
@@ -76,4 +78,29 @@ test('a text is prepared when it comes again, and what is unused is dropped', ()
   assert.equal(names.nameOf('a'), undefined);
   assert.notEqual(names.nameOf('a'), name);
   assert.equal(new StatementNames(0).nameOf('a') ?? new StatementNames(0).nameOf('a'), undefined);
+});
+
+test('texts are remembered by how long they are together, and a session that had too much is opened anew', () => {
+  const names = new StatementNames(1_000);
+  const long = (number: number): string => `${number}`.padEnd(1024 * 1024);
+  assert.equal(names.nameOf('a'), undefined);
+  for (const number of [1, 2, 3, 4]) names.nameOf(long(number));
+  assert.equal(names.nameOf('a'), undefined);
+  for (let number = 1; !names.isExhausted; number += 1) {
+    assert.ok(number <= 8);
+    names.nameOf(long(-number));
+    assert.notEqual(names.nameOf(long(-number)), undefined);
+  }
+});
+
+test('numbered texts are kept for as long as they are not too much together', () => {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  const heldBytes = (): number => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = heldBytes();
+  for (let number = 0; number < 200; number += 1) numberPlaceholders(`? ${'x'.repeat(400_000)} ${number}`);
+  assert.ok(heldBytes() - before < 64 * 1024 * 1024);
 });

@@ -1,20 +1,15 @@
+import { GenerationMap } from '../../base/generation-map.ts';
 import { replacePlaceholders } from '../../sql/sql.ts';
 
-/** Texts are few and run often; one that is seen for the first time in this many others is numbered again. */
-const textsMax = 4_096;
+/**
+ * Of a generation, in characters: one that is not seen again in so many others is numbered again. Not by their number, as a list of many
+ * fields takes as much as hundreds of others, and clients make any number of texts of it.
+ */
+const lengthMax = 8 * 1024 * 1024;
 
-let young = new Map<string, string>();
-let old = new Map<string, string>();
+const known = new GenerationMap<string, string>(lengthMax, (numbered, text) => numbered.length + text.length);
 
 /** `?` as `$1`, `$2`, … A `?` between quotes is left alone; our statements hold no comments, and no strings with backslashes. */
 export function numberPlaceholders(text: string): string {
-  const found = young.get(text);
-  if (found !== undefined) return found;
-  const numbered = old.get(text) ?? replacePlaceholders(text, (count) => `$${count}`);
-  if (young.size >= textsMax) {
-    old = young;
-    young = new Map();
-  }
-  young.set(text, numbered);
-  return numbered;
+  return known.findOrAdd(text, () => replacePlaceholders(text, (count) => `$${count}`));
 }

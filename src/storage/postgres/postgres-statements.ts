@@ -1,5 +1,8 @@
-/** pg remembers every name it was ever given; a session that has had so many is closed and opened anew. */
+/** pg remembers every name it was ever given, and its text; a session that has had so many, or so much, is closed and opened anew. */
 const namesMax = 10_000;
+const namedLengthMax = 8 * 1024 * 1024;
+/** Of the texts of a generation, in characters: those of some lists are as long as hundreds of others. */
+const lengthMax = 2 * 1024 * 1024;
 
 interface Known {
   name: string | undefined;
@@ -16,6 +19,10 @@ export class StatementNames {
   #old = new Map<string, Known>();
   #dropped: string[] = [];
   #given = 0;
+  /** Of all that have had a name. */
+  #namedLength = 0;
+  /** Of all that went into the young ones. */
+  #length = 0;
 
   /** With `max` 0 nothing is ever prepared, as some poolers between us and the server demand. */
   constructor(max: number) {
@@ -23,7 +30,7 @@ export class StatementNames {
   }
 
   get isExhausted(): boolean {
-    return this.#given >= namesMax;
+    return this.#given >= namesMax || this.#namedLength >= namedLengthMax;
   }
 
   /** Undefined when the text is to be sent without being prepared. */
@@ -34,7 +41,7 @@ export class StatementNames {
       this.#add(text, { name: undefined, isPrepared: false });
       return undefined;
     }
-    known.name ??= `c${(this.#given += 1)}`;
+    known.name ??= this.#newName(text);
     if (this.#old.delete(text)) this.#add(text, known);
     return known.name;
   }
@@ -59,12 +66,19 @@ export class StatementNames {
   }
 
   #add(text: string, known: Known): void {
-    if (this.#young.size >= this.#max) {
+    if (this.#young.size >= this.#max || this.#length + text.length > lengthMax) {
       for (const unused of this.#old.values()) this.#drop(unused);
       this.#old = this.#young;
       this.#young = new Map();
+      this.#length = 0;
     }
+    this.#length += text.length;
     this.#young.set(text, known);
+  }
+
+  #newName(text: string): string {
+    this.#namedLength += text.length;
+    return `c${(this.#given += 1)}`;
   }
 
   #drop(known: Known | undefined): void {
