@@ -6,6 +6,8 @@ import { sqliteDialect } from '../../src/filters/sqlite-dialect.ts';
 import { realTextFunction } from '../../src/sql/real-text-function.ts';
 import { identifier, joinSql, sql, type Sql, type SqlValue } from '../../src/sql/sql.ts';
 import type { Engine, Reader, Tuple } from '../../src/storage/database.ts';
+import { joinsInOrder } from '../../src/storage/postgres/postgres-begin.ts';
+import { hasNoJoinOrder } from '../../src/storage/postgres/postgres-errors.ts';
 import { sqliteNames } from '../../src/storage/sqlite/sqlite-names.ts';
 import { ask, openTestPostgres } from '../support/postgres.ts';
 import type { Column, World } from './world.ts';
@@ -58,13 +60,16 @@ async function openPostgresEngine(): Promise<ParityEngine> {
   const tuples = async ({ text, values }: Sql): Promise<Tuple[]> => {
     let count = 0;
     const numbered = text.replaceAll('?', () => `$${(count += 1)}`);
-    const { rows } = await client.query<SqlValue[]>({
-      text: numbered,
-      values: [...values],
-      rowMode: 'array',
-      types: postgresTypes,
-    });
-    return rows;
+    const query = { text: numbered, values: [...values], rowMode: 'array', types: postgresTypes } as const;
+    const run = async (): Promise<Tuple[]> => (await client.query<SqlValue[]>(query)).rows;
+    try {
+      return await run();
+    } catch (error) {
+      // As src/storage/postgres/ask-again.ts does it.
+      if (!hasNoJoinOrder(error)) throw error;
+      await client.query(`SET ${joinsInOrder}`);
+      return await run().finally(() => client.query('RESET join_collapse_limit'));
+    }
   };
   return {
     engine: 'postgres',

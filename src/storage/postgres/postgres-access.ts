@@ -14,7 +14,11 @@ interface PlanNode {
 /** In a transaction of its own: what it sets, nobody else sees. */
 export function explainWithoutScans(connection: PostgresConnection, statement: Sql): Promise<Answer<Tuple>> {
   const explained = sql`EXPLAIN (FORMAT JSON, COSTS OFF) ${statement}`;
-  return connection.tuplesBetween('BEGIN READ ONLY; SET LOCAL enable_seqscan = off', explained, 'ROLLBACK');
+  return connection.between(
+    'BEGIN READ ONLY; SET LOCAL enable_seqscan = off',
+    () => connection.tuples(explained),
+    'ROLLBACK',
+  );
 }
 
 /** Nodes that read no more of what is under them than is asked of them: a page's worth. */

@@ -93,9 +93,13 @@ export class PostgresConnection {
     return this.#send(query, []);
   }
 
-  /** A question with commands around it, in one packet; the last is run whatever becomes of the question. */
-  async tuplesBetween(before: string, statement: Sql, after: string): Promise<Answer<Tuple>> {
-    const steps = [this.command(before), this.tuples(statement), this.command(after)] as const;
+  /** What is asked with commands around it, in one packet; the last is run whatever becomes of it. */
+  async between<Shape>(
+    before: string,
+    ask: () => Promise<Answer<Shape>>,
+    after: string,
+  ): Promise<Answer<Shape>> {
+    const steps = [this.command(before), ask(), this.command(after)] as const;
     await Promise.allSettled(steps);
     const [, answer] = await Promise.all(steps);
     return answer;

@@ -51,6 +51,15 @@ export function isStaleStatement(error: unknown): boolean {
   return state === FEATURE_NOT_SUPPORTED && cause instanceof DatabaseError && cause.routine === STALE_PLAN;
 }
 
+/**
+ * The planner has found no order in which it may join the tables. Of some mixtures of outer and lateral joins, which filters by related
+ * records are made of, it does not try those that there are (seen in PostgreSQL 18.4); the one in which they are written always is one.
+ * Internal errors have neither a code of their own nor translations.
+ */
+export function hasNoJoinOrder(error: unknown): boolean {
+  return error instanceof DatabaseError && /^failed to build any \d+-way joins$/.test(error.message);
+}
+
 /** The server has said why it ends the session; the end itself may come later. */
 export function endsSession(error: unknown): boolean {
   return endingStates.has(sqlState(error) ?? '');

@@ -3,7 +3,7 @@ import type { Sql } from '../../sql/sql.ts';
 import { CopyQuery } from './copy-query.ts';
 import type { Gathering, Names, PlainTuple, Row, Transaction, Tuple } from '../database.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
-import { isCollision, isStaleStatement } from './postgres-errors.ts';
+import { hasNoJoinOrder, isCollision, isStaleStatement } from './postgres-errors.ts';
 
 export interface PostgresTransactionOptions {
   readonly names: Names;
@@ -139,7 +139,7 @@ export class PostgresTransaction implements Transaction {
   }
 
   #note(error: Error): Error {
-    if (isCollision(error) || isStaleStatement(error)) this.#collision ??= error;
+    if (isCollision(error) || isStaleStatement(error) || hasNoJoinOrder(error)) this.#collision ??= error;
     if (this.#options.isGuarded) return error;
     // Statements behind the failed one are refused only because of it.
     return (this.#failure ??= error);

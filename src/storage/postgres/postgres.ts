@@ -3,6 +3,7 @@ import { systemClock } from '../../base/clock.ts';
 import { AppError, busy, stopping } from '../../base/errors.ts';
 import { randomUnit } from '../../base/ids.ts';
 import { identifier, sql, type Sql } from '../../sql/sql.ts';
+import { askAgain } from './ask-again.ts';
 import { askCurrent, type Ask } from './ask-current.ts';
 import { AccessMemory } from './access-memory.ts';
 import type {
@@ -18,7 +19,14 @@ import type {
 import { callBack } from '../call-back.ts';
 import { explainWithoutScans, postgresAccess } from './postgres-access.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
-import { isCollision, isOutdatedName, isStaleStatement, toCommitError } from './postgres-errors.ts';
+import { begin, beginExclusive } from './postgres-begin.ts';
+import {
+  hasNoJoinOrder,
+  isCollision,
+  isOutdatedName,
+  isStaleStatement,
+  toCommitError,
+} from './postgres-errors.ts';
 import { EngineFailure, OutdatedDefinitions } from '../engine-errors.ts';
 import { runGathering } from './run-gathering.ts';
 import { WriteGate } from './postgres-gate.ts';
@@ -130,7 +138,10 @@ class PostgresDatabase implements Database {
     this.#lock = sql`SELECT pg_advisory_xact_lock_shared(${key})`;
     // In this order: a change of tables is waited for as long as by others.
     this.#lockOfGroup = sql`SELECT pg_advisory_xact_lock_shared(${key}), set_config('lock_timeout', ${String(groupLockMsMax)}, true)`;
-    this.#beginExclusive = beginExclusive(key, options);
+    this.#beginExclusive = beginExclusive(key, {
+      timeoutMs: options.exclusiveTimeoutMs ?? EXCLUSIVE_TIMEOUT_MS,
+      lockTimeoutMs: options.pool.transactionTimeoutMs,
+    });
   }
 
   async all(statement: Sql): Promise<Row[]> {
@@ -232,13 +243,14 @@ class PostgresDatabase implements Database {
 
   async #runUntilKept<Result>(
     work: (tx: Transaction) => Promise<Result>,
-    options: Omit<RunOptions, 'isGuarded'>,
+    options: Omit<RunOptions, 'isGuarded' | 'isOrdered'>,
   ): Promise<Outcome<Result> & { kind: 'kept' }> {
     let isGuarded = false;
+    let isOrdered = false;
     const overtakenUntilMs = systemClock.monotonic() + (this.#options.waitMsMax ?? waitMsMax);
     for (let retries = 0; ;) {
       const outcome = await this.#pool.lend((connection) =>
-        this.#run(connection, work, { ...options, isGuarded }),
+        this.#run(connection, work, { ...options, isGuarded, isOrdered }),
       );
       if (outcome.kind === 'kept') return outcome;
       if (outcome.kind === 'failed') throw outcome.error;
@@ -249,6 +261,10 @@ class PostgresDatabase implements Database {
         continue;
       }
       const error = outcome.kind === 'collided' ? outcome.error : undefined;
+      if (!isOrdered && hasNoJoinOrder(error)) {
+        isOrdered = true;
+        continue;
+      }
       // Somebody has changed tables, each time: that is no collision, and it ends when the changes do.
       const isOvertaken = outcome.kind === 'outdated' || isStaleStatement(error);
       if (isOvertaken && systemClock.monotonic() < overtakenUntilMs) {
@@ -275,7 +291,13 @@ class PostgresDatabase implements Database {
         const { isGroup } = options;
         connection.limitStatements(this.#pool.statementTimeoutMs);
         if (options.isExclusive) opening.send(this.#beginExclusive);
-        else opening.send(begin(options, this.#options), isGroup === true ? this.#lockOfGroup : this.#lock);
+        else {
+          const { isLossAllowed } = this.#options;
+          opening.send(
+            begin({ ...options, isLossAllowed }),
+            isGroup === true ? this.#lockOfGroup : this.#lock,
+          );
+        }
       },
     });
     const timer = connection.expireAfter(this.#deadlineMs(options.isExclusive));
@@ -315,16 +337,6 @@ class PostgresDatabase implements Database {
   }
 }
 
-/** Once more where a table has changed since the statement was prepared. */
-async function askAgain<Shape>(connection: PostgresConnection, ask: Ask<Shape>): Promise<Answer<Shape>> {
-  try {
-    return await ask(connection);
-  } catch (error) {
-    if (!isStaleStatement(error)) throw error;
-    return await ask(connection);
-  }
-}
-
 interface WorkOptions extends WriteOptions {
   /** Stands for many works, each of which can also be run alone. */
   readonly isGroup?: boolean;
@@ -333,13 +345,8 @@ interface WorkOptions extends WriteOptions {
 interface RunOptions extends WorkOptions {
   readonly isExclusive: boolean;
   readonly isGuarded: boolean;
-}
-
-function begin({ statementMsMax }: RunOptions, { isLossAllowed = false }: PostgresOptions): string {
-  const unsynced = isLossAllowed ? '; SET LOCAL synchronous_commit = off' : '';
-  if (statementMsMax === undefined) return `BEGIN${unsynced}`;
-  assert(Number.isInteger(statementMsMax), 'whole milliseconds');
-  return `BEGIN${unsynced}; SET LOCAL statement_timeout = ${statementMsMax}`;
+  /** See {@link hasNoJoinOrder}. */
+  readonly isOrdered: boolean;
 }
 
 function settle<Result>(
@@ -372,20 +379,6 @@ async function commit(connection: PostgresConnection): Promise<void> {
   assert(command === 'COMMIT', 'a transaction that is committed has not failed');
   // An operator has ended its wait for a synchronous standby: it is kept here, and a failover may lose it.
   if (connection.warnings > warnings) throw new EngineFailure(new Error('The server warned of the COMMIT.'));
-}
-
-function beginExclusive(key: bigint, options: PostgresOptions): string {
-  const timeoutMs = options.exclusiveTimeoutMs ?? EXCLUSIVE_TIMEOUT_MS;
-  assert(Number.isInteger(timeoutMs), 'whole milliseconds');
-  const set = (name: string, value: number): string => `set_config('${name}', '${value}', true)`;
-  // One that is running is not moved by another value, only ended by none: without that, the session's would go on.
-  const whole = [0, timeoutMs].map(
-    (value) =>
-      `CASE WHEN current_setting('server_version_num')::integer >= 170000 THEN ${set('transaction_timeout', value)} END`,
-  );
-  return `BEGIN; SELECT ${set('statement_timeout', timeoutMs)}, ${set('lock_timeout', options.pool.transactionTimeoutMs)},
-      ${whole.join(', ')};
-    SELECT pg_advisory_xact_lock(${key})`;
 }
 
 function pause(delayMs: number): Promise<void> {
