@@ -68,7 +68,9 @@ async function openPostgresEngine(): Promise<ParityEngine> {
       // As src/storage/postgres/ask-again.ts does it.
       if (!hasNoJoinOrder(error)) throw error;
       await client.query(`SET ${joinsInOrder}`);
-      return await run().finally(() => client.query('RESET join_collapse_limit'));
+      const rows = await run();
+      await client.query('RESET join_collapse_limit');
+      return rows;
     }
   };
   return {
