@@ -12,7 +12,7 @@ export function toSnapshot(text: string): PostgresSnapshot {
 }
 
 /** More at once are not looked through: some of them will have changed something. */
-const endedMax = 1_000;
+export const endedMax = 1_000;
 
 /** Whether of all transactions that ended between two looks each is one of these. */
 export function isSameBut(

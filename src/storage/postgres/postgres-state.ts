@@ -2,7 +2,7 @@ import { systemClock } from '../../base/clock.ts';
 import { sql } from '../../sql/sql.ts';
 import type { PostgresConnection } from './postgres-connection.ts';
 import type { PostgresPool } from './postgres-pool.ts';
-import { isSameBut, toSnapshot, type PostgresSnapshot } from './postgres-snapshot.ts';
+import { endedMax, isSameBut, toSnapshot, type PostgresSnapshot } from './postgres-snapshot.ts';
 
 /** Which transactions are over: the same for as long as none ends that has written anything, in any database of the server. */
 const SNAPSHOT = sql`SELECT pg_current_snapshot()`;
@@ -72,7 +72,12 @@ export class PostgresState {
 
   /** Nothing that is read by states rests on what this transaction writes. To be said before it is committed. */
   ignore(transaction: number): void {
-    if (this.#teller !== undefined) this.#ignored.add(transaction);
+    if (this.#teller === undefined) return;
+    this.#ignored.add(transaction);
+    if (this.#ignored.size <= endedMax) return;
+    // Nobody asks, or so many have ended that whatever is told next is another state.
+    this.#teller = undefined;
+    this.#ignored.clear();
   }
 
   /** Gives the connection back. */
