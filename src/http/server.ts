@@ -29,6 +29,7 @@ import { latestAnswer } from './latest-answer.ts';
 import { nodeHttp } from './node-http.ts';
 import { noteRefusal } from './note-request.ts';
 import { parseQueryString } from './query-string.ts';
+import { refuseTunnel } from './refuse-tunnel.ts';
 import { checkRequest } from './check-request.ts';
 import { findAddressed, withoutInstancePrefix, type AddressOptions } from './find-addressed.ts';
 import { auditRoutes } from './routes/audit-routes.ts';
@@ -178,7 +179,7 @@ function createApp(options: ServerOptions): FastifyInstance {
   app.server.setTimeout(httpLimits.stalledMs);
   closeGently(app.server);
   app.server.on('checkExpectation', answerExpectation);
-  app.server.on('connect', (_request, socket) => answerClientError(new Error('This is no proxy.'), socket));
+  app.server.on('connect', refuseTunnel);
   return app;
 }
 
