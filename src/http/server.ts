@@ -153,6 +153,7 @@ function createApp(options: ServerOptions): FastifyInstance {
     clientErrorHandler: answerClientError,
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       // No hook runs before these.
+      latestAnswer.set(request.raw.socket, reply.raw);
       request.corsHeaders = corsHeaders(request.raw, options.origins) ?? null;
       return answerError(error, request, { reply, logger: options.logger });
     },

@@ -340,6 +340,16 @@ test('what is no request is answered in its turn, behind the requests before it,
     ['a body that breaks off', create + broken, [201, 400]],
     ['a body that nobody can read', uncoded, [400]],
     ['a body that breaks off when it was refused', oddType, [415]],
+    [
+      'a body that breaks off behind a path that is none',
+      create + broken.replace(records, '/%zz'),
+      [201, 400],
+    ],
+    [
+      'a body that breaks off behind an expectation',
+      create + broken.replace('Host:', 'Expect: a miracle\r\nHost:'),
+      [201, 417],
+    ],
   ];
   for (const [what, bytes, statuses] of cases) {
     const connection = RawConnection.open(t, service.url);
