@@ -4,6 +4,7 @@ import { findRecord } from '../records/find-record.ts';
 import { valueOf, type StoredRecord } from '../records/record.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { issueToken } from './issue-token.ts';
+import { requireMethod } from './require-method.ts';
 import { requireSignInAllowed } from './require-sign-in-allowed.ts';
 import { askSecondFactor, type SignInMethod } from './second-factor.ts';
 import type { SignInResult } from './signed-in.ts';
@@ -18,7 +19,7 @@ export interface ShownAccount {
 }
 
 /**
- * What comes behind every way to sign in: the collection's rule, the second factor, the token. By its definition as it is now, as to
+ * What comes behind every way to sign in: whether there still is that way, the collection's rule, the second factor, the token. By its definition as it is now, as to
  * look at a password takes long enough for another one; and not from the beginning, where a code would be used up. Throws forbidden,
  * bad_request.
  */
@@ -30,6 +31,7 @@ export function finishSignIn(
   const id = String(valueOf(shown, 'id'));
   const asked = { ...facts, context: method };
   return withAuthCollection(instance, shown.collection.id, async (collection) => {
+    requireMethod(collection, method);
     const isCurrent = shown.collection === collection;
     const record = isCurrent ? shown : await findRecord(instance.database, collection, id);
     if (record === undefined) throw new AppError('bad_request', 'Failed to authenticate.');

@@ -16,6 +16,7 @@ import { guardOtp } from './guard-otp.ts';
 import { companionCollection } from './companion-collection.ts';
 import { takeAccountRow } from './account-rows.ts';
 import { noteSignIn } from './note-sign-in.ts';
+import { requireMethod } from './require-method.ts';
 import type { SignInResult } from './signed-in.ts';
 import { withAuthCollection, type AuthCollection } from './with-auth-collection.ts';
 
@@ -39,8 +40,7 @@ export function signInWithOtp(
   { collection: name, address }: OtpSignIn,
 ): Promise<SignInResult> {
   return withAuthCollection(instance, name, async (collection) => {
-    if (!collection.auth.otp.enabled)
-      throw new AppError('forbidden', 'The collection is not configured to allow OTP authentication.');
+    requireMethod(collection, 'otp');
     const { otpId, password } = decodeForm(facts.body, ['otpId', 'password']);
     refuseForm({
       otpId: lengthProblem(otpId.length, idLengthMax),

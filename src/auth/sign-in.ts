@@ -12,6 +12,7 @@ import { findByIdentity } from './find-by-identity.ts';
 import { findTokenKey } from './find-token-key.ts';
 import { finishSignIn } from './finish-sign-in.ts';
 import { noteSignIn } from './note-sign-in.ts';
+import { requireMethod } from './require-method.ts';
 import type { SignInResult } from './signed-in.ts';
 import { withAuthCollection } from './with-auth-collection.ts';
 
@@ -30,8 +31,7 @@ export function signIn(
 ): Promise<SignInResult> {
   return withAuthCollection(instance, collectionName, async (collection) => {
     const { passwordAuth } = collection.auth;
-    if (!passwordAuth.enabled)
-      throw new AppError('forbidden', 'The collection is not configured to allow password authentication.');
+    requireMethod(collection, 'password');
     const { password, ...identity } = decodeCredentials(facts.body, passwordAuth.identityFields);
     const record = await findByIdentity(instance, collection, identity);
     const id = record === undefined ? '' : String(valueOf(record, 'id'));

@@ -171,3 +171,23 @@ test('a code is good for who signs in by it while the definition of their collec
     assert.deepEqual([answer.status, answer.json.record?.nick], [200, 'ann'], answer.text);
   }
 });
+
+test('nobody signs in by a way that is switched off meanwhile', async (t) => {
+  const stage = await openStage(t, { otp: { enabled: true } });
+  const { box, ann } = stage;
+  let otpId = '';
+  const code = await box.codeOf(async () => {
+    const asked = await box.accounts.ask('POST', `${path}/request-otp`, { body: { email: ann.email } });
+    ({ otpId } = asked.json);
+  });
+  const ways = {
+    passwordAuth: () => box.accounts.signIn(ann.email),
+    otp: () => box.accounts.ask('POST', `${path}/auth-with-otp`, { body: { otpId, password: code } }),
+  };
+  for (const [way, ask] of Object.entries(ways)) {
+    const body = { [way]: { enabled: false } };
+    const change = () => box.accounts.ask('PATCH', path, { token: true, body });
+    const { status, text } = await stage.during(passwordRead, { ask, change });
+    assert.equal(status, 403, text);
+  }
+});
