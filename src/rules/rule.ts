@@ -2,7 +2,7 @@ import { AppError } from '../base/errors.ts';
 import type { FilterTree } from '../filters/tree.ts';
 import type { Caller } from './caller.ts';
 import { parseRule } from './parse-rule.ts';
-import { requireReach, type Reached } from './reaches.ts';
+import { reaches, requireReach, type Reached } from './reaches.ts';
 
 /** A rule as a collection holds it: null admits superusers only, '' admits everyone, any other text is a filter. */
 export type Rule = string | null;
@@ -30,6 +30,7 @@ export function admit(collection: Ruled, name: RuleName, caller: Caller): Filter
 }
 
 /** Whether all of these admit the caller to nothing. */
-export function isLocked({ rules }: Ruled, names: readonly RuleName[], caller: Caller): boolean {
-  return caller.kind !== 'superuser' && names.every((name) => rules[name] === null);
+export function isLocked(collection: Ruled, names: readonly RuleName[], caller: Caller): boolean {
+  if (caller.kind === 'superuser') return !reaches(caller, collection);
+  return names.every((name) => collection.rules[name] === null);
 }

@@ -22,3 +22,29 @@ test('a key that was revoked through one node is refused by the other from the a
   }
   assert.deepEqual(group.log, []);
 });
+
+test('a key writes to the collection that it is bound to under the name that another node has given it', async (t) => {
+  const group = await NodeGroup.open(t);
+  const [a, b] = [await group.start(), await group.start()];
+  await group.signIn(a);
+  const { token } = group;
+  const define = (name: string, id: string) => ({ id, name, fields: [{ name: 'title', type: 'text' }] });
+  let ids: readonly [string, string] = ['collection_one', 'collection_two'];
+  const collections = () => [define('things', ids[0]), define('others', ids[1])];
+  await group.get(a, 'PUT /api/collections/import', { collections: collections() });
+  const settings = { name: 'x', scopes: ['records:write'], collections: [ids[1]] };
+  const { key } = await group.get(a, 'POST /api/keys', settings);
+  const statusOf = async (): Promise<number> => {
+    group.token = key;
+    const { status } = await group.ask(b, 'POST /api/collections/things/records', { title: 'x' });
+    group.token = token;
+    return status;
+  };
+  for (const status of [201, 403, 201]) {
+    // Known to the other node, as it makes it so itself.
+    await group.get(b, 'PUT /api/collections/import', { collections: collections() });
+    ids = [ids[1], ids[0]];
+    await group.get(a, 'PUT /api/collections/import', { collections: collections() });
+    assert.equal(await statusOf(), status);
+  }
+});
