@@ -1,6 +1,7 @@
+import type { Clock } from '../base/clock.ts';
 import { AppError, notFound } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
-import { toTimestamp } from '../base/timestamp.ts';
+import { fromTimestamp, toTimestamp, type Timestamp } from '../base/timestamp.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Transaction } from '../storage/database.ts';
@@ -69,7 +70,7 @@ export function updateEndpoint(
       existing,
       failed,
     });
-    const after = { ...existing, ...settings, updated: toTimestamp(instance.clock.now()) };
+    const after = { ...existing, ...settings, updated: timeOfChange(existing, instance.clock) };
     await instance.onChange?.(tx, { before: existing, after });
     return save(tx, endpoints, after);
   });
@@ -87,7 +88,7 @@ export function setEndpointStatus(
   return change(instance, async (tx, endpoints) => {
     const existing = await getEndpoint(tx, endpoints, id);
     if (status === 'active') refuseWithoutCollections(instance, existing);
-    const updated = toTimestamp(instance.clock.now());
+    const updated = timeOfChange(existing, instance.clock);
     const after = { ...existing, status, statusReason: '', updated };
     await instance.onChange?.(tx, { before: existing, after });
     return save(tx, endpoints, after);
@@ -116,7 +117,7 @@ export function pauseEndpoint(instance: Instance, seen: Endpoint, reason: string
   return change(instance, async (tx, endpoints) => {
     const existing = await endpoints.find(tx, seen.id);
     if (existing === undefined || existing.status === 'paused' || existing.url !== seen.url) return;
-    const updated = toTimestamp(instance.clock.now());
+    const updated = timeOfChange(existing, instance.clock);
     await save(tx, endpoints, { ...existing, status: 'paused', statusReason: reason, updated });
   });
 }
@@ -131,7 +132,6 @@ export async function forgetCollection(
   collection: Collection,
 ): Promise<void> {
   const endpoints = endpointStoreOf(instance);
-  const updated = toTimestamp(instance.clock.now());
   for (const endpoint of await endpoints.all(tx)) {
     if (!endpoint.collections.includes(collection.id)) continue;
     const rest = endpoint.collections.filter((id) => id !== collection.id);
@@ -140,9 +140,14 @@ export async function forgetCollection(
     await endpoints.update(tx, {
       ...endpoint,
       ...(isLast ? { status: 'paused', statusReason } : { collections: rest }),
-      updated,
+      updated: timeOfChange(endpoint, instance.clock),
     });
   }
+}
+
+/** Later than that of the last one, by which it is told that there is another (`InstanceLanes`), whatever the clocks of nodes say. */
+function timeOfChange({ updated }: Endpoint, clock: Clock): Timestamp {
+  return toTimestamp(Math.max(clock.now(), fromTimestamp(updated) + 1));
 }
 
 export async function getEndpoint(
