@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Field } from '../fields/field.ts';
 import { sqliteNames } from '../storage/sqlite/sqlite-names.ts';
 import { checkRules } from './check-rules.ts';
 import type { Collection } from './collection.ts';
@@ -7,32 +8,34 @@ import { collectionsOf } from './collections-of.ts';
 import { ProblemList } from './problem-list.ts';
 import { scaffoldCollection } from './scaffold-collection.ts';
 
-test('a rule is tried for the accounts of its own collection and of a few others, however many there are', () => {
-  const accounts = (number: number): Collection => {
-    const field = {
-      id: 'text_one',
-      name: `text_${number}`,
-      type: 'text',
-      options: {},
-      hidden: false,
-    } as const;
-    return {
-      ...scaffoldCollection('auth'),
-      id: `accounts_${number}`,
-      name: `accounts_${number}`,
-      fields: [{ ...field, system: false, presentable: false, help: '' }],
-    };
-  };
-  const all = Array.from({ length: 100 }, (_, number) => accounts(number));
-  const isRefused = (at: number, rule: string): boolean => {
-    const own = all[at];
-    assert.ok(own);
-    const collection = { ...own, rules: { ...own.rules, viewRule: rule } };
-    const problems = new ProblemList();
-    checkRules(collection, { collections: collectionsOf(all), names: sqliteNames }, problems);
-    return !problems.isEmpty;
-  };
-  assert.equal(isRefused(0, '@request.auth.text_0:length > 1'), true);
-  assert.equal(isRefused(0, '@request.auth.text_99:length > 1'), true);
-  assert.equal(isRefused(0, '@request.auth.text_50:length > 1'), false);
+const one = { id: 'field_one', system: false, hidden: false, presentable: false, help: '' };
+const text: Field = { ...one, name: 'word', type: 'text', options: {} };
+const select: Field = { ...one, name: 'word', type: 'select', options: { values: ['a', 'b'], maxSelect: 2 } };
+
+/** Of the first of collections that sign in, each with one field. */
+function isRefused(rule: string, fields: readonly Field[]): boolean {
+  const all = fields.map((field, number): Collection => {
+    return { ...scaffoldCollection('auth'), id: `id_${number}`, name: `accounts_${number}`, fields: [field] };
+  });
+  const [own] = all;
+  assert.ok(own);
+  const problems = new ProblemList();
+  const collection = { ...own, rules: { ...own.rules, viewRule: rule } };
+  checkRules(collection, { collections: collectionsOf(all), names: sqliteNames }, problems);
+  return !problems.isEmpty;
+}
+
+const rule = '@request.auth.word:length > 1';
+
+test('a rule is right when the accounts of one collection that has what it asks for can ask it', () => {
+  assert.equal(isRefused(rule, [text]), true);
+  assert.equal(isRefused(rule, [select]), false);
+  assert.equal(isRefused(rule, [text, select]), false);
+  assert.equal(isRefused(rule, [text, { ...select, name: 'other' }]), true);
+  assert.equal(isRefused(rule, [{ ...text, name: 'other' }]), false);
+});
+
+test('a rule is tried for the accounts of a few collections, however many there are', () => {
+  const many = Array.from({ length: 100 }, () => text);
+  assert.equal(isRefused(rule, many.with(50, select)), true);
 });

@@ -9,8 +9,8 @@ import type { ProblemList } from './problem-list.ts';
 import { RecordScope, baseAlias } from './record-scope.ts';
 
 /**
- * Compiles every rule as it will be when it is asked by a guest and by an account of each kind, so that one that could not be is
- * refused before it is stored.
+ * Compiles every rule as it will be when it is asked by a guest, and by an account where it asks for one, so that one that could not be
+ * is refused before it is stored. It may be meant for the accounts of one collection among several: those have to be able to ask it.
  */
 export function checkRules(
   collection: Collection,
@@ -18,20 +18,23 @@ export function checkRules(
   problems: ProblemList,
 ): void {
   const all = withCollection(collections, collection);
-  const callers = [guest, ...accountsOf(all)];
-  const problemOf = (rule: string | null): FieldError | undefined => {
-    if (rule === null || rule === '') return undefined;
+  const errorFor = (caller: Caller, rule: string): AppError | undefined => {
     try {
-      const tree = parseRule(rule);
-      for (const caller of rule.includes('@request.auth.') ? callers : [guest]) {
-        const context = { collections: all, names, facts: factsOfCaller(caller), now: 0 };
-        new RecordScope(context, { collection, alias: baseAlias }).add(tree, 'rule');
-      }
+      const context = { collections: all, names, facts: factsOfCaller(caller), now: 0 };
+      new RecordScope(context, { collection, alias: baseAlias }).add(parseRule(rule), 'rule');
       return undefined;
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      return { code: 'validation_invalid_rule', message: `Invalid rule. Raw error: ${error.message}` };
+      return error;
     }
+  };
+  const problemOf = (rule: string | null): FieldError | undefined => {
+    if (rule === null || rule === '') return undefined;
+    const ofAccounts = accountsAskedFor(rule, all).map((caller) => errorFor(caller, rule));
+    const isForNone = ofAccounts.every((error) => error !== undefined);
+    const error = errorFor(guest, rule) ?? (isForNone ? ofAccounts[0] : undefined);
+    if (error === undefined) return undefined;
+    return { code: 'validation_invalid_rule', message: `Invalid rule. Raw error: ${error.message}` };
   };
   const { rules, auth } = collection;
   for (const [name, rule] of [
@@ -50,12 +53,19 @@ export function checkRules(
 const accountsMax = 10;
 
 /**
- * One of each collection, its own included, which is the last; of superusers no rule is asked. Nobody in particular: only its fields
- * count.
+ * One of each collection that signs in and has the fields that the rule asks an account for; of superusers no rule is asked. Nobody in
+ * particular: only its fields count.
  */
-function accountsOf(collections: Collections): readonly Caller[] {
+function accountsAskedFor(rule: string, collections: Collections): readonly Caller[] {
+  const asked = [...rule.matchAll(/@request\.auth\.(\w+)/g)].map(([, name]) => name);
+  if (asked.length === 0) return [];
+  const hasAll = ({ fields }: Collection): boolean => {
+    const names = new Set(fields.map(({ name }) => name));
+    return asked.every((name) => name !== undefined && names.has(name));
+  };
   const signingIn = collections.all().filter(({ type, name }) => type === 'auth' && name !== '_superusers');
-  return signingIn.slice(-accountsMax).map(({ id }) => ({ kind: 'user', id: '', collectionId: id }));
+  const fitting = signingIn.filter(hasAll).slice(-accountsMax);
+  return fitting.map(({ id }) => ({ kind: 'user', id: '', collectionId: id }));
 }
 
 /** The others as they are, and this one as it is going to be: a rule may be about its own collection. */

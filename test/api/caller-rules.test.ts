@@ -97,4 +97,10 @@ test('a modifier that nothing of an account can have is refused when the rule is
     assert.equal(status, 400, asked);
     assert.match(json.data.listRule.message, /The modifier ":\w+" cannot be used/, asked);
   }
+  // Of others it may be right, for whom alone it is meant then.
+  const fields = [{ name: 'name', type: 'select', values: ['a', 'b'], maxSelect: 2 }];
+  assert.equal((await ask('POST', '', { name: 'clients', type: 'auth', fields })).status, 200);
+  assert.equal((await ask('PATCH', '/posts', { listRule: '@request.auth.name:length > 1' })).status, 200);
+  const unmeant = await ask('PATCH', '/posts', { listRule: '@request.auth.name:lower:length > 1' });
+  assert.equal(unmeant.status, 400);
 });
