@@ -303,6 +303,54 @@ test('a connection is used again, its steps are timed once, and endpoints share 
   assert.equal(receiver.connectionCount, 2);
 });
 
+for (const kind of ['close after request', 'reset after request'] as const) {
+  test(`what a receiver does to a connection that it had kept fails no attempt: ${kind}`, async () => {
+    await using receiver = await Receiver.open();
+    const once = attemptRequest(receiver.url);
+    await sendAttempt(once, parts);
+    receiver.mode = { kind };
+    void receiver.waitForRequests(2).then(() => (receiver.mode = { kind: 'ok' }));
+    const second = await sendAttempt({ ...once, attempt: 2 }, parts);
+    assert.deepEqual([second.kind, second.status, second.cause], ['success', 200, '']);
+    assert.ok(second.timings.connectMs !== null, 'of the connection that it was answered on');
+    const [, sent, again] = receiver.requests;
+    assert.deepEqual([again?.rawHeaders, again?.body], [sent?.rawHeaders, sent?.body]);
+    assert.deepEqual([receiver.requests.length, receiver.connectionCount], [3, 2]);
+  });
+}
+
+test('a request is sent once more only, and only when nothing was answered on a connection that was kept', async () => {
+  await using receiver = await Receiver.open();
+  const request = attemptRequest(receiver.url);
+  await sendAttempt(request, parts);
+  receiver.mode = { kind: 'close after request' };
+  assert.equal((await sendAttempt(request, parts)).kind, 'connect');
+  assert.deepEqual([receiver.requests.length, receiver.connectionCount], [3, 2]);
+  assert.equal((await sendAttempt(request, parts)).kind, 'connect');
+  assert.deepEqual([receiver.requests.length, receiver.connectionCount], [4, 3]);
+  receiver.mode = { kind: 'ok' };
+  await sendAttempt(request, parts);
+  receiver.mode = { kind: 'half response' };
+  assert.equal((await sendAttempt(request, parts)).kind, 'protocol');
+  assert.deepEqual([receiver.requests.length, receiver.connectionCount], [6, 4]);
+});
+
+for (const lengths of [
+  'content-length: 2\r\ncontent-length: 2',
+  'content-length: 2\r\ntransfer-encoding: chunked',
+]) {
+  test(`an answer with two lengths says so: ${JSON.stringify(lengths)}`, async () => {
+    const result = await attemptAt({
+      kind: 'raw',
+      bytes: `HTTP/1.1 200 OK\r\n${lengths}\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
+    });
+    assert.deepEqual(
+      [result.kind, result.cause],
+      ['protocol', 'The answer has another length than it announced.'],
+    );
+  });
+}
+
 test('a port where nobody listens is a failed connection in plain words', async () => {
   const receiver = await Receiver.open();
   const { url } = receiver;

@@ -50,6 +50,7 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
   readonly #startedAt: number;
   readonly #start: number;
   #connection: GuardedConnection | null = null;
+  #path = '';
   #isOver = false;
   #status: number | null = null;
   #headers: Readonly<Record<string, string | string[] | undefined>> = {};
@@ -66,14 +67,14 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
   }
 
   start(): void {
-    const { endpointId, url, timeoutMs, body } = this.#request;
+    const { endpointId, url, timeoutMs } = this.#request;
     const checkout = this.#parts.agent.checkOut(endpointId, url);
     if (checkout.kind === 'refused') return this.#fail({ kind: 'refused', cause: checkout.reason });
     this.#deadline = this.#start + timeoutMs;
     this.#connection = checkout.connection;
+    this.#path = checkout.path;
     this.#parts.inFlight.add(this);
-    const headers = requestHeaders(this.#request, Math.floor(this.#startedAt / 1_000));
-    this.#connection.dispatch({ method: 'POST', path: checkout.path, headers, body }, this, this.#deadline);
+    this.#dispatch(checkout.connection);
   }
 
   check(monotonicNow: number): void {
@@ -133,7 +134,22 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (!this.#isOver) this.#fail(attemptFailure(error, this.#firstByteMs !== null));
+    if (this.#isOver) return;
+    const failure = attemptFailure(error, this.#firstByteMs !== null);
+    const connection = this.#connection;
+    if (failure.kind !== 'connect' || connection?.isReused !== true) return this.#fail(failure);
+    // A receiver may close a connection that it has kept at any time, some do after each answer: a request that met this was most
+    // likely never read, and one that was is known by its `webhook-id`. On a new connection that excuse is gone: once more only.
+    // Not at once, as undici is still busy with the end of the old one.
+    queueMicrotask(() => {
+      if (!this.#isOver) this.#dispatch(connection);
+    });
+  }
+
+  #dispatch(connection: GuardedConnection): void {
+    const headers = requestHeaders(this.#request, Math.floor(this.#startedAt / 1_000));
+    const { body } = this.#request;
+    connection.dispatch({ method: 'POST', path: this.#path, headers, body }, this, this.#deadline);
   }
 
   /** The status decides; `isWhole`: the answer ended by itself, so the connection can carry another request. */

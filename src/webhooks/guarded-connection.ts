@@ -17,6 +17,7 @@ export class GuardedConnection {
   #connecting: AbortController | null = null;
   #socket: Socket | null = null;
   #bytesReadBefore = 0;
+  #isReused = false;
   /** `clock.monotonic()` when the current socket began to be opened. */
   openedAt = Infinity;
 
@@ -34,11 +35,18 @@ export class GuardedConnection {
     return (this.#socket?.bytesRead ?? 0) - this.#bytesReadBefore;
   }
 
+  /** Whether the attempt under way was written to a socket that had carried another before. */
+  get isReused(): boolean {
+    return this.#isReused;
+  }
+
+  /** May be called once more for an attempt whose socket was closed without an answer. */
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler, deadline: number): void {
     this.#deadline = deadline;
     this.#connectsLeft = connectsPerAttemptMax;
     this.#timings = noTimings();
     this.#bytesReadBefore = this.#socket?.bytesRead ?? 0;
+    this.#isReused = this.#socket !== null;
     this.#client.dispatch(options, handler);
   }
 
@@ -47,6 +55,7 @@ export class GuardedConnection {
     if (this.#connectsLeft === 0) return null;
     this.#connectsLeft -= 1;
     this.#connecting = new AbortController();
+    this.#isReused = false;
     this.#timings = noTimings();
     this.openedAt = now;
     return { deadline: this.#deadline, timings: this.#timings, signal: this.#connecting.signal };
