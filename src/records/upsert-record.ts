@@ -48,21 +48,32 @@ export async function prepareUpsert(
   return async (tx) => {
     const scope = { instance, facts, tx };
     const id = ownMember(body, 'id');
+    const known = instance.collections.get(request.collection);
     // Locked, or somebody might delete it before it is updated.
-    const existing =
-      typeof id === 'string'
-        ? await findRecordToChange(tx, instance.collections.get(request.collection), id)
-        : undefined;
-    if (existing !== undefined && typeof id === 'string')
-      return { isCreated: false, record: await updateInside(scope, { ...request, id, expected }) };
+    const existing = typeof id === 'string' ? await findRecordToChange(tx, known, id) : undefined;
+    if (existing !== undefined && typeof id === 'string' && !isLocked(known, ['updateRule'], caller)) {
+      const record = await unlessHidden(updateInside(scope, { ...request, id, expected }));
+      if (record !== undefined) return { isCreated: false, record };
+    }
     requireExpected(expected, undefined);
     try {
       return { isCreated: true, record: await createInside(scope, request) };
     } catch (error) {
       // Made by somebody else since it was looked for: there is one to update now.
-      throw isTaken(error, tx.names) ? new Collision(error) : error;
+      throw existing === undefined && isTaken(error, tx.names) ? new Collision(error) : error;
     }
   };
+}
+
+/**
+ * Undefined for a record that the caller may not change, which is as good as none: another answer than that of an id which nobody
+ * has would tell that it is there.
+ */
+function unlessHidden(update: Promise<StoredRecord>): Promise<StoredRecord | undefined> {
+  return update.catch((error: unknown) => {
+    if (error instanceof AppError && error.code === 'not_found') return undefined;
+    throw error;
+  });
 }
 
 /** Where there is one writer nobody else has made it: an index that ignores case has it for the same as another. */

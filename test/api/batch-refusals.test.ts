@@ -126,3 +126,39 @@ test('B-08 who asks is decided by the batch, whatever its items say', async (t) 
   const named = { method: 'POST', url: '/api/records/named', headers: { Authorization: 'x' }, body: {} };
   assert.equal((await refusalOf(service, named)).status, 400);
 });
+
+test('an upsert tells nothing of a record that its caller may not change but what it tells of one that is not there', async (t) => {
+  const service = await startBatchService(t);
+  await service.request(at, { method: 'POST', body: { id: id('a'), title: 'hidden' } });
+  const rule = 'title = "own"';
+  const pairs = [rule, null].flatMap((create) => [rule, null].map((update) => [create, update] as const));
+  for (const [createRule, updateRule] of pairs) {
+    const body = { listRule: null, viewRule: null, createRule, updateRule };
+    await service.request('/api/collections/posts', { method: 'PATCH', token: true, body });
+    for (const headers of [{}, { 'If-Match': '*' }, { 'If-Match': '"1-x"' }]) {
+      const [there, absent] = await Promise.all(
+        [id('a'), id('z')].map((one) =>
+          refusalOf(service, { method: 'PUT', url: at, headers, body: { id: one, title: 'x' } }),
+        ),
+      );
+      const where = JSON.stringify([createRule, updateRule, headers]);
+      assert.deepEqual(there, absent, where);
+      assert.ok([400, 403, 412].includes(there.status), where);
+    }
+  }
+});
+
+test('who may make records and not change this one is told that its id is taken, as by a create', async (t) => {
+  const service = await startBatchService(t);
+  await service.request(at, { method: 'POST', body: { id: id('a'), title: 'hidden' } });
+  for (const updateRule of ['title = "own"', null]) {
+    const body = { updateRule };
+    await service.request('/api/collections/posts', { method: 'PATCH', token: true, body });
+    const item = { url: at, body: { id: id('a'), title: 'x' } };
+    const refused = await refusalOf(service, { method: 'PUT', ...item });
+    assert.deepEqual(refused, await refusalOf(service, { method: 'POST', ...item }));
+    assert.equal(refused.data.id.code, 'validation_not_unique');
+  }
+  const kept = await service.request(`${at}/${id('a')}`);
+  assert.equal(kept.json.title, 'hidden');
+});

@@ -149,7 +149,7 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'an upsert on PostgreSQL that comes second updates',
     file: 'src/records/upsert-record.ts',
-    from: 'throw isTaken(error, tx.names) ? new Collision(error) : error;',
+    from: 'throw existing === undefined && isTaken(error, tx.names) ? new Collision(error) : error;',
     to: 'throw error;',
     engine: 'postgres',
     tests: ['test/api/batch.test.ts'],
