@@ -89,6 +89,20 @@ test('what the service tells superusers of itself needs admin, what it tells of 
   assert.deepEqual(await details('admin'), [true, true]);
 });
 
+test('the description tells of the collections of the service itself by admin only, whoever has asked before', async (t) => {
+  const service = await startService(t);
+  const [few, all] = [await makeKey(service, ['collections:read']), await makeKey(service, ['admin'])];
+  const told = async (token: string | true): Promise<readonly boolean[]> => {
+    const { text } = await service.request('/api/openapi.json', { token });
+    return ['"users.Record"', '"_superusers.Record"', '/_superusers/'].map((part) => text.includes(part));
+  };
+  for (const _ of ['at first', 'from memory']) {
+    assert.deepEqual(await told(few.key), [true, false, false]);
+    assert.deepEqual(await told(all.key), [true, true, true]);
+    assert.deepEqual(await told(true), [true, true, true]);
+  }
+});
+
 test('collections of the service itself are records and definitions for admin only', async (t) => {
   const service = await startService(t);
   const { key } = await makeKey(service, few);

@@ -4,20 +4,25 @@ import { describe, type Description } from './describe.ts';
 import { instanceDocument } from './instance-document.ts';
 import { serviceDocument } from './service-document.ts';
 
-/** Makes each document once: that of the service, and that of an instance whenever its definitions have changed. */
+type Known = WeakMap<Instance, Description & { readonly collections: readonly Collection[] }>;
+
+/** Makes each document once: that of the service, and those of an instance whenever its definitions have changed. */
 export class Descriptions {
   readonly ofService: Description;
   readonly #service: ReturnType<typeof serviceDocument>;
-  readonly #known = new WeakMap<Instance, Description & { readonly collections: readonly Collection[] }>();
+  readonly #whole: Known = new WeakMap();
+  readonly #withoutSystem: Known = new WeakMap();
 
   constructor(version: string) {
     this.#service = serviceDocument(version);
     this.ofService = describe(JSON.stringify(this.#service));
   }
 
-  ofInstance(instance: Instance): Description {
-    const collections = instance.collections.all();
-    const known = this.#known.get(instance);
+  /** `withSystem`: the collections of the service itself as well. */
+  ofInstance(instance: Instance, { withSystem }: { readonly withSystem: boolean }): Description {
+    const collections = instance.collections.all().filter(({ system }) => withSystem || !system);
+    const documents = withSystem ? this.#whole : this.#withoutSystem;
+    const known = documents.get(instance);
     // A definition is never changed but replaced: the same objects are the same definitions.
     if (
       known?.collections.length === collections.length &&
@@ -25,7 +30,7 @@ export class Descriptions {
     )
       return known;
     const made = describe(JSON.stringify(instanceDocument(this.#service, collections)));
-    this.#known.set(instance, { ...made, collections });
+    documents.set(instance, { ...made, collections });
     return made;
   }
 }

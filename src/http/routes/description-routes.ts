@@ -45,5 +45,5 @@ async function describeFor(
   if (caller.kind !== 'superuser' || !hasScope(caller, 'collections:read')) return descriptions.ofService;
   // Another node may have changed the definitions.
   await instance.refresh();
-  return descriptions.ofInstance(instance);
+  return descriptions.ofInstance(instance, { withSystem: hasScope(caller, 'admin') });
 }
