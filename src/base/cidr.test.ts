@@ -26,6 +26,14 @@ test('an address without a prefix is a range of one', () => {
   assert.equal(parseCidr('::1').prefixLength, 128);
 });
 
+test('a range of mapped addresses is that of the IPv4 addresses that they mean', () => {
+  assert.deepEqual(parseCidr('::ffff:10.0.0.0/104'), parseCidr('10.0.0.0/8'));
+  assert.deepEqual(parseCidr('::FFFF:7f00:1'), parseCidr('127.0.0.1'));
+  assert.deepEqual(parseCidr('::ffff:0:0/96'), parseCidr('0.0.0.0/0'));
+  assert.equal(parseCidr('::fffe:0:0/95').prefixLength, 95);
+  assert.throws(() => parseCidr('::ffff:10.0.0.1/104'), { message: /bits set after its first 104/ });
+});
+
 test('what is not a range is refused with words about what was expected', () => {
   for (const text of [
     '',

@@ -1,5 +1,6 @@
 import { AppError } from './errors.ts';
 import { addressBytes } from './address-bytes.ts';
+import { readIpAddress } from './ip-address.ts';
 
 /** A range of addresses. Plain members only, so that it can be posted to a worker. */
 export interface Cidr {
@@ -9,8 +10,13 @@ export interface Cidr {
 }
 
 const prefixText = /^\d{1,3}$/;
+/** Of `::ffff:0:0/96`, the addresses that mean an IPv4 address. */
+const mappedLength = 96;
 
-/** Reads `10.0.0.0/8` or `fd00::/8`; an address alone is a range of one. Throws `bad_request` with what was expected. */
+/**
+ * Reads `10.0.0.0/8` or `fd00::/8`; an address alone is a range of one, and a range of mapped addresses is that of the IPv4 addresses
+ * that they mean. Throws `bad_request` with what was expected.
+ */
 export function parseCidr(text: string): Cidr {
   const [addressText = '', lengthText, ...rest] = text.trim().split('/');
   const address = addressBytes(addressText);
@@ -31,7 +37,8 @@ export function parseCidr(text: string): Cidr {
       `"${text}" has bits set after its first ${prefixLength}: is the prefix too short?`,
     );
   }
-  return { address: [...address], prefixLength };
+  const meant = prefixLength < mappedLength ? address : (readIpAddress(addressText) ?? address);
+  return { address: [...meant], prefixLength: prefixLength - (address.length - meant.length) * 8 };
 }
 
 export function isInCidr(bytes: Uint8Array, range: Cidr): boolean {

@@ -144,6 +144,13 @@ test('the operator opens exactly the ranges that were named', () => {
   }
 });
 
+test('a range may be named by its mapped addresses', () => {
+  const policy = { allowHttp: false, allowed: [parseCidr('::ffff:10.1.0.0/112')] };
+  for (const address of ['10.1.2.3', '::ffff:10.1.2.3'])
+    assert.ok(isAddressAllowed(address, policy), address);
+  assert.ok(!isAddressAllowed('10.2.0.0', policy));
+});
+
 test('the loopback ranges of --dev open loopback only, and a policy survives being posted to a worker', () => {
   const policy = structuredClone({ allowHttp: true, allowed: loopbackRanges });
   for (const address of ['127.0.0.1', '127.255.255.255', '::1']) assert.ok(isAddressAllowed(address, policy));

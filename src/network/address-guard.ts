@@ -7,9 +7,9 @@
  *   host-resolver     names to addresses
  *   guarded-connect   the only way out: a socket to an address that was judged
  */
-import { addressBytes } from '../base/address-bytes.ts';
 import { isInCidr, parseCidr } from '../base/cidr.ts';
 import type { Cidr } from '../base/cidr.ts';
+import { readIpAddress } from '../base/ip-address.ts';
 
 /** What the operator permits beyond the public internet. Plain data: it is posted to the sending worker. */
 export interface NetworkPolicy {
@@ -42,8 +42,8 @@ const refusedIpv4 = [
 const globalIpv6 = parseCidr('2000::/3');
 const refusedIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'].map(parseCidr);
 
-/** Ranges whose last four bytes are the IPv4 address that is really reached: mapped, and NAT64's well-known prefix. */
-const ipv4Carriers = ['::ffff:0:0/96', '64:ff9b::/96'].map(parseCidr);
+/** NAT64's well-known prefix: the last four bytes are the IPv4 address that is really reached. */
+const nat64 = parseCidr('64:ff9b::/96');
 
 /** Whether a connection to this literal address is permitted. What cannot be read as an address is not. */
 export function isAddressAllowed(address: string, policy: NetworkPolicy): boolean {
@@ -67,8 +67,9 @@ export function isSameAddress(one: string, other: string): boolean {
 }
 
 function targetBytes(address: string): Uint8Array | null {
-  const bytes = addressBytes(address);
-  return bytes !== null && isIn(bytes, ipv4Carriers) ? bytes.subarray(12) : bytes;
+  const bytes = readIpAddress(address);
+  if (bytes === undefined) return null;
+  return isInCidr(bytes, nat64) ? bytes.subarray(12) : bytes;
 }
 
 function isPublic(bytes: Uint8Array): boolean {

@@ -64,6 +64,18 @@ test('the settings say which header proxies write: the first that is there, from
   assert.equal(await originOf(service, { 'x-other': 'x, 192.0.2.1, 192.0.2.2' }), '192.0.2.1');
 });
 
+test('ranges may be written as those of IPv4 addresses inside of IPv6, in flags and in settings', async (t) => {
+  const service = await startService(t, { flags: { 'trusted-proxies': '::ffff:127.0.0.0/104' } });
+  const headers = { 'x-forwarded-for': '::ffff:192.0.2.9' };
+  assert.equal(await originOf(service, headers), '192.0.2.9');
+  const asked = (body: object): Promise<TestAnswer> =>
+    service.request('/api/settings', { method: 'PATCH', token: true, headers, body });
+  const { status, text, json } = await asked({ superuserIPs: ['::ffff:192.0.2.0/120'] });
+  assert.deepEqual([status, json.superuserIPs], [200, ['::ffff:192.0.2.0/120']], text);
+  assert.equal((await asked({})).status, 200);
+  assert.equal((await change(service, {})).status, 403);
+});
+
 test('superusers come from where the settings say, to every route and to sign in; nobody shuts himself out', async (t) => {
   const service = await startBehindProxies(t);
   const foreign = { 'x-forwarded-for': '192.0.2.1' };

@@ -97,12 +97,13 @@ test('clients are counted each for itself: by address, a network of IPv6 as one,
 
 test('superusers and excluded addresses are not limited', async (t) => {
   const { ask } = await start(t, [{ label: '/api/', maxRequests: 1 }], {
-    excludedIPs: ['192.0.2.128/25', '2001:db8::/32'],
+    excludedIPs: ['192.0.2.128/25', '2001:db8::/32', '::ffff:198.51.100.7'],
   });
   for (let count = 0; count < 3; count += 1) {
     const answer = await ask(list, { token: true });
     assert.deepEqual([answer.status, answer.headers.get('ratelimit')], [200, null]);
-    for (const from of ['192.0.2.128', '2001:db8::5']) assert.equal((await ask(list, { from })).status, 200);
+    for (const from of ['192.0.2.128', '2001:db8::5', '198.51.100.7'])
+      assert.equal((await ask(list, { from })).status, 200, from);
   }
   assert.deepEqual([(await ask(list)).status, (await ask(list)).status], [200, 429]);
   assert.equal((await ask(list, { token: 'nonsense' })).status, 429);
