@@ -172,6 +172,24 @@ test('line ends in names and subjects stay out of the headers, and values are no
   assert.equal(parsed.text?.trim(), 'Shop Bcc: eve@example.com <b>body</b> name {NOPE} test-token');
 });
 
+test('what looks like an encoded word is read in a header as it was written', async (t) => {
+  const service = await startService(t);
+  const sink = await SmtpSink.start(t);
+  await sink.serve(service);
+  for (const word of ['=?utf-8?Q?=0D=0ABcc:_eve@example.com?=', '=?UTF-8?b?RXZl?=']) {
+    assert.equal((await change(service, { meta: { appName: word, senderName: word } })).status, 200);
+    for (const subject of ['{APP_NAME}', 'é {APP_NAME} é']) {
+      const body = { verificationTemplate: { subject, body: 'x' } };
+      await service.request('/api/collections/users', { method: 'PATCH', token: true, body });
+      const count = sink.mails.length;
+      assert.equal((await testMail(service, { collection: 'users' })).status, 204);
+      const { parsed } = await sink.mail(count);
+      const shown = word.replace('=?', '= ?');
+      assert.deepEqual([parsed.subject, parsed.from?.name], [subject.replace('{APP_NAME}', shown), shown]);
+    }
+  }
+});
+
 test('a development server needs no mail server: mails are logged and shown to superusers', async (t) => {
   const service = await startService(t);
   assert.equal((await testMail(service)).status, 204);
