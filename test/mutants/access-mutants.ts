@@ -32,6 +32,20 @@ export const accessMutants: readonly Mutant[] = [
     tests: ['test/api/auth-records.test.ts'],
   },
   {
+    name: 'an upsert tells nothing of a record that its rule hides',
+    file: 'src/records/upsert-record.ts',
+    from: "if (error instanceof AppError && error.code === 'not_found') return undefined;",
+    to: '',
+    tests: ['test/api/batch-refusals.test.ts'],
+  },
+  {
+    name: 'an upsert tells nothing of a record that nobody may change',
+    file: 'src/records/upsert-record.ts',
+    from: " && !isLocked(known, ['updateRule'], caller)",
+    to: '',
+    tests: ['test/api/batch-refusals.test.ts'],
+  },
+  {
     name: 'an update asks its rule',
     file: 'src/records/update-record.ts',
     from: 'if (!(await isAllowed(tx, { collection, id: request.id }, { rule, context })))',
@@ -114,6 +128,13 @@ export const accessMutants: readonly Mutant[] = [
     from: 'return !system && (collections === null || collections.includes(id));',
     to: 'return collections === null || collections.includes(id);',
     tests: ['test/api/api-key-reach.test.ts', 'test/api/api-key-scopes.test.ts'],
+  },
+  {
+    name: 'the description tells an API key of what it reaches',
+    file: 'src/http/routes/description-routes.ts',
+    from: "{ withSystem: hasScope(caller, 'admin') }",
+    to: '{ withSystem: true }',
+    tests: ['test/api/api-key-scopes.test.ts'],
   },
   {
     name: 'an API key does what it has a scope for',
