@@ -109,11 +109,10 @@ test('what is not there when a lock has been waited for is not there', { skip },
   assert.equal((await referring).json.data.by.code, 'validation_missing_rel_records');
 });
 
+/** In this database: other tests have others, and wait there. */
 async function waiting(client: Client, count: number): Promise<void> {
-  await eventually(`${count} wait`, async () => {
-    const { rows } = await client.query(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'`);
-    return rows.length === count;
-  });
+  const look = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+  await eventually(`${count} wait`, async () => (await client.query(look)).rows.length === count);
 }
 
 /** Another session, which locks and deletes records as deletes do. */
