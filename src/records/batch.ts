@@ -41,8 +41,7 @@ export async function prepareBatch(
   instance: Instance,
   entries: readonly BatchEntry[],
 ): Promise<RecordWrite<readonly BatchResult[]>> {
-  const items: PreparedItem[] = [];
-  for (const entry of entries) items.push(await prepareOrFailLater(instance, entry));
+  const items = await prepareItems(instance, entries);
   let deadline: number | undefined;
   return async (tx) => {
     // Counted from the first try: one that is run again has no more time.
@@ -51,7 +50,7 @@ export async function prepareBatch(
     await lockBatch(
       tx,
       instance,
-      entries.map(({ item }) => item),
+      entries.slice(0, items.length).map(({ item }) => item),
     );
     const results: BatchResult[] = [];
     const run = async ({ write, index }: NumberedItem): Promise<void> => {
@@ -95,19 +94,29 @@ function runsOf(items: readonly PreparedItem[]): readonly (readonly NumberedItem
   return runs;
 }
 
-/** So that the error is the first item's that fails, whether it fails before the transaction or in it. */
-async function prepareOrFailLater(instance: Instance, entry: BatchEntry): Promise<PreparedItem> {
-  try {
-    const write = await prepareItem(instance, entry);
-    const { item, facts } = entry;
-    if (item.kind !== 'create') return { write, asksNothing: () => false };
-    return { write, asksNothing: () => asksNothing(instance, facts, item.collection) };
-  } catch (error) {
-    const write = (): never => {
-      throw error;
-    };
-    return { write, asksNothing: () => false };
+/**
+ * Up to the first that fails, which it does again in the transaction: the error is the first item's that fails, whether before the
+ * transaction or in it, and nobody hashes passwords of items behind it, or asks whether their rules are what this process knows.
+ */
+async function prepareItems(
+  instance: Instance,
+  entries: readonly BatchEntry[],
+): Promise<readonly PreparedItem[]> {
+  const items: PreparedItem[] = [];
+  for (const { item, facts } of entries) {
+    try {
+      const write = await prepareItem(instance, { item, facts });
+      const isCreate = item.kind === 'create';
+      items.push({ write, asksNothing: () => isCreate && asksNothing(instance, facts, item.collection) });
+    } catch (error) {
+      const write = (): never => {
+        throw error;
+      };
+      items.push({ write, asksNothing: () => false });
+      break;
+    }
   }
+  return items;
 }
 
 async function prepareItem(

@@ -104,6 +104,19 @@ test('on PostgreSQL a batch costs a statement for each create, and one for the e
   assert.deepEqual(await cost(batch), { statements: 3 + 20 + 1 + 1, roundTrips: 3 });
 });
 
+test('on PostgreSQL a batch is refused for its first locked item, whatever comes behind it', async (t) => {
+  const { instance, cost } = await open(t);
+  const { collections, database } = instance;
+  await createCollection({ collections, database, now: Date.now() }, { name: 'locked' });
+  const item = { kind: 'create', collection: 'locked', body: {} } as const;
+  const refused = async (count: number): Promise<void> => {
+    const items = Array.from({ length: count }, () => ({ item, facts }));
+    const write = await prepareBatch(instance, items);
+    await assert.rejects(instance.database.write(write, { isGathering: true }), /^BatchItemFailed: Item 0 /);
+  };
+  assert.deepEqual(await cost(() => refused(20)), await cost(() => refused(1)));
+});
+
 test('on PostgreSQL one delivery is claimed and settled by 8 statements in 5 round trips, 20 by 46 in as many', async (t) => {
   const { instance, cost } = await open(t);
   const { database } = instance;
