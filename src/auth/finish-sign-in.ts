@@ -19,9 +19,9 @@ export interface ShownAccount {
 }
 
 /**
- * What comes behind every way to sign in: whether there still is that way, the collection's rule, the second factor, the token. By its definition as it is now, as to
- * look at a password takes long enough for another one; and not from the beginning, where a code would be used up. Throws forbidden,
- * bad_request.
+ * What comes behind every way to sign in: whether there still is that way, the collection's rule, the second factor, the token. By its
+ * definition as it is now, as to look at a password takes long enough for another one; and not from the beginning, where a code would be
+ * used up. Throws forbidden, bad_request.
  */
 export function finishSignIn(
   instance: Instance,

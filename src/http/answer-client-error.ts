@@ -25,7 +25,7 @@ export function answerClientError(error: ClientError, socket: Duplex): void {
     return;
   }
   if (waiting.has(socket)) return;
-  const before = latestAnswer.get(socket);
+  const before = latestAnswer(socket);
   // Bytes of its own body, and it has no answer yet: this is it, as soon as it is its turn.
   const isItself = before !== undefined && !before.req.complete && !before.writableEnded;
   if (before === undefined || before.writableFinished || (isItself && before.socket !== null)) {

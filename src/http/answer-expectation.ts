@@ -1,12 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { newId } from '../base/ids.ts';
 import { errorBody } from './error-response.ts';
-import { latestAnswer } from './latest-answer.ts';
 import { standardHeaders } from './standard-headers.ts';
 
 /** Answers `Expect` with anything but `100-continue`, which Node keeps from every route and would refuse without a body. */
-export function answerExpectation({ socket }: IncomingMessage, response: ServerResponse): void {
-  latestAnswer.set(socket, response);
+export function answerExpectation(_request: IncomingMessage, response: ServerResponse): void {
   const body = errorBody(417, 'Only the expectation "100-continue" can be met.', {});
   response
     .writeHead(417, {

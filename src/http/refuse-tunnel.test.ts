@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { test, type TestContext } from 'node:test';
 import { RawConnection, rawRequest } from '../../test/support/raw-http.ts';
 import { closeGently } from './close-gently.ts';
-import { latestAnswer } from './latest-answer.ts';
+import { noteLatestAnswers } from './latest-answer.ts';
 import { refuseTunnel } from './refuse-tunnel.ts';
 
 const tunnel = rawRequest('CONNECT a.example:443');
@@ -13,7 +13,8 @@ const tunnel = rawRequest('CONNECT a.example:443');
 async function openSilent(
   t: TestContext,
 ): Promise<{ readonly server: Server; readonly client: RawConnection }> {
-  const server = createServer((request, response) => latestAnswer.set(request.socket, response));
+  const server = createServer();
+  noteLatestAnswers(server);
   closeGently(server);
   await once(server.listen(0, '127.0.0.1'), 'listening');
   t.after(() => server.close());

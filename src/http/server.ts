@@ -25,7 +25,7 @@ import { corsHeaders, preflightHeaders, type AllowedOrigins } from './cors.ts';
 import { toErrorAnswer } from './error-response.ts';
 import { acceptJsonBodies } from './json-body.ts';
 import { knownPaths, type KnownPaths } from './known-paths.ts';
-import { latestAnswer } from './latest-answer.ts';
+import { noteLatestAnswers } from './latest-answer.ts';
 import { nodeHttp } from './node-http.ts';
 import { noteRefusal } from './note-request.ts';
 import { parseQueryString } from './query-string.ts';
@@ -153,7 +153,6 @@ function createApp(options: ServerOptions): FastifyInstance {
     clientErrorHandler: answerClientError,
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       // No hook runs before these.
-      latestAnswer.set(request.raw.socket, reply.raw);
       request.corsHeaders = corsHeaders(request.raw, options.origins) ?? null;
       return answerError(error, request, { reply, logger: options.logger });
     },
@@ -179,6 +178,7 @@ function createApp(options: ServerOptions): FastifyInstance {
   // Node has no such time by default: answers that nobody reads would be kept for as long as their clients like.
   app.server.setTimeout(httpLimits.stalledMs);
   closeGently(app.server);
+  noteLatestAnswers(app.server);
   app.server.on('checkExpectation', answerExpectation);
   app.server.on('connect', refuseTunnel);
   return app;
@@ -201,7 +201,6 @@ interface Beginning {
 
 function begin({ request, reply, done }: Beginning, options: ServerOptions): void {
   const { raw } = request;
-  latestAnswer.set(raw.socket, reply.raw);
   request.startedMs = systemClock.monotonic();
   request.corsHeaders = corsHeaders(raw, options.origins) ?? null;
   try {

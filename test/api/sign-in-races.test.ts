@@ -55,6 +55,16 @@ async function letsIn({ box }: Stage, { status, json }: TestAnswer): Promise<boo
   return status === 200 && (await box.accounts.isIn(json.token));
 }
 
+/** Has a code mailed to Ann, and gives what signs in with it. */
+async function askForCode({ box, ann }: Stage): Promise<() => Promise<TestAnswer>> {
+  let otpId = '';
+  const password = await box.codeOf(async () => {
+    const asked = await box.accounts.ask('POST', `${path}/request-otp`, { body: { email: ann.email } });
+    ({ otpId } = asked.json);
+  });
+  return () => box.accounts.ask('POST', `${path}/auth-with-otp`, { body: { otpId, password } });
+}
+
 /** What reads a secret of a record, the hash of its password. */
 const passwordRead = ' AND record = ';
 /** What reads an account. */
@@ -87,13 +97,9 @@ test('A-20 a session that is refreshed while its password is changed ends with i
 test('A-21 who signs in with a code while the address is changed is out with it', async (t) => {
   const stage = await openStage(t, { authRule, otp: { enabled: true } });
   const { box, ann } = stage;
-  let otpId = '';
-  const code = await box.codeOf(async () => {
-    const asked = await box.accounts.ask('POST', `${path}/request-otp`, { body: { email: ann.email } });
-    ({ otpId } = asked.json);
-  });
+  const signIn = await askForCode(stage);
   const answer = await stage.during(ruleRead, {
-    ask: () => box.accounts.ask('POST', `${path}/auth-with-otp`, { body: { otpId, password: code } }),
+    ask: signIn,
     change: () => box.accounts.update(ann.id, { email: 'ann@new.example.com' }, true),
   });
   assert.equal(await letsIn(stage, answer), false);
@@ -158,14 +164,9 @@ test('who signs in while the definition of their collection changes is let in by
 test('a code is good for who signs in by it while the definition of their collection changes', async (t) => {
   for (const part of [passwordRead, accountRead]) {
     const stage = await openStage(t, { authRule: 'name = "ann"', otp: { enabled: true } });
-    const { box, ann } = stage;
-    let otpId = '';
-    const code = await box.codeOf(async () => {
-      const asked = await box.accounts.ask('POST', `${path}/request-otp`, { body: { email: ann.email } });
-      ({ otpId } = asked.json);
-    });
+    const signIn = await askForCode(stage);
     const answer = await stage.during(part, {
-      ask: () => box.accounts.ask('POST', `${path}/auth-with-otp`, { body: { otpId, password: code } }),
+      ask: signIn,
       change: () => renameField(stage, 'nick = "ann"'),
     });
     assert.deepEqual([answer.status, answer.json.record?.nick], [200, 'ann'], answer.text);
@@ -175,14 +176,10 @@ test('a code is good for who signs in by it while the definition of their collec
 test('nobody signs in by a way that is switched off meanwhile', async (t) => {
   const stage = await openStage(t, { otp: { enabled: true } });
   const { box, ann } = stage;
-  let otpId = '';
-  const code = await box.codeOf(async () => {
-    const asked = await box.accounts.ask('POST', `${path}/request-otp`, { body: { email: ann.email } });
-    ({ otpId } = asked.json);
-  });
+  const signIn = await askForCode(stage);
   const ways = {
     passwordAuth: () => box.accounts.signIn(ann.email),
-    otp: () => box.accounts.ask('POST', `${path}/auth-with-otp`, { body: { otpId, password: code } }),
+    otp: signIn,
   };
   for (const [way, ask] of Object.entries(ways)) {
     const body = { [way]: { enabled: false } };
