@@ -1,15 +1,14 @@
 import { auditLogOf } from '../audit/audit-log.ts';
 import { AppError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
-import { referringTo } from '../collections/referring-to.ts';
 import { fieldColumn } from '../fields/field.ts';
 import type { Instance } from '../instances/instance.ts';
 import { superusersName } from '../instances/system-collections.ts';
 import { requireReach } from '../rules/reaches.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { limit } from '../sql/limit.ts';
-import { joinSql, sql } from '../sql/sql.ts';
-import type { Reader, Transaction } from '../storage/database.ts';
+import { joinSql, sql, type Sql } from '../sql/sql.ts';
+import type { Names, Reader, Transaction } from '../storage/database.ts';
 import { eraseRecord } from './erase-record.ts';
 import { recordStatements } from './record-statements.ts';
 import { fromTuple } from './record.ts';
@@ -23,7 +22,8 @@ const RECORDS_PER_TRANSACTION = 200;
 /**
  * Deletes all records of a collection, oldest first, each with its event. In several transactions, so that neither other writers
  * nor memory have to bear all of them at once: what was deleted before a failure stays deleted, and asked again it goes on.
- * Records that are made meanwhile stay. Throws not_found (collection), forbidden (an API key that does not reach it), bad_request (records of others refer to these).
+ * Records that are made meanwhile stay. Throws not_found (collection), forbidden (an API key that does not reach it), bad_request
+ * (what stays refers to these).
  */
 export async function truncateCollection(
   instance: Instance,
@@ -45,7 +45,7 @@ export async function truncateCollection(
       sql`SELECT ${columns} FROM ${table} WHERE "$position" <= ${end} ORDER BY "$position"${limit(RECORDS_PER_TRANSACTION)}${tx.names.forDelete}`,
     );
     // Asked when nobody can begin to refer to them any more.
-    await refuseReferred(tx, collection, instance.collections.all());
+    await refuseReferred(tx, { collection, end }, instance.collections.all());
     const records = tuples.map((tuple) => fromTuple(collection, tuple));
     await tx.inOrder(records.map((record) => () => eraseRecord({ instance, facts, tx }, record)));
     const entry = { action: 'collection.truncate', collection: id } as const;
@@ -62,25 +62,40 @@ async function lastPosition(reader: Reader, collection: Collection): Promise<num
   return Number(row?.[0] ?? 0);
 }
 
-/** No record of another collection is left with the id of one that is gone: what to do with each of them, its owner knows. */
+interface Truncated {
+  readonly collection: Collection;
+  /** The position of the last record that goes. */
+  readonly end: number;
+}
+
+/** No record that stays is left with the id of one that is gone: what to do with each of them, its owner knows. */
 async function refuseReferred(
   reader: Reader,
-  collection: Collection,
+  truncated: Truncated,
   candidates: readonly Collection[],
 ): Promise<void> {
   const referring: string[] = [];
-  for (const other of referringTo(collection, candidates)) {
-    const conditions = other.fields
-      .filter(({ type, options }) => type === 'relation' && options['collectionId'] === collection.id)
-      .map((field) => {
-        const column = reader.names.column(field.name);
-        return fieldColumn(field) === 'json' ? sql`${column} <> '[]'` : sql`${column} <> ''`;
-      });
+  for (const other of candidates) {
+    const condition = staysAndRefers(reader.names, truncated, other);
+    if (condition === undefined) continue;
     const { table } = recordStatements(other, reader.names);
-    const found = await reader.get(sql`SELECT 1 FROM ${table} WHERE ${joinSql(conditions, ' OR ')} LIMIT 1`);
+    const found = await reader.get(sql`SELECT 1 FROM ${table} WHERE ${condition} LIMIT 1`);
     if (found !== undefined) referring.push(other.name);
   }
   if (referring.length === 0) return;
   const names = referring.join(', ');
   throw new AppError('bad_request', `${FAILED} probably due to existing reference in ${names}.`);
+}
+
+/** Undefined where no relation leads to what is truncated. Of that itself only what was made meanwhile stays. */
+function staysAndRefers(names: Names, { collection, end }: Truncated, other: Collection): Sql | undefined {
+  const conditions = other.fields
+    .filter(({ type, options }) => type === 'relation' && options['collectionId'] === collection.id)
+    .map((field) => {
+      const column = names.column(field.name);
+      return fieldColumn(field) === 'json' ? sql`${column} <> '[]'` : sql`${column} <> ''`;
+    });
+  if (conditions.length === 0) return undefined;
+  const refers = joinSql(conditions, ' OR ');
+  return other.id === collection.id ? sql`"$position" > ${end} AND (${refers})` : refers;
 }
