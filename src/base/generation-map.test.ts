@@ -51,3 +51,25 @@ test('a generation holds as many as are that large together', () => {
     assert.equal(map.find(key)?.length, 50 - key);
   }
 });
+
+test('what is dropped is told once, and nothing that can still be found', () => {
+  const told: number[] = [];
+  const one = (): number => 1;
+  const map = new GenerationMap<number, number>(3, one, (value) => told.push(value));
+  const count = 100;
+  for (let key = 0; key < count; key += 1) {
+    map.add(key, key);
+    // Of any age, so that some go on into the next generation in the very moment that theirs is dropped.
+    for (const earlier of [key - 4, key - 1, 0]) {
+      const found = map.find(earlier);
+      assert.ok(found === undefined || !told.includes(found), `${found} is found after it was dropped`);
+    }
+  }
+  assert.ok(told.length >= count - 6, `${told.length} were dropped`);
+  map.clear();
+  const all = Array.from({ length: count }, (_, key) => key);
+  assert.deepEqual(
+    told.toSorted((a, b) => a - b),
+    all,
+  );
+});

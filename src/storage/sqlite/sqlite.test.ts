@@ -7,7 +7,8 @@ import { countCommits } from '../../../test/support/count-commits.ts';
 import { fileOf, openSqliteFile } from '../../../test/support/engines.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { AppError } from '../../base/errors.ts';
-import { sql } from '../../sql/sql.ts';
+import { limit } from '../../sql/limit.ts';
+import { identifier, joinSql, sql } from '../../sql/sql.ts';
 import type { Database } from '../database.ts';
 import { openSqlite, sqliteVersion } from './sqlite.ts';
 
@@ -109,6 +110,22 @@ test('a reader cannot write, and schema functions are not trusted', async (t) =>
   await assert.rejects(database.all(sql`INSERT INTO t VALUES (1) RETURNING number`));
   assert.deepEqual({ ...(await database.get(sql`PRAGMA trusted_schema`)) }, { trusted_schema: 0 });
   assert.deepEqual({ ...(await database.get(sql`PRAGMA cell_size_check`)) }, { cell_size_check: 1 });
+});
+
+test('Q-55 statements that all differ are held by their length, and closed when they are dropped', async (t) => {
+  const database = await openNumbers(t);
+  const columns = joinSql(
+    Array.from({ length: 1_000 }, (_, index) => sql`number AS ${identifier(`c${index}`)}`),
+    ', ',
+  );
+  const before = process.memoryUsage().rss;
+  for (let count = 1; count <= 600; count += 1) {
+    const rows = await database.tuples(sql`SELECT ${columns} FROM t${limit(count)}`);
+    assert.equal(rows.length, 0);
+  }
+  const grown = (process.memoryUsage().rss - before) / 1024 ** 2;
+  // Each takes two thirds of one.
+  assert.ok(grown < 80, `${grown} MiB`);
 });
 
 test('an answer beyond 256 MiB is refused before it fills the memory', async (t) => {
