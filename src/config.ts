@@ -114,7 +114,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function readConfig(flags: Flags, environment: Environment = process.env): Config {
   const read = (name: string): string | undefined => {
     const flag = flags[name];
-    if (flag !== undefined) return String(flag);
+    if (flag !== undefined) return readFlag(name, flag);
     const variable = environment[variableOf(name)];
     return variable === undefined || variable === '' ? fallbackOf(name) : variable;
   };
@@ -138,13 +138,29 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
   };
 }
 
+/** An empty one is what is left of `--host "$HOST"` without the variable, and as an address would be all of this machine's. */
+function readFlag(name: string, flag: string | boolean): string {
+  if (flag === '' && !isList(name))
+    throw new ConfigError(`--${name} is empty: give it a value, or leave it out.`);
+  return String(flag);
+}
+
+/** Which may be empty: `--cors-origins ''` lets no web page in. */
+function isList(name: string): boolean {
+  return settingOf(name)?.value?.endsWith(',…') === true;
+}
+
 /** `CHANCERY_TLS_CERT` of `tls-cert`. */
 export function variableOf(name: string): string {
   return `CHANCERY_${name.toUpperCase().replaceAll('-', '_')}`;
 }
 
 function fallbackOf(name: string): string | undefined {
-  return [...dataSettings, ...serverSettings].find((setting) => setting.name === name)?.fallback;
+  return settingOf(name)?.fallback;
+}
+
+function settingOf(name: string): Setting | undefined {
+  return [...dataSettings, ...serverSettings].find((setting) => setting.name === name);
 }
 
 /** Down to a millisecond. */

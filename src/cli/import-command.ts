@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { dataSettings, readConfig } from '../config.ts';
 import type { ImportProgress, ImportSummary } from '../importers/import-pocketbase.ts';
 import type { Omission } from '../importers/omissions.ts';
+import { print } from './print.ts';
 import { addSettings, flagsOf } from './settings.ts';
 import { withInstance } from './with-instance.ts';
 
@@ -15,7 +16,7 @@ export function importCommand(): Command {
   pocketbase.argument('<dir>', 'its pb_data, which is only read');
   addSettings(pocketbase, dataSettings);
   pocketbase.option('--instance <SLUG>', 'the instance, which must be empty', 'default');
-  pocketbase.option('--dry-run', 'say what would be imported and what would be left out, and write nothing');
+  pocketbase.option('--dry-run', 'say what would be imported and what would be left out, and import nothing');
   pocketbase.option('--encryption-key <KEY>', 'the 32 characters that its settings are encrypted with');
   pocketbase.option('--rotate-tokens', 'make new secrets for tokens: everybody signs in again');
   pocketbase.action(async (directory: string) => {
@@ -37,7 +38,7 @@ export function importCommand(): Command {
       }),
     );
     showLine('');
-    process.stdout.write(summaryText(summary, isDryRun));
+    await print(summaryText(summary, isDryRun));
   });
   return command;
 }

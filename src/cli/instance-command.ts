@@ -3,6 +3,7 @@ import type { DataDirectory } from '../app.ts';
 import { auditLogOf } from '../audit/audit-log.ts';
 import { dataSettings } from '../config.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
+import { print } from './print.ts';
 import { addSettings, flagsOf } from './settings.ts';
 import { onInstance, withDataDirectory } from './with-instance.ts';
 
@@ -21,7 +22,7 @@ export function instanceCommand(): Command {
     const entry = await withDataDirectory(flagsOf(create), (data) =>
       createInstance(data, slug, typeof host === 'string' ? host.toLowerCase() : null),
     );
-    process.stdout.write(`Instance ${entry.slug} created with the id ${entry.id}.\n`);
+    await print(`Instance ${entry.slug} created with the id ${entry.id}.\n`);
   });
 
   const list = command.command('list').description('show all instances');
@@ -29,8 +30,8 @@ export function instanceCommand(): Command {
   list.action(async () => {
     const all = async (data: DataDirectory): Promise<readonly InstanceEntry[]> => data.directory.all();
     const entries = await withDataDirectory(flagsOf(list), all, { mustExist: true });
-    for (const { id, slug, host } of entries)
-      process.stdout.write(`${id}  ${slug}${host === null ? '' : `  ${host}`}\n`);
+    const lines = entries.map(({ id, slug, host }) => `${id}  ${slug}${host === null ? '' : `  ${host}`}\n`);
+    await print(lines.join(''));
   });
   return command;
 }

@@ -3,6 +3,7 @@ import { AppError } from '../base/errors.ts';
 import { dataSettings, readConfig } from '../config.ts';
 import { listNodes } from '../webhooks/list-nodes.ts';
 import { shardCount } from '../webhooks/shard-of.ts';
+import { print } from './print.ts';
 import { addSettings, flagsOf } from './settings.ts';
 import { withDataDirectory } from './with-instance.ts';
 
@@ -20,12 +21,11 @@ export function nodesCommand(): Command {
         'There are nodes only with --postgres: a data directory has one server.',
       );
     const nodes = await withDataDirectory(flags, ({ home }) => listNodes(home.control));
-    for (const { id, version, started, seenSeconds, shards } of nodes) {
-      process.stdout.write(
+    const lines = nodes.map(
+      ({ id, version, started, seenSeconds, shards }) =>
         `${id}  ${version}  since ${started}  seen ${seenSeconds} s ago  ${shards} of ${shardCount} shards\n`,
-      );
-    }
-    if (nodes.length === 0) process.stdout.write('No node is running.\n');
+    );
+    await print(lines.length === 0 ? 'No node is running.\n' : lines.join(''));
   });
   return command;
 }

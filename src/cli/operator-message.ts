@@ -4,6 +4,7 @@ import { ConfigError } from '../config.ts';
 import { EngineFailure } from '../storage/engine-errors.ts';
 import { UnopenedFile } from '../storage/sqlite/unopened-file.ts';
 import { SecretError } from '../secrets/secret-error.ts';
+import { OutputError } from './print.ts';
 
 /** One line for errors that the operator can mend; the whole stack for those that only we can. */
 export function operatorMessage(error: unknown): string {
@@ -11,9 +12,13 @@ export function operatorMessage(error: unknown): string {
   if (error instanceof EngineFailure && error.cause instanceof Error)
     return `The data cannot be read or written: ${error.cause.message}.`;
   if (error instanceof AppError) return `${error.message}${details(error)}`;
-  const isKnown = error instanceof StartError || error instanceof ConfigError || error instanceof SecretError;
-  if (isKnown || isFileError(error)) return error.message;
+  if (isKnown(error) || isFileError(error)) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** Their message is one line for the operator. */
+function isKnown(error: unknown): error is Error {
+  return [StartError, ConfigError, SecretError, OutputError].some((kind) => error instanceof kind);
 }
 
 /** The system refused a file, which its message names: a certificate that is not there, a disk that is full. */

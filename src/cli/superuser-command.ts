@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { deleteSuperuser, listSuperusers, upsertSuperuser } from '../auth/superuser.ts';
 import { dataSettings } from '../config.ts';
+import { print } from './print.ts';
 import { addSettings, flagsOf } from './settings.ts';
 import { withInstance } from './with-instance.ts';
 
@@ -15,14 +16,14 @@ export function superuserCommand(): Command {
     const done = await withInstance(flagsOf(upsert), (instance) =>
       upsertSuperuser(instance, email, password),
     );
-    process.stdout.write(`Superuser ${email} ${done}.\n`);
+    await print(`Superuser ${email} ${done}.\n`);
   });
 
   const list = command.command('list').description('show the e-mail addresses of all superusers');
   addInstanceSettings(list);
   list.action(async () => {
     const emails = await withInstance(flagsOf(list), listSuperusers, { mustExist: true });
-    for (const email of emails) process.stdout.write(`${email}\n`);
+    await print(emails.map((email) => `${email}\n`).join(''));
   });
 
   const remove = command.command('delete').description('delete a superuser');
@@ -30,7 +31,7 @@ export function superuserCommand(): Command {
   addInstanceSettings(remove);
   remove.action(async (email: string) => {
     await withInstance(flagsOf(remove), (instance) => deleteSuperuser(instance, email), { mustExist: true });
-    process.stdout.write(`Superuser ${email} deleted.\n`);
+    await print(`Superuser ${email} deleted.\n`);
   });
   return command;
 }

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { spawnSync, type StdioOptions } from 'node:child_process';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import packageJson from '../../package.json' with { type: 'json' };
-import { runMain, startMain } from '../support/main-process.ts';
+import { main, runMain, startMain } from '../support/main-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test('--help names every command and the settings of each with their variables', async (t) => {
@@ -57,6 +58,9 @@ test('a setting that is wrong is named in one line, from a flag or from the envi
     { args: [...serve, '--tls-cert', 'a.pem'], says: /--tls-cert and --tls-key/ },
     { args: [...serve, '--stop-timeout', '1.5'], says: /--stop-timeout/ },
     { args: [...serve, '--query-timeout', '0'], says: /--query-timeout takes seconds, up to 60/ },
+    // What is left of a variable that is not set; listening on every address is for those who say so.
+    { args: [...serve, '--host', ''], says: /--host is empty/ },
+    { args: ['serve', '--data', ''], says: /--data is empty/ },
   ];
   const ended = await Promise.all(cases.map(({ args, environment }) => runMain(t, args, environment)));
   for (const [index, { says }] of cases.entries()) {
@@ -66,6 +70,33 @@ test('a setting that is wrong is named in one line, from a flag or from the envi
     assert.match(stderr, says);
     assert.equal(stdout, '');
   }
+});
+
+test('a command that cannot write what it has to say fails with one line', async (t) => {
+  if (!existsSync('/dev/full')) return t.skip('there is no file here that is always full');
+  const data = temporaryFolder(t);
+  await runMain(t, ['superuser', 'upsert', 'ann@example.com', 'a password', '--data', data]);
+  const full = openSync('/dev/full', 'w');
+  t.after(() => closeSync(full));
+  for (const args of [
+    ['superuser', 'list'],
+    ['superuser', 'upsert', 'bob@example.com', 'a password'],
+    ['instance', 'list'],
+    ['instance', 'create', 'acme'],
+  ]) {
+    const stdio = ['ignore', full, 'pipe'] satisfies StdioOptions;
+    const { status, stderr } = spawnSync(process.execPath, [main, ...args, '--data', data], { stdio });
+    assert.equal(status, 1);
+    assert.match(String(stderr), /^chancery: The output cannot be written: ENOSPC[^\n]+\n$/);
+  }
+});
+
+test('a command whose reader is gone has done what it was asked for', async (t) => {
+  const data = temporaryFolder(t);
+  const child = startMain(t, ['superuser', 'upsert', 'ann@example.com', 'a password', '--data', data]);
+  child.closeLog();
+  const { code, stderr } = await child.ended;
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
 });
 
 test('a variable of the environment counts, and a flag beats it', async (t) => {
