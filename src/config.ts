@@ -83,7 +83,7 @@ export const serverSettings: readonly Setting[] = [
   {
     name: 'stop-timeout',
     value: 'SECONDS',
-    description: 'how long webhooks in flight may end on a stop',
+    description: 'how long webhooks in flight may take to end on a stop',
     fallback: '20',
   },
   {
