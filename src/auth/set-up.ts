@@ -5,7 +5,7 @@ import { ownMember, type JsonObject } from '../base/json.ts';
 import type { Instance } from '../instances/instance.ts';
 import { superusersName } from '../instances/system-collections.ts';
 import { prepareCreate } from '../records/create-record.ts';
-import { withCurrentDefinitions } from '../records/with-current-definitions.ts';
+import { withCurrentDefinitions } from '../instances/with-current-definitions.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { forgetSetupTokens, isSetupToken } from './setup-token.ts';
 

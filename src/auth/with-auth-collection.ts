@@ -2,7 +2,7 @@ import { AppError } from '../base/errors.ts';
 import type { AuthOptions } from '../collections/auth-options.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
-import { withCurrentCollection } from '../records/with-current-collection.ts';
+import { withCurrentCollection } from '../instances/with-current-collection.ts';
 
 /** A collection of accounts. */
 export interface AuthCollection extends Collection {

@@ -12,6 +12,9 @@ import type { Database } from '../storage/database.ts';
  *
  *   instance-directory   which instances there are, and which host or slug means which (control.db)
  *   open-instances       the ones whose files are open now, a bounded number, each lent out while it is used
+ *   current-collection   a collection as it is now, where another node may have made or changed it; with-… and read-… do what
+ *                        rests on a definition once more where that has changed meanwhile
+ *   system-collections   what every instance has from the start: superusers, companion-collections, users-collection
  */
 export interface Instance {
   /** 15 characters of `[a-z0-9]`; in every webhook as `instance_id`. */

@@ -6,7 +6,7 @@ import type { RequestFacts } from '../rules/request-facts.ts';
 import type { Transaction } from '../storage/database.ts';
 import { auditAccount } from './audit-account.ts';
 import { checkAccount, isVerifiedByNature, withVerified } from './check-account.ts';
-import { currentCollection } from './current-collection.ts';
+import { currentCollection } from '../instances/current-collection.ts';
 import { factsOfChange, wouldBeAllowed } from './ask-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { passwordChanges } from './password-changes.ts';

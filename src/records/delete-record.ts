@@ -3,7 +3,7 @@ import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { admit, isLocked } from '../rules/rule.ts';
 import { isAllowed } from './ask-rule.ts';
-import { currentCollection } from './current-collection.ts';
+import { currentCollection } from '../instances/current-collection.ts';
 import { requireExpected, type ExpectedRevision } from './expected-revision.ts';
 import { findRecordToDelete } from './find-record.ts';
 import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';

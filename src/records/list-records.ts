@@ -26,7 +26,7 @@ import { readStatements } from './read-statements.ts';
 import { recordJson } from './record-json.ts';
 import { fromTuple } from './record.ts';
 import { rowVersion } from './row-version.ts';
-import { readCurrentCollection } from './read-current-collection.ts';
+import { readCurrentCollection } from '../instances/read-current-collection.ts';
 
 export interface RecordList {
   /** The whole list as JSON. */

@@ -18,7 +18,7 @@ import { presentRecords } from './present-records.ts';
 import { readStatements } from './read-statements.ts';
 import { recordJson } from './record-json.ts';
 import { rowVersion } from './row-version.ts';
-import { readCurrentCollection } from './read-current-collection.ts';
+import { readCurrentCollection } from '../instances/read-current-collection.ts';
 
 interface RecordRequest {
   readonly collection: string;

@@ -16,7 +16,7 @@ import { decodeRecord } from './decode-record.ts';
 import { decodeRuleTest, toFactName, type RuleTest, type TestedCaller } from './decode-rule-test.ts';
 import { findRecord } from './find-record.ts';
 import type { StoredRecord } from './record.ts';
-import { readCurrentCollection } from './read-current-collection.ts';
+import { readCurrentCollection } from '../instances/read-current-collection.ts';
 
 /** What a rule would say. */
 export interface RuleVerdict {

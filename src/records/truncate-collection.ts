@@ -12,7 +12,7 @@ import type { Names, Reader, Transaction } from '../storage/database.ts';
 import { eraseRecord } from './erase-record.ts';
 import { recordStatements } from './record-statements.ts';
 import { fromTuple } from './record.ts';
-import { withCurrentCollection } from './with-current-collection.ts';
+import { withCurrentCollection } from '../instances/with-current-collection.ts';
 
 const FAILED = 'Failed to truncate collection';
 

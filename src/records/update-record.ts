@@ -5,7 +5,7 @@ import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { admit, isLocked } from '../rules/rule.ts';
 import { checkAccount, isVerifiedByNature, withVerified } from './check-account.ts';
-import { currentCollection } from './current-collection.ts';
+import { currentCollection } from '../instances/current-collection.ts';
 import { factsOfChange, isAllowed } from './ask-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { requireExpected, type ExpectedRevision } from './expected-revision.ts';

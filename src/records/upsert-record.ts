@@ -7,7 +7,7 @@ import { isLocked } from '../rules/rule.ts';
 import type { Names } from '../storage/database.ts';
 import { Collision, UniqueViolation } from '../storage/engine-errors.ts';
 import { createInside } from './create-record.ts';
-import { currentCollection } from './current-collection.ts';
+import { currentCollection } from '../instances/current-collection.ts';
 import type { RecordBody } from './decode-record.ts';
 import { requireExpected, type ExpectedRevision } from './expected-revision.ts';
 import { findRecordToChange } from './find-record.ts';

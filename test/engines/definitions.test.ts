@@ -8,7 +8,7 @@ import { readConfig } from '../../src/config.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { createRecord } from '../../src/records/create-record.ts';
 import { valueOf } from '../../src/records/record.ts';
-import { readCurrentCollection } from '../../src/records/read-current-collection.ts';
+import { readCurrentCollection } from '../../src/instances/read-current-collection.ts';
 import { factsOfCaller } from '../../src/rules/request-facts.ts';
 import { hashPassword } from '../../src/secrets/password.ts';
 import { sql } from '../../src/sql/sql.ts';

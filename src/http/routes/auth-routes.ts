@@ -11,7 +11,7 @@ import { withAuthCollection } from '../../auth/with-auth-collection.ts';
 import { ownMember } from '../../base/json.ts';
 import type { Instance } from '../../instances/instance.ts';
 import { presentRecords } from '../../records/present-records.ts';
-import { withCurrentDefinitions } from '../../records/with-current-definitions.ts';
+import { withCurrentDefinitions } from '../../instances/with-current-definitions.ts';
 import { valueOf } from '../../records/record.ts';
 import { answer } from '../answer.ts';
 import { bodyOf } from '../json-body.ts';

@@ -1,5 +1,5 @@
 import type { Collection } from '../collections/collection.ts';
-import type { Instance } from '../instances/instance.ts';
+import type { Instance } from './instance.ts';
 import { OutdatedDefinitions } from '../storage/engine-errors.ts';
 import { withCurrentCollection } from './with-current-collection.ts';
 

@@ -1,5 +1,5 @@
 import type { Collection } from '../collections/collection.ts';
-import type { Instance } from '../instances/instance.ts';
+import type { Instance } from './instance.ts';
 
 /**
  * A collection by name or id. One that is unknown here may have been made by another node, and what is locked here been opened by it:

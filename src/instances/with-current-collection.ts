@@ -1,5 +1,5 @@
 import type { Collection } from '../collections/collection.ts';
-import type { Instance } from '../instances/instance.ts';
+import type { Instance } from './instance.ts';
 import { currentCollection } from './current-collection.ts';
 import { withCurrentDefinitions } from './with-current-definitions.ts';
 
