@@ -5,7 +5,7 @@ import { createInside } from '../records/create-record.ts';
 import type { RecordBody } from '../records/decode-record.ts';
 import { recordShape } from '../records/record-shape.ts';
 import { recordStatements } from '../records/record-statements.ts';
-import type { PasswordHashes } from '../records/hash-passwords.ts';
+import type { PasswordHashes } from '../records/accounts/hash-passwords.ts';
 import { factsOfCaller } from '../rules/request-facts.ts';
 import { deleteSecrets } from '../secrets/secrets.ts';
 import { sql, withValues, type Sql } from '../sql/sql.ts';

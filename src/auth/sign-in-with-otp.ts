@@ -1,7 +1,7 @@
 import { AppError } from '../base/errors.ts';
 import { fromTimestamp } from '../base/timestamp.ts';
 import type { Instance } from '../instances/instance.ts';
-import { changeAccount } from '../records/change-account.ts';
+import { changeAccount } from '../records/accounts/change-account.ts';
 import { findRecord, findRecordToChange } from '../records/find-record.ts';
 import { valueOf, type StoredRecord } from '../records/record.ts';
 import { refusedAs } from '../records/refused-write.ts';

@@ -4,13 +4,13 @@ import type { Instance } from '../instances/instance.ts';
 import { admit, isLocked } from '../rules/rule.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import type { Transaction } from '../storage/database.ts';
-import { auditAccount } from './audit-account.ts';
-import { checkAccount, isVerifiedByNature, withVerified } from './check-account.ts';
+import { auditAccount } from './accounts/audit-account.ts';
+import { checkAccount, isVerifiedByNature, withVerified } from './accounts/check-account.ts';
 import { currentCollection } from '../instances/current-collection.ts';
 import { factsOfChange, wouldBeAllowed } from './ask-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
-import { passwordChanges } from './password-changes.ts';
-import { prepareSecrets, type PreparedSecrets } from './prepare-secrets.ts';
+import { passwordChanges } from './accounts/password-changes.ts';
+import { prepareSecrets, type PreparedSecrets } from './accounts/prepare-secrets.ts';
 import { recordStatements } from './record-statements.ts';
 import { StoredRecord, valueOf } from './record.ts';
 import { recordEvent } from './record-event.ts';
@@ -18,7 +18,7 @@ import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';
 import { refusedAs, RefusedWrite, refuseProblems } from './refused-write.ts';
 import { relationsOf } from './related-ids.ts';
 import { requireRelated } from './require-related.ts';
-import { tokenKeyChanges } from './token-key-changes.ts';
+import { tokenKeyChanges } from './accounts/token-key-changes.ts';
 import { withUniqueErrors } from './unique-errors.ts';
 
 export interface CreateRecordRequest {

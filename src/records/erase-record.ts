@@ -1,8 +1,8 @@
 import { emitsEvents } from '../collections/collection.ts';
 import { deleteSecrets } from '../secrets/secrets.ts';
 import { withValues } from '../sql/sql.ts';
-import { auditAccount } from './audit-account.ts';
-import { eraseAccount } from './erase-account.ts';
+import { auditAccount } from './accounts/audit-account.ts';
+import { eraseAccount } from './accounts/erase-account.ts';
 import { notBefore } from './not-before.ts';
 import { recordEvent } from './record-event.ts';
 import { recordShape } from './record-shape.ts';

@@ -10,6 +10,17 @@ import { recordShape, type RecordShape } from './record-shape.ts';
  *                                                                                  └────── recordToEventJson ──► event
  *
  * A class, as a copy by `{ ...record }` would be one without its members, and the compiler says so.
+ *
+ * The map of this folder:
+ *
+ *   create-, update-, upsert-, delete-record   a change of one, in two parts (record-write.ts); remove-record: of a delete, what refers
+ *                                              to it as well; save-changes, erase-record: the row and its event
+ *   batch, lock-batch, asks-nothing            several changes, all or none; truncate-collection: all records of one
+ *   ask-rule, find-allowed, test-rule          a rule, of a record that is stored or of values that are given
+ *   read-record, list-records                  what is written by the engine and remembered (answer-key); present-records: what is
+ *                                              written here, with what expand.ts finds
+ *   record-shape, -statements, -json           made once for each definition
+ *   accounts/                                  what more is asked of accounts, and passwords, which are kept apart from records
  */
 export class StoredRecord {
   readonly collection: Collection;

@@ -6,7 +6,7 @@ import { joinSql, sql } from '../sql/sql.ts';
 import { superusersName } from '../instances/system-collections.ts';
 import { eraseRecord } from './erase-record.ts';
 import { findRecordToDelete } from './find-record.ts';
-import { keepSuperuser } from './keep-superuser.ts';
+import { keepSuperuser } from './accounts/keep-superuser.ts';
 import { notBefore } from './not-before.ts';
 import { recordStatements } from './record-statements.ts';
 import type { WriteScope } from './record-write.ts';

@@ -3,12 +3,12 @@ import { emitsEvents } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { withValues } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
-import { auditAccount } from './audit-account.ts';
+import { auditAccount } from './accounts/audit-account.ts';
 import { recordEvent } from './record-event.ts';
 import { recordStatements } from './record-statements.ts';
 import { StoredRecord, valueOf } from './record.ts';
 import type { WriteScope } from './record-write.ts';
-import type { SecretChange } from './secret-change.ts';
+import type { SecretChange } from './accounts/secret-change.ts';
 import { withUniqueErrors } from './unique-errors.ts';
 
 export interface RecordChanges {

@@ -11,7 +11,7 @@ import type { RequestFacts } from '../rules/request-facts.ts';
 import { ruleTerms, type RuleTerm } from '../rules/rule-terms.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import { factsOfChange, givenRow, storedRow } from './ask-rule.ts';
-import { withVerified } from './check-account.ts';
+import { withVerified } from './accounts/check-account.ts';
 import { decodeRecord } from './decode-record.ts';
 import { decodeRuleTest, toFactName, type RuleTest, type TestedCaller } from './decode-rule-test.ts';
 import { findRecord } from './find-record.ts';

@@ -4,23 +4,23 @@ import type { StoredValue } from '../fields/field-type.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { admit, isLocked } from '../rules/rule.ts';
-import { checkAccount, isVerifiedByNature, withVerified } from './check-account.ts';
+import { checkAccount, isVerifiedByNature, withVerified } from './accounts/check-account.ts';
 import { currentCollection } from '../instances/current-collection.ts';
 import { factsOfChange, isAllowed } from './ask-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { requireExpected, type ExpectedRevision } from './expected-revision.ts';
 import { findRecordToChange } from './find-record.ts';
 import { notBefore } from './not-before.ts';
-import { passwordChanges } from './password-changes.ts';
-import { prepareSecrets, type PreparedSecrets } from './prepare-secrets.ts';
+import { passwordChanges } from './accounts/password-changes.ts';
+import { prepareSecrets, type PreparedSecrets } from './accounts/prepare-secrets.ts';
 import type { StoredRecord } from './record.ts';
 import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';
 import { refusedAs, refuseProblems } from './refused-write.ts';
 import { relationsOf } from './related-ids.ts';
 import { requireRelated } from './require-related.ts';
 import { saveChanges } from './save-changes.ts';
-import type { SecretChange } from './secret-change.ts';
-import { tokenKeyChanges, type AccountChange } from './token-key-changes.ts';
+import type { SecretChange } from './accounts/secret-change.ts';
+import { tokenKeyChanges, type AccountChange } from './accounts/token-key-changes.ts';
 
 export interface UpdateRecordRequest {
   readonly collection: string;

@@ -11,7 +11,7 @@ import { currentCollection } from '../instances/current-collection.ts';
 import type { RecordBody } from './decode-record.ts';
 import { requireExpected, type ExpectedRevision } from './expected-revision.ts';
 import { findRecordToChange } from './find-record.ts';
-import { prepareSecrets } from './prepare-secrets.ts';
+import { prepareSecrets } from './accounts/prepare-secrets.ts';
 import type { StoredRecord } from './record.ts';
 import type { RecordWrite } from './record-write.ts';
 import { updateInside } from './update-record.ts';

@@ -96,7 +96,7 @@ export const accessMutants: readonly Mutant[] = [
   },
   {
     name: 'the manage rule is for those who are somebody',
-    file: 'src/records/check-account.ts',
+    file: 'src/records/accounts/check-account.ts',
     from: "if (facts.caller.kind !== 'user') return facts.caller.kind === 'superuser';",
     to: "if (facts.caller.kind === 'superuser') return true;",
     tests: ['test/api/auth-records.test.ts'],
@@ -110,7 +110,7 @@ export const accessMutants: readonly Mutant[] = [
   },
   {
     name: 'the last superuser stays',
-    file: 'src/records/keep-superuser.ts',
+    file: 'src/records/accounts/keep-superuser.ts',
     from: 'if (rows.length <= 1) throw',
     to: 'if (rows.length < 1) throw',
     tests: ['test/api/auth-records.test.ts'],
@@ -217,21 +217,21 @@ export const accessMutants: readonly Mutant[] = [
   },
   {
     name: 'another password ends all sessions',
-    file: 'src/records/token-key-changes.ts',
+    file: 'src/records/accounts/token-key-changes.ts',
     from: 'if (existing === undefined || hasNewPassword) return true;',
     to: 'if (existing === undefined) return true;',
     tests: ['test/api/auth-records.test.ts'],
   },
   {
     name: 'a password is changed with the old one',
-    file: 'src/records/account-problems.ts',
+    file: 'src/records/accounts/account-problems.ts',
     from: "else if (!isOldPasswordRight) problems['oldPassword'] = wrongPassword;",
     to: '',
     tests: ['test/api/auth-records.test.ts'],
   },
   {
     name: 'only who manages an account verifies it',
-    file: 'src/records/account-problems.ts',
+    file: 'src/records/accounts/account-problems.ts',
     from: "if (valueOf(record, 'verified') !== verified) problems['verified'] = mismatch;",
     to: 'void verified;',
     tests: ['test/api/auth-records.test.ts'],
@@ -287,7 +287,7 @@ export const accessMutants: readonly Mutant[] = [
   },
   {
     name: 'a first factor ends with the password that it was',
-    file: 'src/records/end-sessions.ts',
+    file: 'src/records/accounts/end-sessions.ts',
     from: "(tx, id) => eraseAccount({ instance, tx }, { collection, id, only: ['_mfas'] }),",
     to: '',
     tests: ['test/api/second-factor.test.ts'],

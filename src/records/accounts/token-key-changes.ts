@@ -1,9 +1,9 @@
-import type { Collection } from '../collections/collection.ts';
-import type { StoredValue } from '../fields/field-type.ts';
-import type { Instance } from '../instances/instance.ts';
-import type { RecordBody } from './decode-record.ts';
+import type { Collection } from '../../collections/collection.ts';
+import type { StoredValue } from '../../fields/field-type.ts';
+import type { Instance } from '../../instances/instance.ts';
+import type { RecordBody } from '../decode-record.ts';
 import { endSessions, renewTokenKey } from './end-sessions.ts';
-import type { StoredRecord } from './record.ts';
+import type { StoredRecord } from '../record.ts';
 import type { SecretChange } from './secret-change.ts';
 
 export interface AccountChange {

@@ -1,7 +1,7 @@
-import type { Collection } from '../collections/collection.ts';
-import type { Instance } from '../instances/instance.ts';
-import { writeSecret } from '../secrets/secrets.ts';
-import { newTokenKey } from '../secrets/token.ts';
+import type { Collection } from '../../collections/collection.ts';
+import type { Instance } from '../../instances/instance.ts';
+import { writeSecret } from '../../secrets/secrets.ts';
+import { newTokenKey } from '../../secrets/token.ts';
 import { eraseAccount } from './erase-account.ts';
 import type { SecretChange } from './secret-change.ts';
 

@@ -1,10 +1,10 @@
-import type { Collection } from '../collections/collection.ts';
-import { toText } from '../fields/to-text.ts';
-import type { Instance } from '../instances/instance.ts';
-import type { Caller } from '../rules/caller.ts';
-import { verifyPassword } from '../secrets/password.ts';
-import { readSecret } from '../secrets/secrets.ts';
-import type { RecordBody } from './decode-record.ts';
+import type { Collection } from '../../collections/collection.ts';
+import { toText } from '../../fields/to-text.ts';
+import type { Instance } from '../../instances/instance.ts';
+import type { Caller } from '../../rules/caller.ts';
+import { verifyPassword } from '../../secrets/password.ts';
+import { readSecret } from '../../secrets/secrets.ts';
+import type { RecordBody } from '../decode-record.ts';
 import { guardOldPassword } from './guard-old-password.ts';
 import { hashPasswords, type PasswordHashes } from './hash-passwords.ts';
 

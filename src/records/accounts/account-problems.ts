@@ -1,9 +1,9 @@
-import type { FieldError } from '../base/errors.ts';
-import { fieldError } from '../fields/field-error.ts';
-import type { StoredValue } from '../fields/field-type.ts';
-import { toText } from '../fields/to-text.ts';
-import type { RecordBody } from './decode-record.ts';
-import { valueOf, type StoredRecord } from './record.ts';
+import type { FieldError } from '../../base/errors.ts';
+import { fieldError } from '../../fields/field-error.ts';
+import type { StoredValue } from '../../fields/field-type.ts';
+import { toText } from '../../fields/to-text.ts';
+import type { RecordBody } from '../decode-record.ts';
+import { valueOf, type StoredRecord } from '../record.ts';
 
 /** What is asked of the body of an account before its fields are looked at (http-api section 6). */
 export interface AccountForm {

@@ -1,20 +1,20 @@
-import { conflicting, type FieldError } from '../base/errors.ts';
-import type { Collection } from '../collections/collection.ts';
-import type { ScopeContext } from '../collections/record-scope.ts';
-import type { StoredValue } from '../fields/field-type.ts';
-import { superusersName } from '../instances/system-collections.ts';
-import { parseRule } from '../rules/parse-rule.ts';
-import { unlessBroken } from '../rules/unless-broken.ts';
-import { readSecret } from '../secrets/secrets.ts';
-import { sql, joinSql } from '../sql/sql.ts';
-import type { Transaction } from '../storage/database.ts';
+import { conflicting, type FieldError } from '../../base/errors.ts';
+import type { Collection } from '../../collections/collection.ts';
+import type { ScopeContext } from '../../collections/record-scope.ts';
+import type { StoredValue } from '../../fields/field-type.ts';
+import { superusersName } from '../../instances/system-collections.ts';
+import { parseRule } from '../../rules/parse-rule.ts';
+import { unlessBroken } from '../../rules/unless-broken.ts';
+import { readSecret } from '../../secrets/secrets.ts';
+import { sql, joinSql } from '../../sql/sql.ts';
+import type { Transaction } from '../../storage/database.ts';
 import { accountProblems } from './account-problems.ts';
-import { isAllowed, wouldBeAllowed } from './ask-rule.ts';
-import type { RecordBody } from './decode-record.ts';
+import { isAllowed, wouldBeAllowed } from '../ask-rule.ts';
+import type { RecordBody } from '../decode-record.ts';
 import type { PreparedSecrets } from './prepare-secrets.ts';
-import { StoredRecord, valueOf } from './record.ts';
-import type { WriteScope } from './record-write.ts';
-import { RefusedWrite } from './refused-write.ts';
+import { StoredRecord, valueOf } from '../record.ts';
+import type { WriteScope } from '../record-write.ts';
+import { RefusedWrite } from '../refused-write.ts';
 
 export interface AccountWrite {
   readonly collection: Collection;

@@ -1,8 +1,8 @@
-import type { AuditAction } from '../audit/audit-entry.ts';
-import { auditLogOf } from '../audit/audit-log.ts';
-import { superusersName } from '../instances/system-collections.ts';
-import { valueOf, type StoredRecord } from './record.ts';
-import type { WriteScope } from './record-write.ts';
+import type { AuditAction } from '../../audit/audit-entry.ts';
+import { auditLogOf } from '../../audit/audit-log.ts';
+import { superusersName } from '../../instances/system-collections.ts';
+import { valueOf, type StoredRecord } from '../record.ts';
+import type { WriteScope } from '../record-write.ts';
 import type { SecretChange } from './secret-change.ts';
 
 export interface AuditedChange {

@@ -1,8 +1,8 @@
-import type { Collection } from '../collections/collection.ts';
-import type { Field } from '../fields/field.ts';
-import type { RecordBody } from './decode-record.ts';
-import { mayWriteField } from './may-write-field.ts';
-import { recordShape } from './record-shape.ts';
+import type { Collection } from '../../collections/collection.ts';
+import type { Field } from '../../fields/field.ts';
+import type { RecordBody } from '../decode-record.ts';
+import { mayWriteField } from '../may-write-field.ts';
+import { recordShape } from '../record-shape.ts';
 
 export interface PasswordRequest {
   readonly body: RecordBody;

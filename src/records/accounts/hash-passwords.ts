@@ -1,6 +1,6 @@
-import type { Collection } from '../collections/collection.ts';
-import { fieldType } from '../fields/field-types.ts';
-import { hashPassword } from '../secrets/password.ts';
+import type { Collection } from '../../collections/collection.ts';
+import { fieldType } from '../../fields/field-types.ts';
+import { hashPassword } from '../../secrets/password.ts';
 import { givenPasswords, type PasswordRequest } from './given-passwords.ts';
 
 /** By the name of the field; empty where the password is to be taken away. */

@@ -1,7 +1,7 @@
-import type { Collection } from '../collections/collection.ts';
-import { companionNames, type CompanionName } from '../instances/companion-collections.ts';
-import { sql } from '../sql/sql.ts';
-import type { WriteScope } from './record-write.ts';
+import type { Collection } from '../../collections/collection.ts';
+import { companionNames, type CompanionName } from '../../instances/companion-collections.ts';
+import { sql } from '../../sql/sql.ts';
+import type { WriteScope } from '../record-write.ts';
 
 export interface ErasedAccount {
   readonly collection: Collection;

@@ -1,12 +1,12 @@
-import type { Collection } from '../collections/collection.ts';
-import type { StoredValue } from '../fields/field-type.ts';
-import { fieldType } from '../fields/field-types.ts';
-import { writeSecret } from '../secrets/secrets.ts';
+import type { Collection } from '../../collections/collection.ts';
+import type { StoredValue } from '../../fields/field-type.ts';
+import { fieldType } from '../../fields/field-types.ts';
+import { writeSecret } from '../../secrets/secrets.ts';
 import { endSessions } from './end-sessions.ts';
-import { notBefore } from './not-before.ts';
-import type { StoredRecord } from './record.ts';
-import type { WriteScope } from './record-write.ts';
-import { saveChanges } from './save-changes.ts';
+import { notBefore } from '../not-before.ts';
+import type { StoredRecord } from '../record.ts';
+import type { WriteScope } from '../record-write.ts';
+import { saveChanges } from '../save-changes.ts';
 import type { SecretChange } from './secret-change.ts';
 
 /** What an account has proven to be theirs; left out is what stays as it is. */

@@ -1,7 +1,7 @@
-import { conflicting } from '../base/errors.ts';
-import type { Collection } from '../collections/collection.ts';
-import { secretName } from '../collections/secret-name.ts';
-import { deleteSecret, writeSecret } from '../secrets/secrets.ts';
+import { conflicting } from '../../base/errors.ts';
+import type { Collection } from '../../collections/collection.ts';
+import { secretName } from '../../collections/secret-name.ts';
+import { deleteSecret, writeSecret } from '../../secrets/secrets.ts';
 import { givenPasswords, type PasswordRequest } from './given-passwords.ts';
 import type { PasswordHashes } from './hash-passwords.ts';
 import type { SecretChange } from './secret-change.ts';

@@ -1,7 +1,7 @@
-import { AppError } from '../base/errors.ts';
-import { superusersName } from '../instances/system-collections.ts';
-import { sql } from '../sql/sql.ts';
-import type { Transaction } from '../storage/database.ts';
+import { AppError } from '../../base/errors.ts';
+import { superusersName } from '../../instances/system-collections.ts';
+import { sql } from '../../sql/sql.ts';
+import type { Transaction } from '../../storage/database.ts';
 
 /**
  * Before a superuser is deleted: throws bad_request for the last one, without whom nobody could get in. All of them are held, so

@@ -1,10 +1,10 @@
-import type { Instance } from '../instances/instance.ts';
-import { countGuess } from '../limits/count-guess.ts';
-import { countingOf } from '../limits/counting-of.ts';
-import { tooManyRequests } from '../limits/rate-limiter.ts';
-import { secondsUntil } from '../limits/seconds-until.ts';
-import { SharedCounter } from '../limits/shared-counter.ts';
-import type { Caller } from '../rules/caller.ts';
+import type { Instance } from '../../instances/instance.ts';
+import { countGuess } from '../../limits/count-guess.ts';
+import { countingOf } from '../../limits/counting-of.ts';
+import { tooManyRequests } from '../../limits/rate-limiter.ts';
+import { secondsUntil } from '../../limits/seconds-until.ts';
+import { SharedCounter } from '../../limits/shared-counter.ts';
+import type { Caller } from '../../rules/caller.ts';
 
 /** How many wrong old passwords one caller may send for one account; docs/rules.md repeats these numbers. */
 const oldPasswordLimits = { windowMs: 5 * 60_000, wrongMax: 20 } as const;
