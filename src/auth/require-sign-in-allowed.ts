@@ -1,6 +1,7 @@
 import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import { findAllowed } from '../records/find-allowed.ts';
+import { scopeContext } from '../records/scope-context.ts';
 import { parseRule } from '../rules/parse-rule.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import type { AuthCollection } from './with-auth-collection.ts';
@@ -14,10 +15,8 @@ export async function requireSignInAllowed(
   const { authRule } = collection.auth;
   if (authRule === '' || facts.caller.kind === 'superuser') return;
   if (authRule !== null) {
-    const { database, collections, clock } = instance;
-    const context = { collections, names: database.names, facts, now: clock.now() };
-    const rule = parseRule(authRule);
-    if ((await findAllowed(database, { collection, id }, { rule, context })) !== undefined) return;
+    const asked = { rule: parseRule(authRule), context: scopeContext(instance, facts) };
+    if ((await findAllowed(instance.database, { collection, id }, asked)) !== undefined) return;
   }
   throw new AppError('forbidden', "The request doesn't satisfy the collection requirements to authenticate.");
 }

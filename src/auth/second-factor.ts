@@ -5,6 +5,7 @@ import type { Instance } from '../instances/instance.ts';
 import { findAllowed } from '../records/find-allowed.ts';
 import { findRecord, findRecordToChange } from '../records/find-record.ts';
 import { valueOf } from '../records/record.ts';
+import { scopeContext } from '../records/scope-context.ts';
 import { parseRule } from '../rules/parse-rule.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { companionCollection } from './companion-collection.ts';
@@ -50,9 +51,8 @@ async function isNeeded(
 ): Promise<boolean> {
   const { enabled, rule: text } = collection.auth.mfa;
   if (!enabled || text === '') return enabled;
-  const { database, collections, clock } = instance;
-  const context = { collections, names: database.names, facts, now: clock.now() };
-  return (await findAllowed(database, { collection, id }, { rule: parseRule(text), context })) !== undefined;
+  const asked = { rule: parseRule(text), context: scopeContext(instance, facts) };
+  return (await findAllowed(instance.database, { collection, id }, asked)) !== undefined;
 }
 
 async function beginSession(

@@ -7,17 +7,19 @@ import type { Transaction } from '../storage/database.ts';
 import { auditAccount } from './accounts/audit-account.ts';
 import { checkAccount, isVerifiedByNature, withVerified } from './accounts/check-account.ts';
 import { currentCollection } from '../instances/current-collection.ts';
-import { factsOfChange, wouldBeAllowed } from './ask-rule.ts';
+import { wouldBeAllowed } from './ask-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { passwordChanges } from './accounts/password-changes.ts';
 import { prepareSecrets, type PreparedSecrets } from './accounts/prepare-secrets.ts';
+import { factsOfChange } from './facts-of-change.ts';
 import { recordStatements } from './record-statements.ts';
 import { StoredRecord, valueOf } from './record.ts';
 import { recordEvent } from './record-event.ts';
-import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';
+import type { RecordWrite, WriteScope } from './record-write.ts';
 import { refusedAs, RefusedWrite, refuseProblems } from './refused-write.ts';
 import { relationsOf } from './related-ids.ts';
 import { requireRelated } from './require-related.ts';
+import { scopeContext } from './scope-context.ts';
 import { tokenKeyChanges } from './accounts/token-key-changes.ts';
 import { withUniqueErrors } from './unique-errors.ts';
 
@@ -68,7 +70,7 @@ async function create(scope: WriteScope, request: PreparedCreate): Promise<Store
   const values = isVerifiedByNature(collection)
     ? withVerified(collection, decoded.values, 1)
     : decoded.values;
-  const context = { ...scopeOf(scope), facts: factsOfChange(facts, collection, values) };
+  const context = scopeContext(instance, factsOfChange(facts, collection, values), tx.names);
   // Before anything is said of the values: a stranger would learn from it what is stored.
   const asked = collection.type === 'auth' ? withVerified(collection, values, 0) : values;
   if (!(await wouldBeAllowed(tx, { collection, values: asked }, { rule, context }))) throw new RefusedWrite();

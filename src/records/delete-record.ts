@@ -6,8 +6,9 @@ import { isAllowed } from './ask-rule.ts';
 import { currentCollection } from '../instances/current-collection.ts';
 import { requireExpected, type ExpectedRevision } from './expected-revision.ts';
 import { findRecordToDelete } from './find-record.ts';
-import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';
+import type { RecordWrite, WriteScope } from './record-write.ts';
 import { removeRecord } from './remove-record.ts';
+import { scopeContext } from './scope-context.ts';
 
 export interface DeleteRecordRequest {
   readonly collection: string;
@@ -43,7 +44,7 @@ async function deleteInside(scope: WriteScope, request: DeleteRecordRequest): Pr
   const collection = instance.collections.get(request.collection);
   const rule = admit(collection, 'deleteRule', facts.caller);
   const existing = await findRecordToDelete(tx, collection, request.id);
-  const asked = { rule, context: scopeOf(scope) };
+  const asked = { rule, context: scopeContext(instance, facts, tx.names) };
   if (existing === undefined || !(await isAllowed(tx, { collection, id: request.id }, asked)))
     throw notFound();
   requireExpected(request.expected, existing);

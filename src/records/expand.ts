@@ -1,6 +1,6 @@
 import { findBackRelation, isMultiple } from '../collections/path.ts';
 import { reachableCollections } from '../collections/reachable-collections.ts';
-import { RecordScope, baseAlias } from '../collections/record-scope.ts';
+import { baseAlias } from '../collections/record-scope.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { Field } from '../fields/field.ts';
 import { dialectOf } from '../filters/dialect-of.ts';
@@ -17,6 +17,8 @@ import { eachOf } from './each-of.ts';
 import type { ExpandTree } from './parse-expand.ts';
 import { readStatements } from './read-statements.ts';
 import { fromTuple, valueOf, type StoredRecord } from './record.ts';
+import { ruleCondition } from './rule-condition.ts';
+import { scopeContext } from './scope-context.ts';
 
 /** A record with what was asked to be shown inside it. */
 export interface ExpandedRecord {
@@ -162,15 +164,11 @@ async function selectRelated(
   ids: readonly string[],
 ): Promise<readonly { readonly key: string; readonly record: StoredRecord }[]> {
   const { target, field, isBack } = relation;
-  const { collections } = instance;
   const { names } = reader;
   const rule = facts.caller.kind === 'superuser' ? '' : target.rules.viewRule;
   if (rule === null) return [];
-  const scope = new RecordScope(
-    { collections, names, facts: { ...facts, context: 'expand' }, now: instance.clock.now() },
-    { collection: target, alias: baseAlias },
-  );
-  if (rule !== '') scope.addRule(parseRule(rule));
+  const context = scopeContext(instance, { ...facts, context: 'expand' }, names);
+  const condition = rule === '' ? undefined : ruleCondition(context, target, parseRule(rule));
   const { columns, from } = readStatements(target, names);
   const dialect = dialectOf(names.engine);
   const held: Sql = sql`"$held"`;
@@ -182,7 +180,7 @@ async function selectRelated(
   // plan does not know is a look at each of them, for every row.
   const isAsked = isEach ? sql`(${key} IN (${eachOf(names, ids)})) IS TRUE` : sql`${key}${names.anyOf(ids)}`;
   // Without an index on the field all of them are read.
-  const conditions = [names.isInTime(baseAlias, 'for every row'), isAsked, scope.condition];
+  const conditions = [names.isInTime(baseAlias, 'for every row'), isAsked, condition];
   const where = joinSql(
     conditions.filter((condition) => condition !== undefined),
     ' AND ',

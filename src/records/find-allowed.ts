@@ -1,24 +1,23 @@
 import type { Collection } from '../collections/collection.ts';
-import { RecordScope, baseAlias, type ScopeContext } from '../collections/record-scope.ts';
-import type { FilterTree } from '../filters/tree.ts';
+import { baseAlias } from '../collections/record-scope.ts';
 import { sql } from '../sql/sql.ts';
 import type { Reader } from '../storage/database.ts';
+import type { AskedRule } from './ask-rule.ts';
 import { findRecord } from './find-record.ts';
 import { readStatements } from './read-statements.ts';
 import { fromTuple, type StoredRecord } from './record.ts';
+import { ruleCondition } from './rule-condition.ts';
 
 /** A record by its exact id if the rule, as far as `admit` left one, is true of it. */
 export async function findAllowed(
   reader: Reader,
   { collection, id }: { readonly collection: Collection; readonly id: string },
-  asked: { readonly rule: FilterTree | undefined; readonly context: ScopeContext },
+  { rule, context }: AskedRule,
 ): Promise<StoredRecord | undefined> {
-  if (asked.rule === undefined) return findRecord(reader, collection, id);
-  const scope = new RecordScope(asked.context, { collection, alias: baseAlias });
-  scope.addRule(asked.rule);
+  if (rule === undefined) return findRecord(reader, collection, id);
   const { columns, from } = readStatements(collection, reader.names);
   const [tuple] = await reader.search(
-    sql`SELECT ${columns} FROM ${from} WHERE ${baseAlias}.id = ${id} AND ${scope.condition ?? sql`TRUE`}`,
+    sql`SELECT ${columns} FROM ${from} WHERE ${baseAlias}.id = ${id} AND ${ruleCondition(context, collection, rule)}`,
   );
   return tuple === undefined ? undefined : fromTuple(collection, tuple);
 }

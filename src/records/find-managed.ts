@@ -1,9 +1,10 @@
 import type { Collection } from '../collections/collection.ts';
-import { RecordScope, baseAlias, type ScopeContext } from '../collections/record-scope.ts';
+import { baseAlias, type ScopeContext } from '../collections/record-scope.ts';
 import { parseRule } from '../rules/parse-rule.ts';
 import { sql } from '../sql/sql.ts';
 import type { Reader } from '../storage/database.ts';
 import { readStatements } from './read-statements.ts';
+import { ruleCondition } from './rule-condition.ts';
 
 /** Which of these accounts the caller may manage: the manage rule is for those who are somebody, and null is for nobody. */
 export async function findManaged(
@@ -13,11 +14,10 @@ export async function findManaged(
 ): Promise<ReadonlySet<string>> {
   const manageRule = collection.auth?.manageRule ?? null;
   if (manageRule === null || context.facts.caller.kind === 'guest') return new Set();
-  const scope = new RecordScope(context, { collection, alias: baseAlias });
-  scope.addRule(parseRule(manageRule));
+  const condition = ruleCondition(context, collection, parseRule(manageRule));
   const { from } = readStatements(collection, reader.names);
   const rows = await reader.tuples(sql`
     SELECT ${baseAlias}.id FROM ${from}
-    WHERE ${baseAlias}.id${reader.names.anyOf([...new Set(ids)])} AND ${scope.condition ?? sql`TRUE`}`);
+    WHERE ${baseAlias}.id${reader.names.anyOf([...new Set(ids)])} AND ${condition}`);
   return new Set(rows.map(([id]) => String(id)));
 }

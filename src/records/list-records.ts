@@ -26,6 +26,7 @@ import { readStatements } from './read-statements.ts';
 import { recordJson } from './record-json.ts';
 import { fromTuple } from './record.ts';
 import { rowVersion } from './row-version.ts';
+import { scopeContext } from './scope-context.ts';
 import { readCurrentCollection } from '../instances/read-current-collection.ts';
 
 export interface RecordList {
@@ -179,14 +180,9 @@ function sourceOf(
   facts: RequestFacts,
   { collection, rule, query, asked }: AskedList & { readonly query: ListQuery },
 ): ListSource {
-  const { database, collections } = instance;
-  const { names } = database;
-  const now = instance.clock.now();
-  const scope = new RecordScope(
-    { collections, names, facts, now },
-    { collection, alias: baseAlias },
-    { joinsOutside: true },
-  );
+  const context = scopeContext(instance, facts);
+  const { names, now } = context;
+  const scope = new RecordScope(context, { collection, alias: baseAlias }, { joinsOutside: true });
   if (rule !== undefined) scope.addRule(rule);
   const trust = facts.caller.kind === 'superuser' ? 'rule' : 'client';
   const { columns, from } = readStatements(collection, names);

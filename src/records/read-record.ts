@@ -1,6 +1,6 @@
 import { notFound } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
-import { RecordScope, baseAlias } from '../collections/record-scope.ts';
+import { baseAlias } from '../collections/record-scope.ts';
 import type { FilterTree } from '../filters/tree.ts';
 import type { Instance } from '../instances/instance.ts';
 import { isLasting } from '../filters/is-lasting.ts';
@@ -18,6 +18,8 @@ import { presentRecords } from './present-records.ts';
 import { readStatements } from './read-statements.ts';
 import { recordJson } from './record-json.ts';
 import { rowVersion } from './row-version.ts';
+import { ruleCondition } from './rule-condition.ts';
+import { scopeContext } from './scope-context.ts';
 import { readCurrentCollection } from '../instances/read-current-collection.ts';
 
 interface RecordRequest {
@@ -67,9 +69,8 @@ async function present(
   facts: RequestFacts,
   { collection, id, rule }: AskedRecord,
 ): Promise<RowText | undefined> {
-  const { database, collections } = instance;
-  const context = { collections, names: database.names, facts, now: instance.clock.now() };
-  const record = await findAllowed(database, { collection, id }, { rule, context });
+  const context = scopeContext(instance, facts);
+  const record = await findAllowed(instance.database, { collection, id }, { rule, context });
   if (record === undefined) return undefined;
   const [text = ''] = await presentRecords({ instance, facts }, [record]);
   return new RowText(record.revision, text);
@@ -106,16 +107,15 @@ async function readText(
 }
 
 function ask(
-  { database, collections, clock }: Instance,
+  instance: Instance,
   facts: RequestFacts,
   { collection, id, rule, statement }: AskedRecord & { readonly statement: Sql },
 ): Promise<Tuple[]> {
-  if (rule === undefined) return database.tuples(withValues(statement, [id]));
-  const context = { collections, names: database.names, facts, now: clock.now() };
-  const scope = new RecordScope(context, { collection, alias: baseAlias });
-  scope.addRule(rule);
+  const { database } = instance;
   const one = withValues(statement, [id]);
-  return database.search(sql`${one} AND ${scope.condition ?? sql`TRUE`}`);
+  if (rule === undefined) return database.tuples(one);
+  const condition = ruleCondition(scopeContext(instance, facts), collection, rule);
+  return database.search(sql`${one} AND ${condition}`);
 }
 
 /** By the id of a record; more conditions may follow. */

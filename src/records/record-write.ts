@@ -1,4 +1,3 @@
-import type { ScopeContext } from '../collections/record-scope.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import type { Transaction } from '../storage/database.ts';
@@ -17,9 +16,4 @@ export interface WriteScope {
   readonly instance: Instance;
   readonly facts: RequestFacts;
   readonly tx: Transaction;
-}
-
-/** What a rule needs that is asked in the middle of a change. */
-export function scopeOf({ instance, facts, tx }: WriteScope): ScopeContext {
-  return { collections: instance.collections, names: tx.names, facts, now: instance.clock.now() };
 }

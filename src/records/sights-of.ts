@@ -3,6 +3,7 @@ import { unlessBroken } from '../rules/unless-broken.ts';
 import type { ExpandContext } from './expand.ts';
 import { findManaged } from './find-managed.ts';
 import { valueOf, type Sight, type StoredRecord } from './record.ts';
+import { scopeContext } from './scope-context.ts';
 
 export type SightOf = (record: StoredRecord) => Sight;
 
@@ -23,8 +24,7 @@ export async function sightsOf(
     ids.set(collection, known);
   }
   const managed = new Map<Collection, ReadonlySet<string>>();
-  const { collections, clock } = instance;
-  const context = { collections, names: reader.names, facts, now: clock.now() };
+  const context = scopeContext(instance, facts, reader.names);
   for (const [collection, ofCollection] of ids) {
     const ask = () => findManaged(reader, { collection, ids: ofCollection }, context);
     managed.set(collection, await unlessBroken(instance, new Set(), ask));

@@ -10,12 +10,14 @@ import { parseRule } from '../rules/parse-rule.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { ruleTerms, type RuleTerm } from '../rules/rule-terms.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
-import { factsOfChange, givenRow, storedRow } from './ask-rule.ts';
+import { givenRow, storedRow } from './ask-rule.ts';
 import { withVerified } from './accounts/check-account.ts';
 import { decodeRecord } from './decode-record.ts';
 import { decodeRuleTest, toFactName, type RuleTest, type TestedCaller } from './decode-rule-test.ts';
+import { factsOfChange } from './facts-of-change.ts';
 import { findRecord } from './find-record.ts';
 import type { StoredRecord } from './record.ts';
+import { scopeContext } from './scope-context.ts';
 import { readCurrentCollection } from '../instances/read-current-collection.ts';
 
 /** What a rule would say. */
@@ -55,10 +57,9 @@ async function testRuleOf(instance: Instance, collection: Collection, asked: Rul
   const mayPass = asked.name !== 'manageRule' || caller.kind !== 'guest';
   if (asked.rule === '') return { allowed: mayPass, terms: [] };
   const { facts, row } = questionOf(instance, { collection, asked, caller, existing });
-  const { collections, database, clock } = instance;
-  const context = { collections, names: database.names, facts, now: clock.now() };
+  const context = scopeContext(instance, facts);
   const { terms, columns } = compiled(asked.rule, { collection, context });
-  const [answer = []] = await database.search(sql`SELECT ${joinSql(columns, ', ')} FROM ${row}`);
+  const [answer = []] = await instance.database.search(sql`SELECT ${joinSql(columns, ', ')} FROM ${row}`);
   const [whole, ...results] = answer.map((result) => Number(result) === 1);
   return {
     allowed: mayPass && whole === true,

@@ -6,19 +6,21 @@ import type { RequestFacts } from '../rules/request-facts.ts';
 import { admit, isLocked } from '../rules/rule.ts';
 import { checkAccount, isVerifiedByNature, withVerified } from './accounts/check-account.ts';
 import { currentCollection } from '../instances/current-collection.ts';
-import { factsOfChange, isAllowed } from './ask-rule.ts';
+import { isAllowed } from './ask-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { requireExpected, type ExpectedRevision } from './expected-revision.ts';
+import { factsOfChange } from './facts-of-change.ts';
 import { findRecordToChange } from './find-record.ts';
 import { notBefore } from './not-before.ts';
 import { passwordChanges } from './accounts/password-changes.ts';
 import { prepareSecrets, type PreparedSecrets } from './accounts/prepare-secrets.ts';
 import type { StoredRecord } from './record.ts';
-import { scopeOf, type RecordWrite, type WriteScope } from './record-write.ts';
+import type { RecordWrite, WriteScope } from './record-write.ts';
 import { refusedAs, refuseProblems } from './refused-write.ts';
 import { relationsOf } from './related-ids.ts';
 import { requireRelated } from './require-related.ts';
 import { saveChanges } from './save-changes.ts';
+import { scopeContext } from './scope-context.ts';
 import type { SecretChange } from './accounts/secret-change.ts';
 import { tokenKeyChanges, type AccountChange } from './accounts/token-key-changes.ts';
 
@@ -77,7 +79,7 @@ async function update(scope: WriteScope, request: PreparedUpdate): Promise<Store
   const values = isVerifiedByNature(collection)
     ? withVerified(collection, decoded.values, 1)
     : decoded.values;
-  const context = { ...scopeOf(scope), facts: factsOfChange(facts, collection, values) };
+  const context = scopeContext(instance, factsOfChange(facts, collection, values), tx.names);
   if (!(await isAllowed(tx, { collection, id: request.id }, { rule, context }))) throw notFound();
   requireExpected(request.expected, existing);
   const { body, secrets } = request;

@@ -55,8 +55,8 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'what is expanded passes its view rule',
     file: 'src/records/expand.ts',
-    from: "if (rule !== '') scope.addRule(parseRule(rule));",
-    to: '',
+    from: "rule === '' ? undefined : ruleCondition(context, target, parseRule(rule))",
+    to: 'undefined',
     tests: ['test/api/expand.test.ts'],
   },
   {
@@ -68,7 +68,7 @@ export const accessMutants: readonly Mutant[] = [
   },
   {
     name: 'a hidden field that may not be written is in no body that a rule is asked about',
-    file: 'src/records/ask-rule.ts',
+    file: 'src/records/facts-of-change.ts',
     from: "!mayWriteField(field, caller.kind === 'superuser')",
     to: 'false',
     tests: ['test/api/hidden-in-bodies.test.ts'],
@@ -76,8 +76,8 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'nothing that only superusers may view is expanded for others',
     file: 'src/records/expand.ts',
-    from: 'if (rule === null) return [];\n  const scope',
-    to: "if (rule === null) return selectRelated({ instance, facts: { ...facts, caller: { kind: 'superuser', id: '' } }, reader }, relation, ids);\n  const scope",
+    from: 'if (rule === null) return [];\n  const context',
+    to: "if (rule === null) return selectRelated({ instance, facts: { ...facts, caller: { kind: 'superuser', id: '' } }, reader }, relation, ids);\n  const context",
     tests: ['test/api/expand.test.ts'],
   },
   {
