@@ -47,10 +47,7 @@ const resolve = columnResolver({
 const entries: ListedTable = { name: '$audit', columns, resolve };
 
 /** A page of the audit log, the oldest entry first when nothing else is asked for. */
-export async function listAudit(
-  instance: Instance,
-  query: ListQuery,
-): Promise<Omit<ListResult, 'items'> & { readonly items: readonly AuditView[] }> {
+export async function listAudit(instance: Instance, query: ListQuery): Promise<ListResult<AuditView>> {
   const { database } = instance;
   const page = await runList(database, query, tableSource(database, entries, instance.clock.now()));
   return { ...page, items: page.items.map(toView) };

@@ -18,10 +18,7 @@ const resolve = columnResolver({
 const keys: ListedTable = { name: '$api_key', columns: apiKeyColumns, resolve };
 
 /** A page of keys, without the keys themselves, in the order in which they were made when nothing else is asked for. */
-export async function listApiKeys(
-  instance: Instance,
-  query: ListQuery,
-): Promise<Omit<ListResult, 'items'> & { readonly items: readonly ApiKey[] }> {
+export async function listApiKeys(instance: Instance, query: ListQuery): Promise<ListResult<ApiKey>> {
   const { database } = instance;
   const page = await runList(database, query, tableSource(database, keys, instance.clock.now()));
   return { ...page, items: page.items.map(toApiKey) };

@@ -28,7 +28,7 @@ export interface ListCollectionsOptions extends CollectionChange {
 export async function listCollections(
   source: ListCollectionsOptions,
   query: ListQuery,
-): Promise<Omit<ListResult, 'items'> & { readonly items: readonly Collection[] }> {
+): Promise<ListResult<Collection>> {
   const { database, withSystem, now } = source;
   const table = withSystem ? ids : { ...ids, where: sql`system = 0` };
   const page = await runList(database, query, tableSource(database, table, now));

@@ -7,8 +7,9 @@ import type { ListQuery } from './list-query.ts';
 import { listSelect, totalsOf, whereAll, type ListSelect } from './list-select.ts';
 import type { ListSource } from './list-source.ts';
 
-export interface ListResult extends ListPage {
-  readonly items: readonly Tuple[];
+/** A page of a list: rows as they were selected, or what was made of each. */
+export interface ListResult<Item = Tuple> extends ListPage {
+  readonly items: readonly Item[];
   /** Tells, when it is explained, how they were found. */
   readonly probe: Sql;
 }

@@ -37,7 +37,7 @@ interface LogReading {
 export async function listLogs(
   { database, now }: LogReading,
   query: ListQuery,
-): Promise<Omit<ListResult, 'items'> & { readonly items: readonly LogView[] }> {
+): Promise<ListResult<LogView>> {
   const { names } = database;
   const page = await runList(database, query, {
     columns: sql`id, created, data, message, level`,

@@ -57,7 +57,7 @@ const resolve = columnResolver({
 export async function listDeliveries(
   instance: Instance,
   query: ListQuery,
-): Promise<Omit<ListResult, 'items'> & { readonly items: readonly DeliveryView[] }> {
+): Promise<ListResult<DeliveryView>> {
   const now = instance.clock.now();
   const { names } = instance.database;
   const source = {

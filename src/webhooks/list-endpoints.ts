@@ -29,10 +29,7 @@ export async function readEndpoint(instance: Instance, id: string): Promise<Endp
 }
 
 /** A page of endpoints, in the order in which they were made when nothing else is asked for. */
-export async function listEndpoints(
-  instance: Instance,
-  query: ListQuery,
-): Promise<Omit<ListResult, 'items'> & { readonly items: readonly Endpoint[] }> {
+export async function listEndpoints(instance: Instance, query: ListQuery): Promise<ListResult<Endpoint>> {
   const { database } = instance;
   const page = await runList(database, query, tableSource(database, ids, instance.clock.now()));
   const endpoints = await endpointStoreOf(instance).stored(database);
