@@ -1,3 +1,4 @@
+import { lowerAscii } from '../base/lower-ascii.ts';
 import { isIdentityIndex } from '../collections/is-identity-index.ts';
 import type { Instance } from '../instances/instance.ts';
 import { findRecord } from '../records/find-record.ts';
@@ -46,5 +47,5 @@ function isIdentity(
   // The case of ASCII letters, as on the other engine.
   return names.engine === 'sqlite'
     ? sql`${column} = ${identity} COLLATE NOCASE`
-    : sql`lower(${column}) = ${identity.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())}`;
+    : sql`lower(${column}) = ${lowerAscii(identity)}`;
 }

@@ -1,3 +1,4 @@
+import { isJsonObject, ownMember } from '../base/json.ts';
 import { accountFields } from '../fields/account-fields.ts';
 import type { Field } from '../fields/field.ts';
 import type { ProblemList } from './problem-list.ts';
@@ -66,7 +67,5 @@ export function withAccountFields(fields: readonly Field[]): readonly Field[] {
 }
 
 function memberOf(raw: unknown, member: string): unknown {
-  if (typeof raw !== 'object' || raw === null || !Object.hasOwn(raw, member)) return undefined;
-  // Checked above: an object that has this member.
-  return (raw as Readonly<Record<string, unknown>>)[member];
+  return isJsonObject(raw) ? ownMember(raw, member) : undefined;
 }

@@ -1,4 +1,5 @@
 import { AppError, type FieldError } from '../base/errors.ts';
+import { isJsonObject } from '../base/json.ts';
 import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
 import { fieldError, invalidValue } from '../fields/field-error.ts';
 import { decodeField, type Field } from '../fields/field.ts';
@@ -58,7 +59,7 @@ function decodeImport(body: Definition): CollectionImport {
   const problems = new ProblemList();
   if (collections === undefined || collections === null || (isList(collections) && collections.length === 0))
     problems.add('collections', fieldError('validation_required'));
-  else if (!isList(collections) || !collections.every(isDefinition))
+  else if (!isList(collections) || !collections.every(isJsonObject))
     problems.add('collections', invalidValue('Must be an array of collections.'));
   else if (collections.length > collectionLimits.collectionsMax) problems.add('collections', tooMany);
   if (deleteMissing !== undefined && deleteMissing !== null && typeof deleteMissing !== 'boolean')
@@ -70,10 +71,6 @@ function decodeImport(body: Definition): CollectionImport {
 
 function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
-}
-
-function isDefinition(value: unknown): value is Definition {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 const tooMany: FieldError = {

@@ -1,4 +1,5 @@
 import type { FieldError } from '../base/errors.ts';
+import { isJsonObject } from '../base/json.ts';
 import { fieldError, invalidValue } from '../fields/field-error.ts';
 import { ProblemList } from './problem-list.ts';
 
@@ -59,7 +60,7 @@ export function memberReader(raw: Readonly<Record<string, unknown>>, problems: P
     },
     members: (name, decode) => {
       const inner = new ProblemList();
-      const result = decode(memberReader(expect(name, 'an object', isMembers) ?? {}, inner));
+      const result = decode(memberReader(expect(name, 'an object', isJsonObject) ?? {}, inner));
       problems.addAll(name, inner);
       return result;
     },
@@ -85,8 +86,4 @@ function isList(value: unknown): value is readonly unknown[] {
 
 function isWhole(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value);
-}
-
-function isMembers(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

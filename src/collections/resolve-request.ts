@@ -1,3 +1,4 @@
+import { lowerAscii } from '../base/lower-ascii.ts';
 import { fieldColumn, hasColumn, type Field } from '../fields/field.ts';
 import { numberOfText } from '../filters/numbers.ts';
 import type { Constant, Constants, Misuse, Operand, Resolve } from '../filters/operand.ts';
@@ -216,7 +217,7 @@ function lengthOf(value: unknown): number {
 }
 
 function lower(value: Constant): Constant {
-  return typeof value === 'string' ? value.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase()) : value;
+  return typeof value === 'string' ? lowerAscii(value) : value;
 }
 
 function isNumberField(collection: Collection, name: string): boolean {

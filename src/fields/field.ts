@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { assert } from '../base/assert.ts';
 import type { FieldError } from '../base/errors.ts';
+import { isJsonObject } from '../base/json.ts';
 import { fieldError, invalidValue } from './field-error.ts';
 import type { ColumnKind, FieldOptions, FieldTypeName, Problems, RawOptions } from './field-type.ts';
 import { fieldType, fieldTypes } from './field-types.ts';
@@ -30,7 +31,7 @@ const ANSWER_NAMES: ReadonlySet<string> = new Set(['collectionId', 'collectionNa
 
 /** Reads a definition as a client sent it or as it was stored; undefined when there was any problem. */
 export function decodeField(raw: unknown, problems: Problems): Field | undefined {
-  if (!isMembers(raw)) {
+  if (!isJsonObject(raw)) {
     problems.add('type', invalidValue('A field must be an object.'));
     return undefined;
   }
@@ -99,10 +100,6 @@ export function ownField(raw: RawOptions): Field {
   });
   assert(field !== undefined, 'our own field is refused');
   return field;
-}
-
-function isMembers(raw: unknown): raw is RawOptions {
-  return typeof raw === 'object' && raw !== null && !Array.isArray(raw);
 }
 
 function decodeMembers(raw: RawOptions, problems: Problems): Field | undefined {

@@ -1,4 +1,5 @@
 import { assert } from '../base/assert.ts';
+import { lowerAscii } from '../base/lower-ascii.ts';
 import { literal, sql, type Sql } from '../sql/sql.ts';
 import type { Comparator, Dialect, LikeMatch } from './dialect.ts';
 import { filterLimits } from './filter-limits.ts';
@@ -199,7 +200,8 @@ function like({ subject, pattern, isNegated }: LikeMatch): Sql {
     const matches = sql`${text} ${operator} ('%' || ${folded(found.text)} || '%')`;
     return withSources(sql`(${isShort} AND ${matches})`, value, found);
   }
-  if (!endsInEscape(pattern)) return withSources(sql`${text} ${operator} ${foldAscii(pattern)}::text`, value);
+  if (!endsInEscape(pattern))
+    return withSources(sql`${text} ${operator} ${lowerAscii(pattern)}::text`, value);
   // It matches nothing, on SQLite; PostgreSQL would fail.
   const never = sql`CASE WHEN ${value.text} IS NOT NULL THEN ${isNegated ? sql`TRUE` : sql`FALSE`} END`;
   return withSources(never, value);
@@ -218,10 +220,6 @@ function endsInEscape(pattern: string): boolean {
 /** In the collation "C" lower() knows the letters of ASCII and no others, whatever the database was made with. */
 function folded(text: Sql): Sql {
   return sql`lower((${text}) COLLATE "C")`;
-}
-
-function foldAscii(text: string): string {
-  return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
 function orderBy(operand: Operand, isDescending: boolean): Sql {

@@ -1,4 +1,5 @@
 import type { FieldError, FieldErrors } from '../base/errors.ts';
+import { isJsonObject } from '../base/json.ts';
 import { invalidValue } from '../fields/field-error.ts';
 import { endpointLimits } from './endpoint-limits.ts';
 
@@ -30,8 +31,7 @@ export function decodeHeaders(
   raw: unknown,
   existing: Readonly<Record<string, string>>,
 ): { readonly headers: Readonly<Record<string, string>> } | { readonly error: FieldError | FieldErrors } {
-  if (typeof raw !== 'object' || raw === null || Array.isArray(raw))
-    return { error: invalidValue('Must be an object.') };
+  if (!isJsonObject(raw)) return { error: invalidValue('Must be an object.') };
   const entries = Object.entries(raw);
   if (entries.length > headersMax) return { error: invalidValue(`Must be at most ${headersMax} headers.`) };
   const headers = new Map<string, string>();
