@@ -1,6 +1,7 @@
 import { assert } from '../../base/assert.ts';
 import type { Sql } from '../../sql/sql.ts';
 import type { Gathering, Names, PlainTuple, Row, Transaction, Tuple } from '../database.ts';
+import { mayWrite } from '../may-write.ts';
 import { keyOf } from './postgres-combine.ts';
 import type { GroupStatements } from './postgres-group-statements.ts';
 
@@ -101,10 +102,7 @@ export class SharedTransaction implements Transaction {
     throw new Missed();
   }
 
-  /** INSERT … RETURNING is asked like a question. */
   #note(statement: Sql): void {
-    if (!READS.test(statement.text)) this.hasWritten = true;
+    if (mayWrite(statement)) this.hasWritten = true;
   }
 }
-
-const READS = /^\s*SELECT\b/;

@@ -2,10 +2,9 @@ import { assert } from '../../base/assert.ts';
 import type { Sql } from '../../sql/sql.ts';
 import type { Gathering, PlainTuple, Row, Transaction, Tuple } from '../database.ts';
 import type { GatheredRows } from '../gathered-rows.ts';
+import { mayWrite } from '../may-write.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { sqliteNames } from './sqlite-names.ts';
-
-const READS = /^\s*SELECT\b/;
 
 /** What one work of a group sees. */
 export class SqliteTransaction implements Transaction {
@@ -89,9 +88,8 @@ export class SqliteTransaction implements Transaction {
     this.#connection = undefined;
   }
 
-  /** INSERT … RETURNING is asked like a question. */
   #noteWrite(statement: Sql): void {
-    if (!READS.test(statement.text)) this.hasWritten = true;
+    if (mayWrite(statement)) this.hasWritten = true;
   }
 
   #live(): SqliteConnection {
