@@ -1,4 +1,6 @@
+import { GenerationMap } from '../base/generation-map.ts';
 import type { Database } from '../storage/database.ts';
+import { endpointLimits } from './endpoint-limits.ts';
 
 /** Whoever writes a delivery takes its time before the commit; one that appears later than this is found by a look from the start. */
 const lateMs = 2_000;
@@ -33,14 +35,15 @@ export class DueFloor {
   }
 }
 
-const floors = new WeakMap<Database, Map<string, DueFloor>>();
+/** Those of endpoints that are gone are forgotten, as others come. */
+type DueFloors = GenerationMap<string, DueFloor>;
+
+const floors = new WeakMap<Pick<Database, 'engine'>, DueFloors>();
 
 /** Of one endpoint; kept while the instance is open, as its lanes come and go. Where settled rows leave nothing behind there is none. */
-export function findDueFloor(database: Database, endpointId: string): DueFloor | undefined {
+export function findDueFloor(database: Pick<Database, 'engine'>, endpointId: string): DueFloor | undefined {
   if (database.engine === 'sqlite') return undefined;
   let known = floors.get(database);
-  if (known === undefined) floors.set(database, (known = new Map<string, DueFloor>()));
-  let floor = known.get(endpointId);
-  if (floor === undefined) known.set(endpointId, (floor = new DueFloor()));
-  return floor;
+  if (known === undefined) floors.set(database, (known = new GenerationMap(endpointLimits.endpointsMax)));
+  return known.findOrAdd(endpointId, () => new DueFloor());
 }
