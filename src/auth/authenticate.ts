@@ -4,17 +4,23 @@
  *
  * - sign-in.ts and sign-in-with-otp.ts find out whose account it is; finish-sign-in.ts is the same for both: the collection's rule
  *   (require-sign-in-allowed.ts), a second-factor.ts where one is wanted, issue-token.ts. note-sign-in.ts audits how it ended.
- * - request-*.ts mail a token or a password (mail-account.ts) after the answer, whose time would tell else which accounts there
+ * - request-*.ts mail a token or a password (mail-account.ts) after the answer, whose time would else tell which accounts there
  *   are; confirm-*.ts take the token (mailed-token.ts).
- * - account-rows.ts keeps what an account has beside its record, in a companion-collection.ts: one-time passwords, sessions of a
- *   second factor, origins.
+ * - account-rows.ts keeps what an account has beside its record, in a companion collection (get-companion.ts): one-time passwords,
+ *   sessions of a second factor, origins.
  * - set-up.ts makes the first superuser, for whoever has the setup-token.ts; superuser.ts is the command line's.
+ *
+ *   header ── verify-record-token ──► claims ── caller-of ──► Caller                              authenticate
+ *   header ── caller-of-key ──► Caller, with bounds                                               authenticate
+ *   identity and password ── find-by-identity ──► record ──┐
+ *   id and code ── sign-in-with-otp ──► record ────────────┴── finish-sign-in: rule, second factor, token ──► SignedIn
+ *   request-… ── mail-account ──► a mail with a token ── mailed-token ──► confirm-…
  */
 
+import { callerOf } from '../instances/caller-of.ts';
 import type { Instance } from '../instances/instance.ts';
 import { guest, type Caller } from '../rules/caller.ts';
 import { callerOfKey, isApiKey } from './caller-of-key.ts';
-import { callerOf } from './caller-of.ts';
 import { verifyRecordToken } from './verify-record-token.ts';
 
 /**

@@ -7,7 +7,7 @@ import { valueOf } from '../records/record.ts';
 import { md5 } from '../secrets/md5.ts';
 import { sql } from '../sql/sql.ts';
 import type { WorkAfterAnswer } from './account-request.ts';
-import { companionCollection } from './companion-collection.ts';
+import { getCompanion } from './get-companion.ts';
 import { keepAccountRow } from './account-rows.ts';
 import { mailAccount } from './mail-account.ts';
 import type { SignedIn } from './signed-in.ts';
@@ -59,7 +59,7 @@ async function rememberOrigin(
   fingerprint: string,
 ): Promise<'this' | 'others' | 'none'> {
   const { database, collections } = instance;
-  const companion = companionCollection(instance, '_authOrigins');
+  const companion = getCompanion(instance, '_authOrigins');
   const origins = sql`
     SELECT fingerprint FROM ${recordStatements(companion, database.names).table}
     WHERE "collectionRef" = ${account.collectionRef} AND "recordRef" = ${account.recordRef}`;

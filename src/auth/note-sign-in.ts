@@ -2,7 +2,7 @@ import { auditLogOf } from '../audit/audit-log.ts';
 import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
-import { callerOf } from './caller-of.ts';
+import { callerOf } from '../instances/caller-of.ts';
 import type { SignInResult } from './signed-in.ts';
 import type { AuthCollection } from './with-auth-collection.ts';
 

@@ -1,4 +1,3 @@
-import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import { findRecord } from '../records/find-record.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
@@ -6,6 +5,7 @@ import { tokenOf } from './authenticate.ts';
 import { issueToken } from './issue-token.ts';
 import { requireSignInAllowed } from './require-sign-in-allowed.ts';
 import type { SignedIn } from './signed-in.ts';
+import { accountRequired, tokenRequired } from './token-required.ts';
 import { verifyRecordToken } from './verify-record-token.ts';
 import { withAuthCollection } from './with-auth-collection.ts';
 
@@ -27,14 +27,11 @@ export function refreshSignIn(
   return withAuthCollection(instance, request.collection, async (collection) => {
     const token = tokenOf(request.header ?? '');
     const verified = await verifyRecordToken(instance, token, { kind: 'authToken' });
-    if (verified === undefined) throw noToken();
+    if (verified === undefined) throw tokenRequired();
     const { id, claims, key } = verified;
-    if (verified.collection.id !== collection.id) {
-      const message = `The request requires auth record from ${collection.name} collection.`;
-      throw new AppError('forbidden', message);
-    }
+    if (verified.collection.id !== collection.id) throw accountRequired(collection);
     const record = await findRecord(instance.database, collection, id);
-    if (record === undefined) throw noToken();
+    if (record === undefined) throw tokenRequired();
     await requireSignInAllowed(instance, facts, { collection, id });
     if (claims['refreshable'] !== true) return { record, collection, token };
     const fresh = await issueToken(instance, {
@@ -46,8 +43,4 @@ export function refreshSignIn(
     });
     return { record, collection, token: fresh };
   });
-}
-
-function noToken(): AppError {
-  return new AppError('unauthorized', 'The request requires valid record authorization token.');
 }

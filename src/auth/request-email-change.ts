@@ -1,4 +1,4 @@
-import { AppError, type FieldError } from '../base/errors.ts';
+import type { FieldError } from '../base/errors.ts';
 import { fieldError } from '../fields/field-error.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { Instance } from '../instances/instance.ts';
@@ -15,6 +15,7 @@ import { emailProblem } from './email-problem.ts';
 import { findByIdentity } from './find-by-identity.ts';
 import { issueToken } from './issue-token.ts';
 import { mailAccount } from './mail-account.ts';
+import { accountRequired, tokenRequired } from './token-required.ts';
 import { withAuthCollection, type AuthCollection } from './with-auth-collection.ts';
 
 /** How often one account may ask: the mail goes wherever it says. docs/accounts.md repeats these numbers. */
@@ -37,7 +38,7 @@ export function requestEmailChange(
     const { id } = requireOwn(facts.caller, collection);
     const { newEmail } = decodeForm(body, ['newEmail']);
     const record = await findRecord(instance.database, collection, id);
-    if (record === undefined) throw noToken();
+    if (record === undefined) throw tokenRequired();
     refuseForm({ newEmail: newEmailProblem(record, newEmail) });
     await requireSeldom(instance, `${instance.id}|${collection.id}|${id}`);
     const other = await findByIdentity(instance, collection, { identity: newEmail, fields: ['email'] });
@@ -59,15 +60,11 @@ export function requestEmailChange(
 }
 
 function requireOwn(caller: Caller, collection: AuthCollection): Pick<User, 'id'> {
-  if (caller.kind === 'guest') throw noToken();
+  if (caller.kind === 'guest') throw tokenRequired();
   if (caller.kind === 'superuser')
     refuseSuperusers(collection, 'All superusers can change their emails directly.');
   if (caller.kind === 'user' && caller.collectionId === collection.id) return caller;
-  throw new AppError('forbidden', `The request requires auth record from ${collection.name} collection.`);
-}
-
-function noToken(): AppError {
-  return new AppError('unauthorized', 'The request requires valid record authorization token.');
+  throw accountRequired(collection);
 }
 
 /** By the rules of the form, then by those of the collection's own field. */

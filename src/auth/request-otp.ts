@@ -10,7 +10,7 @@ import type { AccountRequest, WorkAfterAnswer } from './account-request.ts';
 import { decodeForm, refuseForm } from './decode-form.ts';
 import { emailProblem } from './email-problem.ts';
 import { findByIdentity } from './find-by-identity.ts';
-import { companionCollection } from './companion-collection.ts';
+import { getCompanion } from './get-companion.ts';
 import { keepAccountRow } from './account-rows.ts';
 import { mailAccount } from './mail-account.ts';
 import { newOtpId } from './new-otp-id.ts';
@@ -95,7 +95,7 @@ function sendCode(
     const hashes = new Map([['password', await hashPassword(code)]]);
     const to = String(valueOf(record, 'email'));
     const row = {
-      companion: companionCollection(instance, '_otps'),
+      companion: getCompanion(instance, '_otps'),
       account: { collectionRef: collection.id, recordRef: String(valueOf(record, 'id')) },
       body: { id: otpId, password: code, sentTo: to },
       hashes,

@@ -8,7 +8,7 @@ import { valueOf } from '../records/record.ts';
 import { scopeContext } from '../records/scope-context.ts';
 import { parseRule } from '../rules/parse-rule.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
-import { companionCollection } from './companion-collection.ts';
+import { getCompanion } from './get-companion.ts';
 import { keepAccountRow, takeAccountRow } from './account-rows.ts';
 import { findTokenKey } from './find-token-key.ts';
 import type { AuthCollection } from './with-auth-collection.ts';
@@ -61,7 +61,7 @@ async function beginSession(
 ): Promise<string> {
   const mfaId = newId();
   const row = {
-    companion: companionCollection(instance, '_mfas'),
+    companion: getCompanion(instance, '_mfas'),
     account: { collectionRef: collection.id, recordRef: id },
     body: { id: mfaId, method },
     keptMax: sessionsMax,
@@ -84,7 +84,7 @@ async function endSession(
   mfaId: string,
 ): Promise<void> {
   const { database, clock } = instance;
-  const companion = companionCollection(instance, '_mfas');
+  const companion = getCompanion(instance, '_mfas');
   const session = await findRecord(database, companion, mfaId);
   if (session === undefined) throw expired();
   const createdMs = fromTimestamp(String(valueOf(session, 'created')));

@@ -13,7 +13,7 @@ import { decodeForm, lengthProblem, refuseForm } from './decode-form.ts';
 import { findTokenKey } from './find-token-key.ts';
 import { finishSignIn, type ShownAccount } from './finish-sign-in.ts';
 import { guardOtp } from './guard-otp.ts';
-import { companionCollection } from './companion-collection.ts';
+import { getCompanion } from './get-companion.ts';
 import { takeAccountRow } from './account-rows.ts';
 import { noteSignIn } from './note-sign-in.ts';
 import { requireMethod } from './require-method.ts';
@@ -71,7 +71,7 @@ async function findCode(
   id: string,
 ): Promise<Code | undefined> {
   const { database, clock } = instance;
-  const companion = companionCollection(instance, '_otps');
+  const companion = getCompanion(instance, '_otps');
   const row = await findRecord(database, companion, id);
   if (row === undefined || valueOf(row, 'collectionRef') !== collection.id) return undefined;
   const createdMs = fromTimestamp(String(valueOf(row, 'created')));
@@ -87,7 +87,7 @@ async function useCode(
   facts: RequestFacts,
   { collection, code }: { readonly collection: AuthCollection; readonly code: Code },
 ): Promise<Pick<ShownAccount, 'record' | 'tokenKey'>> {
-  const companion = companionCollection(instance, '_otps');
+  const companion = getCompanion(instance, '_otps');
   const now = instance.collections.get(collection.id);
   const found = await findRecord(instance.database, now, code.recordRef);
   const isToReplace = found !== undefined && isProof(found, code) && now.auth?.mfa.enabled !== true;

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest, RouteGenericInterface } from 'fastify';
 import { auditLogOf } from '../audit/audit-log.ts';
 import { authenticate } from '../auth/authenticate.ts';
+import { tokenRequired } from '../auth/token-required.ts';
 import { AppError, notFound } from '../base/errors.ts';
 import { systemClock } from '../base/clock.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
@@ -106,6 +107,6 @@ export function onInstanceAsSuperuser<Route extends RouteGenericInterface>(
     if (context.caller.kind === 'superuser') return serve(context, request, reply);
     if (context.caller.kind === 'user')
       throw new AppError('forbidden', 'The authorized record is not allowed to perform this action.');
-    throw new AppError('unauthorized', 'The request requires valid record authorization token.');
+    throw tokenRequired();
   });
 }

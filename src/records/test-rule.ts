@@ -3,8 +3,8 @@ import type { JsonObject } from '../base/json.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { Collection } from '../collections/collection.ts';
 import { RecordScope, baseAlias, type ScopeContext } from '../collections/record-scope.ts';
+import { callerOf } from '../instances/caller-of.ts';
 import type { Instance } from '../instances/instance.ts';
-import { superusersName } from '../instances/system-collections.ts';
 import { guest, type Caller } from '../rules/caller.ts';
 import { parseRule } from '../rules/parse-rule.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
@@ -75,9 +75,7 @@ async function findCaller(instance: Instance, caller: TestedCaller): Promise<Cal
   const { id } = caller;
   if ((await findRecord(instance.database, collection, id)) === undefined)
     throw refusal('caller', 'There is no such record.');
-  return collection.name === superusersName
-    ? { kind: 'superuser', id }
-    : { kind: 'user', id, collectionId: collection.id };
+  return callerOf(collection, id);
 }
 
 async function findExisting(

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { authMethodsJson } from '../../auth/auth-methods-json.ts';
-import { callerOf } from '../../auth/caller-of.ts';
+import { callerOf } from '../../instances/caller-of.ts';
 import { impersonate } from '../../auth/impersonate.ts';
 import { noteOrigin } from '../../auth/note-origin.ts';
 import { refreshSignIn } from '../../auth/refresh-sign-in.ts';

@@ -4,7 +4,7 @@ import type { CompanionName } from '../instances/companion-collections.ts';
 import type { Instance } from '../instances/instance.ts';
 
 /** One of the collections that stand beside accounts. Throws bad_request where an instance from before accounts has something else by its name. */
-export function companionCollection({ collections }: Instance, name: CompanionName): Collection {
+export function getCompanion({ collections }: Instance, name: CompanionName): Collection {
   const found = collections.find(name);
   if (found?.system === true) return found;
   throw new AppError('bad_request', `The collection ${name} of this instance is not the service's own.`);

@@ -1,5 +1,5 @@
 import type { Collection } from '../collections/collection.ts';
-import { superusersName } from '../instances/system-collections.ts';
+import { superusersName } from './system-collections.ts';
 import type { Caller } from '../rules/caller.ts';
 
 /** Who a record of an auth collection is when it asks for something. */
