@@ -23,7 +23,7 @@ const codesMax = 10;
 const keysMax = 50_000;
 
 const asked = new SharedCounter({ kind: 'one-time passwords asked for', keysMax });
-/** Of each key the last id that was told, in the order in which they were. */
+/** The id that was told last, by the key of the address; in the order in which they were told. */
 const lastIds = new Map<string, string>();
 
 export interface OtpAnswer {

@@ -48,7 +48,7 @@ function columnType(field: Field, engine: Engine): Sql {
   }
 }
 
-/** As text: json alone has none that is. */
+/** Written as text, which it is for every type with such a column but json, whose column has no default. */
 function zeroOf(field: Field): Sql {
   return literal(String(fieldType(field).zero(field.options)));
 }

@@ -23,7 +23,7 @@ export interface Event {
   readonly revision: number;
   readonly created: Timestamp;
   readonly body: string;
-  /** Of its body. */
+  /** Of `body` in UTF-8. */
   readonly bodyBytes: number;
 }
 

@@ -47,8 +47,9 @@ export function countOf({ from, conditions }: Pick<ListSelect, 'from' | 'conditi
 }
 
 /**
- * How many rows the list has on all of its pages, where `totalItems` does not say it: told from a page of `count` rows where it `isEnd`
- * of them, and counted else. Behind the end of all rows there is nothing to count from.
+ * How many rows and pages the list has. The page that was `found` has `count` rows, and tells how many there are in all if it is the last
+ * one (`isEnd`), or if its statement has counted them (`totalItems`). Else they are counted now, also for an empty page behind the
+ * last one, whose number tells nothing.
  */
 export async function totalsOf(
   select: ListSelect,

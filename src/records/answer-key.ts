@@ -2,7 +2,7 @@ import type { CollectionStore } from '../collections/collection-store.ts';
 import type { Caller } from '../rules/caller.ts';
 import type { Sql } from '../sql/sql.ts';
 
-/** Of ways of writing records: each belongs to one definition of one collection of one instance. */
+/** What stands in keys for a way of writing records, which belongs to one definition of one collection of one instance. */
 const numbers = new WeakMap<Sql, number>();
 let lastNumber = 0;
 

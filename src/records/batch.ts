@@ -95,8 +95,9 @@ function runsOf(items: readonly PreparedItem[]): readonly (readonly NumberedItem
 }
 
 /**
- * Up to the first that fails, which it does again in the transaction: the error is the first item's that fails, whether before the
- * transaction or in it, and nobody hashes passwords of items behind it, or asks whether their rules are what this process knows.
+ * Prepares items up to the first that is refused, which is refused again in the transaction. So the error is that of the first bad item,
+ * whether it is found before the transaction or in it, and for items behind it nobody hashes passwords or asks whether their rules are
+ * what this process knows.
  */
 async function prepareItems(
   instance: Instance,

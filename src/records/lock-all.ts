@@ -10,9 +10,10 @@ interface Locking<Found> {
 }
 
 /**
- * What is there of some rows of which `found` was locked. A statement that has waited for the lock of a row which is then gone leaves it
- * out, also where the same transaction has made it anew: that row is younger than what the statement sees, and yet the record was there
- * all the time. So what is missing is looked for once more, and locked if it is there. For nothing where there is one writer.
+ * Locks what the first try, which gave `found`, may have left out. A statement that has waited for a row's lock leaves the row out if it is
+ * gone by then, also where the same transaction has made it anew: the new row is younger than what the statement sees, and yet the
+ * record was there all the time. So while rows are missing they are looked for without a lock, and locked again if they are there. Not
+ * needed where there is one writer.
  */
 export async function lockAll<Found>(
   { names }: Transaction,

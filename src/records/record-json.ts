@@ -10,8 +10,8 @@ import { recordShape } from './record-shape.ts';
 const known = new WeakMap<Collection, Map<boolean, Sql>>();
 
 /**
- * The JSON of a record as the API shows it, as a column: the same text that `recordToJson` makes of its values. Undefined of
- * accounts, of which each one shows more or less of itself.
+ * The JSON of a record as the API shows it, as a column: the same text that `recordToJson` makes of its values. Undefined for
+ * accounts: each decides for itself whether its address is shown.
  */
 export function recordJson(
   collection: Collection,

@@ -72,7 +72,7 @@ export class AnswerMemory<Answer> {
     return this.#keep(key, { state, answer: found.answer }, found);
   }
 
-  /** Nothing of what does not last, or of a long one: a few of them would drive out all others. */
+  /** Only what lasts, and is not long: a few long ones would drive out all others. */
   #keep(key: string, known: Known<Answer>, { answer, isLasting }: Found<Answer>): Answer {
     if (isLasting && this.#options.lengthOf(answer) <= this.#options.lengthMax / 64)
       this.#known.add(key, known);

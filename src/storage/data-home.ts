@@ -6,7 +6,10 @@ import type { Database } from './database.ts';
 export interface DataHome {
   /** Instances, and what belongs to the whole service. */
   readonly control: Database;
-  /** As `control`, over connections of its own: what must go on whatever requests do. Nothing that is known by a `state` rests on what it writes. */
+  /**
+   * As `control`, over connections of its own, for what must go on whatever requests do. What it writes changes no `Database.state`, so
+   * nothing that is remembered by one may rest on it.
+   */
   readonly background: Database;
   /**
    * Makes where an instance's data will be, before anybody is told of the instance: one that is known and has none has lost it, and

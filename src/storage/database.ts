@@ -212,7 +212,7 @@ export interface Transaction extends Reader {
   afterCommit(callback: () => void): void;
 }
 
-/** Rows that are inserted many at once. The same object for all that may be. */
+/** How rows are inserted many at once: those that are given with one and the same object of these. */
 export interface Gathering<Row> {
   /** Those that hold the rows, and what belongs to them. */
   readonly tables: readonly InternalTable[];

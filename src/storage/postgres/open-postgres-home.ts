@@ -101,7 +101,7 @@ function schemaOf(instanceId: string): string {
 /** An open instance, and what this process's memory of it rests on. */
 interface Opened {
   version: number;
-  /** Of definitions, by this process. */
+  /** How often this process has changed definitions. */
   changes: number;
   readonly readVersion: () => Promise<number>;
   readonly refresh: () => Promise<void>;

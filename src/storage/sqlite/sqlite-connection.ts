@@ -18,8 +18,8 @@ const statementLength = 512;
 
 const QUERY_TIMEOUT_MS = 1_000;
 const BUSY_TIMEOUT_MS = 5_000;
-/** Of making a file one with a log ahead: whoever fails has waited for another who did it, so that two are enough, but for those who give up. */
-const logAheadTriesMax = 10;
+/** Two are enough as a rule: whoever fails then waits for another who does it. More are needed only where that one gives up. */
+const writeAheadTriesMax = 10;
 
 /** Without a limit one large transaction would leave its log at that size for ever. */
 const JOURNAL_SIZE_LIMIT_BYTES = 64 * 1024 * 1024;
@@ -262,7 +262,7 @@ function open(path: string, { isReadOnly, synchronous }: ConnectionOptions): Dat
     if (isReadOnly) {
       database.exec(`PRAGMA cache_size = -${READER_CACHE_KIB}`);
     } else {
-      logAhead(database);
+      writeAhead(database);
       database.exec(`PRAGMA synchronous = ${synchronous}`);
       database.exec(`PRAGMA journal_size_limit = ${JOURNAL_SIZE_LIMIT_BYTES}`);
       database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
@@ -277,16 +277,17 @@ function open(path: string, { isReadOnly, synchronous }: ConnectionOptions): Dat
 }
 
 /**
- * Two who make a file at once stand in each other's way: both have read it before one writes, and whoever has read waits for no
- * lock, whatever the time-out. A transaction that begins with the lock does wait for it, and with it until one of them is done.
+ * Gives the file a write-ahead log. Two processes that make the same file at once stand in each other's way: both have read it before
+ * one writes, and whoever has read waits for no lock, whatever the time-out. A transaction that begins with the lock does wait for
+ * it, and so until the other process is done.
  */
-function logAhead(database: DatabaseSync): void {
+function writeAhead(database: DatabaseSync): void {
   for (let tries = 1; ; tries += 1)
     try {
       database.exec('PRAGMA journal_mode = WAL');
       return;
     } catch (error) {
-      if (!isBusy(error) || tries === logAheadTriesMax) throw error;
+      if (!isBusy(error) || tries === writeAheadTriesMax) throw error;
       database.exec('BEGIN IMMEDIATE; COMMIT');
     }
 }

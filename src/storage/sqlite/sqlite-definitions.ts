@@ -17,8 +17,9 @@ export class SqliteDefinitions {
   #isInForce = false;
   #hasEnded = false;
   #known = '';
-  /** Of the memory, by this process and by what it has read. */
+  /** How often the memory was changed: by writes of this process, and by what it has read. */
   #changes = 0;
+  /** The `data_version` of the writer's connection at which `#known` was right. */
   #seen: unknown;
 
   constructor(memory: Memory) {
