@@ -25,18 +25,21 @@ export interface Config {
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
 
-/** A setting as it is written on the command line and in the environment. The command line wins. */
-export interface Setting {
+/**
+ * What the operator may decide, by a flag of the command line or a variable of the environment; the flag wins. The word setting is for what
+ * superusers decide (settings/).
+ */
+export interface FlagDefinition {
   /** `--name`, and `CHANCERY_NAME` in the environment. */
   readonly name: string;
-  /** The placeholder of its value; a setting without one is a switch. */
+  /** The placeholder of its value; a flag without one is a switch. */
   readonly value?: string;
   readonly description: string;
   readonly fallback?: string;
 }
 
-/** Settings of every command: they all open the same files. */
-export const dataSettings: readonly Setting[] = [
+/** Of every command: they all open the same files. */
+export const dataFlags: readonly FlagDefinition[] = [
   { name: 'data', value: 'DIR', description: 'the data directory', fallback: 'data' },
   {
     name: 'postgres',
@@ -52,8 +55,8 @@ export const dataSettings: readonly Setting[] = [
   },
 ];
 
-/** Settings of the server. */
-export const serverSettings: readonly Setting[] = [
+/** Of the server. */
+export const serverFlags: readonly FlagDefinition[] = [
   { name: 'host', value: 'ADDRESS', description: 'address to listen on', fallback: '127.0.0.1' },
   { name: 'port', value: 'PORT', description: 'port to listen on, 0 for a free one', fallback: '8090' },
   {
@@ -101,7 +104,7 @@ export const serverSettings: readonly Setting[] = [
   { name: 'log-level', value: 'LEVEL', description: 'debug, info, warn or error', fallback: 'info' },
 ];
 
-/** A setting is wrong. The message is one line for the operator. */
+/** A flag or its variable is wrong. The message is one line for the operator. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -147,7 +150,7 @@ function readFlag(name: string, flag: string | boolean): string {
 
 /** Which may be empty: `--cors-origins ''` lets no web page in. */
 function isList(name: string): boolean {
-  return settingOf(name)?.value?.endsWith(',…') === true;
+  return definitionOf(name)?.value?.endsWith(',…') === true;
 }
 
 /** `CHANCERY_TLS_CERT` of `tls-cert`. */
@@ -156,11 +159,11 @@ export function variableOf(name: string): string {
 }
 
 function fallbackOf(name: string): string | undefined {
-  return settingOf(name)?.fallback;
+  return definitionOf(name)?.fallback;
 }
 
-function settingOf(name: string): Setting | undefined {
-  return [...dataSettings, ...serverSettings].find((setting) => setting.name === name);
+function definitionOf(name: string): FlagDefinition | undefined {
+  return [...dataFlags, ...serverFlags].find((flag) => flag.name === name);
 }
 
 /** Down to a millisecond. */

@@ -1,12 +1,12 @@
 import { Command, CommanderError } from 'commander';
 import { version } from '../app.ts';
-import { dataSettings, serverSettings } from '../config.ts';
+import { dataFlags, serverFlags } from '../config.ts';
 import { importCommand } from './import-command.ts';
 import { instanceCommand } from './instance-command.ts';
 import { nodesCommand } from './nodes-command.ts';
 import { operatorMessage } from './operator-message.ts';
 import { serve } from './serve.ts';
-import { addSettings, flagsOf } from './settings.ts';
+import { addFlags, flagsOf } from './flags.ts';
 import { superuserCommand } from './superuser-command.ts';
 
 /** Runs the command line; resolves to the exit code. Mistakes are one line on standard error. */
@@ -17,7 +17,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .showSuggestionAfterError(true)
     .configureHelp({ sortSubcommands: true });
   const serving = program.command('serve').description('run the server');
-  addSettings(serving, [...dataSettings, ...serverSettings]);
+  addFlags(serving, [...dataFlags, ...serverFlags]);
   serving.action(async () => serve(flagsOf(serving)));
   program.addCommand(superuserCommand());
   program.addCommand(instanceCommand());

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { dataSettings, readConfig } from '../config.ts';
+import { dataFlags, readConfig } from '../config.ts';
 import type { ImportProgress, ImportSummary } from '../importers/import-pocketbase.ts';
 import type { Omission } from '../importers/omissions.ts';
+import { addFlags, flagsOf } from './flags.ts';
 import { print } from './print.ts';
-import { addSettings, flagsOf } from './settings.ts';
 import { withInstance } from './with-instance.ts';
 
 /** `import pocketbase DIR` */
@@ -14,7 +14,7 @@ export function importCommand(): Command {
     .command('pocketbase')
     .description('from a data directory of PocketBase 0.23 or newer');
   pocketbase.argument('<dir>', 'its pb_data, which is only read');
-  addSettings(pocketbase, dataSettings);
+  addFlags(pocketbase, dataFlags);
   pocketbase.option('--instance <SLUG>', 'the instance, which must be empty', 'default');
   pocketbase.option('--dry-run', 'say what would be imported and what would be left out, and import nothing');
   pocketbase.option('--encryption-key <KEY>', 'the 32 characters that its settings are encrypted with');

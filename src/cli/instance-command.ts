@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import type { DataDirectory } from '../app.ts';
 import { auditLogOf } from '../audit/audit-log.ts';
-import { dataSettings } from '../config.ts';
+import { dataFlags } from '../config.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
+import { addFlags, flagsOf } from './flags.ts';
 import { print } from './print.ts';
-import { addSettings, flagsOf } from './settings.ts';
 import { onInstance, withDataDirectory } from './with-instance.ts';
 
 /** `instance create|list` */
@@ -15,7 +15,7 @@ export function instanceCommand(): Command {
 
   const create = command.command('create').description('make an instance');
   create.argument('<slug>', 'its name in /i/SLUG/…');
-  addSettings(create, dataSettings);
+  addFlags(create, dataFlags);
   create.option('--host <HOST>', 'the host it answers on');
   create.action(async (slug: string) => {
     const host = flagsOf(create)['host'];
@@ -26,7 +26,7 @@ export function instanceCommand(): Command {
   });
 
   const list = command.command('list').description('show all instances');
-  addSettings(list, dataSettings);
+  addFlags(list, dataFlags);
   list.action(async () => {
     const all = async (data: DataDirectory): Promise<readonly InstanceEntry[]> => data.directory.all();
     const entries = await withDataDirectory(flagsOf(list), all, { mustExist: true });

@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { AppError } from '../base/errors.ts';
-import { dataSettings, readConfig } from '../config.ts';
+import { dataFlags, readConfig } from '../config.ts';
 import { listNodes } from '../webhooks/list-nodes.ts';
 import { shardCount } from '../webhooks/shard-of.ts';
+import { addFlags, flagsOf } from './flags.ts';
 import { print } from './print.ts';
-import { addSettings, flagsOf } from './settings.ts';
 import { withDataDirectory } from './with-instance.ts';
 
 /** `nodes` */
@@ -12,7 +12,7 @@ export function nodesCommand(): Command {
   const command = new Command('nodes').description(
     'the nodes of a PostgreSQL database, and how they divide the work',
   );
-  addSettings(command, dataSettings);
+  addFlags(command, dataFlags);
   command.action(async () => {
     const flags = flagsOf(command);
     if (readConfig(flags).postgres === undefined)

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { deleteSuperuser, listSuperusers, upsertSuperuser } from '../auth/superuser.ts';
-import { dataSettings } from '../config.ts';
+import { dataFlags } from '../config.ts';
+import { addFlags, flagsOf } from './flags.ts';
 import { print } from './print.ts';
-import { addSettings, flagsOf } from './settings.ts';
 import { withInstance } from './with-instance.ts';
 
 /** `superuser upsert|list|delete` */
@@ -11,7 +11,7 @@ export function superuserCommand(): Command {
 
   const upsert = command.command('upsert').description('add a superuser, or change the password of one');
   upsert.argument('<email>').argument('<password>');
-  addInstanceSettings(upsert);
+  addInstanceFlags(upsert);
   upsert.action(async (email: string, password: string) => {
     const done = await withInstance(flagsOf(upsert), (instance) =>
       upsertSuperuser(instance, email, password),
@@ -20,7 +20,7 @@ export function superuserCommand(): Command {
   });
 
   const list = command.command('list').description('show the e-mail addresses of all superusers');
-  addInstanceSettings(list);
+  addInstanceFlags(list);
   list.action(async () => {
     const emails = await withInstance(flagsOf(list), listSuperusers, { mustExist: true });
     await print(emails.map((email) => `${email}\n`).join(''));
@@ -28,7 +28,7 @@ export function superuserCommand(): Command {
 
   const remove = command.command('delete').description('delete a superuser');
   remove.argument('<email>');
-  addInstanceSettings(remove);
+  addInstanceFlags(remove);
   remove.action(async (email: string) => {
     await withInstance(flagsOf(remove), (instance) => deleteSuperuser(instance, email), { mustExist: true });
     await print(`Superuser ${email} deleted.\n`);
@@ -36,7 +36,7 @@ export function superuserCommand(): Command {
   return command;
 }
 
-function addInstanceSettings(command: Command): void {
-  addSettings(command, dataSettings);
+function addInstanceFlags(command: Command): void {
+  addFlags(command, dataFlags);
   command.option('--instance <SLUG>', 'the instance', 'default');
 }

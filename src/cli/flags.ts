@@ -1,0 +1,21 @@
+import { Option, type Command } from 'commander';
+import { variableOf, type Flags, type FlagDefinition } from '../config.ts';
+
+/** Gives a command its flags. Nothing has a default here: config.ts decides, the environment included. */
+export function addFlags(command: Command, flags: readonly FlagDefinition[]): void {
+  for (const { name, value, description, fallback } of flags) {
+    const otherwise = fallback === undefined ? '' : `, otherwise ${fallback}`;
+    const written = value === undefined ? `--${name}` : `--${name} <${value}>`;
+    command.addOption(new Option(written, `${description} (or ${variableOf(name)}${otherwise})`));
+  }
+}
+
+/** What was given, by the names of the flags: commander turns `allow-net` into `allowNet`. */
+export function flagsOf(command: Command): Flags {
+  const flags: Record<string, string | boolean | undefined> = {};
+  for (const option of command.options) {
+    const value: unknown = command.getOptionValue(option.attributeName());
+    if (typeof value === 'string' || typeof value === 'boolean') flags[option.name()] = value;
+  }
+  return flags;
+}
