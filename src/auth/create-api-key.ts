@@ -1,19 +1,16 @@
 import type { Actor } from '../audit/audit-entry.ts';
 import { auditLogOf } from '../audit/audit-log.ts';
 import { AppError } from '../base/errors.ts';
-import { newId, randomText } from '../base/ids.ts';
+import { newId } from '../base/ids.ts';
 import type { JsonObject } from '../base/json.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { Instance } from '../instances/instance.ts';
 import { digest } from '../secrets/digest.ts';
+import { newSecretText } from '../secrets/new-secret-text.ts';
 import { sql } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 import { apiKeyLimits, type ApiKey } from './api-key.ts';
 import { decodeApiKey } from './decode-api-key.ts';
-
-const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** 256 bits. */
-const secretLength = 43;
 
 export interface NewApiKey {
   readonly apiKey: ApiKey;
@@ -28,7 +25,7 @@ export async function createApiKey(instance: Instance, body: JsonObject, actor: 
   const now = instance.clock.now();
   const settings = decodeApiKey(body, { collections: instance.collections, now });
   const apiKey = { id: newId(), ...settings, created: toTimestamp(now), lastUsed: '' };
-  const key = `ck_${apiKey.id}${randomText(secretLength, alphabet)}`;
+  const key = `ck_${apiKey.id}${newSecretText()}`;
   await instance.database.write(async (tx) => {
     const table = tx.names.table('$api_key');
     const row = await tx.get(sql`SELECT count(*) AS keys FROM ${table} WHERE ${tx.names.scope}`);

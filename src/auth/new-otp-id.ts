@@ -1,12 +1,8 @@
-import { randomText } from '../base/ids.ts';
+import { idAlphabet, idLength, randomText } from '../base/ids.ts';
 import type { Sealer } from '../secrets/seal.ts';
 
 /** How much of an id says for whom it was made. */
 export const otpTagLength = 5;
-
-/** As ids of records are. */
-const idLength = 15;
-const idAlphabet = '0123456789abcdefghijklmnopqrstuvwxyz';
 
 /**
  * The id of a one-time password, whether or not there is an account that it is sent to. Its beginning is the same for all that are

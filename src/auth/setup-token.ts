@@ -1,13 +1,9 @@
-import { randomText } from '../base/ids.ts';
 import type { Instance } from '../instances/instance.ts';
 import { superusersName } from '../instances/system-collections.ts';
 import { digest } from '../secrets/digest.ts';
+import { newSecretText } from '../secrets/new-secret-text.ts';
 import { sql } from '../sql/sql.ts';
 import type { Reader, Transaction } from '../storage/database.ts';
-
-const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** 256 bits. */
-const length = 43;
 
 export const setupLimits = {
   tokenMs: 30 * 60_000,
@@ -17,7 +13,7 @@ export const setupLimits = {
 
 /** What the first superuser may be made with, once and for half an hour; undefined where there is a superuser. */
 export function issueSetupToken(instance: Instance): Promise<string | undefined> {
-  const token = randomText(length, alphabet);
+  const token = newSecretText();
   const now = instance.clock.now();
   return instance.database.write(async (tx) => {
     const { names } = tx;

@@ -1,7 +1,8 @@
 import { randomFillSync } from 'node:crypto';
 
-const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
-const ID_LENGTH = 15;
+/** What ids consist of, and of how many of these. */
+export const idAlphabet = '0123456789abcdefghijklmnopqrstuvwxyz';
+export const idLength = 15;
 const STEP_MS = 64;
 const STEP_LENGTH = 7;
 const TIME_LENGTH = 9;
@@ -13,7 +14,7 @@ let poolAt = pool.length;
 
 /** A new id: 15 characters of `[a-z0-9]`, 77 random bits. */
 export function newId(): string {
-  return randomText(ID_LENGTH, ALPHABET);
+  return randomText(idLength, idAlphabet);
 }
 
 /**
@@ -23,7 +24,7 @@ export function newId(): string {
  */
 export function newRecordId(epochMs: number): string {
   const step = Math.floor(epochMs / STEP_MS).toString(36);
-  return step.padStart(STEP_LENGTH, '0') + randomText(ID_LENGTH - STEP_LENGTH, ALPHABET);
+  return step.padStart(STEP_LENGTH, '0') + randomText(idLength - STEP_LENGTH, idAlphabet);
 }
 
 /**
@@ -31,7 +32,7 @@ export function newRecordId(epochMs: number): string {
  * appended at the end of their index instead of being scattered over it (the idea of UUIDv7, RFC 9562 section 5.7).
  */
 export function newTimeOrderedId(epochMs: number): string {
-  return epochMs.toString(36).padStart(TIME_LENGTH, '0') + randomText(TAIL_LENGTH, ALPHABET);
+  return epochMs.toString(36).padStart(TIME_LENGTH, '0') + randomText(TAIL_LENGTH, idAlphabet);
 }
 
 /** `length` characters of `alphabet` (at most 256 of them), each equally likely. */

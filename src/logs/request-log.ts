@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { randomText } from '../base/ids.ts';
+import { idAlphabet, randomText } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { SettingsStore } from '../settings/settings-store.ts';
@@ -174,8 +174,6 @@ function roomFor(level: number): number {
   return bufferedMax - keptForFailures - (level >= logLevels.warn ? 0 : keptForRefusals);
 }
 
-const alphabet = '0123456789abcdefghijklmnopqrstuvwxyz';
-
 function toRow({ at, level, message, data }: LogEntry, count: number): LogRow {
   return { id: newLogId(at, count), created: toTimestamp(at), level, message, data: JSON.stringify(data) };
 }
@@ -183,5 +181,5 @@ function toRow({ at, level, message, data }: LogEntry, count: number): LogRow {
 /** 15 characters, as ids have, in the order of time: milliseconds, which one of this log it is, and chance where several write. */
 function newLogId(epochMs: number, count: number): string {
   const order = count.toString(36).padStart(3, '0');
-  return epochMs.toString(36).padStart(9, '0') + order + randomText(3, alphabet);
+  return epochMs.toString(36).padStart(9, '0') + order + randomText(3, idAlphabet);
 }
