@@ -5,6 +5,7 @@ import type { ImportProgress, ImportSummary } from '../importers/import-pocketba
 import type { Omission } from '../importers/omissions.ts';
 import { addFlags, flagsOf } from './flags.ts';
 import { print } from './print.ts';
+import { printable } from './printable.ts';
 import { withInstance } from './with-instance.ts';
 
 /** `import pocketbase DIR` */
@@ -84,9 +85,4 @@ function omissionText({ of, what, why, count, examples }: Omission): string {
   const which =
     examples.length === 0 ? '' : ` [${examples.join(', ')}${count > examples.length ? ', …' : ''}]`;
   return `  ${of}: ${what}${count > 1 ? ` (${count} times)` : ''}: ${why}${which}`;
-}
-
-/** Names come from the source, and a terminal does what it is told by such characters. */
-function printable(line: string): string {
-  return line.replaceAll(/\p{C}/gu, '?');
 }

@@ -5,13 +5,15 @@ import { EngineFailure } from '../storage/engine-errors.ts';
 import { UnopenedFile } from '../storage/sqlite/unopened-file.ts';
 import { SecretError } from '../secrets/secret-error.ts';
 import { OutputError } from './print.ts';
+import { printable } from './printable.ts';
 
 /** One line for errors that the operator can mend; the whole stack for those that only we can. */
 export function operatorMessage(error: unknown): string {
   if (error instanceof UnopenedFile) return error.explanation;
   if (error instanceof EngineFailure && error.cause instanceof Error)
     return `The data cannot be read or written: ${error.cause.message}.`;
-  if (error instanceof AppError) return `${error.message}${details(error)}`;
+  // It may quote an import's source.
+  if (error instanceof AppError) return printable(`${error.message}${details(error)}`);
   if (isKnown(error) || isFileError(error)) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

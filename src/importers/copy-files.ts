@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { lstat, mkdir, open, realpath, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { codeOf } from '../base/code-of.ts';
+import { AppError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import { chosenTexts } from '../fields/chosen-texts.ts';
 import type { Field } from '../fields/field.ts';
@@ -113,7 +114,9 @@ async function copyFile(from: string, to: string): Promise<void> {
       await target.sync();
     } catch (error) {
       await rm(passing, { force: true });
-      throw error;
+      // A disk that is full says no name by itself.
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new AppError('bad_request', `${from} cannot be copied to ${to}: ${reason}.`, { cause: error });
     } finally {
       await target.close();
     }

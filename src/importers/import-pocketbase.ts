@@ -83,7 +83,7 @@ export async function importPocketbase(options: PocketbaseImport): Promise<Impor
     const begun = resumed ?? (await begin(run, settings));
     return await importAll(run, begun, omissions);
   } finally {
-    await source.database.close();
+    source.database.close();
   }
 }
 
@@ -138,14 +138,22 @@ function begin(
 async function look(run: Run, omissions: Omissions): Promise<ImportSummary> {
   const collections: CollectionSummary[] = [];
   for (const planned of run.planned) {
-    const found = run.source.database.count(planned.source.name);
-    const copied = await copy(run, planned, { to: undefined, omissions });
-    let records = 0;
-    for (const _ of recordsOf(run, planned, { omissions, of: found })) records += 1;
+    collections.push(await lookAt(run, planned, omissions));
     tellOfEqualRecords(run.source.database, planned, omissions);
-    collections.push({ name: planned.collection.name, found, records, wasDone: false, ...copied });
   }
   return { collections, omissions: omissions.all() };
+}
+
+async function lookAt(
+  run: Run,
+  planned: PlannedCollection,
+  omissions: Omissions,
+): Promise<CollectionSummary> {
+  const found = run.source.database.count(planned.source.name);
+  const copied = await copy(run, planned, { to: undefined, omissions });
+  let records = 0;
+  for (const _ of recordsOf(run, planned, { omissions, of: found })) records += 1;
+  return { name: planned.collection.name, found, records, wasDone: false, ...copied };
 }
 
 async function importAll(run: Run, begun: ImportState, omissions: Omissions): Promise<ImportSummary> {
@@ -154,12 +162,14 @@ async function importAll(run: Run, begun: ImportState, omissions: Omissions): Pr
   let state = begun;
   for (const planned of run.planned) {
     const { id, name } = planned.collection;
-    const found = run.source.database.count(planned.source.name);
     const done = state.done[id];
     if (done !== undefined) {
-      collections.push({ name, found, records: done, wasDone: true, files: 0, bytes: 0 });
+      // The run that made it was stopped before it could say what it left out.
+      const seen = await lookAt(run, planned, omissions);
+      collections.push({ ...seen, records: done, wasDone: true, files: 0, bytes: 0 });
       continue;
     }
+    const found = run.source.database.count(planned.source.name);
     const copied = await copy(run, planned, { to: storage, omissions });
     // Or the work would find out at its end that it rests on definitions of before the last one, and be done twice.
     await instance.refresh();

@@ -31,11 +31,17 @@ export class Omissions {
     { readonly omission: NewOmission; readonly examples: string[]; count: number }
   >();
 
+  /** How many were of kinds that are not told. */
+  #others = 0;
+
   add(omission: NewOmission): void {
     const key = JSON.stringify([omission.kind, omission.of, omission.what, omission.why]);
     let kind = this.#kinds.get(key);
     if (kind === undefined) {
-      if (this.#kinds.size >= kindsMax) return;
+      if (this.#kinds.size >= kindsMax) {
+        this.#others += 1;
+        return;
+      }
       this.#kinds.set(key, (kind = { omission, examples: [], count: 0 }));
     }
     kind.count += 1;
@@ -44,11 +50,16 @@ export class Omissions {
   }
 
   addAll(others: Omissions): void {
-    for (const [key, kind] of others.#kinds) if (!this.#kinds.has(key)) this.#kinds.set(key, kind);
+    this.#others += others.#others;
+    for (const [key, kind] of others.#kinds) {
+      if (this.#kinds.has(key)) continue;
+      if (this.#kinds.size >= kindsMax) this.#others += kind.count;
+      else this.#kinds.set(key, kind);
+    }
   }
 
   all(): readonly Omission[] {
-    return [...this.#kinds.values()].map(
+    const told = [...this.#kinds.values()].map(
       ({ omission: { kind = 'left out', of, what, why }, count, examples }) => ({
         kind,
         of,
@@ -58,5 +69,11 @@ export class Omissions {
         examples,
       }),
     );
+    return this.#others === 0 ? told : [...told, untold(this.#others)];
   }
+}
+
+function untold(count: number): Omission {
+  const why = `Only ${kindsMax.toLocaleString('en')} kinds are told one by one.`;
+  return { kind: 'left out', of: 'the source', what: 'more', why, count, examples: [] };
 }

@@ -51,7 +51,10 @@ export function planImport(source: PocketbaseSource, options: PlanOptions): read
   const own = options.instance.collections.all().filter(({ system }) => system);
   const wanted = source.collections.filter((one) => isWanted(one, source, options.omissions));
   if (wanted.length > collectionLimits.collectionsMax)
-    throw new AppError('bad_request', `There can be at most ${collectionLimits.collectionsMax} collections.`);
+    throw new AppError(
+      'bad_request',
+      `The source has ${wanted.length} collections, and there can be at most ${collectionLimits.collectionsMax}.`,
+    );
   const decoded = wanted.map((one) => findOwn(one, own) ?? sketchOf(one));
   const unmentioned = own.filter((one) => !decoded.includes(one));
   const planned = wanted.map((one, at): PlannedCollection => {
@@ -59,6 +62,7 @@ export function planImport(source: PocketbaseSource, options: PlanOptions): read
     const existing = findOwn(one, own);
     const others = [...unmentioned, ...decoded.filter((_, other) => other !== at)];
     const { collection, secrets } = adapt(one, { existing, others, options });
+    tellOfMissingColumns(one, collection, { source, omissions: options.omissions });
     decoded[at] = collection;
     return {
       source: one,
@@ -140,6 +144,18 @@ function adapt(
 function ownFields({ fields }: SourceCollection['definition']): readonly string[] {
   const list: readonly unknown[] = Array.isArray(fields) ? fields : [];
   return list.map((field) => (isJsonObject(field) ? String(field['name']) : ''));
+}
+
+/** What the definition names and the table has not, or computes: no record has a value of it. */
+function tellOfMissingColumns(
+  { name, definition }: SourceCollection,
+  collection: Collection,
+  { source, omissions }: { readonly source: PocketbaseSource; readonly omissions: Omissions },
+): void {
+  const columns = source.database.columnsOf(name) ?? [];
+  const named = ownFields(definition).filter((field) => !columns.includes(field));
+  for (const field of named.filter((one) => collection.fields.some((known) => known.name === one)))
+    omissions.add({ of: name, what: `the values of ${field}`, why: 'Its table keeps no such column.' });
 }
 
 function timesOf(

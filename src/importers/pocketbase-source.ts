@@ -1,5 +1,6 @@
-import { lstat } from 'node:fs/promises';
+import { lstat, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { codeOf } from '../base/code-of.ts';
 import { AppError } from '../base/errors.ts';
 import { decodeUtf8, isJsonObject, parseJson, type JsonObject } from '../base/json.ts';
 import { ruleNames } from '../collections/collection.ts';
@@ -33,8 +34,13 @@ export async function openPocketbaseSource(
   directory: string,
   { encryptionKey }: { readonly encryptionKey: string | undefined },
 ): Promise<PocketbaseSource> {
-  const found = await lstat(directory).catch(() => undefined);
+  // Whoever names it may name a link. What stands inside comes from somebody else, and could lead anywhere.
+  const found = await unlessMissing(stat(directory));
   if (found?.isDirectory() !== true) throw new AppError('bad_request', `${directory} is no directory.`);
+  const storage = join(directory, 'storage');
+  const files = await unlessMissing(lstat(storage));
+  if (files !== undefined && !files.isDirectory())
+    throw new AppError('bad_request', `${storage} is no plain directory: links are not followed.`);
   const database = await ForeignSqlite.open(join(directory, 'data.db'));
   try {
     requireVersion(database, directory);
@@ -42,9 +48,16 @@ export async function openPocketbaseSource(
     const settings = readSettings(database, encryptionKey);
     return { directory, database, collections, settings, fingerprint: fingerprintOf(collections) };
   } catch (error) {
-    await database.close();
+    database.close();
     throw error;
   }
+}
+
+function unlessMissing<Found>(looking: Promise<Found>): Promise<Found | undefined> {
+  return looking.catch((error: unknown) => {
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return undefined;
+    throw error;
+  });
 }
 
 function requireVersion(database: ForeignSqlite, directory: string): void {
@@ -74,12 +87,14 @@ function readCollections(database: ForeignSqlite): readonly SourceCollection[] {
   const rows = [...database.rows('_collections', columns)];
   return rows.map((row) => {
     const members = new Map<string, ForeignValue>(columns.map((column, at) => [column, row[at] ?? null]));
-    const text = (name: string): string => textOf(members.get(name) ?? null);
-    const [id, name, type] = [text('id'), text('name'), text('type')];
+    let owner = 'a collection';
+    const text = (member: string): string =>
+      placed(`${member} of ${owner}`, () => textOf(members.get(member) ?? null));
+    const name = text('name');
+    owner = `the collection ${JSON.stringify(name)}`;
+    const [id, type] = [text('id'), text('type')];
     const parsed = (member: string): unknown =>
-      text(member) === ''
-        ? undefined
-        : parse(text(member), `${member} of the collection ${JSON.stringify(name)}`);
+      text(member) === '' ? undefined : placed(`${member} of ${owner}`, () => parseJson(text(member)));
     const options = parsed('options');
     const rules = ruleNames.map((rule) => [rule, members.get(rule) === null ? null : text(rule)] as const);
     const definition = {
@@ -98,11 +113,11 @@ function readSettings(database: ForeignSqlite, encryptionKey: string | undefined
   if (database.columnsOf('_params') === undefined) return undefined;
   for (const [id, value] of database.rows('_params', ['id', 'value'])) {
     if (id !== 'settings') continue;
-    const stored = textOf(value ?? null);
+    const stored = placed('the settings', () => textOf(value ?? null));
     // As the table has it by itself.
     if (stored === '') return undefined;
     const plain = isEncrypted(stored) ? openSettings(stored, encryptionKey) : stored;
-    const settings = parse(plain, 'the settings');
+    const settings = placed('the settings', () => parseJson(plain));
     if (isJsonObject(settings)) return settings;
     throw new AppError('bad_request', 'The settings of the source are JSON, and no object.');
   }
@@ -138,9 +153,10 @@ function textOf(value: ForeignValue): string {
   return value === null ? '' : String(value);
 }
 
-function parse(text: string, what: string): unknown {
+/** A refusal of what is read says where it stands. */
+function placed<Value>(what: string, read: () => Value): Value {
   try {
-    return parseJson(text);
+    return read();
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     throw new AppError('bad_request', `In the source, ${what} cannot be read: ${error.message}`, {

@@ -78,12 +78,17 @@ function idReaderOf(collection: Collection, omit: Omit): (value: ForeignValue) =
   return (value) => {
     const problem =
       typeof value === 'string' && field !== undefined
-        ? fieldType(field).check(value, options)
+        ? (fieldType(field).check(value, options) ?? unreadable(value))
         : { message: 'It is no text.' };
     if (problem === undefined) return String(value);
     omit('a record', `Its id cannot be used: ${problem.message}`);
     return undefined;
   };
+}
+
+/** It stands for bytes that are no UTF-8, of which two ids would become one. */
+function unreadable(id: string): { readonly message: string } | undefined {
+  return id.includes('\uFFFD') ? { message: 'It is no UTF-8.' } : undefined;
 }
 
 interface Reading {
@@ -102,7 +107,10 @@ function readerOf(field: Field, { at, now, omit }: Reading): Read {
   const convert = converterOf(field, (why) => omit(field.name, why));
   return (row) => {
     const value = row[at] ?? null;
-    return value === null ? zero : convert(value instanceof Uint8Array ? textOf(value) : value);
+    if (!(value instanceof Uint8Array)) return value === null ? zero : convert(value);
+    if (isUtf8(value)) return convert(textOf(value));
+    omit(field.name, 'Its bytes are no UTF-8.');
+    return zero;
   };
 }
 
@@ -169,7 +177,12 @@ function date(field: Field, value: Plain, omit: (why: string) => void): StoredVa
 const unstorable = /\\u(?:0000|d[89a-f])/;
 
 function chosen(stored: StoredValue, omit: (why: string) => void): StoredValue {
-  if (typeof stored !== 'string' || !(unstorable.test(stored) || stored.includes('\0'))) return stored;
+  if (typeof stored !== 'string') return stored;
+  if (!(unstorable.test(stored) || stored.includes('\0') || !stored.isWellFormed())) return stored;
+  if (!stored.isWellFormed()) {
+    omit('A value that is no Unicode text is taken out.');
+    return '';
+  }
   if (!stored.startsWith('[')) return storable(stored, omit);
   // Made by a field's normalise: a JSON array of texts.
   const texts = JSON.parse(stored) as readonly string[];
@@ -184,7 +197,9 @@ function jsonConverter(field: Field, omit: (why: string) => void): Convert {
   return (value) => {
     const text = String(value).trim();
     if (text === '') return null;
-    const stored = normalise(text, options);
+    // SQLite makes a number of a JSON text that looks like one: of 1e999 one that JSON has no word for.
+    const isEndless = typeof value === 'number' && !Number.isFinite(value);
+    const stored = isEndless ? '' : normalise(text, options);
     if (stored !== '') return stored;
     omit('It holds what no JSON value may: U+0000, half a character, a number beyond 2^53 or 64 levels.');
     return null;

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { startImport } from '../support/import-command.ts';
 import { makeBlogDirectory, password } from '../support/pocketbase-blog.ts';
@@ -23,7 +25,9 @@ test('the command says what it would do, does it, and says what it did', async (
     'Nothing is left out.',
     '',
   ].join('\n');
-  const dry = await run(directory, '--dry-run');
+  const link = join(temporaryFolder(t), 'link');
+  symlinkSync(directory, link);
+  const dry = await run(link, '--dry-run');
   assert.deepEqual([dry.code, dry.stderr], [0, '']);
   assert.equal(dry.stdout, `Would import 4 collections with 6 records.\n${lines}`);
   const real = await run(directory);
@@ -45,6 +49,14 @@ test('what is left out, and what is to look at, is said in lines that a terminal
   const settings = JSON.stringify({ superuserIPs: ['192.0.2.1'] });
   const directory = makePocketbaseDirectory(t, { tables, settings });
   const { stdout } = await (await startImport(t, temporaryFolder(t), [directory, '--dry-run'])).ended;
+  const gone = `DELETE FROM _collections WHERE type = 'view'; DROP TABLE notes`;
+  const name = `UPDATE _collections SET name = 'n' || char(27, 155, 8238) WHERE name = 'notes'`;
+  const refused = makePocketbaseDirectory(t, { tables, sql: `${name}; ${gone}` });
+  const { stderr } = await (await startImport(t, temporaryFolder(t), [refused])).ended;
+  assert.match(
+    stderr,
+    /^chancery: [^\n]+ has a collection "n\\u001b\?\?" and no table of that name with ids\.\n$/,
+  );
   const left = stdout.slice(stdout.indexOf('Left out:\n'));
   const examples = 'aaaaaaaaaaaaaaa, bbbbbbbbbbbbbbb, ccccccccccccccc, ddddddddddddddd, eeeeeeeeeeeeeee, …';
   assert.equal(

@@ -133,7 +133,8 @@ test('what accounts sign in with stays when an index beside it is left out', asy
 test('values that no engine could keep become empty, and are told of with their records', async (t) => {
   const fields = ['number', 'json', 'date', 'geoPoint', 'text']
     .map((type): Record<string, unknown> => ({ id: `${type}1`, name: type, type }))
-    .concat({ id: 'select1', name: 'chosen', type: 'select', values: ['a', 'b'], maxSelect: 2 });
+    .concat({ id: 'select1', name: 'chosen', type: 'select', values: ['a', 'b'], maxSelect: 2 })
+    .concat({ id: 'select2', name: 'one', type: 'select', values: ['a', 'b'], maxSelect: 1 });
   const bad: Readonly<Record<string, SQLInputValue>> = {
     number: Infinity,
     json: '{"n":9007199254740993}',
@@ -147,6 +148,7 @@ test('values that no engine could keep become empty, and are told of with their 
     { id: 'bad000000000002', ...bad },
     { id: 'bad000000000003', json: `${'['.repeat(65)}${']'.repeat(65)}`, number: 9_007_199_254_740_993n },
     { id: 'bad000000000004', text: new Uint8Array([0x6f, 0x6b]), json: new Uint8Array([0xff]) },
+    { id: 'bad000000000005', json: Infinity, one: '["a","\\ud800"]' },
   ];
   const service = await startService(t);
   const declared = { text: 'BLOB', json: 'BLOB' };
@@ -156,8 +158,10 @@ test('values that no engine could keep become empty, and are told of with their 
     'notes: chosen × 2',
     'notes: date × 2',
     'notes: geoPoint × 2',
-    'notes: json × 3',
+    'notes: json',
+    'notes: json × 4',
     'notes: number × 2',
+    'notes: one',
     'notes: text × 2',
   ]);
   assert.deepEqual(summary.omissions.find(({ what }) => what === 'date')?.examples, [
@@ -167,14 +171,15 @@ test('values that no engine could keep become empty, and are told of with their 
   const { json } = await service.request('/api/collections/notes/records', { token: true });
   const items: readonly Record<string, unknown>[] = json.items;
   const shown = items.map((item) =>
-    ['number', 'json', 'date', 'geoPoint', 'text', 'chosen'].map((name) => item[name]),
+    ['number', 'json', 'date', 'geoPoint', 'text', 'chosen', 'one'].map((name) => item[name]),
   );
   const nowhere = { lon: 0, lat: 0 };
   assert.deepEqual(shown, [
-    [0, null, '', nowhere, 'ab', ['a']],
-    [0, null, '', nowhere, 'ab', ['a']],
-    [9_007_199_254_740_992, null, '', nowhere, '', []],
-    [0, null, '', nowhere, 'ok', []],
+    [0, null, '', nowhere, 'ab', ['a'], ''],
+    [0, null, '', nowhere, 'ab', ['a'], ''],
+    [9_007_199_254_740_992, null, '', nowhere, '', [], ''],
+    [0, null, '', nowhere, 'ok', [], ''],
+    [0, null, '', nowhere, '', [], ''],
   ]);
 });
 
@@ -185,6 +190,7 @@ test('rows without an id that could be asked for, and passwords that cannot be v
     { id: 'x'.repeat(256), text: 'long' },
     { id: '', text: 'none' },
     { id: null, text: 'null' },
+    { id: 'a\uFFFD', text: 'no UTF-8' },
     { id: 'Any-Id_that was', text: 'with a space' },
     { id: 'anyIdThatIsOne', text: 'good' },
   ];
@@ -200,14 +206,14 @@ test('rows without an id that could be asked for, and passwords that cannot be v
   const tables = [{ ...notes, rows, declared: { id: 'TEXT PRIMARY KEY' } }, ...sourceAccounts(people)];
   const summary = await importInto(service, directoryOf(t, tables));
   assert.deepEqual(omissionsOf(summary), [
-    ...Array.from({ length: 6 }, () => 'notes: a record'),
+    ...Array.from({ length: 7 }, () => 'notes: a record'),
     'users: password',
     'users: tokenKey',
   ]);
   assert.deepEqual(
     summary.collections.map(({ found, records }) => [found, records]),
     [
-      [7, 1],
+      [8, 1],
       [2, 2],
       [0, 0],
     ],

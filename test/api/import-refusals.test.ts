@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
@@ -47,12 +47,16 @@ test('one of before 0.23 is refused with the way to bring it up to date', async 
   );
 });
 
-test('a link in the place of a file of the database, and an unfinished write, are refused', async (t) => {
+test('a link in the place of what a directory holds, and an unfinished write, are refused', async (t) => {
   const service = await startService(t);
   const elsewhere = makeBlogDirectory(t);
   const folder = temporaryFolder(t);
   symlinkSync(join(elsewhere, 'data.db'), join(folder, 'data.db'));
   await assertRefuses(service, folder, /data\.db is no regular file/);
+  const linked = temporaryFolder(t);
+  copyFileSync(join(elsewhere, 'data.db'), join(linked, 'data.db'));
+  symlinkSync(join(elsewhere, 'storage'), join(linked, 'storage'));
+  await assertRefuses(service, linked, /storage is no plain directory: links are not followed/);
   const directory = makeBlogDirectory(t);
   symlinkSync('/dev/zero', join(directory, 'data.db-wal'));
   await assertRefuses(service, directory, /data\.db-wal is no regular file/);
@@ -83,6 +87,12 @@ test('damaged definitions are refused with their place', async (t) => {
   await assertRefuses(service, set(`id = '../x'`), /\(id: /);
   await assertRefuses(service, set(`id = 'pbc_2279338944'`), /stands where _mfas, pbc_2279338944, is/);
   await assertRefuses(service, set(`type = 'magic'`), /\(type: /);
+  await assertRefuses(
+    service,
+    set(`listRule = x'ff'`),
+    /listRule of the collection "notes" cannot be read: .*UTF-8/,
+  );
+  await assertRefuses(service, set(`name = x'ff'`), /name of a collection cannot be read: .*UTF-8/);
   const twice =
     'CREATE TABLE c AS SELECT * FROM _collections; DROP TABLE _collections; ALTER TABLE c RENAME TO _collections;';
   await assertRefuses(

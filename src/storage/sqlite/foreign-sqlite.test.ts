@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { identifier } from '../../sql/sql.ts';
 import { ForeignSqlite } from './foreign-sqlite.ts';
@@ -70,24 +72,40 @@ test('a value that would take too much memory is an error', async (t) => {
   assert.equal([...(await open(t, file)).rows('t', ['id'])].length, 1);
 });
 
-test('a file with a log is read as a copy, which goes, and nothing is left beside either', async (t) => {
+test('a file with a log is read as a copy without a name, and nothing is left beside it', async (t) => {
   const file = make(t, 'PRAGMA journal_mode = WAL; CREATE TABLE t (id TEXT)');
   const writer = new DatabaseSync(file);
   t.after(() => writer.isOpen && writer.close());
   writer.exec(`INSERT INTO t VALUES ('in the log')`);
   const before = readdirSync(join(file, '..'));
-  const folder = temporaryFolder(t);
-  const { TMPDIR } = process.env;
-  t.after(() => (TMPDIR === undefined ? delete process.env['TMPDIR'] : (process.env['TMPDIR'] = TMPDIR)));
-  process.env['TMPDIR'] = folder;
-  const foreign = await ForeignSqlite.open(file);
-  assert.equal(readdirSync(tmpdir()).length, 1);
+  useTemporaryFolder(t);
+  const foreign = await open(t, file);
+  assert.deepEqual(readdirSync(tmpdir()), []);
   writer.exec(`INSERT INTO t VALUES ('later')`);
   assert.deepEqual([...foreign.rows('t', ['id'])], [['in the log']]);
   foreign.requireUnchanged();
-  await foreign.close();
-  assert.deepEqual(readdirSync(tmpdir()), []);
   assert.deepEqual(readdirSync(join(file, '..')), before);
+});
+
+test('a copy that is not complete goes with the process that is told to end', async (t) => {
+  const file = make(t, 'PRAGMA journal_mode = WAL; CREATE TABLE t (id TEXT)');
+  const writer = new DatabaseSync(file);
+  t.after(() => writer.close());
+  writer.exec(`INSERT INTO t VALUES ('in the log')`);
+  useTemporaryFolder(t);
+  const before = process.listenerCount('SIGTERM');
+  // Hears the signal below, and instead of an end of this process, the one that is sent for it.
+  const heard = new EventEmitter();
+  const hear = (): boolean => heard.emit('signal');
+  process.on('SIGTERM', hear);
+  t.after(() => process.off('SIGTERM', hear));
+  const opening = assert.rejects(ForeignSqlite.open(file), { code: 'ENOENT' });
+  while (process.listenerCount('SIGTERM') === before + 1) await setImmediate();
+  process.emit('SIGTERM', 'SIGTERM');
+  const ended = once(heard, 'signal');
+  assert.deepEqual(readdirSync(tmpdir()), []);
+  await Promise.all([ended, opening]);
+  assert.equal(process.listenerCount('SIGTERM'), before + 1);
 });
 
 test('a file without a log is read in its place, and a write into it is noticed', async (t) => {
@@ -104,6 +122,13 @@ test('a file without a log is read in its place, and a write into it is noticed'
 
 function equalRows(foreign: ForeignSqlite, table: string, column: string): Iterable<unknown> {
   return foreign.equalRows(table, { columns: [column], keys: [identifier(column)], where: [] });
+}
+
+function useTemporaryFolder(t: TestContext): void {
+  const folder = temporaryFolder(t);
+  const { TMPDIR } = process.env;
+  t.after(() => (TMPDIR === undefined ? delete process.env['TMPDIR'] : (process.env['TMPDIR'] = TMPDIR)));
+  process.env['TMPDIR'] = folder;
 }
 
 function make(t: TestContext, statements: string): string {

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { copyFile, constants as copying, lstat, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,11 +27,9 @@ export class ForeignSqlite {
   readonly #tables: ReadonlyMap<string, ForeignTable>;
   /** Of the file itself; undefined when a copy is read. */
   readonly #mark: string | undefined;
-  readonly #folder: string | undefined;
 
   private constructor(path: string, place: OpenPlace) {
     this.#path = path;
-    this.#folder = place.folder;
     this.#mark = place.folder === undefined ? markOf(path) : undefined;
     this.#database = openFile(place);
     try {
@@ -50,9 +48,9 @@ export class ForeignSqlite {
     const place = { ...(await prepare(path)), valueBytesMax };
     try {
       return new ForeignSqlite(path, place);
-    } catch (error) {
+    } finally {
+      // What is open stays readable without its name, and nobody who is killed leaves a copy of all secrets behind.
       await removeCopy(place.folder);
-      throw error;
     }
   }
 
@@ -93,9 +91,8 @@ export class ForeignSqlite {
     if (this.#mark !== undefined && this.#mark !== markOf(this.#path)) throw inUse(this.#path);
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.#database.close();
-    await removeCopy(this.#folder);
   }
 
   /** All that keeps a view or a computed column of a crafted file from being run. Throws bad_request. */
@@ -150,6 +147,7 @@ async function prepare(path: string): Promise<Place> {
   if (await isPresent(`${path}-journal`)) throw inUse(path);
   if (!(await isPresent(`${path}-wal`))) return { path, folder: undefined };
   const folder = await mkdtemp(join(tmpdir(), 'chancery-import-'));
+  const forget = removeWhenEnded(folder);
   try {
     for (let copies = 1; ; copies += 1) {
       const before = `${markOf(path)} ${markOf(`${path}-wal`)}`;
@@ -162,7 +160,24 @@ async function prepare(path: string): Promise<Place> {
   } catch (error) {
     await removeCopy(folder);
     throw error;
+  } finally {
+    forget();
   }
+}
+
+const ends = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** A copy takes its time, in which somebody may have had enough: then half of it would stay. Gives what ends this. */
+function removeWhenEnded(folder: string): () => void {
+  const end = (signal: NodeJS.Signals): void => {
+    // Again where a file is made in it meanwhile.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+    forget();
+    process.kill(process.pid, signal);
+  };
+  const forget = (): void => ends.forEach((signal) => process.off(signal, end));
+  for (const signal of ends) process.on(signal, end);
+  return forget;
 }
 
 /** Whether there is such a file with anything in it. A link could lead anywhere. */
