@@ -50,6 +50,7 @@ import { ruleRoutes } from './routes/rule-routes.ts';
 import { settingsRoutes } from './routes/settings-routes.ts';
 import { httpLimits } from './http-limits.ts';
 import { commonHeaders } from './send-answer.ts';
+import { takeTurns } from './take-turns.ts';
 import { openTls, type TlsFiles } from './tls.ts';
 
 /** What app.ts holds of it: a Fastify instance, known as such only in here. */
@@ -70,7 +71,7 @@ export interface ServerOptions extends AddressOptions, AdmissionOptions {
 
 /**
  * The HTTP side of the service: from bytes to one call of an operation, and from what it gives or throws to an answer.
- * Order for every request: checks, CORS, instance, body, caller, route.
+ * Order for every request: its turn, checks, CORS, instance, body, caller, route.
  *
  * What comes before a route is here, in check-request.ts, cors.ts, find-addressed.ts and json-body.ts. Routes stand in routes/, a
  * file for each resource. Each serves its operation by `onInstance`: the instance is open, the caller known and within the rate
@@ -90,7 +91,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.decorateRequest('asOfMs', Number.POSITIVE_INFINITY);
   app.decorateRequest('isNoted', false);
   const paths = knownPaths(app);
-  app.addHook('onRequest', (request, reply, done) => begin({ request, reply, done }, options));
+  app.addHook('onRequest', (request, reply, done) =>
+    takeTurns(request.raw, () => begin({ request, reply, done }, options)),
+  );
   app.setErrorHandler((error, request, reply) => {
     noteRefusal(request, options.instances, error);
     return answerError(error, request, { reply, logger: options.logger });

@@ -4,8 +4,15 @@ const counter = 'src/limits/shared-counter.ts';
 const store = 'src/limits/postgres-window-store.ts';
 const tests = ['src/limits/shared-counter.test.ts'];
 
-/** Guards of how often clients may ask, where several nodes count together. */
+/** Guards of how much clients may ask at once, and how often where several nodes count together. */
 export const limitMutants: readonly Mutant[] = [
+  {
+    name: 'a client that does not wait for answers is served one request at a time',
+    file: 'src/http/take-turns.ts',
+    from: 'if (ahead === undefined) return begin();',
+    to: 'if (ahead === undefined || socket.writable) return begin();',
+    tests: ['test/api/pipelined-requests.test.ts'],
+  },
   {
     name: 'what comes to all nodes is counted together',
     file: 'src/limits/counting-of.ts',
