@@ -55,13 +55,9 @@ export function errorEnvelope(error: AppError): ErrorEnvelope {
 /** What Fastify itself refuses before a handler runs, in our own words. */
 function frameworkError(error: unknown): AppError | undefined {
   switch (codeOf(error)) {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new AppError('payload_too_large', 'Request entity too large.');
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
     case 'FST_ERR_CTP_EMPTY_TYPE':
       return new AppError('unsupported_media_type', 'Unsupported Content-Type.');
-    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE':
     case 'ECONNRESET':

@@ -1,6 +1,8 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../base/errors.ts';
 import { decodeUtf8, isJsonObject, parseJson, type JsonLimits, type JsonObject } from '../base/json.ts';
+import { readBody } from './read-body.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -20,27 +22,32 @@ export function acceptJsonBodies(app: FastifyInstance): void {
   app.decorateRequest('bodyBytes', 0);
   app.decorateRequest('bodyProblem', null);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(/^application\/json\b/i, { parseAs: 'buffer' }, (request, body, done) => {
-    try {
-      if (request.is404) return done(null, undefined);
-      checkCharset(request.headers['content-type'] ?? '');
-      // `parseAs: 'buffer'` makes it one. Clients name a type for a DELETE without a body, too.
-      const bytes = body as Buffer;
-      request.bodyBytes = bytes.length;
-      const limits = request.routeOptions.config.jsonLimits;
-      done(null, bytes.length === 0 ? undefined : parseJson(decodeUtf8(bytes), limits));
-    } catch (error) {
-      if (!(error instanceof AppError) || error.code !== 'bad_request')
-        return done(error instanceof Error ? error : new Error(String(error)));
-      request.bodyProblem = error;
-      done(null, undefined);
-    }
-  });
+  app.addContentTypeParser(
+    /^application\/json\b/i,
+    async (request: FastifyRequest, payload: IncomingMessage) => {
+      const bytes = await readBody(payload);
+      return request.is404 ? undefined : parseBody(request, bytes);
+    },
+  );
   app.addContentTypeParser('*', (request, _payload, done) => {
     // No bytes are no body, whatever they are said to be; and what a path does not have comes before what it was sent.
     if (request.is404 || request.headers['content-length'] === '0') done(null, undefined);
     else done(new AppError('unsupported_media_type', 'Unsupported Content-Type.'));
   });
+}
+
+function parseBody(request: FastifyRequest, bytes: Buffer): unknown {
+  try {
+    checkCharset(request.headers['content-type'] ?? '');
+    request.bodyBytes = bytes.length;
+    const limits = request.routeOptions.config.jsonLimits;
+    // Clients name a type for a DELETE without a body, too.
+    return bytes.length === 0 ? undefined : parseJson(decodeUtf8(bytes), limits);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'bad_request') throw error;
+    request.bodyProblem = error;
+    return undefined;
+  }
 }
 
 /** The body as an object; an absent one is an empty object, as clients leave it out when there is nothing to say. */

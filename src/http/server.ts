@@ -142,7 +142,6 @@ function routes(options: ServerOptions): (app: FastifyInstance, _: unknown, done
 
 function createApp(options: ServerOptions): FastifyInstance {
   const settings = {
-    bodyLimit: httpLimits.bodyBytesMax,
     requestTimeout: httpLimits.requestTimeoutMs,
     keepAliveTimeout: httpLimits.keepAliveTimeoutMs,
     maxRequestsPerSocket: 0,

@@ -14,6 +14,13 @@ export const limitMutants: readonly Mutant[] = [
     tests: ['test/api/pipelined-requests.test.ts'],
   },
   {
+    name: 'the bytes of a body are put together while they come',
+    file: 'src/http/read-body.ts',
+    from: 'if (looseCount < looseMax) return;',
+    to: 'if (looseCount > 0) return;',
+    tests: ['src/http/read-body.test.ts'],
+  },
+  {
     name: 'what comes to all nodes is counted together',
     file: 'src/limits/counting-of.ts',
     from: "if (instance.database.engine === 'sqlite') return { nowMs };",

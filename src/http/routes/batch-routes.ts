@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../../base/errors.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
@@ -7,6 +8,7 @@ import { answerWrite } from '../answer-write.ts';
 import { batchJsonLimits } from '../batch-json-limits.ts';
 import { batchAnswer, toBatchError } from '../batch-answer.ts';
 import { limitBatch } from '../limit-batch.ts';
+import { readBody } from '../read-body.ts';
 import { readBatchRequests } from '../read-batch-requests.ts';
 import { parseFormBody } from '../parse-form-body.ts';
 import { bodyOf } from '../json-body.ts';
@@ -17,8 +19,8 @@ import { factsOf } from '../request-facts.ts';
 export function batchRoutes(app: FastifyInstance, instances: OpenInstances): void {
   app.addContentTypeParser(
     /^multipart\/form-data\b/i,
-    { parseAs: 'buffer' },
-    (request: FastifyRequest, bytes: Buffer) => {
+    async (request: FastifyRequest, payload: IncomingMessage) => {
+      const bytes = await readBody(payload);
       request.bodyBytes = bytes.length;
       return parseFormBody(bytes, request.headers['content-type'] ?? '');
     },
