@@ -1,18 +1,23 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-interface Answers {
+interface Noted {
   readonly latest: ServerResponse;
-  /** The one to the request before that one. */
-  readonly before: ServerResponse | undefined;
+  /** What had been read when its request was parsed: the same for all requests that came in one read. */
+  readonly bytesRead: number;
+  /** The answer before it, if the client has not waited for that. */
+  readonly ahead: ServerResponse | undefined;
 }
 
-const answers = new WeakMap<Duplex, Answers>();
+const notes = new WeakMap<Duplex, Noted>();
 
 /** Notes the answers of a server before anything else hears of their requests, whoever answers them. */
 export function noteLatestAnswers(server: Server): void {
-  const note = ({ socket }: IncomingMessage, response: ServerResponse): void => {
-    answers.set(socket, { latest: response, before: latestAnswer(socket) });
+  const note = ({ socket }: IncomingMessage, latest: ServerResponse): void => {
+    const before = notes.get(socket);
+    const { bytesRead } = socket;
+    const hasWaited = before?.latest.writableFinished !== false && before?.bytesRead !== bytesRead;
+    notes.set(socket, { latest, bytesRead, ahead: hasWaited ? undefined : before?.latest });
   };
   server.prependListener('request', note);
   server.prependListener('checkExpectation', note);
@@ -20,11 +25,10 @@ export function noteLatestAnswers(server: Server): void {
 
 /** Of a connection the answer to its latest request: Node gives answers in the order of requests, so all others come before it. */
 export function latestAnswer(socket: Duplex): ServerResponse | undefined {
-  return answers.get(socket)?.latest;
+  return notes.get(socket)?.latest;
 }
 
-/** The one before the latest, where it is not out yet: the client did not wait for it. */
+/** The answer before the latest, if the client has not waited for it before it asked again: it was not out, or both came in one read. */
 export function answerAhead(socket: Duplex): ServerResponse | undefined {
-  const before = answers.get(socket)?.before;
-  return before?.writableFinished === false ? before : undefined;
+  return notes.get(socket)?.ahead;
 }

@@ -78,3 +78,29 @@ test('of many requests that are sent at once each is answered, in their order', 
     asked.map((_, index) => (index % 2 ? 404 : 200)),
   );
 });
+
+test('no more of a connection is read ahead than one read brings', async (t) => {
+  const service = await withPosts(t);
+  const accepted: Socket[] = [];
+  service.app.server.server.on('connection', (socket: Socket) => accepted.push(socket));
+  const connection = RawConnection.open(t, service.url);
+  const request = create('behind');
+  connection.send(request.repeat(5_000));
+  const held = await eventually('the connection', () => accepted[0]);
+  let most = 0;
+  while (connection.answers.length < 50) {
+    await connection.waitForAnswers(connection.answers.length + 1);
+    most = Math.max(most, held.bytesRead - connection.answers.length * request.length);
+  }
+  assert.ok(most <= 64 * 1024, `${most} bytes were read ahead`);
+});
+
+test('who sends many requests at once is answered in turns with others', async (t) => {
+  const service = await withPosts(t);
+  const connection = RawConnection.open(t, service.url);
+  const count = 20_000;
+  connection.send(rawRequest('GET /api/health').repeat(count));
+  await connection.waitForAnswers(1);
+  await service.request('/api/health');
+  assert.ok(connection.answers.length < count / 2, `${connection.answers.length} came before it`);
+});

@@ -14,6 +14,13 @@ export const limitMutants: readonly Mutant[] = [
     tests: ['test/api/pipelined-requests.test.ts'],
   },
   {
+    name: 'no more of its requests are read than one read brings',
+    file: 'src/http/take-turns.ts',
+    from: "if (count === 0) socket.on('resume', pauseAgain);",
+    to: "if (count < 0) socket.on('resume', pauseAgain);",
+    tests: ['test/api/pipelined-requests.test.ts'],
+  },
+  {
     name: 'the bytes of a body are put together while they come',
     file: 'src/http/read-body.ts',
     from: 'if (looseCount < looseMax) return;',
