@@ -3,6 +3,9 @@ export const httpLimits = {
   /** All header lines of a request together; Node answers 431 above. */
   headerBytesMax: 16 * 1024,
   bodyBytesMax: 32 * 1024 * 1024,
+  /** Of all clients together, while they are being read. Small ones are always taken, and do not count. */
+  bodiesBytesMax: 256 * 1024 * 1024,
+  smallBodyBytesMax: 64 * 1024,
   /** 255 bytes of an id, percent-encoded. */
   paramLengthMax: 1_000,
   connectionsMax: 10_000,

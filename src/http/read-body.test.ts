@@ -6,6 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { eventually } from '../../test/support/eventually.ts';
+import { BodyBudget } from './body-budget.ts';
 import { httpLimits } from './http-limits.ts';
 import { readBody } from './read-body.ts';
 
@@ -20,7 +21,7 @@ interface Reading {
 }
 
 /** A connection that has sent the head of a request, whose body is being read. */
-async function startReading(t: TestContext, bytes: string): Promise<Reading> {
+async function startReading(t: TestContext, bytes: string, budget?: BodyBudget): Promise<Reading> {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -31,7 +32,7 @@ async function startReading(t: TestContext, bytes: string): Promise<Reading> {
   client.write(bytes);
   // What a server tells of a request.
   const [request] = (await once(server, 'request')) as [IncomingMessage, ServerResponse];
-  const read = readBody(request).then(
+  const read = readBody(request, budget).then(
     (body) => `${body.length} bytes, ${new Set(body).size} of them different`,
     (error: unknown) => String(error),
   );
@@ -67,6 +68,33 @@ test('a body is refused where it passes the limit, and before it comes where tha
   grown.client.write(Buffer.alloc(bodyBytesMax, 'x'));
   grown.client.write('\r\n1\r\ny\r\n');
   assert.match(await grown.read, /too large/);
+});
+
+test('where all bodies together are too much the oldest is given up, and none that is small', async (t) => {
+  const { smallBodyBytesMax } = httpLimits;
+  const large = 3 * smallBodyBytesMax;
+  const budget = new BodyBudget(2 * (large + 1));
+  const start = async (length: number): Promise<Reading> => {
+    const reading = await startReading(t, `${head}Content-Length: ${length + 1}\r\n\r\n`, budget);
+    const before = reading.server.bytesRead;
+    reading.client.write(Buffer.alloc(length, 'x'));
+    await eventually('all but its last byte has come', () => reading.server.bytesRead === before + length);
+    return reading;
+  };
+  const small = await start(smallBodyBytesMax - 1);
+  const [oldest, kept] = [await start(large), await start(large)];
+  const ended = await start(large);
+  assert.match(await oldest.read, /The service is busy, try again/);
+  // What is read, or has no reader any more, makes room.
+  ended.client.write('y');
+  assert.equal(await ended.read, `${large + 1} bytes, 2 of them different`);
+  const left = await start(large);
+  left.client.destroy();
+  assert.match(await left.read, /aborted/);
+  const last = await start(large);
+  for (const { client } of [small, kept, last]) client.write('y');
+  assert.equal(await small.read, `${smallBodyBytesMax} bytes, 2 of them different`);
+  for (const { read } of [kept, last]) assert.equal(await read, `${large + 1} bytes, 2 of them different`);
 });
 
 test('a body whose client leaves is none', async (t) => {

@@ -1,34 +1,48 @@
 import type { IncomingMessage } from 'node:http';
-import { AppError } from '../base/errors.ts';
+import { AppError, busy } from '../base/errors.ts';
+import { BodyBudget } from './body-budget.ts';
 import { httpLimits } from './http-limits.ts';
 
 /** So many are put together: a piece of one byte, as clients can send them, takes hundreds as long as it is by itself. */
 const looseMax = 1_024;
 
-/** The bytes of a body. Throws payload_too_large, at once where that is announced; what still comes then goes nowhere. */
-export function readBody(payload: IncomingMessage): Promise<Buffer> {
+const ofAll = new BodyBudget(httpLimits.bodiesBytesMax);
+
+/**
+ * The bytes of a body. Throws payload_too_large, at once where that is announced, and unavailable where the bodies of all clients are
+ * too much together; what still comes then goes nowhere.
+ */
+export function readBody(payload: IncomingMessage, budget = ofAll): Promise<Buffer> {
   const announced = Number(payload.headers['content-length'] ?? 0);
   if (announced > httpLimits.bodyBytesMax) return Promise.reject(tooLarge());
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     let looseCount = 0;
     let length = 0;
+    const refuse = (error: Error): void => {
+      payload.off('data', take);
+      pieces.length = 0;
+      budget.release(giveUp);
+      reject(error);
+    };
+    const giveUp = (): void => refuse(busy());
     const take = (piece: Buffer): void => {
       length += piece.length;
-      if (length > httpLimits.bodyBytesMax) {
-        payload.off('data', take);
-        pieces.length = 0;
-        return reject(tooLarge());
-      }
+      if (length > httpLimits.bodyBytesMax) return refuse(tooLarge());
       pieces.push(piece);
       looseCount += 1;
-      if (looseCount < looseMax) return;
-      pieces.push(Buffer.concat(pieces.splice(-looseMax)));
-      looseCount = 0;
+      if (looseCount === looseMax) {
+        pieces.push(Buffer.concat(pieces.splice(-looseMax)));
+        looseCount = 0;
+      }
+      if (length > httpLimits.smallBodyBytesMax) budget.hold(giveUp, length);
     };
     payload.on('data', take);
-    payload.once('error', reject);
-    payload.once('end', () => resolve(Buffer.concat(pieces)));
+    payload.once('error', refuse);
+    payload.once('end', () => {
+      budget.release(giveUp);
+      resolve(Buffer.concat(pieces));
+    });
   });
 }
 

@@ -21,10 +21,17 @@ export const limitMutants: readonly Mutant[] = [
     tests: ['test/api/pipelined-requests.test.ts'],
   },
   {
+    name: 'bodies that are being read hold no more than their budget',
+    file: 'src/http/body-budget.ts',
+    from: 'if (this.#bytes <= this.#bytesMax) return;',
+    to: 'if (this.#bytes > 0) return;',
+    tests: ['src/http/read-body.test.ts'],
+  },
+  {
     name: 'the bytes of a body are put together while they come',
     file: 'src/http/read-body.ts',
-    from: 'if (looseCount < looseMax) return;',
-    to: 'if (looseCount > 0) return;',
+    from: 'if (looseCount === looseMax) {',
+    to: 'if (looseCount === 0) {',
     tests: ['src/http/read-body.test.ts'],
   },
   {
