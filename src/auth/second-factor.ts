@@ -2,9 +2,12 @@ import { AppError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import { fromTimestamp } from '../base/timestamp.ts';
 import type { Instance } from '../instances/instance.ts';
+import { wouldBeAllowed } from '../records/ask-rule.ts';
+import { withVerified } from '../records/accounts/check-account.ts';
 import { findAllowed } from '../records/find-allowed.ts';
 import { findRecord, findRecordToChange } from '../records/find-record.ts';
-import { valueOf } from '../records/record.ts';
+import { valueOf, type StoredRecord } from '../records/record.ts';
+import type { WriteScope } from '../records/record-write.ts';
 import { scopeContext } from '../records/scope-context.ts';
 import { parseRule } from '../rules/parse-rule.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
@@ -53,6 +56,19 @@ async function isNeeded(
   if (!enabled || text === '') return enabled;
   const asked = { rule: parseRule(text), context: scopeContext(instance, facts) };
   return (await findAllowed(instance.database, { collection, id }, asked)) !== undefined;
+}
+
+/** Whether this account, which is not verified, would be asked for one if it were. In the transaction that verifies it. */
+export async function isNeededOnceVerified(
+  { instance, facts, tx }: WriteScope,
+  existing: StoredRecord,
+): Promise<boolean> {
+  const { collection } = existing;
+  const { enabled = false, rule: text = '' } = collection.auth?.mfa ?? {};
+  if (!enabled || text === '') return enabled;
+  const values = withVerified(collection, existing.values, 1);
+  const asked = { rule: parseRule(text), context: scopeContext(instance, facts, tx.names) };
+  return wouldBeAllowed(tx, { collection, values }, asked);
 }
 
 async function beginSession(

@@ -4,6 +4,7 @@ import type { Instance } from '../instances/instance.ts';
 import { changeAccount } from '../records/accounts/change-account.ts';
 import { findRecord, findRecordToChange } from '../records/find-record.ts';
 import { valueOf, type StoredRecord } from '../records/record.ts';
+import type { WriteScope } from '../records/record-write.ts';
 import { refusedAs } from '../records/refused-write.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { hashPassword, verifyPassword } from '../secrets/password.ts';
@@ -17,6 +18,7 @@ import { getCompanion } from './get-companion.ts';
 import { takeAccountRow } from './account-rows.ts';
 import { noteSignIn } from './note-sign-in.ts';
 import { requireMethod } from './require-method.ts';
+import { isNeededOnceVerified } from './second-factor.ts';
 import type { SignInResult } from './signed-in.ts';
 import { withAuthCollection, type AuthCollection } from './with-auth-collection.ts';
 
@@ -30,8 +32,9 @@ export interface OtpSignIn {
 }
 
 /**
- * Signs in by a code that came by mail, which is used up by it. An account that was not verified is by this, and gets a password
- * that nobody knows unless a second factor is asked for: who has signed up with another's address must not stay in. Throws not_found
+ * Signs in by a code that came by mail, which is used up by it. An account that was not verified is by this, without its
+ * sessions, and gets a password that nobody knows unless it will be asked for a second factor: who has signed up with another's address
+ * must not stay in. Throws not_found
  * (collection), forbidden (switched off, or the collection's rule), bad_request, too_many_requests.
  */
 export function signInWithOtp(
@@ -52,7 +55,7 @@ export function signInWithOtp(
         verifyPassword(password, code?.hash),
       );
       if (!isRight || code === undefined) throw invalidCode();
-      const used = await useCode(instance, facts, { collection, code });
+      const used = await useCode(instance, { ...facts, context: 'otp' }, { collection, code });
       return finishSignIn(instance, facts, { ...used, method: 'otp' });
     });
   });
@@ -90,9 +93,9 @@ async function useCode(
   const companion = getCompanion(instance, '_otps');
   const now = instance.collections.get(collection.id);
   const found = await findRecord(instance.database, now, code.recordRef);
-  const isToReplace = found !== undefined && isProof(found, code) && now.auth?.mfa.enabled !== true;
   // What nobody knows.
-  const passwordHash = isToReplace ? await hashPassword(newTokenKey()) : undefined;
+  const passwordHash =
+    found !== undefined && isProof(found, code) ? await hashPassword(newTokenKey()) : undefined;
   return instance.database.write(async (tx) => {
     const current = instance.collections.get(collection.id);
     // The account first: whoever deletes it locks in this order.
@@ -100,15 +103,25 @@ async function useCode(
     const isTaken = await takeAccountRow(tx, companion, code.id);
     const isMisdirected = code.sentTo !== '' && code.sentTo !== (existing && valueOf(existing, 'email'));
     if (existing === undefined || !isTaken || isMisdirected) throw invalidCode();
-    const proof = { verified: true, ...(passwordHash !== undefined && { passwordHash }) };
     const record = isProof(existing, code)
-      ? await refusedAs('Failed to authenticate.', changeAccount({ instance, facts, tx }, existing, proof))
+      ? await verifyOwner({ instance, facts, tx }, existing, passwordHash)
       : existing;
     const use = { record: code.recordRef, kind: 'authToken', reader: tx } as const;
     const tokenKey = await findTokenKey(instance, current, use);
     if (tokenKey === undefined) throw invalidCode();
     return { record, tokenKey };
   });
+}
+
+/** Whoever had signed up with the address is out: without their sessions, and with a password that is either replaced or not enough. */
+async function verifyOwner(
+  scope: WriteScope,
+  existing: StoredRecord,
+  passwordHash: string | undefined,
+): Promise<StoredRecord> {
+  const isReplaced = passwordHash !== undefined && !(await isNeededOnceVerified(scope, existing));
+  const proof = { verified: true, endsSessions: true, ...(isReplaced && { passwordHash }) } as const;
+  return refusedAs('Failed to authenticate.', changeAccount(scope, existing, proof));
 }
 
 /** Whether who has the code has shown something new: that the account's address is theirs. */

@@ -169,6 +169,33 @@ test('a second factor is asked of those of whom its rule is true', async (t) => 
   assert.equal((await box.accounts.signIn(ann.email)).status, 403);
 });
 
+test('A-21 the first code puts whoever had signed up with its address out, also where a second factor is asked for', async (t) => {
+  const box = await openMailbox(t, { enabled: false });
+  const { accounts } = box;
+  // By the rule: what the code comes to, and what the password is good for then.
+  const ends = [
+    ["name = 'vip'", 200, 400],
+    ['verified = true', 401, 401],
+    ['', 401, 401],
+  ] as const;
+  for (const [index, [rule, byCode, byPassword]] of ends.entries()) {
+    await accounts.define({ mfa: { enabled: false } });
+    const squatter = await accounts.account(`squatter${index}`);
+    await accounts.define({ mfa: { enabled: true, rule } });
+    const used = await useCode(box, await sendCode(box, squatter));
+    assert.equal(used.status, byCode, used.text);
+    assert.equal(await accounts.isIn(squatter.token), false, rule);
+    assert.equal((await accounts.signIn(squatter.email)).status, byPassword, rule);
+    if (byCode === 200) assert.equal(await accounts.isIn(used.json.token), true);
+  }
+  // Who has both stays in: the owner, who began with the password.
+  const ann = await accounts.account('ann');
+  const mfaId = await beginWithPassword(box, ann);
+  const { status, json } = await useCode(box, await sendCode(box, ann), mfaId);
+  assert.deepEqual([status, json.record?.verified], [200, true]);
+  assert.equal(await accounts.isIn(json.token), true);
+});
+
 test('another password ends sessions that wait for their second factor', async (t) => {
   const box = await openMailbox(t);
   const ann = await box.accounts.account('ann');

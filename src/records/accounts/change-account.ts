@@ -2,7 +2,7 @@ import type { Collection } from '../../collections/collection.ts';
 import type { StoredValue } from '../../fields/field-type.ts';
 import { fieldType } from '../../fields/field-types.ts';
 import { writeSecret } from '../../secrets/secrets.ts';
-import { endSessions } from './end-sessions.ts';
+import { endSessions, renewTokenKey } from './end-sessions.ts';
 import { notBefore } from '../not-before.ts';
 import type { StoredRecord } from '../record.ts';
 import type { WriteScope } from '../record-write.ts';
@@ -15,6 +15,8 @@ export interface AccountProof {
   readonly verified?: boolean;
   /** Of another password. */
   readonly passwordHash?: string;
+  /** Whoever is signed in is out, also with the password and the address that were; who waits for a second factor goes on waiting. */
+  readonly endsSessions?: true;
 }
 
 /**
@@ -27,7 +29,7 @@ export async function changeAccount(
   proof: AccountProof,
 ): Promise<StoredRecord> {
   const { collection } = existing;
-  const { email, verified, passwordHash } = proof;
+  const { email, verified, passwordHash, endsSessions } = proof;
   const given = new Map<string, StoredValue>([
     ...(email === undefined ? [] : [['email', email] as const]),
     ...(verified === undefined ? [] : [['verified', verified ? 1 : 0] as const]),
@@ -41,10 +43,15 @@ export async function changeAccount(
     const stamp = fieldType(field).stamp?.('update', now, field.options);
     return given.get(field.name) ?? stamp ?? existing.values[index] ?? null;
   });
-  const hasEnded = passwordHash !== undefined || email !== undefined;
+  const isOther = passwordHash !== undefined || email !== undefined;
+  const ended = isOther
+    ? endSessions(scope.instance, collection)
+    : endsSessions
+      ? [renewTokenKey(collection)]
+      : [];
   const secrets: readonly SecretChange[] = [
     ...(passwordHash === undefined ? [] : [setPassword(collection, passwordHash)]),
-    ...(hasEnded ? endSessions(scope.instance, collection) : []),
+    ...ended,
   ];
   return saveChanges(scope, existing, { values, secrets, now });
 }

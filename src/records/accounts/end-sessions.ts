@@ -16,7 +16,7 @@ export function endSessions(instance: Instance, collection: Collection): readonl
   ];
 }
 
-/** All that an account needs that is only being made. */
+/** All that an account needs that is only being made; of another one it ends the sessions that have begun. */
 export function renewTokenKey(collection: Collection): SecretChange {
   return (tx, record) =>
     writeSecret(tx, { collection: collection.id, record, name: 'tokenKey' }, newTokenKey());
