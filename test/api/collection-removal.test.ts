@@ -39,6 +39,42 @@ test('S-10 a collection to which others refer is not deleted, whoever refers onl
   assert.equal((await stage.remove('target')).status, 204);
 });
 
+test('a collection of accounts takes along what these have beside them, also by an import', async (t) => {
+  const stage = await CollectionStage.start(t);
+  const beside = {
+    _externalAuths: { provider: 'elsewhere', providerId: '1' },
+    _mfas: { method: 'password' },
+    _otps: { password: '12345678', passwordConfirm: '12345678', sentTo: 'ann@example.com' },
+    _authOrigins: { fingerprint: 'here' },
+  };
+  const names = Object.keys(beside);
+  // What they refer to need not be there.
+  const recordRef = 'aaaaaaaaaaaaaaa';
+  for (const name of ['members', 'staff']) {
+    const { json } = await stage.create({ name, type: 'auth' });
+    for (const [companion, body] of Object.entries(beside)) {
+      const { status, text } = await stage.add(companion, { ...body, collectionRef: json.id, recordRef });
+      assert.equal(status, 201, text);
+    }
+  }
+  const kept = async (): Promise<readonly number[]> => {
+    const lists = await Promise.all(names.map((name) => stage.records(name)));
+    const secrets = await stage.service.withInstance('default', ({ database }) =>
+      database.tuples(
+        sql`SELECT 1 FROM ${database.names.table('$secret')} WHERE ${database.names.scope} AND record <> '' AND collection = ${'pbc_1638494021'}`,
+      ),
+    );
+    return [...lists.map(({ json }) => json.totalItems), secrets.length];
+  };
+  assert.deepEqual(await kept(), [2, 2, 2, 2, 2]);
+  assert.equal((await stage.remove('members')).status, 204);
+  assert.deepEqual(await kept(), [1, 1, 1, 1, 1]);
+  const body = { collections: [{ name: 'posts', type: 'base', fields: [] }], deleteMissing: true };
+  const imported = await stage.service.request(`${path}/import`, { method: 'PUT', token: true, body });
+  assert.equal(imported.status, 204, imported.text);
+  assert.deepEqual(await kept(), [0, 0, 0, 0, 0]);
+});
+
 test('a truncated collection is empty and otherwise as it was; each record goes with its event, in order', async (t) => {
   const stage = await CollectionStage.start(t);
   const { service } = stage;

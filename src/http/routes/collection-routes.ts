@@ -24,6 +24,7 @@ import { requireReach } from '../../rules/reaches.ts';
 import type { RequestFacts } from '../../rules/request-facts.ts';
 import { renameLabels } from '../../settings/rename-labels.ts';
 import { forgetCollection } from '../../webhooks/change-endpoint.ts';
+import { eraseAccount } from '../../records/erase-account.ts';
 import { truncateCollection } from '../../records/truncate-collection.ts';
 import { listJson } from '../../lists/list-json.ts';
 import { answer, answerNothing } from '../answer.ts';
@@ -166,6 +167,10 @@ function savingOf(instance: Instance, facts: RequestFacts): CollectionSaving {
 function deletionOf(instance: Instance, facts: RequestFacts): CollectionDeletion {
   return {
     ...savingOf(instance, facts),
-    onDeleted: (tx, collection) => forgetCollection(tx, instance, collection),
+    onDeleted: async (tx, collection) => {
+      await forgetCollection(tx, instance, collection);
+      // One that is made again by its name has its id, and may have accounts with the ids of those that were.
+      if (collection.type === 'auth') await eraseAccount({ instance, tx }, { collection });
+    },
   };
 }

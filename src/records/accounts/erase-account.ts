@@ -5,7 +5,8 @@ import type { WriteScope } from '../record-write.ts';
 
 export interface ErasedAccount {
   readonly collection: Collection;
-  readonly id: string;
+  /** Absent where all of the collection go. */
+  readonly id?: string;
   /** Only what stands in these companions. */
   readonly only?: readonly CompanionName[];
 }
@@ -20,7 +21,8 @@ export async function eraseAccount(
     const companion = instance.collections.find(name);
     // By these names an instance from before accounts may have something else.
     if (companion?.system !== true) continue;
-    const owned = sql`${names.collectionTable(name)} WHERE "collectionRef" = ${collection.id} AND "recordRef" = ${id}`;
+    const whose = id === undefined ? sql`` : sql` AND "recordRef" = ${id}`;
+    const owned = sql`${names.collectionTable(name)} WHERE "collectionRef" = ${collection.id}${whose}`;
     if (name === '_otps')
       await tx.run(
         sql`DELETE FROM ${names.table('$secret')} WHERE ${names.scope} AND collection = ${companion.id} AND record IN (SELECT id FROM ${owned})`,
