@@ -33,6 +33,9 @@ export async function verifyRecordToken(
   if (claims === undefined || claims['type'] !== tokenTypes[kind]) return undefined;
   const { id, collectionId } = claims;
   if (typeof id !== 'string' || typeof collectionId !== 'string') return undefined;
+  // It may have been made by another node; inside a transaction definitions are those of the database.
+  if (reader === instance.database && instance.collections.find(collectionId) === undefined)
+    await instance.refresh();
   const collection = instance.collections.find(collectionId);
   if (collection?.type !== 'auth' || collection.id !== collectionId) return undefined;
   const key = await findTokenKey(instance, collection, { record: id, kind, reader });

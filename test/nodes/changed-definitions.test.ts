@@ -176,6 +176,22 @@ test('an account signs in by what another node has just made an identity', async
   }
 });
 
+test('a token is good for a node that has not heard of the collection that its account is in', async (t) => {
+  const { group, a, b } = await openPair(t);
+  const { token } = group;
+  const [email, password] = ['anna@example.com', 'correct horse'];
+  const own = 'id = @request.auth.id';
+  for (const name of ['people', 'members', 'staff', 'crew']) {
+    group.token = token;
+    await group.get(a, 'POST /api/collections', { name, type: 'auth', createRule: '', viewRule: own });
+    const account = { email, password, passwordConfirm: password };
+    const { id } = await group.get(a, `POST /api/collections/${name}/records`, account);
+    const signIn = `POST /api/collections/${name}/auth-with-password`;
+    ({ token: group.token } = await group.get(a, signIn, { identity: email, password }));
+    await group.get(b, `GET /api/collections/${name}/records/${id}`);
+  }
+});
+
 async function openPair(
   t: TestContext,
 ): Promise<{ readonly group: NodeGroup; readonly a: App; readonly b: App }> {
