@@ -151,6 +151,16 @@ test('who is nobody manages no account, whatever the manage rule says', async (t
   assert.equal((await stage.update(id, { verified: true }, bob.token)).status, 200);
 });
 
+test('A-23 nobody manages an account by saying of it that it is verified while making it', async (t) => {
+  const stage = await setUp(t);
+  await stage.define({ manageRule: 'verified = true' });
+  const { token } = await stage.account('ann');
+  const body = { email: 'bob@example.com', password, passwordConfirm: password };
+  const verified = await stage.ask('POST', users, { token, body: { ...body, verified: true } });
+  assert.deepEqual([verified.status, codes(verified)], [400, { verified: 'validation_values_mismatch' }]);
+  assert.equal((await stage.ask('POST', users, { token, body })).status, 201);
+});
+
 test('A-15 who was wrong about an old password too often may not go on, and keeps nobody else from changing it', async (t) => {
   const clock = new MovableClock();
   const stage = await Accounts.start(t, { parts: { clock } });

@@ -51,7 +51,8 @@ async function hasManageAccess({ facts, instance, tx }: WriteScope, write: Accou
   const asked = { rule: parseRule(manageRule), context };
   return unlessBroken(instance, false, () =>
     existing === undefined
-      ? wouldBeAllowed(tx, { collection, values }, asked)
+      ? // As the create rule sees it: who says that an account is verified does not manage it by that.
+        wouldBeAllowed(tx, { collection, values: withVerified(collection, values, 0) }, asked)
       : isAllowed(tx, { collection, id: String(valueOf(existing, 'id')) }, asked),
   );
 }
