@@ -293,6 +293,20 @@ export const accessMutants: readonly Mutant[] = [
     tests: ['test/api/second-factor.test.ts'],
   },
   {
+    name: 'the first code ends the sessions of whoever had signed up with its address',
+    file: 'src/records/change-account.ts',
+    from: '[renewTokenKey(collection)]',
+    to: '[]',
+    tests: ['test/api/second-factor.test.ts'],
+  },
+  {
+    name: 'nobody manages an account by calling it verified',
+    file: 'src/records/check-account.ts',
+    from: 'values: withVerified(collection, values, 0) }, asked)',
+    to: 'values }, asked)',
+    tests: ['test/api/auth-records.test.ts'],
+  },
+  {
     name: 'a mail goes to the address that its account has when its token is made',
     file: 'src/auth/mail-token-to.ts',
     from: "valueOf(now, 'email') !== valueOf(record, 'email')",
