@@ -1,8 +1,9 @@
-import { toTimestamp } from '../base/timestamp.ts';
+import { fromTimestamp, toTimestamp } from '../base/timestamp.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { createInside } from '../records/create-record.ts';
 import type { RecordBody } from '../records/decode-record.ts';
+import { valueOf, type StoredRecord } from '../records/record.ts';
 import { recordShape } from '../records/record-shape.ts';
 import { recordStatements } from '../records/record-statements.ts';
 import type { PasswordHashes } from '../records/accounts/hash-passwords.ts';
@@ -61,6 +62,15 @@ export async function keepAccountRow(
   const whole = { ...body, ...account };
   const secrets = { hashes, old: undefined };
   await createInside({ instance, facts, tx }, { collection: companion.id, body: whole, secrets });
+}
+
+/**
+ * Whether a row was made less than so many seconds from now. Also in the time to come: where a clock was set back by an hour what is
+ * good for minutes would be good for that hour, and the clocks of nodes differ by less.
+ */
+export function isRecent(row: StoredRecord, seconds: number, { clock }: Pick<Instance, 'clock'>): boolean {
+  const createdMs = fromTimestamp(String(valueOf(row, 'created')));
+  return Math.abs(clock.now() - createdMs) < seconds * 1_000;
 }
 
 /** Takes a row away; false when it is gone already: of several who use it at once, it is for one. */

@@ -1,6 +1,5 @@
 import { AppError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
-import { fromTimestamp } from '../base/timestamp.ts';
 import type { Instance } from '../instances/instance.ts';
 import { wouldBeAllowed } from '../records/ask-rule.ts';
 import { withVerified } from '../records/accounts/check-account.ts';
@@ -12,7 +11,7 @@ import { scopeContext } from '../records/scope-context.ts';
 import { parseRule } from '../rules/parse-rule.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { getCompanion } from './get-companion.ts';
-import { keepAccountRow, takeAccountRow } from './account-rows.ts';
+import { isRecent, keepAccountRow, takeAccountRow } from './account-rows.ts';
 import { findTokenKey } from './find-token-key.ts';
 import type { AuthCollection } from './with-auth-collection.ts';
 
@@ -99,12 +98,11 @@ async function endSession(
   { collection, id, method }: ShownFactor,
   mfaId: string,
 ): Promise<void> {
-  const { database, clock } = instance;
+  const { database } = instance;
   const companion = getCompanion(instance, '_mfas');
   const session = await findRecord(database, companion, mfaId);
   if (session === undefined) throw expired();
-  const createdMs = fromTimestamp(String(valueOf(session, 'created')));
-  if (clock.now() >= createdMs + collection.auth.mfa.duration * 1_000) throw expired();
+  if (!isRecent(session, collection.auth.mfa.duration, instance)) throw expired();
   if (valueOf(session, 'collectionRef') !== collection.id || valueOf(session, 'recordRef') !== id)
     throw new AppError('bad_request', 'Invalid MFA session.');
   if (valueOf(session, 'method') === method)

@@ -1,5 +1,4 @@
 import { AppError } from '../base/errors.ts';
-import { fromTimestamp } from '../base/timestamp.ts';
 import type { Instance } from '../instances/instance.ts';
 import { changeAccount } from '../records/accounts/change-account.ts';
 import { findRecord, findRecordToChange } from '../records/find-record.ts';
@@ -15,7 +14,7 @@ import { findTokenKey } from './find-token-key.ts';
 import { finishSignIn, type ShownAccount } from './finish-sign-in.ts';
 import { guardOtp } from './guard-otp.ts';
 import { getCompanion } from './get-companion.ts';
-import { takeAccountRow } from './account-rows.ts';
+import { isRecent, takeAccountRow } from './account-rows.ts';
 import { noteSignIn } from './note-sign-in.ts';
 import { requireMethod } from './require-method.ts';
 import { isNeededOnceVerified } from './second-factor.ts';
@@ -73,12 +72,11 @@ async function findCode(
   collection: AuthCollection,
   id: string,
 ): Promise<Code | undefined> {
-  const { database, clock } = instance;
+  const { database } = instance;
   const companion = getCompanion(instance, '_otps');
   const row = await findRecord(database, companion, id);
   if (row === undefined || valueOf(row, 'collectionRef') !== collection.id) return undefined;
-  const createdMs = fromTimestamp(String(valueOf(row, 'created')));
-  if (clock.now() >= createdMs + collection.auth.otp.duration * 1_000) return undefined;
+  if (!isRecent(row, collection.auth.otp.duration, instance)) return undefined;
   const hash = await readSecret(database, { collection: companion.id, record: id, name: 'password' });
   const sentTo = String(valueOf(row, 'sentTo') ?? '');
   return { id, recordRef: String(valueOf(row, 'recordRef')), sentTo, hash };

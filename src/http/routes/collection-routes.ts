@@ -24,7 +24,7 @@ import { requireReach } from '../../rules/reaches.ts';
 import type { RequestFacts } from '../../rules/request-facts.ts';
 import { renameLabels } from '../../settings/rename-labels.ts';
 import { forgetCollection } from '../../webhooks/change-endpoint.ts';
-import { eraseAccount } from '../../records/erase-account.ts';
+import { eraseAccount } from '../../records/accounts/erase-account.ts';
 import { truncateCollection } from '../../records/truncate-collection.ts';
 import { listJson } from '../../lists/list-json.ts';
 import { answer, answerNothing } from '../answer.ts';
