@@ -294,14 +294,14 @@ export const accessMutants: readonly Mutant[] = [
   },
   {
     name: 'the first code ends the sessions of whoever had signed up with its address',
-    file: 'src/records/change-account.ts',
+    file: 'src/records/accounts/change-account.ts',
     from: '[renewTokenKey(collection)]',
     to: '[]',
     tests: ['test/api/second-factor.test.ts'],
   },
   {
     name: 'nobody manages an account by calling it verified',
-    file: 'src/records/check-account.ts',
+    file: 'src/records/accounts/check-account.ts',
     from: 'values: withVerified(collection, values, 0) }, asked)',
     to: 'values }, asked)',
     tests: ['test/api/auth-records.test.ts'],

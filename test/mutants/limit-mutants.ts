@@ -22,10 +22,17 @@ export const limitMutants: readonly Mutant[] = [
   },
   {
     name: 'bodies that are being read hold no more than their budget',
-    file: 'src/http/body-budget.ts',
+    file: 'src/http/memory-budget.ts',
     from: 'if (this.#bytes <= this.#bytesMax) return;',
     to: 'if (this.#bytes > 0) return;',
     tests: ['src/http/read-body.test.ts'],
+  },
+  {
+    name: 'answers that nobody reads are counted',
+    file: 'src/http/send-answer.ts',
+    from: 'holdUnread(reply.raw);',
+    to: 'void holdUnread;',
+    tests: ['test/api/pipelined-requests.test.ts'],
   },
   {
     name: 'the bytes of a body are put together while they come',
