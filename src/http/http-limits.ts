@@ -6,6 +6,9 @@ export const httpLimits = {
   /** Of all clients together, while they are being read. Small ones are always taken, and do not count. */
   bodiesBytesMax: 256 * 1024 * 1024,
   smallBodyBytesMax: 64 * 1024,
+  /** Of all clients together, while they are not read; one answer alone may have half of it. Small ones do not count. */
+  answersBytesMax: 512 * 1024 * 1024,
+  smallAnswerBytesMax: 64 * 1024,
   /** 255 bytes of an id, percent-encoded. */
   paramLengthMax: 1_000,
   connectionsMax: 10_000,

@@ -1,10 +1,10 @@
 /**
- * What the bodies that are being read hold of memory together. Beyond it the one that has been read for longest is given up: most are
- * there within a second, and whoever fills the memory on purpose leaves theirs unfinished.
+ * A bound for the memory that many clients hold together, as by bodies that are half sent or answers that nobody reads. Beyond it the
+ * oldest holding is given up: most last for less than a second, and a client that fills the memory on purpose leaves its own standing.
  */
-export class BodyBudget {
+export class MemoryBudget {
   readonly #bytesMax: number;
-  /** What each body holds, by what gives it up; the oldest first. */
+  /** The bytes of each holding, by the function that gives it up; the oldest first. */
   readonly #held = new Map<() => void, number>();
   #bytes = 0;
 
@@ -12,7 +12,12 @@ export class BodyBudget {
     this.#bytesMax = bytesMax;
   }
 
-  /** Says how much a body holds by now. It may be given up here and now, as may others. */
+  /** The bytes of all holdings. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Sets how much a holding takes by now. `giveUp` may be called here and now, as may those of others. */
   hold(giveUp: () => void, bytes: number): void {
     this.#bytes += bytes - (this.#held.get(giveUp) ?? 0);
     this.#held.set(giveUp, bytes);
@@ -23,7 +28,7 @@ export class BodyBudget {
     }
   }
 
-  /** It is read, or of no use any more. */
+  /** Ends a holding; nothing happens where it has ended or never begun. */
   release(giveUp: () => void): void {
     this.#bytes -= this.#held.get(giveUp) ?? 0;
     this.#held.delete(giveUp);

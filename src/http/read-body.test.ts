@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { eventually } from '../../test/support/eventually.ts';
-import { BodyBudget } from './body-budget.ts';
+import { MemoryBudget } from './memory-budget.ts';
 import { httpLimits } from './http-limits.ts';
 import { readBody } from './read-body.ts';
 
@@ -21,7 +21,7 @@ interface Reading {
 }
 
 /** A connection that has sent the head of a request, whose body is being read. */
-async function startReading(t: TestContext, bytes: string, budget?: BodyBudget): Promise<Reading> {
+async function startReading(t: TestContext, bytes: string, budget?: MemoryBudget): Promise<Reading> {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -73,7 +73,7 @@ test('a body is refused where it passes the limit, and before it comes where tha
 test('where all bodies together are too much the oldest is given up, and none that is small', async (t) => {
   const { smallBodyBytesMax } = httpLimits;
   const large = 3 * smallBodyBytesMax;
-  const budget = new BodyBudget(2 * (large + 1));
+  const budget = new MemoryBudget(2 * (large + 1));
   const start = async (length: number): Promise<Reading> => {
     const reading = await startReading(t, `${head}Content-Length: ${length + 1}\r\n\r\n`, budget);
     const before = reading.server.bytesRead;

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError, busy } from '../base/errors.ts';
-import { BodyBudget } from './body-budget.ts';
+import { MemoryBudget } from './memory-budget.ts';
 import { httpLimits } from './http-limits.ts';
 
 /** So many are put together: a piece of one byte, as clients can send them, takes hundreds as long as it is by itself. */
 const looseMax = 1_024;
 
-const ofAll = new BodyBudget(httpLimits.bodiesBytesMax);
+const ofAll = new MemoryBudget(httpLimits.bodiesBytesMax);
 
 /**
  * The bytes of a body. Throws payload_too_large, at once where that is announced, and unavailable where the bodies of all clients are

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CorsHeaders } from './cors.ts';
 import { standardHeaders } from './standard-headers.ts';
+import { holdUnread } from './unread-answers.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -41,6 +42,7 @@ export function sendAnswer(request: FastifyRequest, reply: FastifyReply, answer:
   }
   reply.raw.writeHead(answer.status, headers);
   reply.raw.end(json);
+  holdUnread(reply.raw);
 }
 
 function append(list: string[], headers: Readonly<Record<string, string>>): void {
