@@ -2,19 +2,23 @@ import type { CollectionStore } from '../collections/collection-store.ts';
 import type { Caller } from '../rules/caller.ts';
 import type { Sql } from '../sql/sql.ts';
 
-/** What stands in keys for a way of writing records, which belongs to one definition of one collection of one instance. */
+/**
+ * The number that stands in keys for the SQL which writes a record's JSON. Such an SQL belongs to one definition of one
+ * collection of one instance.
+ */
 const numbers = new WeakMap<Sql, number>();
 let lastNumber = 0;
 
 interface Asker {
   readonly collections: Pick<CollectionStore, 'version'>;
-  /** Undefined where it is the same for everybody whom a rule admits. */
+  /** Undefined where the answer is the same for everyone whom the rule admits. */
   readonly caller: Caller | undefined;
 }
 
 /**
- * All that an answer depends on but what is stored: how records are written, by which definitions, what was asked for, and, where a
- * rule may have asked about it, the caller. No value that a client sends holds U+0000.
+ * Returns a key of all that an answer depends on, except the stored records: how they are written, by which definitions, what was
+ * asked for, and, where a rule may have asked about the caller, who that is. U+0000 separates the parts: no value that a client
+ * sends holds it.
  */
 export function answerKey(json: Sql, { collections, caller }: Asker, asked: readonly string[]): string {
   const number = numbers.get(json) ?? (lastNumber += 1);

@@ -8,7 +8,7 @@ import type { Engine, Names, Transaction } from '../storage/database.ts';
 import { readStatements } from './read-statements.ts';
 import { ruleCondition } from './rule-condition.ts';
 
-/** A rule, as far as `admit` left one, and what it may know. */
+/** The rule that `admit` left to be asked, if any, and what it may know. */
 export interface AskedRule {
   readonly rule: FilterTree | undefined;
   readonly context: ScopeContext;
@@ -25,13 +25,16 @@ export async function isAllowed(
   return isTrueOf(tx, row, ruleCondition(asked.context, collection, asked.rule));
 }
 
-/** What stands behind a FROM for one record; another condition may follow. */
+/** Returns what follows FROM to read one stored record. It ends in a condition, behind which `AND` may follow. */
 export function storedRow(collection: Collection, id: string, names: Names): Sql {
   const { from } = readStatements(collection, names);
   return sql`${from} WHERE ${baseAlias}.id = ${id}`;
 }
 
-/** Whether it would be true of a record of these values, which may never be stored: what is wrong with them is told to no one else. */
+/**
+ * Whether the rule would be true of a record with these values. They need not be valid: what is wrong with them is told only to
+ * callers whom the rule admits.
+ */
 export async function wouldBeAllowed(
   tx: Transaction,
   { collection, values }: { readonly collection: Collection; readonly values: readonly StoredValue[] },
@@ -42,7 +45,7 @@ export async function wouldBeAllowed(
   return isTrueOf(tx, row, ruleCondition(asked.context, collection, asked.rule));
 }
 
-/** As {@link storedRow}, of a record that is not stored. */
+/** As {@link storedRow}, for values that are not stored. */
 export function givenRow(collection: Collection, values: readonly StoredValue[], names: Names): Sql {
   const columns = collection.fields.map(
     (field, index) =>
@@ -51,7 +54,7 @@ export function givenRow(collection: Collection, values: readonly StoredValue[],
   return sql`(SELECT ${joinSql(columns, ', ')}) AS ${baseAlias} WHERE TRUE`;
 }
 
-/** A value as it would come out of the field's column. */
+/** Returns the value with the type that it would have in the field's column. */
 function typed(value: StoredValue, field: Field, engine: Engine): Sql {
   const kind = fieldColumn(field);
   if (kind === 'number')
@@ -60,7 +63,7 @@ function typed(value: StoredValue, field: Field, engine: Engine): Sql {
   return engine === 'sqlite' ? sql`CAST(${value} AS TEXT)` : sql`CAST(${value} AS text) COLLATE "C"`;
 }
 
-/** Of the row, behind whose conditions the rule's is put. */
+/** Whether the row meets the rule's condition, which is appended to the row's own. */
 async function isTrueOf(tx: Transaction, row: Sql, condition: Sql): Promise<boolean> {
   const rows = await tx.tuples(sql`SELECT 1 FROM ${row} AND ${condition}`);
   return rows.length > 0;

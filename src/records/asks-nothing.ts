@@ -3,8 +3,8 @@ import type { RequestFacts } from '../rules/request-facts.ts';
 import { relationsOf } from './related-ids.ts';
 
 /**
- * Whether a record of this collection, by name or id, is made by this caller without a question of the database: no rule is left to ask, no
- * account to compare with others, and no related record to find.
+ * True when this caller can create a record of this collection (name or id) without a query before the INSERT: no rule is left to
+ * ask, there is no account to compare with others, and no related record to find.
  */
 export function asksNothing({ collections }: Instance, facts: RequestFacts, nameOrId: string): boolean {
   const collection = collections.find(nameOrId);

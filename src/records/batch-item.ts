@@ -10,5 +10,5 @@ export type BatchItem =
   | ({ readonly kind: 'update' } & UpdateRecordRequest)
   | ({ readonly kind: 'upsert' } & UpsertRecordRequest)
   | ({ readonly kind: 'delete' } & DeleteRecordRequest)
-  /** What is no change of a record: it fails when its turn comes, as any other item that cannot be done. */
+  /** An entry that is no change of a record. It fails when its turn comes, as any other item that cannot be done. */
   | { readonly kind: 'refused'; readonly error: AppError };

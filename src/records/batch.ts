@@ -34,8 +34,8 @@ export class BatchItemFailed extends Error {
 }
 
 /**
- * All changes or none, each seeing what those before it did. The write throws BatchItemFailed, and bad_request when it takes
- * too long.
+ * Prepares a batch: all changes are made or none, each seeing what those before it did. The write throws BatchItemFailed, and
+ * bad_request when it takes too long.
  */
 export async function prepareBatch(
   instance: Instance,
@@ -44,7 +44,7 @@ export async function prepareBatch(
   const items = await prepareItems(instance, entries);
   let deadline: number | undefined;
   return async (tx) => {
-    // Counted from the first try: one that is run again has no more time.
+    // Counted from the first try: a transaction that is run again gets no more time.
     deadline ??= instance.clock.monotonic() + instance.settings.current.batch.timeout * 1_000;
     const requireInTime = requireBefore(instance, deadline);
     await lockBatch(
@@ -71,7 +71,10 @@ export async function prepareBatch(
 
 interface PreparedItem {
   readonly write: RecordWrite<BatchResult>;
-  /** As things are when the batch is made: whether the next item may go out behind it without waiting for its answer. */
+  /**
+   * Whether the next item may be sent without waiting for this one's answer. Asked in the transaction, of the definitions as they
+   * are then.
+   */
   readonly asksNothing: () => boolean;
 }
 
@@ -79,7 +82,7 @@ interface NumberedItem extends PreparedItem {
   readonly index: number;
 }
 
-/** Neighbours that ask nothing go together; any other item by itself. */
+/** Groups adjacent items that ask nothing; every other item is a group by itself. */
 function runsOf(items: readonly PreparedItem[]): readonly (readonly NumberedItem[])[] {
   const runs: NumberedItem[][] = [];
   let open: NumberedItem[] | undefined;
@@ -95,9 +98,9 @@ function runsOf(items: readonly PreparedItem[]): readonly (readonly NumberedItem
 }
 
 /**
- * Prepares items up to the first that is refused, which is refused again in the transaction. So the error is that of the first bad item,
- * whether it is found before the transaction or in it, and for items behind it nobody hashes passwords or asks whether their rules are
- * what this process knows.
+ * Prepares items up to the first that is refused, whose error is thrown again in the transaction. So the error is that of the
+ * first bad item, whether it is found before the transaction or in it. Items behind it cost nothing: no password is hashed for
+ * them, and no definition is read again.
  */
 async function prepareItems(
   instance: Instance,
@@ -154,7 +157,7 @@ async function prepareItem(
   }
 }
 
-/** Throws bad_request from that moment of the monotonic clock on. */
+/** Returns a check that throws bad_request once the monotonic clock has passed the deadline. */
 function requireBefore({ clock }: Instance, deadline: number): () => void {
   return () => {
     if (clock.monotonic() > deadline) throw new AppError('bad_request', 'Batch transaction failed.');

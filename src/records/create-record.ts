@@ -37,7 +37,7 @@ export async function createRecord(
   return instance.database.write(await prepareCreate(instance, facts, request), { isAppending: true });
 }
 
-/** Throws not_found (collection), forbidden (null rule); the write besides bad_request (values, by field). */
+/** Throws not_found (collection), forbidden (null rule); the write also throws bad_request (values, by field). */
 export async function prepareCreate(
   instance: Instance,
   facts: RequestFacts,
@@ -53,7 +53,10 @@ export async function prepareCreate(
   return (tx) => createInside({ instance, facts, tx }, { ...request, secrets });
 }
 
-/** By the definition as it is now: it may have changed while this work was waiting for its turn, and the name be another's. */
+/**
+ * Creates a record inside a transaction. It looks the collection up again: while the write waited for its turn, the definition
+ * may have changed or the name passed to another collection.
+ */
 export function createInside(scope: WriteScope, request: PreparedCreate): Promise<StoredRecord> {
   return refusedAs('Failed to create record.', create(scope, request));
 }
@@ -71,7 +74,7 @@ async function create(scope: WriteScope, request: PreparedCreate): Promise<Store
     ? withVerified(collection, decoded.values, 1)
     : decoded.values;
   const context = scopeContext(instance, factsOfChange(facts, collection, values), tx.names);
-  // Before anything is said of the values: a stranger would learn from it what is stored.
+  // The rule is asked before any problem of the values is told, from which a stranger would learn what is stored.
   const asked = collection.type === 'auth' ? withVerified(collection, values, 0) : values;
   if (!(await wouldBeAllowed(tx, { collection, values: asked }, { rule, context }))) throw new RefusedWrite();
   const { body, secrets } = request;

@@ -20,15 +20,15 @@ export interface DecodeRecordOptions {
   readonly existing?: StoredRecord;
 }
 
-/** What a body makes of a record, whether or not it may be stored. */
+/** The record that a body describes, whether or not it may be stored. */
 export interface DecodedRecord {
   /** In the order of the collection's fields. */
   readonly values: readonly StoredValue[];
-  /** The first problem of every field that has one; those of related records are not known yet. */
+  /** The first problem of every field that has one. Whether related records exist is not checked yet. */
   readonly problems: ReadonlyMap<string, FieldError>;
 }
 
-/** Throws nothing: whether there is such a record is the first thing that its rule has to allow to be told. */
+/** Decodes a body into the values of a record. Never throws: problems may be told only after the rule has admitted the caller. */
 export function decodeRecord(
   collection: Collection,
   body: RecordBody,
@@ -38,12 +38,12 @@ export function decodeRecord(
   const find = (name: string): Field | undefined =>
     collection.fields.find((field) => field.name === name && mayWriteField(field, isSuperuser));
   const values: StoredValue[] = [];
-  // Not an object to assign to: a field may be called `__proto__`.
+  // A map, because a field may be called `__proto__`.
   const problems = new Map<string, FieldError>();
   const refuse = (key: string, problem: FieldError): void => void problems.set(key, problem);
   const context: DecodeContext = { body, modifications: readModifications(body, { find, refuse }), options };
   const { fields } = recordShape(collection);
-  // A plain loop: every record that is written goes through it, and an iterator and an object for each value would be felt.
+  // A plain loop: every write runs it, and an iterator and an object per value would be felt.
   for (let index = 0; index < fields.length; index += 1) {
     const shaped = fields[index];
     if (shaped === undefined) continue;
@@ -62,7 +62,7 @@ interface DecodeContext {
   readonly options: DecodeRecordOptions;
 }
 
-/** `before` is what the record has; undefined while it is made. */
+/** Returns the value to store. `before` is the present one; undefined while the record is made. */
 function decodeValue(
   shaped: ShapedField,
   before: StoredValue | undefined,
@@ -85,7 +85,7 @@ function isGiven({ name, isOpen }: ShapedField, { body, modifications, options }
   return (isOpen || options.isSuperuser) && (Object.hasOwn(body, name) || modifications.has(name));
 }
 
-/** The whole value where it was sent, then every change on the one before. */
+/** Returns the value that was sent, or else the present one, with every modification applied in order. */
 function givenValue(
   { field, type }: ShapedField,
   before: StoredValue | undefined,
@@ -109,9 +109,9 @@ function isToBeChecked(
   before: StoredValue | undefined,
   context: DecodeContext,
 ): boolean {
-  // An id of our own making: its check would cost as much as all others together.
+  // A generated id is not checked: the check would cost as much as all others together.
   if (before === undefined) return !shaped.isStandardId || isGiven(shaped, context);
-  // What is kept apart from the record was checked when it came.
+  // A secret is stored apart from the record, and was checked when it was sent.
   return !shaped.isSecret || isGiven(shaped, context);
 }
 
@@ -120,7 +120,7 @@ function checkValue(
   value: StoredValue,
   before: StoredValue | undefined,
 ): FieldError | undefined {
-  // One that has become wrong, as its field was changed, stays all the same: nobody could ever put it right.
+  // An id stays when it has become invalid because its field was changed: ids cannot be changed, so nobody could put it right.
   if (isId && before !== undefined) return value === before ? undefined : idChange;
   return type.check(value, field.options, before);
 }

@@ -7,9 +7,9 @@ import { fieldError } from '../fields/field-error.ts';
 import type { RuleContext } from '../rules/request-facts.ts';
 import type { RecordBody } from './decode-record.ts';
 
-/** A question about a rule, as far as it can be understood without looking for anything. */
+/** A question about a rule, decoded without looking anything up. */
 export interface RuleTest {
-  /** The name of a rule of the collection; undefined for a text of its own. */
+  /** The name of a rule of the collection; undefined where the text of a rule was sent instead. */
   readonly name: RuleName | undefined;
   readonly rule: string | null;
   readonly caller: TestedCaller;
@@ -18,9 +18,9 @@ export interface RuleTest {
   readonly method: string;
   readonly context: RuleContext;
   readonly query: ReadonlyMap<string, string>;
-  /** By names in lower case with `_` for `-`, as rules write them. */
+  /** Header values by name, in lower case with `_` for `-`, as rules write them. */
   readonly headers: ReadonlyMap<string, string>;
-  /** What would be changed of a record that is there. */
+  /** The members that the request would change of an existing record. */
   readonly body: RecordBody;
 }
 
@@ -45,7 +45,7 @@ const contexts: readonly RuleContext[] = Object.keys({
 
 const failed = 'The rule could not be tested.';
 
-/** Throws bad_request with what is wrong by its place. */
+/** Throws bad_request with every problem, under the member that has it. */
 export function decodeRuleTest(collection: Collection, body: JsonObject): RuleTest {
   const problems = new ProblemList();
   const read = memberReader(body, problems);

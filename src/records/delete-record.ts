@@ -25,7 +25,10 @@ export async function deleteRecord(
   return instance.database.write(await prepareDelete(instance, facts, request));
 }
 
-/** Throws not_found (collection), forbidden (null rule); the write besides not_found (record), precondition_failed, bad_request (references). */
+/**
+ * Throws not_found (collection), forbidden (null rule); the write also throws not_found (record), precondition_failed,
+ * bad_request (references).
+ */
 export async function prepareDelete(
   instance: Instance,
   facts: RequestFacts,

@@ -10,7 +10,9 @@ import { recordStatements } from './record-statements.ts';
 import type { WriteScope } from './record-write.ts';
 import { StoredRecord, valueOf } from './record.ts';
 
-/** Deletes a record, which was read to be deleted, and writes its event; of what refers to it the caller has taken care. */
+/**
+ * Deletes a record, whose row the caller has locked, and writes its event. The caller has dealt with what refers to the record.
+ */
 export async function eraseRecord(scope: WriteScope, existing: StoredRecord): Promise<void> {
   const { instance, tx } = scope;
   const { collection } = existing;

@@ -20,32 +20,32 @@ import { fromTuple, valueOf, type StoredRecord } from './record.ts';
 import { ruleCondition } from './rule-condition.ts';
 import { scopeContext } from './scope-context.ts';
 
-/** A record with what was asked to be shown inside it. */
+/** A record with the related records that are to be shown inside it. */
 export interface ExpandedRecord {
   readonly record: StoredRecord;
-  /** Undefined where no valid path was asked for. A list for relations that may have several. */
+  /** Related records by the name in the path; undefined where no valid path was asked for. A list for relations that may have several. */
   readonly expand: ReadonlyMap<string, ExpandedRecord | readonly ExpandedRecord[]> | undefined;
 }
 
 export interface ExpandContext {
   readonly instance: Instance;
   readonly facts: RequestFacts;
-  /** Where to read: in the transaction of a write, nothing else may be awaited. */
+  /** Where to read: inside a transaction this is `tx`, as nothing else may be awaited there. */
   readonly reader?: Reader;
 }
 
-/** Of one record's back relation. */
+/** How many related records one record shows for a back relation. */
 const backRelationsMax = 1_000;
-/** Of all records' relations by one name: beyond it the rest is left out, as what may not be seen is. */
+/** How many related records are read for one name, over all records. The rest is left out, like records that the caller may not see. */
 const expandedMax = 20_000;
 
-/** Of all records by all names together. */
+/** How many related records are read for all names together. */
 const relatedMax = 50_000;
 
 /**
- * Records of one collection with what their relations lead to, as far as its view rule shows it to the caller: a statement for
- * each name in the tree, however many records there are. What cannot be expanded is left out (http-api section 7). Throws
- * bad_request when it is too much for one answer.
+ * Returns records of one collection with the related records that the view rules show to the caller. Runs one statement for each
+ * name in the tree, however many records there are. What cannot be expanded is left out (http-api section 7). Throws bad_request
+ * when it is too much for one answer.
  */
 export function expandRecords(
   context: ExpandContext,
@@ -56,7 +56,7 @@ export function expandRecords(
 }
 
 interface Expansion extends ExpandContext {
-  /** How many were read so far. */
+  /** How many related records were read so far. */
   readonly related: { count: number };
 }
 
@@ -82,7 +82,7 @@ async function expandAll(
 interface Relation {
   readonly target: Collection;
   readonly isMultiple: boolean;
-  /** The field that holds the ids: of the record itself, or of those that refer to it. */
+  /** The field that holds the ids. It belongs to the record itself or, for a back relation, to the records that refer to it. */
   readonly field: Field;
   readonly isBack: boolean;
 }
@@ -90,7 +90,7 @@ interface Relation {
 interface Found {
   readonly name: string;
   readonly relation: Relation;
-  /** The related records of each, by its id; by their own id where the record itself holds the ids. */
+  /** Related records, each under its own id. For a back relation: under the id of the record that they refer to. */
   readonly related: ReadonlyMap<string, readonly ExpandedRecord[]>;
 }
 
@@ -100,7 +100,7 @@ function findRelation(
   name: string,
 ): Relation | undefined {
   const { caller } = facts;
-  // A key that only writes is shown what it wrote, and nothing beside it.
+  // An API key that may only write sees the record that it wrote, and no related ones.
   if (!hasScope(caller, 'records:read')) return undefined;
   const collections = reachableCollections(instance.collections, caller);
   const mayUseHidden = caller.kind === 'superuser';
@@ -157,7 +157,7 @@ async function readRelated(
   return { related };
 }
 
-/** Each related record with the id that leads to it. */
+/** Returns each related record with the id under which `Found.related` keeps it. */
 async function selectRelated(
   { instance, facts, reader = instance.database }: ExpandContext,
   relation: Relation,
@@ -176,10 +176,10 @@ async function selectRelated(
   const isEach = isBack && isMultiple(field);
   const key = isEach ? dialect.valueOfEach(held).sql : column;
   const source = isEach ? sql`${from} JOIN ${dialect.each(column, held)} ON TRUE` : from;
-  // No index is over what a list holds. As a truth it stays a table of hashes, whatever plan a session keeps: `ANY` of an array that a
-  // plan does not know is a look at each of them, for every row.
+  // No index covers the values inside a list. With `IS TRUE` the subquery stays a hash table, whichever plan the session has
+  // cached; `= ANY` of an array that the plan does not know compares every row with each element.
   const isAsked = isEach ? sql`(${key} IN (${eachOf(names, ids)})) IS TRUE` : sql`${key}${names.anyOf(ids)}`;
-  // Without an index on the field all of them are read.
+  // Without an index on the field every row of the table is read.
   const conditions = [names.isInTime(baseAlias, 'for every row'), isAsked, condition];
   const where = joinSql(
     conditions.filter((condition) => condition !== undefined),
@@ -194,6 +194,6 @@ async function selectRelated(
 function idsOf(record: StoredRecord, field: Field): readonly string[] {
   const value = valueOf(record, field.name);
   if (typeof value !== 'string' || value === '') return [];
-  // Stored by the field's type, which makes it an array of texts.
+  // The field's type stores multiple values as a JSON array of texts.
   return isMultiple(field) ? (JSON.parse(value) as readonly string[]) : [value];
 }

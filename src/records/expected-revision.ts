@@ -1,10 +1,10 @@
 import { AppError } from '../base/errors.ts';
 import type { StoredRecord } from './record.ts';
 
-/** What a client last knew of the record that it changes: `any` only says that there is one. */
+/** The revisions that a client expects of the record it changes (If-Match); `any` only expects that the record exists. */
 export type ExpectedRevision = 'any' | readonly number[];
 
-/** Throws precondition_failed when the record, or its absence, is not what was expected; undefined expects nothing. */
+/** Throws precondition_failed when the record, or its absence, is not what was expected. Undefined expects nothing. */
 export function requireExpected(
   expected: ExpectedRevision | undefined,
   existing: StoredRecord | undefined,

@@ -6,7 +6,10 @@ import type { Caller } from '../rules/caller.ts';
 import type { FactReader, RequestFacts, RequestOrigin, RuleContext } from '../rules/request-facts.ts';
 import { mayWriteField } from './may-write-field.ts';
 
-/** What `@request.body` is while a record is written: what was sent, with the values of its fields as they would be stored. */
+/**
+ * Returns the facts for a rule about a write: in its `@request.body`, the fields that were sent have the values they would be
+ * stored with.
+ */
 export function factsOfChange(
   facts: RequestFacts,
   collection: Collection,
@@ -16,8 +19,8 @@ export function factsOfChange(
 }
 
 /**
- * Most rules ask for no body, so it is put together when one does. By a class: a getter in a literal would make each of these an
- * object of a shape of its own, which V8 keeps, with all that it leads to, until it collects everything.
+ * Makes `body` only when a rule asks for it, as most do not. A class: a getter in an object literal would give each of these a
+ * hidden class of its own, which V8 keeps, with all that it refers to, until a full collection.
  */
 class ChangeFacts implements RequestFacts {
   readonly caller: Caller;
@@ -63,9 +66,9 @@ function resolvedBody(
     const { name } = field;
     const forms = [name, `${name}+`, `+${name}`, `${name}-`, `${name}:autogenerate`];
     if (!forms.some((form) => members.has(form))) continue;
-    // What the caller may not write is as if it had not been sent.
+    // A field that the caller may not write counts as not sent.
     if (!mayWriteField(field, caller.kind === 'superuser')) for (const form of forms) members.delete(form);
-    // A password is not stored; what was sent is all there is to ask about.
+    // A password has no column: rules see it as it was sent.
     else if (hasColumn(field))
       members.set(name, JSON.parse(fieldType(field).toJson(values[index] ?? null, field.options)));
   }

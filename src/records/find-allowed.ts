@@ -8,7 +8,7 @@ import { readStatements } from './read-statements.ts';
 import { fromTuple, type StoredRecord } from './record.ts';
 import { ruleCondition } from './rule-condition.ts';
 
-/** A record by its exact id if the rule, as far as `admit` left one, is true of it. */
+/** Returns the record with this exact id if the rule is true of it. No rule is asked where `admit` left none. */
 export async function findAllowed(
   reader: Reader,
   { collection, id }: { readonly collection: Collection; readonly id: string },

@@ -6,7 +6,7 @@ import type { Reader } from '../storage/database.ts';
 import { readStatements } from './read-statements.ts';
 import { ruleCondition } from './rule-condition.ts';
 
-/** Which of these accounts the caller may manage: the manage rule is for those who are somebody, and null is for nobody. */
+/** Returns which of these accounts the caller may manage. The manage rule never admits guests; null admits nobody. */
 export async function findManaged(
   reader: Reader,
   { collection, ids }: { readonly collection: Collection; readonly ids: readonly string[] },

@@ -15,7 +15,7 @@ export function findRecord(
   return first(reader, collection, withValues(selectById, [id]));
 }
 
-/** As {@link findRecord}; the row stays as it was read until the transaction is over. */
+/** As {@link findRecord}; the row is locked and stays as it is until the transaction ends. */
 export function findRecordToChange(
   tx: Transaction,
   collection: Collection,
@@ -25,7 +25,7 @@ export function findRecordToChange(
   return findToLock(tx, collection, withValues(selectToChange, [id]));
 }
 
-/** As {@link findRecordToChange}; nobody begins to refer to the record until the transaction is over. */
+/** As {@link findRecordToChange}; and until the transaction ends no other can begin to refer to the record. */
 export function findRecordToDelete(
   tx: Transaction,
   collection: Collection,
@@ -35,7 +35,7 @@ export function findRecordToDelete(
   return findToLock(tx, collection, withValues(sql`${selectById}${tx.names.forDelete}`, [id]));
 }
 
-/** By a statement whose only value is the id. */
+/** Runs a locking statement whose only value is the id. */
 async function findToLock(
   tx: Transaction,
   collection: Collection,

@@ -32,17 +32,17 @@ import { readCurrentCollection } from '../instances/read-current-collection.ts';
 export interface RecordList {
   /** The whole list as JSON. */
   readonly json: string;
-  /** For superusers, who can do something about it: whether an index led to them. */
+  /** Whether an index was used to find the records. Only for superusers, who could add one. */
   readonly access: Access | undefined;
 }
 
-/** Of all lists of a process: 4 MB a generation, if they are ASCII. */
+/** The lists that this process remembers: 4 MB per generation, if they are ASCII. */
 const knownLists = new AnswerMemory<RecordList>({
   lengthMax: 4 * 1024 * 1024,
   lengthOf: ({ json }) => json.length,
 });
 
-/** A page of a collection's records. Throws not_found (collection), forbidden (null rule), bad_request (filter, sort). */
+/** Returns a page of a collection's records. Throws not_found (collection), forbidden (null rule), bad_request (filter, sort). */
 export function listRecords(
   instance: Instance,
   facts: RequestFacts,
@@ -65,7 +65,7 @@ export function listRecords(
   });
 }
 
-/** All of each record, as an engine can write it. */
+/** True when whole records are asked for, whose JSON the engine can write. */
 function isWhole(query: QueryReader): boolean {
   return !query.get('fields') && !query.get('expand');
 }
@@ -83,14 +83,17 @@ interface WholeList extends AskedList {
 
 const listParameters = ['page', 'perPage', 'skipTotal', 'sort', 'filter'];
 
-/** All that tells one list of a collection from another. A cursor, and the one that follows, is good for whom it was made. */
+/**
+ * Returns all that tells one list of a collection from another. A cursor, and the next one in the answer, are valid only for the
+ * caller they were made for.
+ */
 function askedOf({ caller }: RequestFacts, query: QueryReader): readonly string[] {
   const asked = listParameters.map((name) => query.get(name) ?? '');
   const cursor = query.get('cursor');
   return cursor === null ? asked : [...asked, cursor, JSON.stringify(caller)];
 }
 
-/** Written by the engine. */
+/** Runs the list as a statement in which the engine writes the JSON. */
 async function writeList(
   instance: Instance,
   facts: RequestFacts,
@@ -102,7 +105,7 @@ async function writeList(
   return { answer: { json: listJson(page, items), access }, isLasting: prepared.isLasting };
 }
 
-/** Read by columns, and written one by one. */
+/** Reads the columns and writes the JSON of each record here. */
 async function presentList(instance: Instance, asker: RequestFacts, list: AskedList): Promise<RecordList> {
   const query = parseListQuery(list.asked);
   const facts = await factsFor(instance, asker, list);
@@ -113,7 +116,7 @@ async function presentList(instance: Instance, asker: RequestFacts, list: AskedL
   return { json: listJson(page, items), access: await accessOf(instance, facts, { probe, query }) };
 }
 
-/** What cannot be told now is left out: the list itself is there. */
+/** Returns undefined when the engine cannot tell: the list itself is not to fail for it. */
 async function accessOf(
   { database }: Instance,
   { caller }: RequestFacts,
@@ -125,22 +128,22 @@ async function accessOf(
 
 interface PreparedList {
   readonly list: JsonList;
-  /** Whether it finds the same for the same caller until something changes. */
+  /** Whether it gives the same caller the same answer until something changes. */
   readonly isLasting: boolean;
 }
 
-/** Longer ones would fill the memory, and hardly anybody asks for one of them twice. */
+/** Lists with longer keys are not kept: they would fill the memory, and hardly any of them is asked for twice. */
 const keyLengthMax = 500;
-/** Of a generation, in characters: what a page of many fields is asked for with is longer than most pages. */
+/** Characters per generation: the statements of a list with many fields are longer than most of its pages. */
 const preparedLengthMax = 4 * 1024 * 1024;
-/** What one takes beside its statements. */
+/** What a prepared list takes in memory beside the text of its statements, counted as characters. */
 const preparedLength = 2_000;
 const preparedLists = new GenerationMap<string, PreparedList>(
   preparedLengthMax,
   ({ list }) => list.texts.text.length + list.versions.text.length + preparedLength,
 );
 
-/** Put together once for all who ask for the same, where it means the same to all of them. */
+/** Returns the statements of a list. They are made once for all requests with the same key, where they mean the same for all of these. */
 async function preparedList(instance: Instance, asker: RequestFacts, list: WholeList): Promise<PreparedList> {
   const { json, rule, asked } = list;
   const facts = await factsFor(instance, asker, list);
@@ -160,13 +163,13 @@ async function preparedList(instance: Instance, asker: RequestFacts, list: Whole
   return made;
 }
 
-/** What else a statement with a rule was made from. */
+/** Returns the part of the key for the caller's relations, whose values are in the statement where there is a rule. */
 function relationsOf({ callerRelations }: RequestFacts): string {
   const relations = callerRelations === undefined ? [] : [...callerRelations].flat();
   return ['', ...relations].join('\u0000');
 }
 
-/** With what the rule asks of the caller's record. */
+/** Returns the facts with what the rule asks of the caller's record. */
 async function factsFor(
   instance: Instance,
   facts: RequestFacts,
@@ -200,7 +203,7 @@ function sourceOf(
   };
 }
 
-/** Bound to what the list is of: behind another filter or order, or for another caller, a position means nothing. */
+/** Returns a sealer whose cursors are bound to this list: with another filter or order, or for another caller, a position means nothing. */
 function cursorsOf(
   { sealer }: Instance,
   { caller }: RequestFacts,
@@ -221,7 +224,7 @@ function cursorsOf(
   };
 }
 
-/** What a rule may ask for, a client may not: not even in a text, so that no way of writing it gets past. */
+/** Refuses names that only rules may use. Even inside a quoted text, so that no spelling of them gets past. */
 function refuseRuleNames(query: QueryReader): void {
   const asked = `${query.get('filter') ?? ''} ${query.get('sort') ?? ''}`;
   for (const name of ['@collection.', '@request.'])

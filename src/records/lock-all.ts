@@ -1,19 +1,19 @@
 import type { Transaction } from '../storage/database.ts';
 
 interface Locking<Found> {
-  /** Locks rows and gives what is there of them. */
+  /** Locks the rows and returns those that are there. */
   readonly lock: () => Promise<Found>;
-  /** The same without a lock. */
+  /** Reads the same rows without a lock. */
   readonly look: () => Promise<Found>;
   /** Whether nothing is missing. */
   readonly isWhole: (found: Found) => boolean;
 }
 
 /**
- * Locks what the first try, which gave `found`, may have left out. A statement that has waited for a row's lock leaves the row out if it is
- * gone by then, also where the same transaction has made it anew: the new row is younger than what the statement sees, and yet the
- * record was there all the time. So while rows are missing they are looked for without a lock, and locked again if they are there. Not
- * needed where there is one writer.
+ * Locks rows that the first try, which returned `found`, may have missed. On PostgreSQL a statement that waited for a row lock
+ * skips the row if it was deleted meanwhile, even when the deleting transaction has inserted it again: the new row is younger
+ * than the statement's snapshot, yet the record existed all the time. So while rows are missing they are read without a lock, and
+ * locked if they are there. SQLite has one writer and does not need this.
  */
 export async function lockAll<Found>(
   { names }: Transaction,

@@ -13,8 +13,8 @@ interface Named {
 }
 
 /**
- * Locks the records that a batch names, in one order for all batches: two that change the same ones in opposite orders would each wait for
- * the other until the engine ends one of them, and both again the next time. For nothing where there is one writer.
+ * Locks the records that a batch names, in one order for all batches. Two batches that change the same records in opposite orders
+ * would otherwise deadlock, and again when they are retried. Does nothing on SQLite, which has one writer.
  */
 export async function lockBatch(
   tx: Transaction,
@@ -36,7 +36,7 @@ export async function lockBatch(
   await tx.inOrder(inOrder.map((each) => () => lock(tx, each)));
 }
 
-/** Of the record that is there already, if it is. */
+/** Returns the id of the record that the item changes or may change; undefined for a create. */
 function idOf(item: BatchItem): string | undefined {
   if (item.kind === 'update' || item.kind === 'delete') return item.id;
   const id = item.kind === 'upsert' ? ownMember(item.body, 'id') : undefined;

@@ -7,15 +7,15 @@ import type { Rule } from '../rules/rule.ts';
 import { joinSql, runTogether, sql, withValues, type Sql } from '../sql/sql.ts';
 import type { Names } from '../storage/database.ts';
 
-/** What a rule asks of the caller's own record, without going on from there. */
+/** Fields of the caller's own record that a rule names, without the paths that lead on from them. */
 const ownFields = /@request\.auth\.(\w+)(?![\w.:])/g;
-/** Ids as they are made unless somebody has other ones: nothing in them means anything to `~`. */
+/** Ids in the form of generated ones: none of their characters is special to `~`. */
 const plainId = /^[a-z0-9]*$/;
 
 /**
- * The facts with the relations of the caller that the rule names, such as `@request.auth.team`: beside a value that is known an
- * engine uses an index of what it is compared with, where beside another column it has to read every row. Of relations only: ids
- * are compared with ids, while a text beside a number would be another comparison than that of two columns.
+ * Returns the facts with the values of the caller's relations that the rule names, such as `@request.auth.team`. An engine can
+ * use an index to compare a column with a known value; compared with another column it reads every row. Only relations are looked
+ * up: ids compare with ids, while a text value beside a number would compare otherwise than the two columns do.
  */
 export async function lookUpCaller(
   { database, collections }: Pick<Instance, 'database' | 'collections'>,
@@ -35,11 +35,11 @@ export async function lookUpCaller(
 
 interface Question {
   readonly fields: readonly string[];
-  /** By the caller's id. */
+  /** Selects the fields. Its only value is the caller's id. */
   readonly select: Sql;
 }
 
-/** Of callers of one definition, by rule; undefined where a rule asks nothing of this kind. */
+/** Questions by rule, for each definition of the callers' collection; undefined where a rule asks nothing of this kind. */
 const questions = new WeakMap<
   Collection,
   GenerationMap<string, { readonly question: Question | undefined }>

@@ -1,6 +1,6 @@
 import type { Field } from '../fields/field.ts';
 
-/** To all but superusers a hidden field is no field at all; only their own password everybody sets. */
+/** Whether a caller may write the field. Only superusers may write hidden ones, except for an account's own password. */
 export function mayWriteField(field: Field, isSuperuser: boolean): boolean {
   return !field.hidden || isSuperuser || isOwnPassword(field);
 }

@@ -1,10 +1,13 @@
 import { fromTimestamp, toTimestamp, type Timestamp } from '../base/timestamp.ts';
 import type { StoredRecord } from './record.ts';
 
-/** A record's time never goes backwards, whatever the machine's clock does: receivers compare these. */
+/**
+ * Returns the time of a change: now, but never before the record's `updated`, whatever the machine's clock does. Receivers
+ * compare these times.
+ */
 export function notBefore(existing: StoredRecord, nowMs: number): Timestamp {
   const { collection, values } = existing;
-  // Only ours: a field of that name may be anything, and then clients would set the time of events.
+  // Only an autodate field counts: clients write any other field of that name, and would set the time of events.
   const at = collection.fields.findIndex((field) => field.name === 'updated' && field.type === 'autodate');
   const updated = values[at];
   const now = toTimestamp(nowMs);

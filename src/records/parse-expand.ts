@@ -1,16 +1,16 @@
 import { filterLimits } from '../filters/filter-limits.ts';
 
-/** What is to be expanded in a record, and what in the records that are found there. */
+/** The relations to expand in a record, and those to expand in the records that they lead to. */
 export type ExpandTree = ReadonlyMap<string, ExpandTree>;
 
 type MutableTree = Map<string, MutableTree>;
 
-/** Longer texts are cut like deeper paths are: what cannot be expanded is left out, without a word (http-api section 7). */
+/** Longer texts are cut, as deeper paths are: what cannot be expanded is left out silently (http-api section 7). */
 const textLengthMax = 4_096;
-/** Each is a question to the engine; cut in the same way. */
+/** Each name costs a statement. Further names are left out in the same way. */
 const namesMax = 64;
 
-/** `author,comments_via_post.author` as a tree; a path that another one begins with is in it already. */
+/** Parses `author,comments_via_post.author` into a tree. A path that begins another one adds nothing to it. */
 export function parseExpand(text: string): ExpandTree {
   const root: MutableTree = new Map();
   let names = 0;

@@ -4,16 +4,19 @@ import { parseExpand } from './parse-expand.ts';
 import { recordToJson, type StoredRecord } from './record.ts';
 import { sightsOf } from './sights-of.ts';
 
-/** A record is shown once for each record that leads to it: a few that lead to each other make any number of them in six levels. */
+/**
+ * How many related records an answer may show. A record counts once for each record that leads to it: a few that refer to each
+ * other can make any number of them in six levels.
+ */
 const shownMax = 50_000;
-/** Of what is shown inside of records, together. */
+/** Characters of all related records in an answer. */
 const expandedLengthMax = 64 * 1024 * 1024;
 
 type JsonOf = (record: StoredRecord) => string;
 
 /**
- * The JSON of records of one collection as the caller may see them, with what `expand` of the query asks for. Throws bad_request
- * when that would be too much for one answer.
+ * Returns the JSON of records of one collection as the caller may see them, with what the query's `expand` asks for. Throws
+ * bad_request when that would be too much for one answer.
  */
 export async function presentRecords(
   context: ExpandContext,
@@ -43,7 +46,7 @@ function bearable(texts: readonly string[]): readonly string[] {
   return texts;
 }
 
-/** Those that several lead to are one object. */
+/** Returns each record once: one that several lead to is a single object. */
 function distinctRecords(expanded: readonly ExpandedRecord[]): ReadonlySet<StoredRecord> {
   const seen = new Set<ExpandedRecord>();
   const look = (one: ExpandedRecord): void => {
@@ -60,7 +63,10 @@ interface Size {
   readonly length: number;
 }
 
-/** Before any of it is written: each record is measured once, however often it will be shown. */
+/**
+ * Throws bad_request when the expanded records are too much for one answer, before any of it is written. Each record is measured
+ * once, however often it will be shown.
+ */
 function requireBearable(expanded: readonly ExpandedRecord[], jsonOf: JsonOf): void {
   const known = new Map<ExpandedRecord, Size>();
   const sizeOfRelated = ({ expand }: ExpandedRecord): Size => {

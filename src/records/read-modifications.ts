@@ -5,13 +5,13 @@ import { fieldType } from '../fields/field-types.ts';
 import type { Change, Modifier } from '../fields/field-type.ts';
 
 export interface ReadModificationsOptions {
-  /** The field of this name, or undefined where there is none for who asks. */
+  /** Returns the field of this name; undefined where there is none for the caller. */
   readonly find: (name: string) => Field | undefined;
-  /** Told of each key that cannot be followed. */
+  /** Called for each key whose modifier its field does not have. */
   readonly refuse: (key: string, problem: FieldError) => void;
 }
 
-/** What is to be done to the values of fields, by name: `views+`, `+tags`, `name:autogenerate`. */
+/** Changes to the values of fields, by field name: `views+`, `+tags`, `name:autogenerate`. */
 export type Modifications = ReadonlyMap<string, readonly Change[]>;
 
 // No field's name holds one of these characters.
@@ -19,9 +19,9 @@ const MODIFIED = /^\+|[+-]$|:autogenerate$/;
 const none: Modifications = new Map();
 
 /**
- * The modifications of a body by field, in the order in which they are applied: shortest key first, then as they were sent.
- * What a type does not know is refused: to ignore it would answer 200 to a change that was not made. Other keys that only
- * look alike are unknown, and nothing.
+ * Returns the modifications in a body by field, in the order in which they are applied: shortest key first, then as they were
+ * sent. A modifier that the field's type does not have is refused: ignored, it would answer 200 to a change that was not made.
+ * Keys that only look similar are ignored like other unknown members.
  */
 export function readModifications(
   body: Readonly<Record<string, unknown>>,
@@ -42,7 +42,7 @@ export function readModifications(
     ofField.push({ modifier, value: body[key] });
     found.set(name, ofField);
   }
-  // The signs are all of one length; sorting is stable.
+  // Modifiers with a sign are all of one length and sorting is stable: they stay in the order in which they were sent.
   for (const ofField of found?.values() ?? [])
     ofField.sort((one, other) => one.modifier.length - other.modifier.length);
   return found ?? none;

@@ -27,15 +27,15 @@ interface RecordRequest {
   readonly id: string;
 }
 
-/** Of all records of a process: 1 MB a generation, if they are ASCII, beside what `knownRows` has of them. */
+/** The records that this process remembers: 1 MB per generation, if they are ASCII, beside what `knownRows` holds. */
 const knownRecords = new AnswerMemory<RowText | undefined>({
   lengthMax: 1024 * 1024,
   lengthOf: (row) => row?.text.length ?? 0,
 });
 
 /**
- * One record's JSON as the caller may see it, with what is to be expanded. Throws not_found (collection, a record that is not there
- * or not for the caller), forbidden (null rule).
+ * Returns one record's JSON as the caller may see it, with what is to be expanded. Throws not_found (collection; a record that
+ * does not exist or that the caller may not see), forbidden (null rule).
  */
 export function readRecord(
   instance: Instance,
@@ -90,7 +90,7 @@ function recallText(
   });
 }
 
-/** As the engine writes it, or as it was written when it had the revision that it has. */
+/** Returns the text as the engine writes it, or as it was written before if the record still has that revision. */
 async function readText(
   instance: Instance,
   facts: RequestFacts,
@@ -118,16 +118,16 @@ function ask(
   return database.search(sql`${one} AND ${condition}`);
 }
 
-/** By the id of a record; more conditions may follow. */
+/** Statements whose only value is the id of a record; `AND` conditions may follow. */
 interface ViewStatements {
-  /** Position and revision. */
+  /** Selects position and revision. */
   readonly version: Sql;
-  /** The same and the JSON. */
+  /** Selects position, revision and the JSON. */
   readonly text: Sql;
   readonly rows: RowKind;
 }
 
-/** By the way of writing rows, which belongs to one definition. */
+/** Statements by the SQL that writes the JSON, which belongs to one definition. */
 const made = new WeakMap<Sql, ViewStatements>();
 
 function statementsOf(collection: Collection, json: Sql, { database }: Instance): ViewStatements {

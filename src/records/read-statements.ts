@@ -4,15 +4,15 @@ import { hasColumn } from '../fields/field.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Names } from '../storage/database.ts';
 
-/** The parts of a SELECT on a collection's table beside others, put together once per definition. */
+/** The parts of a SELECT that may join a collection's table with others, made once per definition. */
 export interface ReadStatements {
-  /** The table, under the name that a scope knows it by. */
+  /** The table under `baseAlias`, by which a RecordScope knows it. */
   readonly from: Sql;
-  /** The revision, then every field; null stands for those that have no column. */
+  /** The revision, then every field; NULL for fields that have no column. */
   readonly columns: Sql;
 }
 
-/** By definition: a changed collection is another object, and a definition belongs to one instance. */
+/** By definition: a changed collection is a new object, and a definition belongs to one instance. */
 const known = new WeakMap<Collection, ReadStatements>();
 
 export function readStatements(collection: Collection, names: Names): ReadStatements {

@@ -6,12 +6,12 @@ import { literal, sql, type Sql } from '../sql/sql.ts';
 import type { JsonWriter, Names } from '../storage/database.ts';
 import { recordShape } from './record-shape.ts';
 
-/** Two texts a definition: what everyone sees, and what superusers see. */
+/** The SQL by definition and `withHidden`: what everyone sees, and what superusers see. */
 const known = new WeakMap<Collection, Map<boolean, Sql>>();
 
 /**
- * The JSON of a record as the API shows it, as a column: the same text that `recordToJson` makes of its values. Undefined for
- * accounts: each decides for itself whether its address is shown.
+ * Returns a column that holds the JSON of a record as the API shows it: the same text as `recordToJson` makes. Undefined for auth
+ * collections, where each account decides whether its address is shown.
  */
 export function recordJson(
   collection: Collection,

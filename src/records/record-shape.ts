@@ -4,15 +4,15 @@ import { fieldType } from '../fields/field-types.ts';
 import type { FieldType, StoredValue } from '../fields/field-type.ts';
 import { mayWriteField } from './may-write-field.ts';
 
-/** What is known of a collection's records before any of them is read: made once per definition, used by every request. */
+/** What a definition says about all of a collection's records, worked out once per definition because every request uses it. */
 export interface RecordShape {
   readonly fields: readonly ShapedField[];
   readonly hasHidden: boolean;
-  /** Their values are no part of a record: only their hashes are kept, apart from it. */
+  /** The password fields. Their values are no part of a record: only hashes are kept, apart from it. */
   readonly passwords: readonly Field[];
   /** Whether anything of a record is kept apart from it. */
   readonly hasSecrets: boolean;
-  /** Of accounts, who say for themselves whether it is shown. */
+  /** The e-mail address of an auth collection, where each account decides whether it is shown. */
   readonly email: ShapedEmail | undefined;
   /** The beginning of every record's JSON, up to and with the comma before its fields. */
   readonly head: string;
@@ -23,27 +23,27 @@ export interface ShapedField {
   readonly type: FieldType;
   readonly name: string;
   readonly isHidden: boolean;
-  /** Shown to nobody. */
+  /** Whether the value is kept apart from the record and shown to nobody. */
   readonly isSecret: boolean;
   /** Whether others than superusers may write it. */
   readonly isOpen: boolean;
   /** Whether it is the `id`. */
   readonly isId: boolean;
-  /** Whether a new record gets an id of the service's own making. */
+  /** Whether it is an `id` with the standard pattern, so that the service generates the ids of new records. */
   readonly isStandardId: boolean;
-  /** `,"name":`, and without the comma where it comes first. */
+  /** `,"name":`; `firstKey` is the same without the comma. */
   readonly key: string;
   readonly firstKey: string;
   readonly toJson: (value: StoredValue) => string;
 }
 
-/** Places in the values of a record. */
+/** Indexes into the values of a record. */
 export interface ShapedEmail {
   readonly at: number;
   readonly visibilityAt: number;
 }
 
-/** By definition, not by id: a changed collection is another object and gets another shape. */
+/** By definition, not by id: a changed collection is a new object and gets a new shape. */
 const shapes = new WeakMap<Collection, RecordShape>();
 
 export function recordShape(collection: Collection): RecordShape {

@@ -5,27 +5,27 @@ import { fieldColumn, hasColumn, type Field } from '../fields/field.ts';
 import { joinSql, runTogether, sql, withValues, type Sql } from '../sql/sql.ts';
 import type { Names } from '../storage/database.ts';
 
-/** The statements on a collection's table, put together once per definition; they are run with values by `withValues`. */
+/** The statements on a collection's table, made once per definition. `withValues` binds their values. */
 export interface RecordStatements {
   readonly table: Sql;
-  /** The revision, then every field; null stands for those that have no column. */
+  /** The revision, then every field; NULL for fields that have no column. */
   readonly columns: Sql;
   /** Values: the id. */
   readonly selectById: Sql;
-  /** As `selectById`, for a work that is going to change the record. */
+  /** As `selectById`, and locks the row for a change. */
   readonly selectToChange: Sql;
-  /** With the values of every field. The revision is 1. */
+  /** Inserts the values of every field, with revision 1. */
   readonly insert: (values: readonly StoredValue[]) => Sql;
-  /** Of the fields at these places. Values: the revision, theirs, the id. */
+  /** Updates the fields at these indexes. Values: the revision, those of the fields, the id. */
   readonly update: (places: readonly number[]) => Sql;
   /** Values: the id. */
   readonly deleteById: Sql;
 }
 
-/** Clients change the same few sets of fields again and again. */
+/** Update statements kept per definition. Clients change the same few sets of fields again and again. */
 const updatesMax = 32;
 
-/** By definition: a changed collection is another object, and a definition belongs to one instance. */
+/** By definition: a changed collection is a new object, and a definition belongs to one instance. */
 const known = new WeakMap<Collection, RecordStatements>();
 
 export function recordStatements(collection: Collection, names: Names): RecordStatements {
@@ -85,9 +85,9 @@ function updatesOf(collection: Collection, names: Names, table: Sql): RecordStat
 }
 
 /**
- * PostgreSQL prepares a text with values of the types that its columns have then, and keeps to them: after a field that takes the
- * name of one of another type, a session would have `007` stored as `7`, or fail. So what is not stored as text says so, and is another
- * text.
+ * Returns the placeholder for a field's value. PostgreSQL fixes the parameter types of a prepared statement when it prepares the
+ * text: after a field is replaced by one of the same name but another type, a session would store `007` as `7`, or fail. A cast
+ * on all that is not text makes it another text, which is prepared anew.
  */
 function placeholderOf(field: Field, { engine }: Names): Sql {
   if (engine === 'sqlite') return sql`${null}`;

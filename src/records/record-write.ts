@@ -3,15 +3,15 @@ import type { RequestFacts } from '../rules/request-facts.ts';
 import type { Transaction } from '../storage/database.ts';
 
 /**
- * A change of records in two parts: `prepare…` finds the collection and asks its null rule outside of any transaction, which
- * gives a RecordWrite; run in a transaction, alone or after others, it does all the rest.
+ * A change of records in two parts. `prepare…` does what needs no transaction: it finds the collection, refuses callers under a
+ * null rule and hashes passwords. The RecordWrite that it returns does the rest in a transaction, alone or after others.
  *
  *   prepareCreate ──► RecordWrite ──► database.write(write)                         createRecord
  *   prepareBatch  ──► RecordWrite of several, one after the other in one commit
  */
 export type RecordWrite<Result> = (tx: Transaction) => Promise<Result>;
 
-/** Where a change happens, and what is known of who makes it. */
+/** The transaction in which a change happens, and what is known about the request for it. */
 export interface WriteScope {
   readonly instance: Instance;
   readonly facts: RequestFacts;

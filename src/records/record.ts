@@ -9,18 +9,18 @@ import { recordShape, type RecordShape } from './record-shape.ts';
  *   body ── decode-record ──► values ── INSERT/UPDATE ──► row ── fromTuple ──► StoredRecord ── recordToJson ──► answer
  *                                                                                  └────── recordToEventJson ──► event
  *
- * A class, as a copy by `{ ...record }` would be one without its members, and the compiler says so.
+ * A class, so that the compiler refuses a copy by `{ ...record }`, which would lack its members.
  *
  * The map of this folder:
  *
- *   create-, update-, upsert-, delete-record   a change of one, in two parts (record-write.ts); remove-record: of a delete, what refers
- *                                              to it as well; save-changes, erase-record: the row and its event
- *   batch, lock-batch, asks-nothing            several changes, all or none; truncate-collection: all records of one
- *   ask-rule, find-allowed, test-rule          a rule, of a record that is stored or of values that are given
- *   read-record, list-records                  what is written by the engine and remembered (answer-key); present-records: what is
- *                                              written here, with what expand.ts finds
+ *   create-, update-, upsert-, delete-record   change one record, in two parts (record-write.ts). remove-record also handles the
+ *                                              records that refer to it; save-changes, erase-record write the row and its event
+ *   batch, lock-batch, asks-nothing            several changes, all or none; truncate-collection deletes all records of one
+ *   ask-rule, find-allowed, test-rule          ask a rule about a stored record or about given values
+ *   read-record, list-records                  answer with JSON that the engine writes and that is remembered (answer-key), or
+ *                                              that present-records writes here, with what expand.ts finds
  *   record-shape, -statements, -json           made once for each definition
- *   accounts/                                  what more is asked of accounts, and passwords, which are kept apart from records
+ *   accounts/                                  what is asked of accounts besides, and passwords, which are kept apart from records
  */
 export class StoredRecord {
   readonly collection: Collection;
@@ -37,14 +37,14 @@ export class StoredRecord {
 
   /**
    * The JSON members of every field that everyone may see, in the order of the schema, with the closing brace: `"id":"…",…}`.
-   * Written when somebody asks for it: what a record was before a change is shown to nobody.
+   * Written only when it is asked for: the state of a record before a change is never shown.
    */
   get visibleMembers(): string {
     return (this.#visibleMembers ??= membersJson(recordShape(this.collection), this.values, 'public'));
   }
 }
 
-/** From a row of `RecordStatements.columns`: the revision, then the fields. */
+/** Returns the record in a row of `RecordStatements.columns`: the revision, then the fields. */
 export function fromTuple(collection: Collection, tuple: Tuple): StoredRecord {
   // The columns of a collection's table hold nothing but stored values.
   const values = tuple.slice(1) as readonly StoredValue[];
@@ -52,8 +52,8 @@ export function fromTuple(collection: Collection, tuple: Tuple): StoredRecord {
 }
 
 /**
- * How much of a record somebody sees who may see it at all: `account` also the e-mail address that an account hides, as its owner
- * and who may manage it do; `everything` hidden fields as well, as superusers do. Secrets nobody sees.
+ * How much of a record a caller sees who may see it at all. `account` adds the e-mail address that an account hides, for its
+ * owner and whoever may manage it; `everything` adds hidden fields, for superusers. Nobody sees secrets.
  */
 export type Sight = 'public' | 'account' | 'everything';
 
@@ -65,12 +65,12 @@ export function recordToJson(record: StoredRecord, sight: Sight): string {
   return shape.head + membersJson(shape, record.values, sight);
 }
 
-/** Only which record it is. */
+/** Returns JSON that only identifies the record: its collection and id. */
 export function recordIdsJson(record: StoredRecord): string {
   return `${recordShape(record.collection).head}"id":${JSON.stringify(valueOf(record, 'id'))}}`;
 }
 
-/** The `data` of the record's events: of an account with its address, as an endpoint is where superusers want to be told. */
+/** Returns the `data` of the record's events. That of an account has its e-mail address, because superusers decide where endpoints lead. */
 export function recordToEventJson(record: StoredRecord): string {
   const shape = recordShape(record.collection);
   if (shape.email === undefined) return `{${record.visibleMembers}`;

@@ -11,7 +11,7 @@ export interface RelationPlace {
   readonly options: RelationOptions;
 }
 
-/** By definition: each delete asks all collections of its instance. */
+/** Kept per definition: each delete asks for the relations of every collection of its instance. */
 const known = new WeakMap<Collection, readonly RelationPlace[]>();
 
 export function relationsOf(collection: Collection): readonly RelationPlace[] {
@@ -26,7 +26,7 @@ export function relationsOf(collection: Collection): readonly RelationPlace[] {
   return places;
 }
 
-/** The ids of a stored value, which was checked before it was stored. */
+/** Returns the ids in a stored value, which was checked before it was stored. */
 export function relatedIds({ options }: RelationPlace, stored: StoredValue): readonly string[] {
   return chosenTexts.read(stored, options) ?? [];
 }

@@ -17,20 +17,20 @@ import { saveChanges } from './save-changes.ts';
 const FAILED =
   'Failed to delete record. Make sure that the record is not part of a required relation reference.';
 
-/** How many records that refer to others one delete may change or take away: on SQLite everybody waits meanwhile. */
+/** How many referring records one delete may change or delete: on SQLite all other writers wait meanwhile. */
 export const touchedMax = 1_000;
 
-/** One delete with all that it entails. */
+/** One delete with all that it leads to. */
 interface Removal extends WriteScope {
-  /** Those whose delete has begun: they refer to each other in circles, or to themselves, and go together. */
+  /** Keys of the records whose delete has begun. They may refer to each other in circles, or to themselves, and are deleted together. */
   readonly leaving: Set<string>;
   touched: number;
 }
 
 /**
- * Deletes a record, which was read to be deleted, with its event, and before it what refers to it: its id is taken out of each
- * record that has it, without validation, and a record that is left without any goes too if its relation says so.
- * Throws bad_request, and nothing is deleted, when one is left without any that has to have one, or when there are too many.
+ * Deletes a record, whose row the caller has locked, with its event. Before that its id is taken out of each record that refers
+ * to it, without validation; one that is left without any id is deleted too, if its relation says so (`cascadeDelete`). Throws
+ * bad_request, and deletes nothing, when a required relation would be left empty, or when too many records refer to it.
  */
 export function removeRecord(scope: WriteScope, record: StoredRecord): Promise<void> {
   return remove({ ...scope, leaving: new Set(), touched: 0 }, record);
@@ -53,7 +53,9 @@ interface Referring {
   readonly places: readonly RelationPlace[];
 }
 
-/** Ids first, records one by one: each may be large, and what is done about one may change or delete the next. */
+/**
+ * Reads the ids first and then the records one by one: each may be large, and the change of one may change or delete the next.
+ */
 async function release(removal: Removal, record: StoredRecord, referring: Referring): Promise<void> {
   const { collection, places } = referring;
   for (const id of await referringIds(removal, idOf(record), referring)) {
@@ -67,7 +69,10 @@ async function release(removal: Removal, record: StoredRecord, referring: Referr
   }
 }
 
-/** Of records that may refer to it, as a multiple value is looked for in its text, and are not leaving themselves. */
+/**
+ * Returns the ids of records that may refer to this one and are not being deleted themselves. They only may, because an id is
+ * searched for in the text of a multiple value.
+ */
 async function referringIds(
   { tx, leaving, touched }: Removal,
   id: string,
@@ -79,7 +84,7 @@ async function referringIds(
     if (options.maxSelect <= 1) return sql`${column} = ${id}`;
     return sql`replace(${column}, ${JSON.stringify(id)}, '') <> ${column}`;
   });
-  // Another number each time: a value, unlike that of `limit`.
+  // A bound value, where `limit` would write the number into the text: it differs each time.
   const rows = await tx.tuples(sql`
     SELECT id FROM ${table} WHERE ${joinSql(conditions, ' OR ')}
     ORDER BY "$position" LIMIT CAST(${touchedMax + leaving.size + 1} AS bigint)`);
@@ -88,7 +93,10 @@ async function referringIds(
   return ids;
 }
 
-/** Values without the id; `delete` when the record is to go with it; undefined when it does not refer to it after all. */
+/**
+ * Returns the values without the id, by index; `delete` when the record is to be deleted as well; undefined when it does not
+ * refer to it after all.
+ */
 function withoutReference(
   other: StoredRecord,
   places: readonly RelationPlace[],
@@ -120,7 +128,7 @@ async function saveReduced(
   try {
     await saveChanges(removal, other, { values, now });
   } catch (error) {
-    // Which fields of which collection a unique index is over is nothing that a delete elsewhere has to tell.
+    // A delete must not tell which fields of another collection have a unique index.
     if (!(error instanceof AppError) || error.code !== 'bad_request') throw error;
     throw new AppError('bad_request', FAILED, { cause: error.cause });
   }

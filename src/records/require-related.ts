@@ -16,17 +16,17 @@ export interface RelatedValues {
   readonly collection: Collection;
   readonly values: readonly StoredValue[];
   /**
-   * What a relation had already was there when it was written, and deletes keep it so. It is not locked: who deletes it locks it first and
-   * then this record, which we have locked, so that each would wait for the other.
+   * The record before an update. Records to which it already refers exist, as deletes see to that, and are not locked here: a
+   * delete of one of them locks it first and then this record, which is locked already, so that each would wait for the other.
    */
   readonly existing?: StoredRecord;
-  /** What is wrong with the values themselves: told together with what is not there, so that nobody mends a record twice. */
+  /** Problems of the values themselves. They are told together with missing related records, so that a client sees all of them at once. */
   readonly problems: ReadonlyMap<string, FieldError>;
 }
 
 /**
- * Throws RefusedWrite with the first problem of every field that has one: that of its value, or that a record which it refers to does
- * not exist. Those that do stay until the end of the work.
+ * Throws RefusedWrite with the first problem of every field that has one: that of its value, or that a related record does not
+ * exist. Those that exist are locked until the transaction ends.
  */
 export async function requireRelated(scope: WriteScope, related: RelatedValues): Promise<void> {
   const { collection, values, existing } = related;
@@ -57,7 +57,7 @@ async function exist(
   const target = instance.collections.find(options.collectionId);
   if (target === undefined) return false;
   const { table } = recordStatements(target, tx.names);
-  // One statement for any number of ids.
+  // The text is the same for any number of ids.
   const statement = sql`SELECT id FROM ${table} WHERE id IN (${eachOf(tx.names, ids)})`;
   const { size } = new Set(ids);
   const isWhole = (found: readonly Tuple[]): boolean => found.length === size;

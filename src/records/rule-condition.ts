@@ -4,12 +4,12 @@ import { RecordScope, baseAlias, type ScopeContext } from '../collections/record
 import type { FilterTree } from '../filters/tree.ts';
 import type { Sql } from '../sql/sql.ts';
 
-/** What a rule asks of a collection's records, whose table is `baseAlias` in the statement. Throws broken_rule. */
+/** Returns the condition that a rule puts on a collection's table, which is `baseAlias` in the statement. Throws broken_rule. */
 export function ruleCondition(context: ScopeContext, collection: Collection, rule: FilterTree): Sql {
   const scope = new RecordScope(context, { collection, alias: baseAlias });
   scope.addRule(rule);
   const { condition } = scope;
-  // Without one every record would pass.
+  // Without a condition every record would pass.
   assert(condition !== undefined, 'a rule asks something');
   return condition;
 }

@@ -12,15 +12,15 @@ import type { SecretChange } from './accounts/secret-change.ts';
 import { withUniqueErrors } from './unique-errors.ts';
 
 export interface RecordChanges {
-  /** Of every field; what was checked, or needs no check. */
+  /** The values of every field. They were checked, or need no check. */
   readonly values: readonly StoredValue[];
   readonly secrets?: readonly SecretChange[];
   readonly now: Timestamp;
 }
 
 /**
- * The record with other values and the next revision, stored with its event. `existing` was read to be changed. Throws RefusedWrite
- * when a unique index refuses the values.
+ * Stores the record with these values and the next revision, with its event. The caller has locked the row of `existing`. Throws
+ * RefusedWrite when a unique index refuses the values.
  */
 export async function saveChanges(
   scope: WriteScope,
@@ -41,7 +41,7 @@ export async function saveChanges(
   return record;
 }
 
-/** Only columns that changed are written, so that only their indexes are. */
+/** Writes only the columns that changed, so that only their indexes are written. */
 function updateRow(tx: Transaction, before: StoredRecord, after: StoredRecord): Promise<number> {
   const places: number[] = [];
   const values: StoredValue[] = [after.revision];

@@ -3,7 +3,7 @@ import type { Instance } from '../instances/instance.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import type { Names } from '../storage/database.ts';
 
-/** What a rule or a filter may know that is asked now. `names` are those of whoever is asked: the database, or a transaction. */
+/** Returns what a rule or filter that is asked now may know. `names` are those of the reader that runs it: the database or a transaction. */
 export function scopeContext(
   { collections, database, clock }: Instance,
   facts: RequestFacts,

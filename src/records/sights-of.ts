@@ -7,7 +7,7 @@ import { scopeContext } from './scope-context.ts';
 
 export type SightOf = (record: StoredRecord) => Sight;
 
-/** How much of each of these records the caller sees: a statement for each collection whose accounts may have managers. */
+/** Returns how much of each record the caller sees. Runs one statement for each collection that has a manage rule. */
 export async function sightsOf(
   { instance, facts, reader = instance.database }: ExpandContext,
   records: readonly StoredRecord[],

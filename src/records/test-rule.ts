@@ -20,10 +20,10 @@ import type { StoredRecord } from './record.ts';
 import { scopeContext } from './scope-context.ts';
 import { readCurrentCollection } from '../instances/read-current-collection.ts';
 
-/** What a rule would say. */
+/** The result of a rule test. */
 export interface RuleVerdict {
   readonly allowed: boolean;
-  /** Each comparison asked by itself. None where nothing is asked: of superusers, and by a rule that is null or empty. */
+  /** The result of each comparison by itself. Empty where no rule is evaluated: for superusers, and for a rule that is null or empty. */
   readonly terms: readonly TermVerdict[];
 }
 
@@ -36,8 +36,8 @@ interface TermVerdict {
 const failed = 'The rule could not be tested.';
 
 /**
- * Asks a rule as it would be asked: compiled by the same compiler, of a record that is there or of one that could be made. All of
- * it is one question, so that it has the time of one; nothing is written. Throws not_found (collection), bad_request.
+ * Asks a rule as a request would: with the same compiler, about a stored record or one that could be made. It is one statement,
+ * so that one query timeout holds for all of it; nothing is written. Throws not_found (collection), bad_request.
  */
 export function testRule(
   instance: Instance,
@@ -53,7 +53,7 @@ async function testRuleOf(instance: Instance, collection: Collection, asked: Rul
   const existing = await findExisting(instance, collection, asked.record);
   if (caller.kind === 'superuser') return { allowed: true, terms: [] };
   if (asked.rule === null) return { allowed: false, terms: [] };
-  // The manage rule is for those who are somebody.
+  // The manage rule never admits guests.
   const mayPass = asked.name !== 'manageRule' || caller.kind !== 'guest';
   if (asked.rule === '') return { allowed: mayPass, terms: [] };
   const { facts, row } = questionOf(instance, { collection, asked, caller, existing });
@@ -96,7 +96,9 @@ interface Tested {
   readonly existing: StoredRecord | undefined;
 }
 
-/** What the rule may know, and the row that it is about: stored, or made of what was given, as it is for a create. */
+/**
+ * Returns what the rule may know and the row that it is about: a stored one, or one made of the given values, as for a create.
+ */
 function questionOf(
   { database, clock }: Instance,
   { collection, asked, caller, existing }: Tested,
@@ -120,7 +122,7 @@ function questionOf(
   return { facts, row: givenRow(collection, asMade, database.names) };
 }
 
-/** The rule, then each of its terms: conditions of their own, whose joins have names that no other has. */
+/** Compiles the rule, then each of its terms, as separate conditions. They share one counter, so that no two joins have the same alias. */
 function compiled(
   rule: string,
   { collection, context }: { readonly collection: Collection; readonly context: ScopeContext },

@@ -16,14 +16,14 @@ import { withCurrentCollection } from '../instances/with-current-collection.ts';
 
 const FAILED = 'Failed to truncate collection';
 
-/** Other writers wait for a transaction of this many no longer than for a few of their own. */
+/** Few enough that other writers wait no longer for such a transaction than for a few of their own. */
 const RECORDS_PER_TRANSACTION = 200;
 
 /**
- * Deletes all records of a collection, oldest first, each with its event. In several transactions, so that neither other writers
- * nor memory have to bear all of them at once: what was deleted before a failure stays deleted, and asked again it goes on.
- * Records that are made meanwhile stay. Throws not_found (collection), forbidden (an API key that does not reach it), bad_request
- * (what stays refers to these).
+ * Deletes all records of a collection, oldest first, each with its event. Works in several transactions, so that neither other
+ * writers nor memory bear the whole at once: what was deleted before a failure stays deleted, and a second call goes on from
+ * there. Records that are made meanwhile stay. Throws not_found (collection), forbidden (an API key that does not reach it),
+ * bad_request (records that stay refer to these).
  */
 export async function truncateCollection(
   instance: Instance,
@@ -44,7 +44,7 @@ export async function truncateCollection(
     const tuples = await tx.tuples(
       sql`SELECT ${columns} FROM ${table} WHERE "$position" <= ${end} ORDER BY "$position"${limit(RECORDS_PER_TRANSACTION)}${tx.names.forDelete}`,
     );
-    // Asked when nobody can begin to refer to them any more.
+    // Checked after the rows are locked: from then on no other transaction can begin to refer to them.
     await refuseReferred(tx, { collection, end }, instance.collections.all());
     const records = tuples.map((tuple) => fromTuple(collection, tuple));
     await tx.inOrder(records.map((record) => () => eraseRecord({ instance, facts, tx }, record)));
@@ -68,7 +68,7 @@ interface Truncated {
   readonly end: number;
 }
 
-/** No record that stays is left with the id of one that is gone: what to do with each of them, its owner knows. */
+/** Throws bad_request when a record that stays refers to one that is deleted: only its owner knows what is to become of it. */
 async function refuseReferred(
   reader: Reader,
   truncated: Truncated,
@@ -87,7 +87,10 @@ async function refuseReferred(
   throw new AppError('bad_request', `${FAILED} probably due to existing reference in ${names}.`);
 }
 
-/** Undefined where no relation leads to what is truncated. Of that itself only what was made meanwhile stays. */
+/**
+ * Returns the condition for records of `other` that stay and refer to the truncated collection; undefined where no relation leads
+ * there. Of the truncated collection itself only records made meanwhile stay.
+ */
 function staysAndRefers(names: Names, { collection, end }: Truncated, other: Collection): Sql | undefined {
   const conditions = other.fields
     .filter(({ type, options }) => type === 'relation' && options['collectionId'] === collection.id)

@@ -7,7 +7,9 @@ import { RefusedWrite } from './refused-write.ts';
 
 const notUnique: FieldError = { code: 'validation_not_unique', message: 'Value must be unique.' };
 
-/** Passes a write on; when a unique index refuses it, throws RefusedWrite, which says so of every field of that index. */
+/**
+ * Passes the write's result on; when a unique index refuses it, throws RefusedWrite with an error for every field of that index.
+ */
 export async function withUniqueErrors<Result>(
   write: Promise<Result>,
   collection: Collection,
@@ -22,7 +24,7 @@ export async function withUniqueErrors<Result>(
   }
 }
 
-/** The names that the owner knows: an engine may call what has a long name by another. */
+/** Returns the columns by the names that the owner knows: an engine may store a long name as another. */
 function columnsOf(error: UniqueViolation, collection: Collection, names: Names): readonly string[] {
   const { index } = error;
   if (index !== undefined) {

@@ -41,7 +41,10 @@ export async function updateRecord(
   return instance.database.write(await prepareUpdate(instance, facts, request), { changes: request.id });
 }
 
-/** Throws not_found (collection), forbidden (null rule); the write besides not_found (record), precondition_failed, bad_request (values, by field). */
+/**
+ * Throws not_found (collection), forbidden (null rule); the write also throws not_found (record), precondition_failed,
+ * bad_request (values, by field).
+ */
 export async function prepareUpdate(
   instance: Instance,
   facts: RequestFacts,
@@ -58,8 +61,8 @@ export async function prepareUpdate(
 }
 
 /**
- * Values that are all as they were change nothing: no revision, no `updated`, no event. A password always is a change: nobody
- * can tell whether it is the same.
+ * Updates a record inside a transaction. Values that are all unchanged make no revision, no new `updated` and no event. A
+ * password always counts as a change: nobody can tell whether it is the same.
  */
 export function updateInside(scope: WriteScope, request: PreparedUpdate): Promise<StoredRecord> {
   return refusedAs('Failed to update record.', update(scope, request));

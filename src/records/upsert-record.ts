@@ -18,7 +18,7 @@ import { updateInside } from './update-record.ts';
 
 export interface UpsertRecordRequest {
   readonly collection: string;
-  /** Its `id` says which record is updated, or made if there is none. */
+  /** Its `id` says which record is updated, or created if there is none. */
   readonly body: RecordBody;
   readonly expected?: ExpectedRevision | undefined;
 }
@@ -28,7 +28,10 @@ export interface Upserted {
   readonly record: StoredRecord;
 }
 
-/** Throws not_found (collection); the write what an update or a create throws, null rules included: which it is turns out there. */
+/**
+ * Throws not_found (collection). The write throws what an update or a create throws, null rules included: only there is it known
+ * which of them it is.
+ */
 export async function prepareUpsert(
   instance: Instance,
   facts: RequestFacts,
@@ -40,7 +43,7 @@ export async function prepareUpsert(
   const bodyId = ownMember(body, 'id');
   const secrets = await prepareSecrets(instance, collection, {
     caller,
-    // Hashing is work: not for who may neither make nor change a record.
+    // Hashing is expensive: not done for a caller who may neither create nor update records.
     body: mayNotWrite(collection) ? {} : body,
     ...(typeof bodyId === 'string' ? { id: bodyId } : {}),
   });
@@ -49,7 +52,7 @@ export async function prepareUpsert(
     const scope = { instance, facts, tx };
     const id = ownMember(body, 'id');
     const known = instance.collections.get(request.collection);
-    // Locked, or somebody might delete it before it is updated.
+    // Locked, or another transaction might delete it before it is updated.
     const existing = typeof id === 'string' ? await findRecordToChange(tx, known, id) : undefined;
     if (existing !== undefined && typeof id === 'string' && !isLocked(known, ['updateRule'], caller)) {
       const record = await unlessHidden(updateInside(scope, { ...request, id, expected }));
@@ -59,15 +62,15 @@ export async function prepareUpsert(
     try {
       return { isCreated: true, record: await createInside(scope, request) };
     } catch (error) {
-      // Made by somebody else since it was looked for: there is one to update now.
+      // Another transaction has created the record since it was looked for. A retry finds it and updates it.
       throw existing === undefined && isTaken(error, tx.names) ? new Collision(error) : error;
     }
   };
 }
 
 /**
- * Undefined for a record that the caller may not change, which is as good as none: another answer than that of an id which nobody
- * has would tell that it is there.
+ * Resolves to undefined for a record that the caller may not change, which is treated as absent: any other answer than for an
+ * unknown id would tell that it exists.
  */
 function unlessHidden(update: Promise<StoredRecord>): Promise<StoredRecord | undefined> {
   return update.catch((error: unknown) => {
@@ -76,7 +79,10 @@ function unlessHidden(update: Promise<StoredRecord>): Promise<StoredRecord | und
   });
 }
 
-/** Where there is one writer nobody else has made it: an index that ignores case has it for the same as another. */
+/**
+ * True when another transaction has taken the id. On SQLite, with one writer, that cannot be: there the violation is by an index
+ * that ignores case.
+ */
 function isTaken(error: unknown, { engine }: Names): boolean {
   if (engine === 'sqlite') return false;
   const cause = error instanceof AppError ? error.cause : undefined;

@@ -5,27 +5,27 @@ import { toText } from '../../fields/to-text.ts';
 import type { RecordBody } from '../decode-record.ts';
 import { valueOf, type StoredRecord } from '../record.ts';
 
-/** What is asked of the body of an account before its fields are looked at (http-api section 6). */
+/** What the checks of an account's body need, which come before those of its fields (http-api section 6). */
 export interface AccountForm {
   readonly body: RecordBody;
-  /** The account as it is going to be. */
+  /** The account as it would be stored. */
   readonly record: StoredRecord;
-  /** As it is; undefined while it is made. */
+  /** The account before an update; undefined while it is made. */
   readonly existing?: StoredRecord | undefined;
-  /** A superuser, or somebody of whom the manage rule is true. */
+  /** Whether the caller is a superuser, or the manage rule is true for the caller. */
   readonly isManaged: boolean;
-  /** Whether the old password that was sent, if one was, is the one. */
+  /** Whether an old password was sent and is right. */
   readonly isOldPasswordRight: boolean;
 }
 
-/** By the member that has the problem. */
+/** Returns the problems of an account's body, by the member that has them. */
 export function accountProblems(form: AccountForm): Readonly<Record<string, FieldError>> {
   const { body, record, existing, isManaged } = form;
   const problems: Record<string, FieldError> = passwordProblems(form);
   if (isManaged) return problems;
   const verified = existing === undefined ? 0 : valueOf(existing, 'verified');
   if (valueOf(record, 'verified') !== verified) problems['verified'] = mismatch;
-  // Who could move an account to another address would own it after one look at an open screen.
+  // Otherwise anyone in front of an open session could take the account over by changing its address.
   if (existing !== undefined && Object.hasOwn(body, 'email') && isOther(record, existing, 'email'))
     problems['email'] = mismatch;
   return problems;

@@ -7,17 +7,17 @@ import type { SecretChange } from './secret-change.ts';
 
 export interface AuditedChange {
   readonly kind: 'create' | 'update' | 'delete';
-  /** As it was, where it is another now. */
+  /** The record before an update; absent for the other kinds. */
   readonly existing?: StoredRecord;
   readonly secrets?: readonly SecretChange[];
 }
 
-/** By whom an account is signed in to, and whether that is proven. */
+/** The names that decide who can sign in to an account, and whether its address is verified. */
 const credentials: ReadonlySet<string> = new Set(['email', 'verified', 'secrets']);
 
 /**
- * Writes down what becomes of a superuser, and of other accounts when somebody else could sign in to them from now on. Does nothing
- * for other records.
+ * Audits every change of a superuser, and a change of another account that lets somebody else sign in to it from now on. Does
+ * nothing for other records.
  */
 export async function auditAccount(
   { instance, facts, tx }: WriteScope,
@@ -51,7 +51,7 @@ function ofUser(record: StoredRecord, change: AuditedChange): Entry | undefined 
   return changed.length === 0 ? undefined : { action: 'account.update', changed };
 }
 
-/** Of fields. Another password or token key is `secrets`, whatever they are. */
+/** Returns the names of the fields that changed. Every new password or token key counts as `secrets`. */
 function changedNames(record: StoredRecord, { existing, secrets = [] }: AuditedChange): readonly string[] {
   if (existing === undefined) return [];
   const names = record.collection.fields

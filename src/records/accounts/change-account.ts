@@ -9,19 +9,19 @@ import type { WriteScope } from '../record-write.ts';
 import { saveChanges } from '../save-changes.ts';
 import type { SecretChange } from './secret-change.ts';
 
-/** What an account has proven to be theirs; left out is what stays as it is. */
+/** What the owner of an account has proven to be theirs. Members that are left out stay as they are. */
 export interface AccountProof {
   readonly email?: string;
   readonly verified?: boolean;
-  /** Of another password. */
+  /** The hash of a new password. */
   readonly passwordHash?: string;
   /** Whoever is signed in is out, also with the password and the address that were; who waits for a second factor goes on waiting. */
   readonly endsSessions?: true;
 }
 
 /**
- * Changes an account, which was read to be changed, with its event. No rule is asked: whoever asks for this has shown a token that
- * was sent to them. Another password or address ends all sessions, as everywhere. Throws RefusedWrite.
+ * Changes an account, whose row the caller has locked, and writes its event. No rule is asked: the caller has shown a token that
+ * was sent to the owner. A new password or address ends all sessions, as everywhere. Throws RefusedWrite.
  */
 export async function changeAccount(
   scope: WriteScope,

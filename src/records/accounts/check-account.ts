@@ -27,9 +27,9 @@ export interface AccountWrite {
 }
 
 /**
- * What more than of other records is asked of an account, once its rule admits the write: who may verify it, change its address
- * and its password. Not asked of other collections: to wait for nothing would be felt by every write. Throws RefusedWrite; conflict
- * when the password was changed meanwhile.
+ * Checks what is asked of an account beyond other records, once its rule admits the write: who may verify it and change its
+ * address and password. Call it for auth collections only: even an `await` of nothing would slow every write down. Throws
+ * RefusedWrite; conflict when the password was changed meanwhile.
  */
 export async function checkAccount(scope: WriteScope, write: AccountWrite): Promise<void> {
   const { collection, body, values, existing, secrets } = write;
@@ -57,13 +57,13 @@ async function hasManageAccess({ facts, instance, tx }: WriteScope, write: Accou
   );
 }
 
-/** The owner's rule of most collections is about an id alone: no two accounts may have the same, wherever they are. */
+/** Most owner rules compare an id alone, so no two accounts may have the same id, whichever collections they are in. */
 async function refuseForeignId(
   { instance, tx }: WriteScope,
   { collection, body }: AccountWrite,
   id: string,
 ): Promise<void> {
-  // One of our own making is nobody else's.
+  // A generated id cannot be that of another account.
   if (!Object.hasOwn(body, 'id') || body['id'] === '') return;
   const others = instance.collections
     .all()
@@ -81,7 +81,7 @@ const foreignId: FieldError = {
   message: 'The id is that of another account.',
 };
 
-/** The old password was verified before there was a transaction. */
+/** Throws conflict when the password was changed since the old one was verified, which was before the transaction began. */
 async function requireSamePassword(
   tx: Transaction,
   existing: StoredRecord,
@@ -92,7 +92,7 @@ async function requireSamePassword(
   if (now !== hash) throw conflicting();
 }
 
-/** The values of an account with this one in place of what `verified` is. */
+/** Returns the values of an account with `verified` set to this. */
 export function withVerified(
   collection: Collection,
   values: readonly StoredValue[],
@@ -102,7 +102,7 @@ export function withVerified(
   return values.with(at, verified);
 }
 
-/** Superusers prove who they are to those who make them. */
+/** Superusers count as verified: they prove who they are to whoever makes them. */
 export function isVerifiedByNature({ name }: Collection): boolean {
   return name === superusersName;
 }

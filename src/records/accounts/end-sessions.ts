@@ -6,8 +6,9 @@ import { eraseAccount } from './erase-account.ts';
 import type { SecretChange } from './secret-change.ts';
 
 /**
- * What ends all sessions of an account: another token key, and those that wait for their second factor are erased, as they were begun
- * with what the account had before. Its row is locked by whoever makes these changes: a session that begins meanwhile looks at the key.
+ * Returns the changes that end all sessions of an account: a new token key, and sign-ins that wait for their second factor are
+ * erased, because they began with the old credentials. The caller has locked the account's row: a sign-in that runs meanwhile
+ * waits for that lock, and fails if the key has changed.
  */
 export function endSessions(instance: Instance, collection: Collection): readonly SecretChange[] {
   return [
@@ -16,7 +17,7 @@ export function endSessions(instance: Instance, collection: Collection): readonl
   ];
 }
 
-/** All that an account needs that is only being made; of another one it ends the sessions that have begun. */
+/** Returns the change that gives an account a new token key, which ends its sessions. A new account needs no more than this. */
 export function renewTokenKey(collection: Collection): SecretChange {
   return (tx, record) =>
     writeSecret(tx, { collection: collection.id, record, name: 'tokenKey' }, newTokenKey());

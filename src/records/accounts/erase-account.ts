@@ -5,13 +5,13 @@ import type { WriteScope } from '../record-write.ts';
 
 export interface ErasedAccount {
   readonly collection: Collection;
-  /** Absent where all of the collection go. */
+  /** The account's id; left out, all accounts of the collection. */
   readonly id?: string;
-  /** Only what stands in these companions. */
+  /** The companion collections to delete from; all of them when left out. */
   readonly only?: readonly CompanionName[];
 }
 
-/** Deletes what accounts have beside their own record, each with the secrets it has. */
+/** Deletes an account's records in the companion collections, each with its secrets. */
 export async function eraseAccount(
   { instance, tx }: Pick<WriteScope, 'instance' | 'tx'>,
   { collection, id, only = companionNames }: ErasedAccount,
@@ -19,7 +19,7 @@ export async function eraseAccount(
   const { names } = tx;
   for (const name of only) {
     const companion = instance.collections.find(name);
-    // By these names an instance from before accounts may have something else.
+    // An instance from before accounts existed may have another collection of this name.
     if (companion?.system !== true) continue;
     const whose = id === undefined ? sql`` : sql` AND "recordRef" = ${id}`;
     const owned = sql`${names.collectionTable(name)} WHERE "collectionRef" = ${collection.id}${whose}`;

@@ -9,7 +9,7 @@ import type { Caller } from '../../rules/caller.ts';
 /** How many wrong old passwords one caller may send for one account; docs/rules.md repeats these numbers. */
 const oldPasswordLimits = { windowMs: 5 * 60_000, wrongMax: 20 } as const;
 
-/** About 200 bytes each. */
+/** Each key takes about 200 bytes. */
 const keysMax = 50_000;
 
 const wrong = new SharedCounter({ kind: 'old password', keysMax });
@@ -21,9 +21,9 @@ export interface OldPasswordTry {
 }
 
 /**
- * Whether an old password is right, unless the caller was wrong too often: whoever has found an open session must not find out its
- * password as well, which no sign-in would tell them. Counted by who asks, so that strangers do not keep an owner from changing
- * it. Throws too_many_requests.
+ * Resolves whether an old password is right. Throws too_many_requests when the caller was wrong too often: otherwise whoever has
+ * found an open session could guess its password here, which no sign-in would allow. Counted per caller, so that strangers cannot
+ * keep an owner from changing it.
  */
 export function guardOldPassword(
   instance: Instance,

@@ -3,12 +3,12 @@ import { fieldType } from '../../fields/field-types.ts';
 import { hashPassword } from '../../secrets/password.ts';
 import { givenPasswords, type PasswordRequest } from './given-passwords.ts';
 
-/** By the name of the field; empty where the password is to be taken away. */
+/** Hashes by the name of their field; empty where the password is to be removed. */
 export type PasswordHashes = ReadonlyMap<string, string>;
 
 /**
- * The hashes of the passwords in a body, made before there is a transaction, which would keep all others waiting. What will be
- * refused has none. AppError `unavailable` when too many hashes are waiting to be made.
+ * Hashes the passwords in a body before the transaction begins, which would keep all others waiting. A password that will be
+ * refused is not hashed. AppError `unavailable` when too many hashes are waiting to be made.
  */
 export async function hashPasswords(
   collection: Collection,

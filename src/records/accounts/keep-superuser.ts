@@ -4,8 +4,8 @@ import { sql } from '../../sql/sql.ts';
 import type { Transaction } from '../../storage/database.ts';
 
 /**
- * Before a superuser is deleted: throws bad_request for the last one, without whom nobody could get in. All of them are held, so
- * that two who delete each other do not both find one left.
+ * Throws bad_request when the superuser about to be deleted is the last one, without whom nobody could get in. Locks the rows of
+ * all superusers, or two concurrent deletes could each count the other's superuser as left.
  */
 export async function keepSuperuser(tx: Transaction): Promise<void> {
   const table = tx.names.collectionTable(superusersName);

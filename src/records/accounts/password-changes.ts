@@ -7,8 +7,8 @@ import type { PasswordHashes } from './hash-passwords.ts';
 import type { SecretChange } from './secret-change.ts';
 
 /**
- * Asked in the transaction, after the body was checked. The definition may have changed since the hashes were made: where one
- * is missing now, nothing is done, and the client may ask again (`conflict`).
+ * Returns the changes that store or remove the passwords of a body. Called in the transaction, after the body was checked. Throws
+ * conflict when a hash is missing, because the definition has changed since they were made: the client may try again.
  */
 export function passwordChanges(
   collection: Collection,

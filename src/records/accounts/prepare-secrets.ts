@@ -8,16 +8,16 @@ import type { RecordBody } from '../decode-record.ts';
 import { guardOldPassword } from './guard-old-password.ts';
 import { hashPasswords, type PasswordHashes } from './hash-passwords.ts';
 
-/** What costs too much to be done inside a transaction, where it would keep all others waiting. */
+/** The results of work on secrets that is too slow for a transaction, where it would keep all others waiting. */
 export interface PreparedSecrets {
   readonly hashes: PasswordHashes;
-  /** Of the old password that was sent, if one was. */
+  /** The result for the old password, if one was sent. */
   readonly old: OldPassword | undefined;
 }
 
 export interface OldPassword {
   readonly isRight: boolean;
-  /** What it was compared with: another one by now proves nothing. */
+  /** The hash it was compared with. If the account has another hash by now, `isRight` proves nothing. */
   readonly hash: string | undefined;
 }
 

@@ -1,4 +1,4 @@
 import type { Transaction } from '../../storage/database.ts';
 
-/** What is to be done to one secret of a record, whose id it is given. */
+/** Changes one secret of the record with this id. */
 export type SecretChange = (tx: Transaction, record: string) => Promise<unknown>;

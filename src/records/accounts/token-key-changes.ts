@@ -15,8 +15,8 @@ export interface AccountChange {
 }
 
 /**
- * What a change of an account does to its token key: a new one ends all sessions, and is due with another password or address.
- * A superuser may ask for one, by naming it, and cannot choose it.
+ * Returns what a change of an account does to its token key. A new key ends all sessions; it is due with a new password or
+ * address. A superuser may ask for one by naming `tokenKey`, but cannot choose it.
  */
 export function tokenKeyChanges(
   instance: Instance,
@@ -24,7 +24,7 @@ export function tokenKeyChanges(
   change: AccountChange,
 ): readonly SecretChange[] {
   if (collection.type !== 'auth' || !isDue(collection, change)) return [];
-  // Nothing waits for an account that is only being made.
+  // A new account has no sessions to end.
   return change.existing === undefined ? [renewTokenKey(collection)] : endSessions(instance, collection);
 }
 
