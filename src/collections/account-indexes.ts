@@ -2,8 +2,8 @@ import { isIdentityIndex } from './is-identity-index.ts';
 import type { IndexDefinition } from './index-definition.ts';
 
 /**
- * With the ones that every auth collection shows. The table has only the one on `email`: token keys are no column of it, and
- * none comes twice.
+ * Adds the indexes that every auth collection shows. Of the two the table has only that on `email`: token keys are not a column
+ * of it, and as random texts never repeat.
  */
 export function withAccountIndexes(
   collectionId: string,

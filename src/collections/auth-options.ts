@@ -1,11 +1,8 @@
-/**
- * What an auth collection says beside what all collections do (http-api section 12), in the order in which it is shown. Times
- * are seconds.
- */
+/** What an auth collection defines beyond other collections (http-api section 12), in the order in which it is shown. Times are seconds. */
 export interface AuthOptions extends Record<TokenKind, TokenOptions> {
-  /** Who may sign in: null nobody, '' everyone, else a filter over the account. */
+  /** Who may sign in: null nobody, '' everyone, otherwise a filter on the account. */
   readonly authRule: string | null;
-  /** Who may change what else only its owner may; null nobody but superusers. */
+  /** Who may change what otherwise only the owner of an account may; null nobody but superusers. */
   readonly manageRule: string | null;
   readonly authAlert: { readonly enabled: boolean; readonly emailTemplate: EmailTemplate };
   readonly oauth2: {
@@ -50,7 +47,7 @@ export const mappedFields = ['id', 'name', 'username', 'avatarURL'] as const;
 
 type MappedField = (typeof mappedFields)[number];
 
-/** Of a definition that says nothing about them. */
+/** The options of a definition that mentions none of them. */
 export const defaultAuthOptions: AuthOptions = {
   authRule: '',
   manageRule: null,

@@ -14,7 +14,7 @@ import { EqualRecords } from './equal-records.ts';
 import { ProblemList } from './problem-list.ts';
 import { referringTo } from './referring-to.ts';
 
-/** Runs inside the transaction that deletes a collection, for those who refer to it. May await nothing but `tx`. */
+/** Runs inside the transaction that deletes a collection, for parts that refer to it. May await nothing but `tx`. */
 export type CollectionDeletedListener = (tx: Transaction, collection: Collection) => Promise<void>;
 
 export interface CollectionChange {
@@ -24,7 +24,7 @@ export interface CollectionChange {
   readonly now: number;
 }
 
-/** Puts secrets for tokens in force, inside the transaction that saves an auth collection; one that is empty is to be made up. */
+/** Stores the token secrets of an auth collection, inside the transaction that saves it. An empty secret stands for one to be generated. */
 export type TokenSecretsListener = (
   tx: Transaction,
   collection: Collection,
@@ -32,8 +32,8 @@ export type TokenSecretsListener = (
 ) => Promise<void>;
 
 /**
- * Runs inside the transaction that changes a definition, before it does, for those who have to know of it or may object: a
- * collection that is made was not there before, one that is deleted is not there after. May await nothing but `tx`.
+ * Runs inside the transaction that changes a definition, before the change, for parts that have to know of it or may object.
+ * `before` is undefined for a collection that is created, `after` for one that is deleted. May await nothing but `tx`.
  */
 export type CollectionChangeListener = (
   tx: Transaction,
@@ -41,8 +41,8 @@ export type CollectionChangeListener = (
 ) => Promise<void>;
 
 /**
- * Runs inside the transaction that gives collections other names, once for all of them, which may have exchanged theirs: new names
- * by the old ones. May await nothing but `tx`.
+ * Runs inside the transaction that renames collections, once for all of them, because they may exchange names. `names` has the
+ * new names by the old ones. May await nothing but `tx`.
  */
 export type RenameListener = (tx: Transaction, names: ReadonlyMap<string, string>) => Promise<void>;
 
@@ -103,7 +103,7 @@ export function updateCollection(
   });
 }
 
-/** Of changed definitions; tells nobody where all names are as they were. */
+/** Tells the rename listener of the collections whose names have changed. Does nothing where none has. */
 export async function tellOfNames(
   tx: Transaction,
   { onRename }: CollectionSaving,
@@ -117,11 +117,11 @@ export async function tellOfNames(
 export interface SavedSecrets {
   readonly collection: Collection;
   readonly secrets: ReadonlyMap<TokenKind, string>;
-  /** Whatever is not given is then made up. */
+  /** Whether the collection is new: then secrets that are not given are generated. */
   readonly isNew: boolean;
 }
 
-/** Of a saved collection; does nothing for one that has no accounts. */
+/** Stores the token secrets of a saved collection. Does nothing for one without accounts. */
 export async function saveSecrets(
   tx: Transaction,
   { onTokenSecrets }: CollectionSaving,
@@ -137,7 +137,10 @@ export interface CollectionDeletion extends CollectionSaving {
   readonly onDeleted: CollectionDeletedListener;
 }
 
-/** Deletes a collection, to which no other refers, with all its records. Their events and pending deliveries stay. */
+/**
+ * Deletes a collection with all its records; throws bad_request when another collection refers to it. Their events and pending
+ * deliveries stay.
+ */
 export function deleteCollection(change: CollectionDeletion, nameOrId: string): Promise<void> {
   const failed = 'Failed to delete collection.';
   return changeTables(change, failed, async (tx) => {
@@ -157,14 +160,14 @@ export function deleteCollection(change: CollectionDeletion, nameOrId: string): 
   });
 }
 
-/** As the record routes do, but with the message that an unknown collection has on the routes for collections. */
+/** Returns the collection. Throws not_found with the message of the collection routes, which differs from that of the record routes. */
 export function getCollection(collections: CollectionStore, nameOrId: string): Collection {
   const found = collections.find(nameOrId);
   if (found === undefined) throw notFound();
   return found;
 }
 
-/** Runs a change of tables alone in its commit; tells of records that a unique index does not admit. */
+/** Runs a change of tables alone in its commit. Throws bad_request when existing records violate a new unique index. */
 export async function changeTables<Result>(
   change: CollectionChange,
   failed: string,
@@ -173,7 +176,7 @@ export async function changeTables<Result>(
   try {
     return await change.database.write(work, { isExclusive: true });
   } catch (error) {
-    // To try again would not help.
+    // Elsewhere NoRoom asks for a retry; a change of tables would fail again.
     if (error instanceof NoRoom)
       throw new AppError('bad_request', `${failed} ${error.advice}`, { cause: error });
     if (!(error instanceof EqualRecords)) throw error;

@@ -11,8 +11,8 @@ export interface RelationContext {
 }
 
 /**
- * A relation leads to a collection that exists, which may be its own; and always to the same one: the ids that are stored
- * would mean nothing, or strangers, in another.
+ * Checks that a relation leads to a collection that exists, perhaps its own, and that an update does not change which one: in
+ * another collection the stored ids would mean nothing, or other records.
  */
 export function checkRelation(field: Field, context: RelationContext, problems: ProblemList): void {
   const { collectionId } = field.options;

@@ -9,8 +9,9 @@ import type { ProblemList } from './problem-list.ts';
 import { RecordScope, baseAlias } from './record-scope.ts';
 
 /**
- * Compiles every rule as it will be when it is asked by a guest, and by an account where it asks for one, so that one that could not be
- * is refused before it is stored. It may be meant for the accounts of one collection among several: those have to be able to ask it.
+ * Compiles every rule as for a guest and, where it names `@request.auth`, as for accounts, so that one that does not compile is
+ * refused before it is stored. It has to compile for the accounts of one auth collection only, because it may be meant for just
+ * those.
  */
 export function checkRules(
   collection: Collection,
@@ -49,12 +50,15 @@ export function checkRules(
   if (problem !== undefined) problems.add('mfa', { rule: problem });
 }
 
-/** An import of 1,000 collections with all of their accounts would take minutes, in which nobody is served. */
+/**
+ * How many auth collections a rule is compiled for. An import of 1,000 collections that compiled each rule for all of them would
+ * take minutes, in which no request is served.
+ */
 const accountsMax = 10;
 
 /**
- * One of each collection that signs in and has the fields that the rule asks an account for; of superusers no rule is asked. Nobody in
- * particular: only its fields count.
+ * Returns a caller for each auth collection that has the fields which the rule asks an account for. Superusers are left out,
+ * because they pass every rule. The callers have no id: only the fields of their collection count.
  */
 function accountsAskedFor(rule: string, collections: Collections): readonly Caller[] {
   const asked = [...rule.matchAll(/@request\.auth\.(\w+)/g)].map(([, name]) => name);
@@ -68,7 +72,7 @@ function accountsAskedFor(rule: string, collections: Collections): readonly Call
   return fitting.map(({ id }) => ({ kind: 'user', id: '', collectionId: id }));
 }
 
-/** The others as they are, and this one as it is going to be: a rule may be about its own collection. */
+/** Returns the collections with this one in its new form: a rule may be about its own collection. */
 function withCollection(collections: Collections, collection: Collection): Collections {
   return {
     find: (nameOrId) => {

@@ -14,8 +14,8 @@ export type CollectionFinder = Pick<CollectionStore, 'find'>;
 export type Collections = Pick<CollectionStore, 'find' | 'all'>;
 
 /**
- * One instance's collections, in memory: every request asks for one. The memory changes only after the commit of the change,
- * and changes run alone in their commit, so a work that asks inside its transaction sees what its tables look like.
+ * The collections of one instance, in memory, because every request asks for one. They change there only after the commit of a
+ * change, and changes run alone in their commit: what a transaction finds here is what its tables look like.
  */
 export class CollectionStore {
   #byId = new Map<string, Collection>();
@@ -32,7 +32,7 @@ export class CollectionStore {
     (await this.read(reader))();
   }
 
-  /** All definitions as they are stored; what it gives puts them in the place of those in memory. */
+  /** Reads all stored definitions. The function that it returns puts them in the place of those in memory. */
   async read(reader: Reader): Promise<() => void> {
     const rows = await reader.all(
       sql`SELECT * FROM ${reader.names.table('$collection')} WHERE ${reader.names.scope} ORDER BY position`,
@@ -48,7 +48,7 @@ export class CollectionStore {
 
   /** By name in any case, or by id. */
   find(nameOrId: string): Collection | undefined {
-    // Most names come as they are written in the definition: the first look-up spares a copy in lower case.
+    // Most callers write names as the definition does: the first look-up spares a copy in lower case.
     return this.#byName.get(nameOrId) ?? this.#byName.get(nameOrId.toLowerCase()) ?? this.#byId.get(nameOrId);
   }
 
@@ -58,7 +58,7 @@ export class CollectionStore {
     return found;
   }
 
-  /** Another number after each change of any definition: what was made of several of them holds for one number. */
+  /** Another number after each change of any definition. What was made from several definitions is valid for one number. */
   get version(): number {
     return this.#version;
   }
@@ -79,7 +79,7 @@ export class CollectionStore {
     return this.apply(tx, { removed: [collection] });
   }
 
-  /** Several changes that make sense together only: names may go from one collection to another. */
+  /** Applies several changes at once, because names may pass from one collection to another. */
   async apply(tx: Transaction, changes: CollectionChanges, fill?: Fill): Promise<void> {
     const { removed = [], changed = [], created = [] } = changes;
     for (const collection of removed) await remove(tx, collection);
@@ -98,7 +98,7 @@ export class CollectionStore {
     });
   }
 
-  /** What has not changed stays the same object, and all that is known by it stays known. */
+  /** Returns the object in memory where its definition has not changed, so that what is kept per definition stays valid. */
   #remembered(row: Row): Collection | undefined {
     const known = this.#byId.get(String(row['id']));
     const { name, updated } = known ?? {};
@@ -128,7 +128,7 @@ async function remove(tx: Transaction, { id, name }: Collection): Promise<void> 
 
 async function updateDefinitions(tx: Transaction, changes: readonly TableChange[]): Promise<void> {
   const table = tx.names.table('$collection');
-  // A name is unique at every moment, so those that pass from one to another are let go of first.
+  // Names are unique at every moment, so those that pass from one collection to another are freed first.
   const renamed = changes.filter(({ before, after }) => before.name !== after.name);
   for (const { after } of renamed.length > 1 ? renamed : [])
     await tx.run(
@@ -154,14 +154,14 @@ async function deleteLostValues(tx: Transaction, { before, after }: TableChange)
       await deleteValues(tx, after, field);
 }
 
-/** Of a field that has them apart from its collection's table. */
+/** Deletes the values of a field that are kept apart from its collection's table. */
 async function deleteValues(tx: Transaction, { id }: Collection, field: Field): Promise<void> {
   await tx.run(
     sql`DELETE FROM ${tx.names.table('$secret')} WHERE ${tx.names.scope} AND collection = ${id} AND name = ${secretName(field)}`,
   );
 }
 
-/** What of a collection is kept as one JSON text. */
+/** The part of a collection that is stored as one JSON text. */
 interface Definition {
   readonly rules: Rules;
   readonly fields: readonly unknown[];
@@ -176,9 +176,9 @@ function definitionText(collection: Collection): string {
   return JSON.stringify(definition);
 }
 
-/** Definitions were checked before they were stored; what does not decode now was damaged, and is a bug to be loud about. */
+/** Decodes a stored definition. It was checked before it was stored, so one that does not decode is damaged, and throws. */
 function fromRow(row: Row): Collection {
-  // Written by definitionText above, and by nobody else.
+  // Only definitionText above writes this column.
   const definition = JSON.parse(String(row['definition'])) as Definition;
   const collection: Collection = {
     id: String(row['id']),

@@ -16,13 +16,13 @@ export interface Collection {
   readonly id: string;
   readonly name: string;
   readonly type: CollectionType;
-  /** Made by the service itself: cannot be renamed or deleted. */
+  /** Whether the service itself made it: then it cannot be renamed or deleted. */
   readonly system: boolean;
   readonly rules: Rules;
   /** In the order in which they are shown: `id` first. */
   readonly fields: readonly Field[];
   readonly indexes: readonly IndexDefinition[];
-  /** Of an auth collection. */
+  /** Undefined unless it is an auth collection. */
   readonly auth: AuthOptions | undefined;
   readonly created: Timestamp;
   readonly updated: Timestamp;
@@ -30,7 +30,7 @@ export interface Collection {
 
 export type CollectionType = 'base' | 'auth';
 
-/** Who may: null = superusers only, '' = everyone. */
+/** Who may do what: null = superusers only, '' = everyone, otherwise a filter. */
 export interface Rules {
   readonly listRule: string | null;
   readonly viewRule: string | null;
@@ -49,7 +49,7 @@ export const lockedRules: Rules = {
   deleteRule: null,
 };
 
-/** Whether changes of its records are told to anyone: what begins with `_` is the service's own affair. */
+/** Whether changes of its records make events. Collections whose names begin with `_` are internal to the service. */
 export function emitsEvents(collection: Collection): boolean {
   return !collection.name.startsWith('_');
 }

@@ -1,7 +1,7 @@
 import type { Collection } from './collection.ts';
 import type { Collections } from './collection-store.ts';
 
-/** These alone, as they are going to be: rules may lead from one to the other. */
+/** Returns a look-up of these collections alone, in their new form: rules may lead from one to another. */
 export function collectionsOf(collections: readonly Collection[]): Collections {
   const byId = new Map(collections.map((collection) => [collection.id, collection]));
   const byName = new Map(collections.map((collection) => [collection.name.toLowerCase(), collection]));

@@ -5,30 +5,35 @@ import { fieldColumn, type Field } from '../fields/field.ts';
 import { literal, sql, type Sql } from '../sql/sql.ts';
 import type { Engine, Names } from '../storage/database.ts';
 
-/** A field's column: its name, type and what stands in it when nothing was given. */
+/** Returns the definition of a field's column: name, type and default. */
 export function columnDefinition(field: Field, names: Names): Sql {
   return sql`${names.column(field.name)} ${columnType(field, names.engine)}`;
 }
 
-/** What every collection's table begins with. A position never comes back: a reader that remembers one would take a new record for one it has seen. */
+/**
+ * Returns the columns that every collection's table begins with. A position is never used again: a reader that remembers one
+ * would take a new record for one it has seen.
+ */
 export function hiddenColumns(engine: Engine): Sql {
   if (engine === 'sqlite') {
     return sql`"$position" INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, "$revision" INTEGER NOT NULL`;
   }
-  // Somewhere, and not at 1: to a node that does not know yet that a table was dropped and made anew, its rows would be those it has seen.
+  // A random start: a node that does not know yet that a table was dropped and created again would otherwise take its rows for
+  // those it has seen.
   const start = literal(Math.ceil(randomUnit() * startMax));
   return sql`"$position" bigint GENERATED ALWAYS AS IDENTITY (START WITH ${start}), id text COLLATE "C" NOT NULL, "$revision" bigint NOT NULL`;
 }
 
-/** Half of what a number of ours can count to. */
+/** Half of the integers that a JavaScript number holds exactly. */
 const startMax = 2 ** 52;
 
-/** What follows `ALTER TABLE` where a table gets its keys when it is there. */
+/** What follows `ALTER TABLE` to add the keys to a table that was created without them. */
 export const addedKeys = sql`ADD PRIMARY KEY ("$position"), ADD UNIQUE (id)`;
 
 /**
- * Zero values are stored, not null; only a json field knows null. Numbers are REAL and double precision: NUMERIC would turn 1e17
- * into an integer that no number of ours can hold. Text compares bytewise on both engines.
+ * Returns the type and default of a field's column. Zero values are stored, not null; only a json field knows null. Numbers are
+ * REAL and double precision: NUMERIC would turn 1e17 into an integer that no JavaScript number can hold. Text compares bytewise
+ * on both engines.
  */
 function columnType(field: Field, engine: Engine): Sql {
   const kind = fieldColumn(field);
@@ -48,7 +53,7 @@ function columnType(field: Field, engine: Engine): Sql {
   }
 }
 
-/** Written as text, which it is for every type with such a column but json, whose column has no default. */
+/** Returns the default of a column of kind `json`. Zero values are texts there, except for json fields, whose columns have no default. */
 function zeroOf(field: Field): Sql {
   return literal(String(fieldType(field).zero(field.options)));
 }

@@ -14,9 +14,9 @@ import { isIdentityIndex } from './is-identity-index.ts';
 import { memberReader, type MemberReader } from './member-reader.ts';
 import type { ProblemList } from './problem-list.ts';
 
-/** Seconds. The longest is what the reference allows: three years. */
+/** How long tokens may be valid, in seconds. The maximum is that of the reference: three years. */
 const tokenSeconds = { min: 10, max: 94_670_856 };
-/** Of what is used up within one visit. */
+/** How long a second factor or a one-time code may take, in seconds: both are used within one visit. */
 const sessionSeconds = { min: 10, max: 86_400 };
 const otpLength = { min: 4, max: 32 };
 const templateLengthMax = { subject: 255, body: 100_000 };
@@ -27,7 +27,7 @@ export interface AuthContext {
   readonly draft: Omit<Collection, 'auth'>;
 }
 
-/** What a definition says of an auth collection; members that it leaves out stay as they are, inside of members too. */
+/** Decodes the auth options of a definition. Members that it leaves out stay as they are, nested ones too. */
 export function decodeAuthOptions(
   raw: Readonly<Record<string, unknown>>,
   context: AuthContext,
@@ -73,7 +73,7 @@ export function decodeAuthOptions(
   return options;
 }
 
-/** Which secrets of its tokens a definition asks to be made again: with this text, or empty for one of our own. */
+/** Returns the token secrets that a definition asks to replace: by this text, or by a generated one where it is empty. */
 export function givenTokenSecrets(
   raw: Readonly<Record<string, unknown>>,
   problems: ProblemList,
@@ -147,7 +147,7 @@ const tooFewMethods: FieldError = {
   message: 'At least two ways to sign in must be enabled.',
 };
 
-/** Accepted and without effect it would be believed to protect somebody. */
+/** Refuses to enable what is not supported: if it were accepted without effect, it would be believed to protect somebody. */
 function refuseEnabled(read: MemberReader, what: string): false {
   if (read.flag('enabled', false)) read.refuse('enabled', notSupported(what));
   return false;

@@ -18,8 +18,8 @@ export interface DecodeContext {
 }
 
 /**
- * A collection from a definition as a client wrote it. Members that an update leaves out stay as they are; `fields` and
- * `indexes` are replaced as a whole. Everything that is wrong goes to `problems`; the result is then not to be used.
+ * Decodes a definition as a client wrote it. Members that an update leaves out stay as they are; `fields` and `indexes` are
+ * replaced as a whole. Everything that is wrong goes to `problems`; the result must not be used then.
  */
 export function decodeCollection(
   raw: Readonly<Record<string, unknown>>,
@@ -49,7 +49,10 @@ export function decodeCollection(
   return { ...draft, auth: decodeAuthOptions(raw, { ...context, draft }, problems) };
 }
 
-/** The id of a collection whose definition gives none: as the reference makes it, so that the same definition means the same one. */
+/**
+ * Returns the id of a collection whose definition gives none. It is made as in the reference, so that the same definition means
+ * the same collection.
+ */
 export function defaultCollectionId(type: Collection['type'], name: string): string {
   return `pbc_${crc32(type + name)}`;
 }
@@ -79,7 +82,10 @@ function decodeName(
   return name;
 }
 
-/** Names and ids share one space, because a path may hold either; names of collections and indexes another, in the database. */
+/**
+ * Returns the problem of a name that is taken. Names and ids of collections share one namespace, because a path may hold either;
+ * names of collections and indexes share another, in the database.
+ */
 function takenName(
   name: string,
   others: readonly Collection[],
@@ -144,7 +150,7 @@ function decodeType(
   return 'base';
 }
 
-/** Only the service itself makes system collections; one that is being made is none, whatever it says. */
+/** Refuses a change of the `system` flag. For a new collection the flag is ignored: only the service makes system collections. */
 function checkSystemFlag(
   raw: Readonly<Record<string, unknown>>,
   existing: Collection | undefined,
@@ -169,7 +175,7 @@ function decodeId(
     problems.add('id', fieldError('validation_match_invalid'));
     return context.fallback;
   }
-  // In any case: an index of the database is named after it.
+  // Case is ignored, because an index in the database is named after the id.
   const isTaken = (other: string): boolean => other.toLowerCase() === id.toLowerCase();
   if (context.others.some((other) => isTaken(other.id) || isTaken(other.name))) {
     const name = raw['id'] === undefined || raw['id'] === '' ? 'name' : 'id';
@@ -181,7 +187,7 @@ function decodeId(
   return id;
 }
 
-/** Whether an expression compiles is asked when the whole definition is known: check-rules.ts. */
+/** Decodes the rules. Whether they compile is checked when the whole definition is known: check-rules.ts. */
 function decodeRules(
   raw: Readonly<Record<string, unknown>>,
   existing: Collection | undefined,

@@ -8,14 +8,14 @@ import { ProblemList } from './problem-list.ts';
 
 /** What the fields of a definition are checked against. */
 export interface FieldsContext {
-  /** Of the collection that they belong to. */
+  /** The id of the collection that the fields belong to. */
   readonly id: string;
   readonly type: Collection['type'];
   readonly existing?: Collection;
   readonly others: readonly Collection[];
 }
 
-/** The fields of a definition, with those that every collection of its type has. */
+/** Decodes the fields of a definition and adds those that every collection of its type has. */
 export function decodeFields(raw: unknown, context: FieldsContext, problems: ProblemList): readonly Field[] {
   const { existing } = context;
   if (raw === undefined || raw === null) return withStandardFields(existing?.fields ?? [], context);
@@ -39,7 +39,7 @@ export function decodeFields(raw: unknown, context: FieldsContext, problems: Pro
   }
   problems.addAll('fields', errors);
   const all = withStandardFields(fields, context);
-  // The ones we added count: a definition that was shown can be sent back.
+  // Added fields count, too: a definition that is shown can be sent back.
   if (all.length > collectionLimits.fieldsMax) problems.add('fields', tooManyFields);
   return all;
 }
@@ -87,7 +87,10 @@ function checkField(
   }
 }
 
-/** `id` is the primary key and nothing else is; the others are added when they are missing, which another case would hide. */
+/**
+ * Checks that `id` is a text and the primary key, and that standard names are in lower case: standard fields are added where they
+ * are missing, which a name in another case would hide.
+ */
 function checkStandardName(field: Field, problems: ProblemList): void {
   const name = field.name.toLowerCase();
   if (!['id', 'created', 'updated'].includes(name)) return;
@@ -104,7 +107,7 @@ function checkStandardName(field: Field, problems: ProblemList): void {
   }
 }
 
-/** `id` first; `created` and `updated` always there; system fields never lost: a definition need not mention any of them. */
+/** Adds what a definition need not mention: `id` at the beginning, `created` and `updated`, and system fields, which are never lost. */
 function withStandardFields(fields: readonly Field[], { existing, type }: FieldsContext): readonly Field[] {
   const result = [...fields];
   const isMissing = (wanted: Field): boolean =>
@@ -119,7 +122,10 @@ function withStandardFields(fields: readonly Field[], { existing, type }: Fields
   return type === 'auth' ? withAccountFields(result) : result;
 }
 
-/** A field keeps its id and its data under another name: the one that takes its place is another field. */
+/**
+ * Returns the field with an id that no other has. A renamed field keeps its id and its data, so the standard field that takes its
+ * old name needs another id.
+ */
 function withFreeId(field: Field, others: readonly Field[]): Field {
   let { id } = field;
   while (others.some((other) => other.id === id)) id += '_';

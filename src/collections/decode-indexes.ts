@@ -15,7 +15,7 @@ export interface IndexContext {
 }
 
 /**
- * The indexes of a definition. When an update does not mention them, the present ones stay: their columns follow renamed
+ * Decodes the indexes of a definition. When an update does not mention them, the present ones stay: their columns follow renamed
  * fields, and an index whose field is dropped goes with it.
  */
 export function decodeIndexes(
@@ -46,8 +46,8 @@ export function decodeIndexes(
 }
 
 /**
- * Of an auth collection: without the one on `email` two accounts could sign in by one address. A new collection gets what is
- * missing; from one that exists it cannot be taken, but the one that is only shown.
+ * Adds the indexes that an auth collection must have. Without the one on `email` two accounts could sign in by one address: an
+ * update that leaves it out is refused, a new collection gets it. The one on `tokenKey` is only shown, and may be left out.
  */
 function withRequired(
   indexes: readonly IndexDefinition[],
@@ -112,7 +112,7 @@ function indexProblem(
     ...index.columns.map((column) => column.name),
     ...index.where.map((condition) => condition.column),
   ];
-  // What is shown of the secrets, and can be sent back; there is nothing else to say of them.
+  // The index on `tokenKey` is shown, so it can be sent back, though the field has no column. No other index may name it.
   const isShown = draft.type === 'auth' && isIdentityIndex(index, 'tokenKey') && index.where.length === 0;
   const unknown = names.find(
     (name) => !isShown && !draft.fields.some((field) => field.name === name && hasColumn(field)),
@@ -126,12 +126,12 @@ function indexProblem(
   return isShown ? undefined : conditionProblem(index, draft);
 }
 
-/** All of it but the name. */
+/** Returns the whole index but its name, as a text. */
 function definitionOf(index: IndexDefinition): string {
   return indexToText({ ...index, name: '' }, '');
 }
 
-/** A text is compared with a text and a number with a number: what else it could mean, the engines do not agree on. */
+/** Refuses a comparison of a text with a number, or of a number with a text: the engines do not agree on what it means. */
 function conditionProblem(index: IndexDefinition, draft: Collection): FieldError | undefined {
   for (const { column, value } of index.where) {
     const field = draft.fields.find((candidate) => candidate.name === column);
@@ -146,7 +146,7 @@ function conditionProblem(index: IndexDefinition, draft: Collection): FieldError
   return undefined;
 }
 
-/** Tables and indexes share one space of names in the database. */
+/** Tables and indexes share one namespace in the database. */
 function isTableName(name: string, context: IndexContext): boolean {
   return [...context.others, context.draft].some((other) => other.name.toLowerCase() === name.toLowerCase());
 }

@@ -1,9 +1,9 @@
 import { UniqueViolation } from '../storage/engine-errors.ts';
 import type { Collection } from './collection.ts';
 
-/** A unique index cannot be made, as records that are there have equal values. */
+/** A unique index cannot be created because existing records have equal values. */
 export class EqualRecords extends UniqueViolation {
-  /** As it was to become. */
+  /** The collection as the refused change would have made it. */
   readonly collection: Collection;
   readonly indexName: string;
 

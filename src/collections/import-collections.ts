@@ -28,14 +28,14 @@ type Definition = Readonly<Record<string, unknown>>;
 
 export interface CollectionImport {
   readonly collections: readonly Definition[];
-  /** Whether collections, and fields of those that are given, which are not mentioned are deleted. System ones never are. */
+  /** Whether to delete collections that are not given, and fields that the given ones do not mention. System ones are never deleted. */
   readonly deleteMissing: boolean;
 }
 
 /**
- * Makes the collections be as they are given: all of it or, when anything is refused, nothing. One that exists is found by its id,
- * or by its name where no id is given; definitions may refer to each other and exchange names. One that is already as given is
- * left as it is. Throws bad_request.
+ * Makes the collections what the definitions say: all of them or, when anything is refused, none. An existing collection is found
+ * by its id, or by its name where no id is given. Definitions may refer to each other and exchange names. A collection that is
+ * already as given is left as it is. Throws bad_request.
  */
 export function importCollections(change: CollectionDeletion, body: Definition): Promise<void> {
   const wanted = decodeImport(body);
@@ -65,7 +65,7 @@ function decodeImport(body: Definition): CollectionImport {
   if (deleteMissing !== undefined && deleteMissing !== null && typeof deleteMissing !== 'boolean')
     problems.add('deleteMissing', invalidValue('Must be true or false.'));
   problems.throwIfAny('An error occurred while validating the submitted data.');
-  // Asked above, which the compiler does not follow through the list of problems.
+  // Checked above; the compiler cannot see that through the list of problems.
   return { collections: collections as readonly Definition[], deleteMissing: deleteMissing === true };
 }
 
@@ -83,7 +83,7 @@ const tooMany: FieldError = {
 interface Item {
   readonly raw: Definition;
   readonly existing: Collection | undefined;
-  /** What the others know of it until it is decoded: which id and name it is going to have. */
+  /** Stands for this collection among the others until it is decoded: it has its future id and name. */
   readonly sketch: Collection;
 }
 
@@ -146,10 +146,10 @@ function toItem(raw: Definition, present: readonly Collection[], deleteMissing: 
   const name = typeof raw['name'] === 'string' ? raw['name'] : (existing?.name ?? '');
   const type = existing?.type ?? (raw['type'] === 'auth' ? 'auth' : 'base');
   const given = raw['id'];
-  // What is no text is refused when it is decoded; made one before that, an object would run what it calls its `toString`.
+  // An id that is no text is refused when it is decoded. To convert an object here would run what it calls its `toString`.
   const ownId = typeof given === 'string' && given !== '' ? given : defaultCollectionId(type, name);
   const id = existing?.id ?? ownId;
-  // Its indexes are compared with those of the others when it is decoded itself.
+  // The sketch has no indexes: they are compared with those of the others when the item itself is decoded.
   return { raw: merged, existing, sketch: { ...scaffoldCollection(type), id, name, type } };
 }
 
@@ -164,7 +164,7 @@ function isGiven(id: unknown): boolean {
   return id !== undefined && id !== null && id !== '';
 }
 
-/** The fields that exist and are not given come after those that are; the standard ones find their places by themselves. */
+/** Appends the existing fields that are not given. Standard ones are left out: decoding puts them in their places. */
 function withMissingFields(raw: Definition, fields: readonly Field[]): Definition {
   const given = raw['fields'];
   if (!isList(given)) return raw;
@@ -175,7 +175,7 @@ function withMissingFields(raw: Definition, fields: readonly Field[]): Definitio
   return { ...raw, fields: [...given, ...missing] };
 }
 
-/** The problems of one definition, as if it had been sent alone, and which one it was. */
+/** Returns the error for one definition: its problems, as if it had been sent alone, and its index. */
 function refusal(problems: ProblemList, item: { readonly at: number; readonly raw: Definition }): AppError {
   const name = typeof item.raw['name'] === 'string' ? item.raw['name'] : '';
   const message = `The collection at index ${item.at}, ${JSON.stringify(name)}, is refused.`;
@@ -185,7 +185,10 @@ function refusal(problems: ProblemList, item: { readonly at: number; readonly ra
   });
 }
 
-/** Those that are given lead nowhere else: that was asked when they were decoded. */
+/**
+ * Throws bad_request when a collection that stays, and is not given, refers to one that is removed. Relations of the given ones
+ * were checked when they were decoded.
+ */
 function refuseReferred(removed: readonly Collection[], kept: readonly Collection[]): void {
   for (const collection of removed) {
     const [other] = referringTo(collection, kept);

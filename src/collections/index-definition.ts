@@ -1,8 +1,6 @@
 /**
- * An index of a collection. Clients write it as the SQL text they know; it is taken apart here, and what reaches the
- * database is put together again from the parts, so that no text of a client is ever run.
- *
- *   CREATE [UNIQUE] INDEX [IF NOT EXISTS] name ON table (column [COLLATE NOCASE] [ASC|DESC], …) [WHERE column op literal AND …]
+ * An index of a collection. Clients write it as the SQL text they know. It is parsed here, and the statement for the database is
+ * built from the parts, so that no text of a client is ever run.
  */
 export interface IndexDefinition {
   readonly name: string;
@@ -27,7 +25,7 @@ export type ConditionOperator = '=' | '!=' | '<' | '<=' | '>' | '>=';
 
 const columnsMax = 16;
 
-/** The parts of an index text, or undefined when it is not of the form above. */
+/** Parses an index text; undefined when it is not of the form above. */
 export function parseIndex(text: string): IndexDefinition | undefined {
   const tokens = tokenize(text);
   if (tokens === undefined) return undefined;
@@ -40,7 +38,7 @@ export function parseIndex(text: string): IndexDefinition | undefined {
   }
 }
 
-/** The one normal form, with the collection's present name. */
+/** Returns the index as text in its one normal form, with the collection's present name. */
 export function indexToText(index: IndexDefinition, collectionName: string): string {
   const columns = index.columns.map(
     (column) =>
@@ -53,7 +51,7 @@ export function indexToText(index: IndexDefinition, collectionName: string): str
   return `${head} (${columns.join(', ')})${where.length > 0 ? ` WHERE ${where.join(' AND ')}` : ''}`;
 }
 
-/** The index after its columns were renamed; undefined when one of them is gone. */
+/** Returns the index after its columns were renamed; undefined when one of them is gone. */
 export function renameIndexColumns(
   index: IndexDefinition,
   newName: (column: string) => string | undefined,
@@ -191,7 +189,7 @@ function readCondition(reader: TokenReader): IndexCondition {
   if (!isOperator(operator)) throw new Unexpected();
   const value = reader.next();
   if (value.kind === 'text') return { column, operator, value: value.text };
-  // What is printed with an exponent could not be read again when the instance is opened.
+  // A number that prints with an exponent is refused: it could not be parsed again when the instance is opened.
   const number = value.kind === 'number' ? Number(value.text) : Number.NaN;
   if (/^-?\d+(?:\.\d+)?$/.test(String(number))) return { column, operator, value: number };
   throw new Unexpected();

@@ -6,7 +6,7 @@ import type { Collection } from './collection.ts';
 import type { IndexColumn, IndexCondition, IndexDefinition } from './index-definition.ts';
 import { prefixLength, prefixOf, textPrefix } from './text-prefix.ts';
 
-/** The statement that makes an index of a collection on this engine. */
+/** Returns the statement that creates an index of a collection on this engine. */
 export function indexSql(collection: Collection, index: IndexDefinition, names: Names): Sql {
   const { isUnique, columns } = index;
   const keyed = columns.map((column) => toKey(column, indexedField(collection, column.name), names));
@@ -18,7 +18,7 @@ export function indexSql(collection: Collection, index: IndexDefinition, names: 
   return isUnique ? sql`CREATE UNIQUE INDEX ${on}${condition}` : sql`CREATE INDEX ${on}${condition}`;
 }
 
-/** The statement that makes the index which every list by time is served by. */
+/** Returns the statement that creates the index for lists in the order of `created`. */
 export function createdIndexSql(collection: Collection, name: Sql, names: Names): Sql {
   const column = { name: 'created', isNocase: false, isDescending: false };
   const { plain, prefix } = toKey(column, indexedField(collection, column.name), names);
@@ -29,7 +29,7 @@ interface Key {
   readonly plain: Sql;
   readonly order: Sql;
   readonly isText: boolean;
-  /** What of it fits, where the whole may not. */
+  /** The part of the text that fits into an index row, where the whole text may not. */
   readonly prefix: Sql | undefined;
   readonly bytesMax: number;
 }
@@ -44,12 +44,12 @@ function toKey({ name, isNocase, isDescending }: IndexColumn, field: Field, name
   return { plain, order: isDescending ? sql` DESC` : sql``, isText, prefix, bytesMax };
 }
 
-/** The case of ASCII letters does not count: so does `lower` of a text that compares bytewise. */
+/** Returns a key that ignores the case of ASCII letters only, as `lower` does for a text that compares bytewise. */
 function nocaseKey(names: Names, column: Sql): Sql {
   return names.engine === 'sqlite' ? sql`${column} COLLATE NOCASE` : sql`lower(${column})`;
 }
 
-/** Of PostgreSQL's 2,704 some are for the head of the row; the sizes below include how values are aligned. */
+/** Bytes for the keys of an index row. PostgreSQL allows 2,704, some of which the row's header takes; the sizes below include alignment. */
 const rowBytesMax = 2_640;
 const prefixBytesMax = prefixLength * 4 + 8;
 /** Ids have at most 255 bytes, e-mail addresses 254. */
@@ -57,7 +57,9 @@ const shortBytesMax = 264;
 const numberBytesMax = 16;
 const DIGEST_BYTES = 40;
 
-/** As many as fit for sure; without the others it only serves less. The first always does. */
+/**
+ * Returns the leading keys that are sure to fit. The first always does; without the others the index only serves fewer queries.
+ */
 function plainKeys(keys: readonly Key[]): readonly Sql[] {
   let room = rowBytesMax;
   const end = keys.findIndex(({ bytesMax }) => (room -= bytesMax) < 0);
@@ -66,15 +68,16 @@ function plainKeys(keys: readonly Key[]): readonly Sql[] {
 }
 
 /**
- * Equal exactly where all values are: beside its beginning, a text that goes on has a digest of the whole, and one for which there
- * is no room has nothing but that. Digests come last, so that the index serves what a plain one would.
+ * Returns keys that are equal exactly where all values are. A text that is longer than its prefix adds a digest of the whole
+ * text; one for whose prefix there is no room has only the digest. Digests come last, so that the index serves the same queries
+ * as one without them.
  */
 function uniqueKeys(keys: readonly Key[]): readonly Sql[] {
   let room = rowBytesMax - keys.length * DIGEST_BYTES;
   const heads: Sql[] = [];
   const digests: Sql[] = [];
   for (const { plain, prefix, order, isText, bytesMax } of keys) {
-    // Numbers fit into what is kept for a digest.
+    // A number fits into the bytes that are reserved for a digest.
     const hasRoom = !isText || bytesMax <= room;
     if (isText && hasRoom) room -= bytesMax;
     if (hasRoom) heads.push(sql`${prefix ?? plain}${order}`);
@@ -84,17 +87,23 @@ function uniqueKeys(keys: readonly Key[]): readonly Sql[] {
   return [...heads, ...digests];
 }
 
-/** By bytes, which PostgreSQL knows without unpacking the value: one of no more than these bytes has no more characters. */
+/**
+ * Returns the digest of a text that may be longer than its prefix. Compares bytes, which PostgreSQL knows without decompressing
+ * the value: a text of at most this many bytes has at most as many characters.
+ */
 function digestOfLong(text: Sql): Sql {
   return sql`CASE WHEN octet_length(${text}) > ${literal(prefixLength)} THEN ${digestOf(text)} ELSE ''::bytea END`;
 }
 
-/** `convert_to` would read better, but counts as one that may change its mind, which no index may hold. The cast reads `\` as an escape. */
+/**
+ * Returns the SHA-256 of a text. `convert_to` would read better, but is not immutable, as an expression in an index must be. The
+ * cast to bytea reads `\` as an escape, so each is doubled.
+ */
 function digestOf(text: Sql): Sql {
   return sql`sha256(replace(${text}, chr(92), repeat(chr(92), 2))::bytea)`;
 }
 
-/** In the words of filters, or the planner would not see that a filter implies it. */
+/** Returns the condition of a partial index. It is written as filters are compiled, or the planner would not see that a filter implies it. */
 function conditionSql(
   collection: Collection,
   { column, operator, value }: IndexCondition,
@@ -107,7 +116,7 @@ function conditionSql(
   return sql`${isInPrefix ? prefix.sql : whole} ${conditionOperators[operator]} ${literal(value)}`;
 }
 
-/** As they are said in SQL. */
+/** Operators as SQL. */
 export const conditionOperators = {
   '=': sql`=`,
   '!=': sql`<>`,
@@ -117,7 +126,7 @@ export const conditionOperators = {
   '>=': sql`>=`,
 } as const;
 
-/** The field of this name, which there is for every column of an index. */
+/** Returns the field of an index's column, which always exists. */
 export function indexedField(collection: Collection, name: string): Field {
   const field = collection.fields.find((candidate) => candidate.name === name);
   assert(field !== undefined, `an index is over fields of its collection, and ${name} is none`);

@@ -9,7 +9,8 @@ import type { Collection } from './collection.ts';
 
 const resolve = columnResolver({
   id: column('text', sql`id`),
-  // On SQLite the column ignores case, so that names are unique. An expression of it has no collation of its own.
+  // On SQLite the column has the collation NOCASE, so that names are unique in any case. An expression has no collation of its
+  // own, so that filters and sort compare bytewise.
   name: column('text', sql`(name || '')`),
   type: column('text', sql`type`),
   system: column('bool', sql`system`),
@@ -20,11 +21,11 @@ const resolve = columnResolver({
 const ids: ListedTable = { name: '$collection', columns: sql`id`, resolve };
 
 export interface ListCollectionsOptions extends CollectionChange {
-  /** Whether those of the service itself are listed, too. */
+  /** Whether system collections are listed, too. */
   readonly withSystem: boolean;
 }
 
-/** A page of definitions, in the order in which they were made when nothing else is asked for. */
+/** Returns a page of definitions, in the order in which they were created unless another is asked for. */
 export async function listCollections(
   source: ListCollectionsOptions,
   query: ListQuery,
@@ -32,7 +33,7 @@ export async function listCollections(
   const { database, withSystem, now } = source;
   const table = withSystem ? ids : { ...ids, where: sql`system = 0` };
   const page = await runList(database, query, tableSource(database, table, now));
-  // One that was deleted between the two looks is left out.
+  // A collection that was deleted since the query ran is left out.
   const items = page.items
     .map(([id]) => source.collections.find(String(id)))
     .filter((found) => found !== undefined);

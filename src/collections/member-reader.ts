@@ -3,7 +3,10 @@ import { isJsonObject } from '../base/json.ts';
 import { fieldError, invalidValue } from '../fields/field-error.ts';
 import { ProblemList } from './problem-list.ts';
 
-/** Reads members of a definition: what is absent or null is as it was, what is of another kind is a problem and as it was, too. */
+/**
+ * Reads members of a definition. A member that is absent or null gives `was`; one of the wrong type is reported as a problem and
+ * gives `was`, too.
+ */
 export interface MemberReader {
   readonly flag: (name: string, was: boolean) => boolean;
   text(name: string, was: string): string;
@@ -15,9 +18,9 @@ export interface MemberReader {
     was: number,
     range: { readonly min: number; readonly max: number },
   ) => number;
-  /** null means something here. */
+  /** Here null is a value, and does not count as absent. */
   readonly rule: (name: string, was: string | null) => string | null;
-  /** The members of a member; their problems are told under its name. */
+  /** Reads the members of a member; their problems are reported under its name. */
   readonly members: <Result>(name: string, decode: (read: MemberReader) => Result) => Result;
   readonly refuse: (name: string, problem: FieldError) => void;
 }

@@ -12,22 +12,22 @@ import { isIdentityIndex } from './is-identity-index.ts';
 import { indexedPrefix } from './text-prefix.ts';
 
 /**
- * A name of a filter as a way through the tables: `author.company.name` is two steps and a leaf. Nothing is joined yet: the
- * same path may be walked more than once, under other aliases each time (record-scope.ts).
+ * A name in a filter as a path through the tables: `author.company.name` is two steps and a leaf. Nothing is joined yet: the same
+ * path may be joined more than once, each time under other aliases (record-scope.ts).
  */
 export interface Path {
   readonly steps: readonly Step[];
-  /** The value, in the row that the last step leads to. */
+  /** Returns the value in the row to which the last step leads. */
   readonly leaf: (alias: Sql) => Operand;
 }
 
-/** From a row to others that belong to it. */
+/** A step from a row to others that belong to it. */
 export interface Step {
-  /** Tells it from all other steps that begin at the same place. */
+  /** Distinguishes it from all other steps that begin at the same row. */
   readonly key: string;
   /** Whether it may lead to more than one row. */
   readonly hasMany: boolean;
-  /** Where it leads to; undefined for the values of a list. */
+  /** The collection it leads to; undefined for the values of a list. */
   readonly collection: Collection | undefined;
   readonly join: (from: Sql, to: Sql) => Join;
 }
@@ -42,11 +42,11 @@ export interface PathContext {
   readonly collections: CollectionFinder;
   readonly names: Names;
   readonly dialect: Dialect;
-  /** To whom hidden fields are no fields at all. */
+  /** Whether hidden fields can be named. Where not, they are treated as unknown. */
   readonly mayUseHidden: boolean;
 }
 
-/** `segments` begin at a record of the collection; undefined when there is no such path, or none for who asks. */
+/** Finds the path whose `segments` begin at a record of the collection. Undefined when there is none, or none for this caller. */
 export function findPath(
   context: PathContext,
   start: Collection,
@@ -72,7 +72,7 @@ export function findPath(
         ? leaf
         : { steps: [...steps, ...leaf.steps], leaf: leaf.leaf };
     }
-    // What the record itself holds: nothing needs to be joined to compare ids.
+    // `author.id` is the id that the record itself holds: it is compared without a join.
     if (isKnown && rest.length === 1 && rest[0] === 'id' && modifier === undefined) {
       const each = isMultiple(field) ? 'each' : undefined;
       const leaf = leafOf(context, field, { collection, path: [], modifier: each });
@@ -94,7 +94,7 @@ export function findPath(
   }
 }
 
-/** Columns by table: the same object each time, so that templates find their text again. */
+/** Qualified columns by alias and column. Each is the same object every time, so that templates find their cached text. */
 const columnsOf = new WeakMap<Sql, WeakMap<Sql, Sql>>();
 
 function qualified(alias: Sql, column: Sql): Sql {
@@ -108,18 +108,18 @@ function qualified(alias: Sql, column: Sql): Sql {
 interface PathName {
   readonly segments: readonly string[];
   readonly modifier: string | undefined;
-  /** Of where it begins, if that was joined: the column that was compared for it. */
+  /** The column by which the row where the path begins was joined, if it was. */
   readonly joinedBy?: string;
 }
 
 interface Hop {
   readonly steps: readonly Step[];
   readonly target: Collection | undefined;
-  /** The column of the target that is compared. */
+  /** The column of the target by which it is joined. */
   readonly joinedBy: string;
 }
 
-/** `known` is the column by which the row was joined from which this begins. */
+/** Returns the steps along a relation. `known` is the column by which the row where they begin was joined. */
 function relationSteps(
   { collections, names, dialect }: PathContext,
   field: Field,
@@ -143,12 +143,12 @@ function relationSteps(
   return { steps: [...list, row], target, joinedBy: 'id' };
 }
 
-/** What is compared twice in a row, to join one table and then the next: see Dialect.opaque. */
+/** Returns a value to join by. It is made opaque where the join before this one compared the same column: see Dialect.opaque. */
 function joinValue(dialect: Dialect, value: Sql, isKnown: boolean): Sql {
   return isKnown ? dialect.opaque(value) : value;
 }
 
-/** A row for each value of a field with several. */
+/** Returns a step to one row for each value of a multiple field. */
 function eachStep(names: Names, dialect: Dialect, field: Field): Step {
   return {
     key: `${field.name}[]`,
@@ -193,31 +193,34 @@ function backRelationSteps(
 export interface BackRelation {
   readonly target: Collection;
   readonly field: Field;
-  /** No two records may refer to the same one. */
+  /** Whether no two records can refer to the same one. */
   readonly isSole: boolean;
 }
 
-/** What `{collection}_via_{field}` means for records of `collection`; a hidden field means nothing to who may not use it. */
+/**
+ * Returns the relation that `{collection}_via_{field}` names for records of `collection`. Undefined also for a hidden field that
+ * the caller may not use.
+ */
 export function findBackRelation(
   { collections, mayUseHidden }: Pick<PathContext, 'collections' | 'mayUseHidden'>,
   collection: Collection,
   segment: string,
 ): BackRelation | undefined {
-  // Neither a collection nor a field may have it in its name.
+  // Neither the name of a collection nor that of a field may contain `_via_`.
   const [targetName = '', fieldName] = segment.split('_via_');
   if (fieldName === undefined) return undefined;
   const target = collections.find(targetName);
   const field = target?.fields.find((candidate) => candidate.name === fieldName);
   if (target === undefined || field?.type !== 'relation' || (field.hidden && !mayUseHidden)) return undefined;
   if (field.options['collectionId'] !== collection.id) return undefined;
-  // An index may leave out what is unset: that refers to no record.
+  // The index need not cover the empty value, which refers to no record.
   const isSole = target.indexes.some((index) => isIdentityIndex(index, fieldName));
   return { target, field, isSole: isSole && !isMultiple(field) };
 }
 
 interface LeafOptions {
   readonly collection: Collection;
-  /** Into a json value. */
+  /** The path inside a json value. */
   readonly path: readonly string[];
   readonly modifier: string | undefined;
 }
@@ -267,7 +270,10 @@ function leafOf(
   return { kind: 'misuse', problem };
 }
 
-/** An e-mail address counts only where its owner shows it, to all who may not see what is hidden. */
+/**
+ * Returns the condition under which a client's filter may compare an e-mail address: its owner shows it. Undefined for other
+ * fields, and where hidden fields may be used.
+ */
 function guardOf(
   { mayUseHidden, names }: PathContext,
   collection: Collection,
@@ -281,7 +287,10 @@ function lengthOfOne(column: Sql): Operand {
   return { sql: sql`CAST(CASE WHEN COALESCE(${column}, '') = '' THEN 0 ELSE 1 END AS REAL)`, kind: 'number' };
 }
 
-/** Multiple values compare as the JSON text they are stored as; only a json field is looked into. What has no column has no kind. */
+/**
+ * Returns how a field's values compare; undefined for a field without a column. Multiple values compare as the JSON text they are
+ * stored as; only paths into json fields are looked into.
+ */
 function operandKind(field: Field): OperandKind | undefined {
   if (field.type === 'json') return 'json';
   if (field.type === 'date' || field.type === 'autodate') return 'date';

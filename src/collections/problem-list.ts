@@ -1,7 +1,7 @@
 import { AppError, type FieldError, type FieldErrors } from '../base/errors.ts';
 import type { Problems } from '../fields/field-type.ts';
 
-/** Collects what is wrong with a definition, to tell all of it at once. The first problem of a name stays. */
+/** Collects the problems of a definition, to report all of them at once. The first problem of a name is kept. */
 export class ProblemList implements Problems {
   readonly #errors = new Map<string, FieldError | FieldErrors>();
 

@@ -27,18 +27,18 @@ export interface ScopeContext {
 }
 
 /**
- * Rules may name everything. A client's filter knows no hidden fields, and of joined collections only what their list rules
- * show (http-api 8.3). What superusers ask with is trusted like a rule.
+ * Who wrote a condition. Rules may name everything. A client's filter knows no hidden fields, and of joined collections only what
+ * their list rules show (http-api 8.3). What superusers write is trusted like a rule.
  */
 export type Asker = 'rule' | 'client';
 
-/** The records a condition is about: their collection, and how their table is called in the statement. */
+/** The records a condition is about: their collection, and the alias of their table in the statement. */
 export interface Base {
   readonly collection: Collection;
   readonly alias: Sql;
 }
 
-/** How the table of the records is called where no other name is asked for. */
+/** The default alias of the table whose records a condition is about. */
 export const baseAlias: Sql = identifier('$0');
 
 interface JoinOptions {
@@ -48,7 +48,7 @@ interface JoinOptions {
   readonly condition?: Sql | undefined;
 }
 
-/** What goes into the statement itself, and what into the EXISTS. */
+/** What goes into the statement itself (outside), and what into the EXISTS (inside). */
 interface Parts {
   readonly outside: Sql[];
   readonly inside: Sql[];
@@ -56,12 +56,12 @@ interface Parts {
 
 const none = sql``;
 
-/** By number: the same object each time, so that templates find their text again. */
+/** Aliases by number. Each is the same object every time, so that templates find their cached text. */
 const aliases: Sql[] = [];
 
 interface Place {
   readonly alias: Sql;
-  /** Among the joins of the EXISTS; else of the statement itself. */
+  /** Whether it is joined inside the EXISTS, or else in the statement itself. */
   readonly isInside: boolean;
 }
 
@@ -84,7 +84,7 @@ export class RecordScope {
   readonly #joins: Parts = { outside: [], inside: [] };
   readonly #conditions: Parts = { outside: [], inside: [] };
   readonly #protected = new Set<Place>();
-  /** Whether what was resolved last needs a row from inside. */
+  /** Whether a name in the condition that is being compiled needs a row from inside the EXISTS. */
   #isInside = false;
 
   constructor(
@@ -100,7 +100,7 @@ export class RecordScope {
     this.#counter = options.counter ?? { next: 1 };
   }
 
-  /** Another condition that every row has to meet. Throws a filter error. */
+  /** Adds a condition that every row has to meet. Throws a filter error. */
   add(tree: FilterTree, asker: Asker): void {
     const context = { resolve: this.resolver(asker), dialect: this.#dialect, now: this.#context.now };
     for (const conjunct of conjunctsOf(tree)) {
@@ -110,7 +110,7 @@ export class RecordScope {
     }
   }
 
-  /** A rule that is stored. It compiled when it was saved; throws broken_rule where it does not any more. */
+  /** Adds a stored rule. It compiled when it was saved; throws broken_rule when it no longer does. */
   addRule(rule: FilterTree): void {
     try {
       this.add(rule, 'rule');
@@ -123,7 +123,7 @@ export class RecordScope {
     return (name) => this.#resolve(name, asker);
   }
 
-  /** For a list whose filter is the asker's. */
+  /** Returns the scope of a list whose filter `asker` wrote. */
   forList(asker: Asker): ListScope {
     return {
       conditionWith: (filter) => {
@@ -200,7 +200,7 @@ export class RecordScope {
     return place;
   }
 
-  /** What a joined collection does not list must not be found out by asking for it. */
+  /** Adds the list rule of a joined collection, so that a filter cannot reveal records that the collection does not list. */
   #protect(step: Step, place: Place): Misuse | undefined {
     if (step.collection === undefined || this.#protected.has(place)) return undefined;
     const rule = this.#listRule(step.collection, place.alias);
@@ -227,7 +227,7 @@ export class RecordScope {
     return scope.condition;
   }
 
-  /** The same way once more, by itself: to every row at its end that may be known of. */
+  /** Joins the path again under aliases of its own, to all rows at its end that the asker may know of. */
   #all(path: Path, asker: Asker): NonNullable<Operand['many']> {
     const rows: Sql[] = [sql`(SELECT 1) AS ${this.#nextAlias()}`];
     let from = this.#base.alias;
@@ -243,7 +243,10 @@ export class RecordScope {
     return { rows: joinSql(rows, ' '), operand };
   }
 
-  /** A table that may be read row by row may be as large as the one the list is of. */
+  /**
+   * Returns the join for a step. Inside the EXISTS a joined table may be read row by row and be as large as the listed one, so
+   * the query timeout is checked there, too.
+   */
   #leftJoin(step: Step, { from, to, isInside, condition }: JoinOptions): Sql {
     const { source, on } = step.join(from, to);
     const isSearched = isInside && step.collection !== undefined;
@@ -259,7 +262,7 @@ export class RecordScope {
   }
 }
 
-/** The conditions that all have to hold: each of them is put where its joins are. */
+/** Returns the conditions that all have to hold. Each is placed where its joins are. */
 function conjunctsOf(tree: FilterTree): readonly FilterTree[] {
   return tree.kind === 'and' ? tree.items.flatMap(conjunctsOf) : [tree];
 }

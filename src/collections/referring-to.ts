@@ -1,6 +1,6 @@
 import type { Collection } from './collection.ts';
 
-/** Which of these, itself aside, have relations that lead to the collection. */
+/** Returns the candidates, other than the collection itself, that have a relation to it. */
 export function referringTo(
   collection: Collection,
   candidates: readonly Collection[],

@@ -9,14 +9,14 @@ import { findPath, isMultiple, type Path, type PathContext, type Step } from './
 
 export interface RequestContext extends PathContext {
   readonly facts: RequestFacts;
-  /** The base of the rule, and how its table is called. */
+  /** The collection that the rule is about, and the alias of its table. */
   readonly collection: Collection;
   readonly alias: Sql;
 }
 
 type Resolved = ReturnType<Resolve> | Path;
 
-/** Names that begin with `@request.` or `@collection.` (http-api 8.2). What a request does not have is NULL, never an error. */
+/** Resolves names that begin with `@request.` or `@collection.` (http-api 8.2). What a request does not have is NULL, never an error. */
 export function resolveRequest(name: string, context: RequestContext): Resolved {
   const [, other, alias, rest] = /^@collection\.(\w+)(?::(\w+))?\.(.+)$/.exec(name) ?? [];
   if (other !== undefined && rest !== undefined)
@@ -47,7 +47,9 @@ function resolveWord(name: string, part: string, facts: RequestFacts): Resolved 
   return part === 'context' || part === 'method' ? facts[part] : null;
 }
 
-/** All rows of another collection. The same name and alias mean the same row, another alias another one. */
+/**
+ * Resolves a name to all rows of another collection. The same name and alias mean the same row, another alias means another row.
+ */
 function resolveOther(key: string, rest: string, context: RequestContext): Resolved {
   const target = context.collections.find(key.slice(0, key.indexOf(':')));
   if (target === undefined) return undefined;
@@ -88,7 +90,7 @@ function resolveBody({ segments, modifier }: Asked, context: RequestContext): Re
   if (modifier === 'isset') return truth(rest.length === 0 ? isSet : valueAt(body, segments) !== undefined);
   if (modifier === 'changed') {
     if (field === undefined || rest.length > 0) return misuse(modifier);
-    // Nobody can tell a password from the one before: it is changed by being given.
+    // A password cannot be compared with the one before: it counts as changed when it is sent.
     if (!isSet || !hasColumn(field)) return truth(isSet);
     return changed(toConstant(body[first]), context, field);
   }
@@ -106,7 +108,7 @@ function resolveBody({ segments, modifier }: Asked, context: RequestContext): Re
   return isNumber ? (numberOfText(value) ?? 0) : toConstant(value);
 }
 
-/** On from the records whose ids were sent for a relation. */
+/** Resolves a path that leads on from the records whose ids were sent for a relation. */
 function relationOf(field: Field, { segments, modifier }: Asked, context: RequestContext): Resolved {
   const target = context.collections.find(String(field.options['collectionId']));
   if (target === undefined) return null;
@@ -141,7 +143,7 @@ function relationOf(field: Field, { segments, modifier }: Asked, context: Reques
 function resolveCaller(asked: Asked, context: RequestContext): Resolved {
   const { caller } = context.facts;
   const { modifier } = asked;
-  // Of guests too: a rule that is saved is compiled for one, and would otherwise be refused to whoever signs in.
+  // Checked for guests, too: a rule is compiled for a guest when it is saved, and would otherwise fail only for accounts.
   if (modifier !== undefined && !['each', 'length', 'lower'].includes(modifier)) return misuse(modifier);
   if (caller.kind === 'guest') return null;
   const collectionId = caller.kind === 'user' ? caller.collectionId : '_superusers';
@@ -171,12 +173,12 @@ function resolveCaller(asked: Asked, context: RequestContext): Resolved {
   return behind([step], path) ?? null;
 }
 
-/** How the caller's record is called where nothing else is looked at. */
+/** The alias of the caller's record in a subquery of its own. */
 const callerAlias = identifier('$caller');
 
 /**
- * What the caller's own record holds is the same for every record that is asked about: looked up once for a statement, where a join
- * would look it up for each row. NULL when the record is gone.
+ * Returns a value of the caller's own record as a subquery. It is the same for every record that a rule is asked about, so the
+ * subquery runs once per statement, where a join would look it up for each row. NULL when the record is gone.
  */
 function valueOfCaller({ leaf }: Path, table: Sql, id: string): Operand {
   const { sql: value, kind, path } = leaf(callerAlias);
@@ -184,7 +186,7 @@ function valueOfCaller({ leaf }: Path, table: Sql, id: string): Operand {
   return { sql: found, kind, ...(path !== undefined && { path }) };
 }
 
-/** Whether the stored value is another one: as `!=` has it. */
+/** Returns whether the stored value differs from the given one, as `!=` understands it. */
 function changed(given: Constant, context: RequestContext, field: Field): Operand {
   const column = sql`${context.alias}.${context.names.column(field.name)}`;
   const kind = ['number', 'bool'].includes(fieldColumn(field) ?? '') ? 'number' : 'text';
@@ -203,7 +205,7 @@ function valueAt(value: unknown, segments: readonly string[]): unknown {
   return at;
 }
 
-/** Arrays and objects are their JSON text, as they are stored. */
+/** Returns a value as a constant. Arrays and objects become their JSON text, as they are stored. */
 function toConstant(value: unknown): Constant {
   if (value === undefined || value === null) return null;
   if (typeof value === 'boolean') return truth(value);

@@ -3,7 +3,7 @@ import { withAccountFields } from './account-field.ts';
 import { defaultAuthOptions } from './auth-options.ts';
 import { lockedRules, type Collection } from './collection.ts';
 
-/** A definition to start from: what a collection of this type has when it is made from nothing but a name. */
+/** Returns a definition to start from: what a collection of this type has when only its name is given. */
 export function scaffoldCollection(type: Collection['type']): Collection {
   const fields = [idField(), createdField(), updatedField()];
   return {
@@ -13,7 +13,7 @@ export function scaffoldCollection(type: Collection['type']): Collection {
     system: false,
     rules: lockedRules,
     fields: type === 'auth' ? withAccountFields(fields) : fields,
-    // An auth collection gets its own when it has an id, after which they are named.
+    // An auth collection gets its indexes when it has an id, which is part of their names.
     indexes: [],
     auth: type === 'auth' ? defaultAuthOptions : undefined,
     created: '',

@@ -1,8 +1,9 @@
 import type { Field } from '../fields/field.ts';
 
 /**
- * What the values of a password field are called among a record's secrets. By id, as a field keeps it whatever its name; the
- * service's own have their names, which never change. Apart from those: a client may choose any id, `tokenKey` too.
+ * Returns the name of a password field's values among a record's secrets. It has the field's id, which stays when the field is
+ * renamed. System fields use their names, which never change. The prefix keeps the two apart: a client may choose any id, even
+ * `tokenKey`.
  */
 export function secretName(field: Field): string {
   return field.system ? field.name : `field:${field.id}`;

@@ -3,11 +3,11 @@ import { withAccountIndexes } from './account-indexes.ts';
 import { defaultAuthOptions, type AuthOptions } from './auth-options.ts';
 import type { Collection } from './collection.ts';
 
-/** As definitions keep it. The second form is from before accounts: of superusers alone. */
+/** Auth options as definitions store them. The second form is from before accounts existed, and was only used for superusers. */
 export type StoredAuth =
   AuthOptions | { readonly identityFields: readonly string[]; readonly tokenSeconds: number };
 
-/** An auth collection with all that has come to such collections since its definition was stored. */
+/** Returns an auth collection with all that such collections have gained since its definition was stored. */
 export function storedAccount(collection: Collection, auth: StoredAuth): Collection {
   return {
     ...collection,

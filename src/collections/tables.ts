@@ -8,8 +8,8 @@ import { EqualRecords } from './equal-records.ts';
 import { createdIndexSql, indexSql } from './index-sql.ts';
 
 /**
- * Makes the tables be what the definitions say. Each change keeps the data of every field that is still there: a field is
- * the same field as long as its id is, whatever its name.
+ * Creates the table of a collection. Later changes keep the data of every field that is still there: a field is the same field as
+ * long as its id is, whatever its name.
  */
 export async function createTable(tx: Transaction, collection: Collection, fill?: Fill): Promise<void> {
   const { names } = tx;
@@ -18,7 +18,7 @@ export async function createTable(tx: Transaction, collection: Collection, fill?
   const fields = collection.fields.filter((field) => field.name !== 'id' && hasColumn(field));
   const columns = [hiddenColumns(names.engine), ...fields.map((field) => columnDefinition(field, names))];
   await tx.run(sql`CREATE TABLE ${table} (${joinSql(columns, ', ')})${isSqlite ? sql` STRICT` : sql``}`);
-  // Indexes built over what is there halve what a load costs PostgreSQL. SQLite would sort all of their entries in memory.
+  // On PostgreSQL, building the indexes after a load halves its cost. SQLite would sort all of their entries in memory.
   if (!isSqlite) {
     await fill?.();
     await tx.run(sql`ALTER TABLE ${table} ${addedKeys}`);
@@ -40,9 +40,9 @@ export interface TableChange {
 }
 
 /**
- * Several at once, as names may go from one to the other. Indexes that change, or whose columns do, go first and come back last: a
- * column that one of them uses can be neither dropped nor reshaped. The others stay, or a changed rule would build them again. Throws
- * EqualRecords.
+ * Alters several tables at once, because names may pass from one to another. Indexes that change, or whose columns do, are
+ * dropped first and created last: a column that an index uses can be neither dropped nor reshaped. The other indexes stay, or
+ * every change of a rule would build them again. Throws EqualRecords.
  */
 export async function alterTables(tx: Transaction, changes: readonly TableChange[]): Promise<void> {
   const { names } = tx;
@@ -50,7 +50,8 @@ export async function alterTables(tx: Transaction, changes: readonly TableChange
   for (const { gone } of indexes)
     for (const name of gone) await tx.run(sql`DROP INDEX ${names.collectionTable(name)}`);
   const renamed = changes.filter(({ before, after }) => before.name !== after.name);
-  // Through a third name: it may still be another's, and SQLite takes names that differ in case only for the same.
+  // By way of a third name: the new one may still belong to another table, and to SQLite names that differ only in case are the
+  // same.
   for (const { before, after } of renamed) await renameTable(tx, before.name, `$renaming_${after.id}`);
   for (const { after } of renamed) await renameTable(tx, `$renaming_${after.id}`, after.name);
   for (const { before, after } of changes) await alterColumns(tx, before, after);
@@ -67,15 +68,15 @@ async function makeIndex(tx: Transaction, collection: Collection, index: TableIn
 }
 
 interface ChangedIndexes {
-  /** As it is to become. */
+  /** The collection with its new definition. */
   readonly collection: Collection;
-  /** Names. */
+  /** Names of indexes to drop. */
   readonly gone: readonly string[];
   readonly made: readonly TableIndex[];
 }
 
 function changedIndexes({ before, after }: TableChange, names: Names): ChangedIndexes {
-  // As if the table had had its new name before.
+  // With the new name of the table, so that a renamed table does not make all statements differ.
   const old = indexesOf({ ...before, name: after.name }, names);
   const now = indexesOf(after, names);
   const isLasting = (one: TableIndex, other: TableIndex): boolean =>
@@ -103,7 +104,7 @@ async function alterColumns(tx: Transaction, before: Collection, after: Collecti
     if (!isById.has(id)) await tx.run(sql`ALTER TABLE ${table} DROP COLUMN ${names.column(name)}`);
   }
   const renamed = fields.filter((field) => (wasById.get(field.id)?.name ?? field.name) !== field.name);
-  // Through passing names, so that two fields may swap theirs.
+  // By way of temporary names, so that two fields may swap theirs.
   for (const [at, field] of renamed.entries()) {
     const old = names.column(wasById.get(field.id)?.name ?? field.name);
     await tx.run(sql`ALTER TABLE ${table} RENAME COLUMN ${old} TO ${passingColumn(names, at)}`);
@@ -120,12 +121,15 @@ async function alterColumns(tx: Transaction, before: Collection, after: Collecti
   }
 }
 
-/** By number: ids of fields may differ in nothing but case, which to SQLite is no difference. */
+/** Returns a temporary name for a column. By number: ids of fields may differ only in case, which SQLite ignores. */
 function passingColumn(names: Names, at: number): Sql {
   return names.column(`$renaming_${at}`);
 }
 
-/** A select or relation that becomes multiple or single: '' and 'a' ⇄ [] and ["a"], the last value wins. */
+/**
+ * Rewrites the column of a select or relation that becomes multiple or single: '' and 'a' ⇄ [] and ["a"]. Of several values the
+ * last one stays.
+ */
 async function reshapeColumn(tx: Transaction, table: Sql, field: Field): Promise<void> {
   const { names } = tx;
   const name = names.column(field.name);
@@ -145,7 +149,7 @@ function reshaped(column: Sql, field: Field, { engine }: Names): Sql {
   return sql`coalesce(${last}, '')`;
 }
 
-/** Changes with whatever makes another column of the one that has this name. */
+/** Returns a text that changes when the column of this name becomes another one, by its kind or its field. */
 function columnOf({ fields }: Collection, name: string): string | undefined {
   const field = fields.find((candidate) => candidate.name === name);
   return field === undefined ? undefined : `${fieldColumn(field)} ${field.id}`;
@@ -158,7 +162,7 @@ interface TableIndex {
 }
 
 function indexesOf(collection: Collection, names: Names): readonly TableIndex[] {
-  // All but those that are only shown: on what has no column.
+  // Without indexes that are only shown: their field has no column.
   const columns = new Set(collection.fields.filter(hasColumn).map(({ name }) => name));
   const real = collection.indexes.filter((index) => index.columns.every(({ name }) => columns.has(name)));
   const indexes = real.map((index) => ({

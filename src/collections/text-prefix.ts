@@ -4,19 +4,19 @@ import { literal, sql, type Sql } from '../sql/sql.ts';
 import type { Engine } from '../storage/database.ts';
 import type { Collection } from './collection.ts';
 
-/** Code points; at most four bytes each, so that five of them fit into a row of an index. */
+/** Code points of a prefix. Each has at most four bytes, so that five prefixes fit into an index row. */
 export const prefixLength = 128;
 
 /**
- * What an index of PostgreSQL holds of a field's texts, or undefined where it holds all of them: a row of an index ends at
- * 2,704 bytes, and an INSERT with a longer one fails. SQLite's have no such end (docs/decisions/0007).
+ * Returns the part of a field's texts that an index on PostgreSQL holds; undefined where it holds the whole text. An index row is
+ * limited to 2,704 bytes, and an INSERT of a longer one fails. SQLite has no such limit (docs/decisions/0007).
  */
 export function textPrefix(field: Field, column: Sql, engine: Engine): Prefix | undefined {
   if (engine !== 'postgres' || !isLong(field)) return undefined;
   return { sql: prefixOf(column), length: prefixLength, isWhole: lengthMax(field) <= prefixLength };
 }
 
-/** The same where an index of the collection is over it: elsewhere it would cost and serve nothing. */
+/** Returns the prefix where an index of the collection covers the field. Elsewhere it would only cost time. */
 export function indexedPrefix(
   { indexes }: Collection,
   field: Field,
@@ -27,17 +27,17 @@ export function indexedPrefix(
       columns.some(({ name }) => name === field.name) ||
       where.some((condition) => condition.column === field.name),
   );
-  // The index by time, which every collection has, is of a text where a definition says so.
+  // Every collection has an index on `created`, which a definition may make a text field.
   const prefix = isIndexed || field.name === 'created' ? textPrefix(field, column, engine) : undefined;
   return prefix === undefined ? {} : { prefix };
 }
 
-/** The same for a value that is no plain column: `lower("title")`. */
+/** Returns the prefix of any text expression, such as `lower("title")`. */
 export function prefixOf(text: Sql): Sql {
   return sql`left(${text}, ${literal(prefixLength)})`;
 }
 
-/** Whether it can hold a text of more than 255 bytes, or could when its options were others. */
+/** Whether the field can hold a text of more than 255 bytes, or could under earlier options. */
 function isLong(field: Field): boolean {
   const column = fieldColumn(field);
   if (column !== 'text' && column !== 'json') return false;
@@ -45,10 +45,10 @@ function isLong(field: Field): boolean {
   return column === 'json' || !shortTypes.has(field.type);
 }
 
-/** Types whose check or normal form keeps every text short, whatever the options. A relation holds the id of a record. */
+/** Types whose check or normal form keeps every text short, whatever the options. A relation holds an id. */
 const shortTypes: ReadonlySet<string> = new Set(['date', 'autodate', 'email', 'relation']);
 
-/** Code points of the longest text that the field takes now. */
+/** Returns the code points of the longest text that the field accepts now. */
 function lengthMax(field: Field): number {
   const { max, values } = field.options;
   if (field.type === 'text' && typeof max === 'number' && max > 0) return max;
