@@ -1,4 +1,4 @@
-/** Of the words of Go's strconv.ParseBool, which the clients of this API rely on; undefined for all others. */
+/** Returns the boolean that a word means to Go's strconv.ParseBool, on which the clients of this API rely; undefined for other words. */
 export function booleanOf(word: string): boolean | undefined {
   return booleans.get(word);
 }

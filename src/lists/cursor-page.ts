@@ -7,17 +7,17 @@ import type { ListPage } from './list-page.ts';
 import { whereAll, type ListSelect } from './list-select.ts';
 import type { ListSource } from './list-source.ts';
 
-/** A page that begins behind a cursor: a deep one costs what the first does, since an index finds where it begins. */
+/** A page that begins after a cursor. A deep page costs what the first one does, because an index finds where it begins. */
 export interface CursorPage {
-  /** Selects these columns and, behind them, what the cursor that follows the page is made of: a row more than the page has. */
+  /** Selects these columns, followed by those that make the next cursor; one row more than the page has. */
   readonly select: (columns: Sql) => Sql;
-  /** How many columns these are. */
+  /** How many columns make the next cursor. */
   readonly width: number;
-  /** What is said beside the rows that were found: the cursor that follows, null at the end; nothing is counted. */
+  /** Returns the rest of the page: the next cursor, null at the end. Nothing is counted. */
   readonly endOf: (rows: readonly Tuple[]) => Omit<ListPage, 'page' | 'perPage'>;
 }
 
-/** Throws `bad_request` for a cursor of another list, and for an order that none can follow. */
+/** Throws `bad_request` for a cursor of another list, and for an order that cursors do not support. */
 export function cursorPage(
   { cursor, perPage }: { readonly cursor: string; readonly perPage: number },
   { from, conditions, terms, order }: ListSelect,

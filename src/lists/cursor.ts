@@ -4,19 +4,22 @@ import { sql, type Sql } from '../sql/sql.ts';
 import type { Tuple } from '../storage/database.ts';
 import { parameterError } from './parameter-error.ts';
 
-/** Makes a position into a text that only the service can read, for one list, order and caller; undefined for any other text. */
+/**
+ * Seals a position into a text that only the service can read, for one list, order and caller. `open` returns undefined for any
+ * other text.
+ */
 export interface CursorSealer {
   seal(position: string): string;
   open(cursor: string): string | undefined;
 }
 
-/** The values of the sort keys in the last row that was shown, the hidden position at the end. */
+/** The values of the sort keys in the last row that was shown; the last one is its hidden position. */
 type Position = readonly (string | number | null)[];
 
-/** A cursor goes into an address, and headers are 16 KiB at most. */
+/** A cursor is part of a URL, and headers are limited to 16 KiB. */
 const positionLengthMax = 4_096;
 
-/** What is selected beside the columns, for the cursor that follows the page. Throws `bad_request` for an order without positions. */
+/** Returns what is selected besides the columns, to make the next cursor. Throws `bad_request` for an order that cursors do not support. */
 export function cursorColumns(terms: readonly SortTerm[]): readonly Sql[] {
   return terms.map(({ operand }) => {
     if (operand === undefined) throw parameterError('cursor', 'A cursor cannot follow a random order.');
@@ -26,7 +29,7 @@ export function cursorColumns(terms: readonly SortTerm[]): readonly Sql[] {
   });
 }
 
-/** The cursor behind a row whose last values are those of `cursorColumns`. */
+/** Returns the cursor that continues after a row, whose last values are those of `cursorColumns`. */
 export function sealCursor(tuple: Tuple, terms: readonly SortTerm[], sealer: CursorSealer): string {
   const values = tuple.slice(-terms.length);
   const position = JSON.stringify(values.map((value) => (typeof value === 'bigint' ? Number(value) : value)));
@@ -35,7 +38,7 @@ export function sealCursor(tuple: Tuple, terms: readonly SortTerm[], sealer: Cur
   return sealer.seal(position);
 }
 
-/** The condition that a row comes after the cursor. An empty cursor is the beginning. Throws `bad_request`. */
+/** Returns the condition that a row comes after the cursor; undefined for an empty one, which is the beginning. Throws `bad_request`. */
 export function afterCursor(
   cursor: string,
   terms: readonly SortTerm[],
@@ -43,7 +46,7 @@ export function afterCursor(
 ): Sql | undefined {
   if (cursor === '') return undefined;
   const text = sealer.open(cursor);
-  // Sealed by sealCursor above, and by nobody else.
+  // Only sealCursor above makes what can be opened.
   const position = text === undefined ? undefined : (JSON.parse(text) as Position);
   if (position === undefined || !isPositionOf(terms, position))
     throw parameterError(
@@ -53,7 +56,10 @@ export function afterCursor(
   return afterPosition(terms, position, dialect);
 }
 
-/** A name of the sort may have become that of a field of another type, which an engine would not compare with the value. */
+/**
+ * Whether the values fit the sort keys. A name may now belong to a field of another type, which an engine would not compare with
+ * the value.
+ */
 function isPositionOf(terms: readonly SortTerm[], position: Position): boolean {
   return terms.every(({ operand }, index) => {
     const value = position[index] ?? null;
@@ -69,7 +75,7 @@ function afterPosition(
 ): Sql {
   const operand = term?.operand;
   if (term === undefined || operand === undefined) return sql`FALSE`;
-  // The tie-breaker: an integer column, compared as it is, so that its index serves.
+  // The tie-breaker is an integer column. It is compared without a cast, so that its index is used.
   if (rest.length === 0)
     return term.isDescending ? sql`${operand.sql} < ${value}` : sql`${operand.sql} > ${value}`;
   const behind = afterPosition(rest, values, dialect);
@@ -77,11 +83,11 @@ function afterPosition(
   const strictly = strictlyAfter(term, operand, { value, dialect });
   const either = sql`(${strictly} OR (${equal} AND ${behind}))`;
   if (operand.isNeverNull !== true || value === null) return either;
-  // The first bound by itself is what an index can begin at.
+  // The bound on the first key is repeated by itself, because an index scan can begin there.
   return sql`(${dialect.compare(operand, term.isDescending ? '<=' : '>=', value)} AND ${either})`;
 }
 
-/** NULL comes first, and last when descending. */
+/** Returns the condition that a row comes after `value` by this key. NULL comes first, and last when descending. */
 function strictlyAfter(
   { isDescending }: SortTerm,
   operand: NonNullable<SortTerm['operand']>,

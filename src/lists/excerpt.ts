@@ -5,27 +5,27 @@ import { listLimits } from './list-limits.ts';
 export interface Excerpt {
   /** In characters: code points. */
   readonly lengthMax: number;
-  /** Whether three dots say that there is more. */
+  /** Whether three dots are appended where the text is cut. */
   readonly hasEllipsis: boolean;
 }
 
-/** The beginning of what a reader of this HTML would read (http-api section 7), in a time that its length bounds. */
+/** Returns the beginning of the text that this HTML shows (http-api section 7), in time at most linear in the length of the HTML. */
 export function excerpt(html: string, { lengthMax, hasEllipsis }: Excerpt): string {
   const isLong = html.length > listLimits.excerptSourceLengthMax;
   const text = new ShownText(lengthMax);
-  // A pair of surrogates could be cut through.
+  // The cut may split a surrogate pair.
   readHtml(isLong ? html.slice(0, listLimits.excerptSourceLengthMax).toWellFormed() : html, text);
   const isCut = text.isFull || isLong;
   return `${text.shown}${isCut && hasEllipsis ? '...' : ''}`;
 }
 
-/** A text without blanks at its ends or beside each other. */
+/** Collects a text, with white space collapsed to single blanks and none at its ends. */
 class ShownText implements HtmlReader {
   readonly #lengthMax: number;
   #length = 0;
   #hasBlankBehind = false;
   shown = '';
-  /** There was more than had room. */
+  /** Whether the text was cut. */
   isFull = false;
 
   constructor(lengthMax: number) {

@@ -1,6 +1,6 @@
 import type { ListPage } from './list-page.ts';
 
-/** The envelope of every list, from the JSON texts of its items. */
+/** Returns the envelope of a list with the JSON texts of its items. */
 export function listJson(page: ListPage, items: readonly string[]): string {
   return `{"items":[${items.join(',')}${listEnd(page)}`;
 }

@@ -1,10 +1,10 @@
-/** What the envelope of a list says beside its items. */
+/** What the envelope of a list holds besides its items. */
 export interface ListPage {
   readonly page: number;
   readonly perPage: number;
-  /** -1 when it was not asked for. */
+  /** -1 where it was not counted, like `totalPages`. */
   readonly totalItems: number;
   readonly totalPages: number;
-  /** Of a list that is read by cursors: the next one, null at the end. */
+  /** The next cursor, null at the end; absent where the list is read by pages. */
   readonly nextCursor?: string | null;
 }

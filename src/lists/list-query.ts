@@ -14,12 +14,12 @@ import { parseFields, type Projection } from './projection.ts';
  * ListSource    the table: what is selected, what the caller may see, which names there are (columnResolver for plain tables)
  * Projection    what `fields` asks for: pickFields for a value, memberOf for a writer that leaves columns out
  *
- * cursor.ts     goes on behind a row instead of counting the rows before it
+ * cursor.ts     continues after a row instead of counting the rows before it
  *
  * Source: http-api section 7, A16, A18, A20.
  */
 export interface ListQuery {
-  /** From 1. */
+  /** Counted from 1. */
   readonly page: number;
   readonly perPage: number;
   readonly filter: FilterTree | undefined;
@@ -27,16 +27,19 @@ export interface ListQuery {
   /** Undefined keeps everything. */
   readonly fields: Projection | undefined;
   readonly skipTotal: boolean;
-  /** Where the list goes on; empty at its beginning, undefined where pages are counted. */
+  /** The cursor to continue after; empty at the beginning, undefined where pages are numbered. */
   readonly cursor: string | undefined;
 }
 
-/** A URLSearchParams, for one: of keys given more than once it tells the first value. */
+/** Reads query parameters, like URLSearchParams: of a key that is given more than once, `get` returns the first value. */
 export interface QueryReader {
   get(name: string): string | null;
 }
 
-/** Empty values count as absent, unknown keys are ignored. Throws AppError `bad_request` with the key in its details. */
+/**
+ * Parses the parameters of a list. Empty values count as absent, unknown keys are ignored. Throws AppError `bad_request` with the
+ * key in its details.
+ */
 export function parseListQuery(query: QueryReader): ListQuery {
   const cursor = query.get('cursor') ?? undefined;
   if (cursor !== undefined && valueOf(query, 'page') !== undefined)
@@ -65,7 +68,7 @@ function integerOf(query: QueryReader, name: string): number | undefined {
   const text = valueOf(query, name);
   if (text === undefined) return undefined;
   const value = /^[+-]?\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
-  // Beyond this an offset could leave what an engine can count.
+  // Beyond this, an offset could exceed an engine's integers.
   if (Number.isNaN(value) || Math.abs(value) > listLimits.pageMax) {
     throw parameterError(name, `Expected ${name} to be an integer of at most ${listLimits.pageMax}.`);
   }

@@ -15,8 +15,9 @@ export interface ListSelect {
   readonly order: Sql;
   readonly ask: (statement: Sql, options?: SearchOptions) => Promise<Tuple[]>;
   /**
-   * To be explained, not run: finds what the filter leaves, or without one, the first in the list's order. Not the page itself: an
-   * engine may look for a few rows in an order that it has rather than by an index that it has as well.
+   * A statement for EXPLAIN, which is never run: it finds the rows that the filter leaves or, without one, the first row in the
+   * list's order. Not the page itself: for a few rows an engine may walk an index in the list's order rather than use one for the
+   * filter.
    */
   readonly probe: Sql;
 }
@@ -24,7 +25,7 @@ export interface ListSelect {
 export function listSelect(reader: Reader, query: ListQuery, source: ListSource): ListSelect {
   const terms = sortTerms(query.sort, source);
   const asked = conditionsOf(query, source);
-  // A page in the order of the table is found without a search.
+  // A page in the table's own order is found without a search, and needs no timeout.
   const isSearch = asked.length > 0 || query.sort.length > 0;
   const conditions = isSearch && source.isInTime !== undefined ? [source.isInTime, ...asked] : asked;
   const order = compileSort(terms, source.dialect);
@@ -41,15 +42,15 @@ export function whereAll(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? sql`` : sql` WHERE ${joinSql(conditions, ' AND ')}`;
 }
 
-/** How many rows the list has on all of its pages. */
+/** Returns the statement that counts the rows on all pages of the list. */
 export function countOf({ from, conditions }: Pick<ListSelect, 'from' | 'conditions'>): Sql {
   return sql`SELECT count(*) FROM ${from}${whereAll(conditions)}`;
 }
 
 /**
- * How many rows and pages the list has. The page that was `found` has `count` rows, and tells how many there are in all if it is the last
- * one (`isEnd`), or if its statement has counted them (`totalItems`). Else they are counted now, also for an empty page behind the
- * last one, whose number tells nothing.
+ * Returns how many rows and pages the list has. The page that was `found` has `count` rows; it tells the total if it is the last
+ * page (`isEnd`), or if its statement has counted all rows (`totalItems`). Otherwise they are counted now, also for an empty page
+ * beyond the last one, which does not tell the total.
  */
 export async function totalsOf(
   select: ListSelect,

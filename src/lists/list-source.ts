@@ -4,33 +4,33 @@ import type { FilterTree } from '../filters/tree.ts';
 import type { Sql } from '../sql/sql.ts';
 import type { CursorSealer } from './cursor.ts';
 
-/** The table a list is of. */
+/** The table that is listed, and what the caller may see of it. */
 export interface ListSource {
-  /** What stands behind SELECT: the columns of the tuples. */
+  /** What follows SELECT: the columns of the tuples. */
   readonly columns: Sql;
-  /** What stands behind FROM. */
+  /** What follows FROM. */
   readonly from: Sql;
-  /** What must hold beside the filter: the list rule, the owner of the rows. */
+  /** What must hold besides the filter: the list rule, the owner of the rows. */
   readonly where?: Sql;
-  /** Ends a search that takes too long; undefined where the engine does that by itself. */
+  /** The condition that ends a search which takes too long; undefined where the engine does so by itself. */
   readonly isInTime?: Sql;
-  /** The hidden position: unique, never null; the default order and the end of every other. */
+  /** The hidden position: unique and never null. It is the default order and the last key of every other. */
   readonly tieBreaker: Operand;
-  /** What the names of the order mean, and without a scope those of the filter. */
+  /** Resolves the names in the sort and, without a scope, those in the filter. */
   readonly resolve: Resolve;
-  /** Of a table whose conditions may need others beside it. */
+  /** For a table whose conditions may need joins. */
   readonly scope?: ListScope;
   readonly dialect: Dialect;
   /** Undefined where a list is read by pages only. */
   readonly cursors?: CursorSealer;
-  /** For the macros, in milliseconds since 1970. */
+  /** The time for macros such as `@now`, in milliseconds since 1970. */
   readonly now: number;
 }
 
-/** Collects the conditions on a table's rows, and what has to be joined for them. */
+/** Collects the conditions on a table's rows, and the joins that they need. */
 export interface ListScope {
-  /** All conditions, the client's filter among them. To be asked once. Throws a filter error. */
+  /** Returns all conditions, the client's filter among them. To be called once. Throws a filter error. */
   conditionWith(filter: FilterTree | undefined): Sql | undefined;
-  /** What stands behind the table: empty, or with a blank before it. To be asked when everything was resolved. */
+  /** Returns the joins that follow the table: empty, or with a blank before them. To be called when all names were resolved. */
   joins(): Sql;
 }

@@ -4,10 +4,10 @@ import { excerpt, type Excerpt } from './excerpt.ts';
 import { listLimits } from './list-limits.ts';
 import { parameterError } from './parameter-error.ts';
 
-/** What `fields` asks of an object: the members it names, and with `*` all others as well. */
+/** The members that `fields` names of an object, and with `*` all others as well. */
 export interface Projection {
   readonly keepsRest: boolean;
-  /** `true` keeps the member as it is; of a text an excerpt keeps the beginning, of all else everything. */
+  /** What to keep of each member: `true` keeps all of it, an excerpt the beginning of a text (and other values whole). */
   readonly members: ReadonlyMap<string, Projection | Excerpt | true>;
 }
 
@@ -16,7 +16,10 @@ interface MutableProjection {
   readonly members: Map<string, MutableProjection | Excerpt | true>;
 }
 
-/** `id,title:excerpt(100),expand.author.name,*`: undefined when nothing is named, which keeps everything. Throws AppError `bad_request`. */
+/**
+ * Parses `id,title:excerpt(100),expand.author.name,*`. Returns undefined, which keeps everything, when nothing is named. Throws
+ * AppError `bad_request`.
+ */
 export function parseFields(text: string): Projection | undefined {
   if (text.length > listLimits.fieldsLengthMax)
     throw parameterError('fields', `Expected at most ${listLimits.fieldsLengthMax} characters in fields.`);
@@ -28,7 +31,7 @@ export function parseFields(text: string): Projection | undefined {
   return root.keepsRest || root.members.size > 0 ? root : undefined;
 }
 
-/** What stands between commas, but for those in parentheses. */
+/** Yields the texts between commas, except for commas in parentheses. */
 function* itemsOf(text: string): Generator<string> {
   let start = 0;
   let isInside = false;
@@ -43,7 +46,7 @@ function* itemsOf(text: string): Generator<string> {
   }
 }
 
-/** `content:excerpt(100,true)`. */
+/** Parses one item, such as `content:excerpt(100,true)`. */
 function toPath(item: string): { readonly path: string; readonly part: Excerpt | true } {
   const colon = item.indexOf(':');
   if (colon === -1) return { path: item, part: true };
@@ -67,7 +70,7 @@ function toPath(item: string): { readonly path: string; readonly part: Excerpt |
   return { path, part: { lengthMax, hasEllipsis } };
 }
 
-/** A member that is asked for as a whole stays whole, whatever else is asked of it. */
+/** Adds a path. A member that is asked for as a whole stays whole, whatever else is asked of it. */
 function addPath(root: MutableProjection, steps: readonly string[], part: Excerpt | true): void {
   let at = root;
   for (const [index, step] of steps.entries()) {
@@ -92,14 +95,14 @@ function addPath(root: MutableProjection, steps: readonly string[], part: Excerp
   }
 }
 
-/** What is kept of a member: `true` all, undefined nothing, or what a longer path or an excerpt asks of it. */
+/** Returns what is kept of a member: `true` for all of it, undefined for nothing, or the projection or excerpt that is asked of it. */
 export function memberOf(projection: Projection, name: string): Projection | Excerpt | true | undefined {
   return projection.members.get(name) ?? (projection.keepsRest ? true : undefined);
 }
 
 /**
- * A JSON value with only what is asked for, its members in their order. Arrays are mapped; what is no object is kept as it is,
- * because a path may go further than a value does. The value given is not changed.
+ * Returns a JSON value with only the members that are asked for, in their order. Arrays are mapped; what is no object is kept as
+ * it is, because a path may go deeper than a value does. The given value is not changed.
  */
 export function pickFields(value: unknown, projection: Projection): unknown {
   if (Array.isArray(value)) return value.map((item) => pickFields(item, projection));
@@ -110,7 +113,7 @@ export function pickFields(value: unknown, projection: Projection): unknown {
     if (part === undefined) continue;
     kept.push([name, part === true ? member : pickPart(member, part)]);
   }
-  // Not by assignment: that would take a member `__proto__` of a json field for the prototype.
+  // Not built by assignment, which would take a member `__proto__` of a json field for the prototype.
   return Object.fromEntries(kept);
 }
 

@@ -1,6 +1,6 @@
 import { textDigest } from '../base/text-digest.ts';
 
-/** A row as text, which is right as long as the row has this revision. */
+/** A row as text, valid as long as the row has this revision. */
 export class RowText {
   readonly revision: number;
   readonly text: string;
@@ -11,7 +11,7 @@ export class RowText {
     this.text = text;
   }
 
-  /** Of the text: worked out once, however often it is shown. */
+  /** The digest of the text, computed once, however often the text is sent. */
   get digest(): string {
     return (this.#digest ??= textDigest(this.text));
   }

@@ -1,26 +1,25 @@
 import type { Tuple } from '../storage/database.ts';
 import { RowText } from './row-text.ts';
 
-/** Objects that stand for something, and belong to it alone. */
+/** Objects whose identity tells kinds of texts and of queries apart. */
 export interface RowKind {
-  /** A way of writing rows: of one table, as it is defined now. */
+  /** Stands for one way to write the rows of one table as it is defined now. */
   readonly kind: object;
-  /** Who asks for such rows in one way: what one of them finds says nothing of the others. */
+  /** Stands for one query for such rows: what one query finds says nothing about others. */
   readonly asker: object;
 }
 
 /** Texts of one kind, by the position of their rows. */
 type TextsOfKind = Map<number, RowText>;
 
-/** What an entry takes beside its text, in characters. */
+/** Memory of an entry besides its text, in characters. */
 const entryLength = 100;
 
 /**
- * Texts that an engine has made of rows, so that it need not make them again: it is asked for the positions and revisions of a
- * list's rows, and these say whether a text is still what it would write now. No two rows of a table ever have the same position, no
- * two states of a row the same revision, and each way of writing rows is a kind of its own, so a text never has to be taken back.
- *
- * All kinds share a length: two generations of `lengthMax` characters each, of which what nobody asks for goes first.
+ * Texts that an engine has made of rows, kept so that it need not make them again. The engine is only asked for the positions and
+ * revisions of a list's rows, which tell whether a text is still what it would write now. No two rows of a table have the same
+ * position, no two states of a row the same revision, and each way of writing rows is its own kind: so texts never have to be
+ * invalidated. All kinds share two generations of `lengthMax` characters each; texts that are not asked for are dropped first.
  */
 export class RowTexts {
   readonly #lengthMax: number;
@@ -33,12 +32,12 @@ export class RowTexts {
     this.#lengthMax = lengthMax;
   }
 
-  /** Whether all rows of its last question were known: then it is worth asking for no more than their revisions. */
+  /** Whether all rows of this query were known the last time: then it is worth asking for revisions only. */
   isWarm({ asker }: RowKind): boolean {
     return this.#warm.has(asker);
   }
 
-  /** The texts of rows, each told by its position and revision; undefined where one is not known. */
+  /** Returns the texts of rows, which are given as position and revision; undefined if any of them is unknown. */
   find({ kind, asker }: RowKind, rows: readonly Tuple[]): readonly RowText[] | undefined {
     const texts: RowText[] = [];
     for (const row of rows) {
@@ -52,7 +51,7 @@ export class RowTexts {
     return texts;
   }
 
-  /** The texts of rows that come with them, behind position and revision, to be found by these from now on. */
+  /** Returns the texts of rows, which are given as position, revision and text, and remembers them. */
   keep({ kind, asker }: RowKind, rows: readonly Tuple[]): readonly RowText[] {
     let unknown = 0;
     const texts = rows.map((row) => {
@@ -80,7 +79,7 @@ export class RowTexts {
 
   #add(kind: object, position: number, row: RowText): void {
     const length = row.text.length + entryLength;
-    // A few long ones would drive out all others.
+    // A few long texts would drive out all others.
     if (length > this.#lengthMax / 64) return;
     if (this.#length + length > this.#lengthMax) {
       this.#old = this.#young;

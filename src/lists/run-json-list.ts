@@ -11,35 +11,35 @@ import type { ListSource } from './list-source.ts';
 import type { RowText } from './row-text.ts';
 import type { RowKind, RowTexts } from './row-texts.ts';
 
-/** A list whose items the engine writes as JSON by itself. */
+/** The statements of a list whose items the engine writes as JSON. */
 export interface JsonList {
   readonly query: ListQuery;
   readonly select: ListSelect;
-  /** Position and revision of each row. */
+  /** Selects position and revision of each row. */
   readonly versions: Sql;
-  /** The same and the JSON. */
+  /** Selects position, revision and JSON of each row. */
   readonly texts: Sql;
   readonly rows: RowKind;
-  /** Where it begins behind a cursor, of which nothing is told but the next one. */
+  /** The part for cursors; absent where the list is read by pages. */
   readonly behind?: CursorPage;
 }
 
 /** How the rows of a table are written. */
 export interface JsonRows {
-  /** A row's JSON: the same object for all lists of it. */
+  /** Selects a row's JSON; the same object for all lists of such rows. */
   readonly json: Sql;
-  /** The row's position, and its revision, which no other state of it has. */
+  /** Selects the row's position and its revision, which no other state of the row has. */
   readonly version: Sql;
 }
 
 export interface JsonPage extends ListPage {
   /** The JSON of each item. */
   readonly items: readonly string[];
-  /** Tells, when it is explained, how they were found. */
+  /** A statement for EXPLAIN, to tell how the rows were found. */
   readonly probe: Sql;
 }
 
-/** Puts a list together; it may be run more than once. Throws AppError `bad_request`. */
+/** Prepares the statements of a list, which may be run more than once. Throws AppError `bad_request`. */
 export function prepareJsonList(reader: Reader, query: ListQuery, source: ListSource & JsonRows): JsonList {
   const select = listSelect(reader, query, source);
   const { json, version } = source;
@@ -56,15 +56,15 @@ export function prepareJsonList(reader: Reader, query: ListQuery, source: ListSo
   };
 }
 
-/** As `runList`. What rows were written as is remembered for as long as they do not change. */
+/** As `runList`, with JSON items. The JSON of a row is remembered for as long as the row does not change. */
 export async function runJsonList(list: JsonList, texts: RowTexts = knownRows): Promise<JsonPage> {
   return (await runKnown(list, texts)) ?? (await runUnknown(list, texts));
 }
 
-/** Undefined where not all is known. */
+/** Asks for revisions only. Returns undefined where not all texts are known. */
 async function runKnown(list: JsonList, texts: RowTexts): Promise<JsonPage | undefined> {
   if (!texts.isWarm(list.rows)) return undefined;
-  // What cursors are made of may be long.
+  // The values that make a cursor may be long.
   const rows = await list.select.ask(list.versions, { isNarrow: list.behind === undefined });
   const known = texts.find(list.rows, rows);
   return known === undefined ? undefined : pageFrom(list, rows, known);
@@ -90,7 +90,7 @@ async function pageFrom(
   return { items: texts.map(({ text }) => text), probe: select.probe, page, perPage, ...end };
 }
 
-/** What the rows of a page tell of how many there are. */
+/** Returns what the rows of a page tell about the total. */
 function countedOf(
   rows: readonly Tuple[],
   { perPage, skipTotal }: ListQuery,
@@ -103,7 +103,7 @@ function countedOf(
   };
 }
 
-/** With the number of all rows in the same statement, counted only where the page does not tell it. */
+/** Returns the statement for a numbered page. It also counts all rows, but only where the page is full and so does not tell the total. */
 function pageOf(select: ListSelect, { page, perPage, skipTotal }: ListQuery, columns: Sql): Sql {
   const { from, conditions, order } = select;
   const rows = sql`SELECT ${columns} FROM ${from}${whereAll(conditions)} ORDER BY ${order}${limit(perPage, (page - 1) * perPage)}`;

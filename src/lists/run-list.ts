@@ -7,19 +7,19 @@ import type { ListQuery } from './list-query.ts';
 import { listSelect, totalsOf, whereAll, type ListSelect } from './list-select.ts';
 import type { ListSource } from './list-source.ts';
 
-/** A page of a list: rows as they were selected, or what was made of each. */
+/** A page of a list: the selected rows, or what was made of each. */
 export interface ListResult<Item = Tuple> extends ListPage {
   readonly items: readonly Item[];
-  /** Tells, when it is explained, how they were found. */
+  /** A statement for EXPLAIN, to tell how the rows were found. */
   readonly probe: Sql;
 }
 
-/** One statement; two where the number of rows cannot be told from the page itself. Throws AppError `bad_request`. */
+/** Runs a list as one statement, or two where the page does not tell the total. Throws AppError `bad_request`. */
 export async function runList(reader: Reader, query: ListQuery, source: ListSource): Promise<ListResult> {
   const select = listSelect(reader, query, source);
   if (query.cursor !== undefined) return runFromCursor({ ...query, cursor: query.cursor }, source, select);
   const { page, perPage, skipTotal } = query;
-  // One row more than the page has tells whether it is the last one.
+  // One more row than the page has tells whether it is the last page.
   const count = skipTotal ? perPage : perPage + 1;
   const { from, conditions, order } = select;
   const statement = sql`SELECT ${source.columns} FROM ${from}${whereAll(conditions)} ORDER BY ${order}${limit(count, (page - 1) * perPage)}`;

@@ -5,17 +5,17 @@ import type { InternalTable, Reader } from '../storage/database.ts';
 import { column } from './column.ts';
 import type { ListSource } from './list-source.ts';
 
-/** One of the service's own tables, with a `position` in the order in which its rows were made. */
+/** One of the service's own tables, whose `position` is in the order of insertion. */
 export interface ListedTable {
   readonly name: InternalTable;
-  /** What stands behind SELECT. */
+  /** What follows SELECT. */
   readonly columns: Sql;
   readonly resolve: Resolve;
-  /** Of the instance's rows, those that are listed. */
+  /** The condition for those of the instance's rows that are listed. */
   readonly where?: Sql;
 }
 
-/** The rows of an instance in such a table, as a list. `now` is in milliseconds since 1970. */
+/** Returns the source for a list of an instance's rows in such a table. `now` is in milliseconds since 1970. */
 export function tableSource({ names }: Pick<Reader, 'names'>, table: ListedTable, now: number): ListSource {
   const { name, columns, resolve, where } = table;
   return {

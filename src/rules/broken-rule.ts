@@ -1,8 +1,8 @@
 import { AppError } from '../base/errors.ts';
 
 /**
- * What is told of a rule that was stored and does not compile any more, as what it names was deleted or renamed. Nothing of its
- * text, which names what the caller may not know of; `cause` is for the log.
+ * Returns the error for a stored rule that no longer compiles because something it names was deleted or renamed. The message has
+ * nothing of the rule's text, which names what the caller may not know of; `cause` is for the log.
  */
 export function brokenRule(cause: AppError): AppError {
   return new AppError('broken_rule', 'Something went wrong while processing your request.', { cause });

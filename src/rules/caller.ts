@@ -1,6 +1,6 @@
 import type { KeyScope } from './key-scope.ts';
 
-/** Who asks. Made from the credentials of a request; operations decide by it and by nothing else. */
+/** Who makes a request, found from its credentials. Operations decide by nothing else. */
 export type Caller = Guest | User | Superuser;
 
 export interface Guest {
@@ -16,16 +16,16 @@ export interface User {
 
 export interface Superuser {
   readonly kind: 'superuser';
-  /** Id of the record in `_superusers`; of the API key where one asks. */
+  /** The id of the record in `_superusers`, or of the API key. */
   readonly id: string;
-  /** Where an API key asks, which acts as a superuser within these bounds; absent for superusers themselves. */
+  /** The bounds of an API key, which acts as a superuser within them; absent for superusers themselves. */
   readonly key?: KeyBounds;
 }
 
-/** What an API key is good for (http-api A10). Asked by `hasScope` and `reaches`. */
+/** What an API key may be used for (http-api A10). Checked by `hasScope` and `reaches`. */
 export interface KeyBounds {
   readonly scopes: readonly KeyScope[];
-  /** Ids of the collections whose records it reaches; null for all but those of the service itself. */
+  /** Ids of the collections whose records it reaches; null for all except system collections. */
   readonly collections: readonly string[] | null;
 }
 

@@ -1,7 +1,7 @@
 import type { Caller } from './caller.ts';
 import type { KeyScope } from './key-scope.ts';
 
-/** Whether the caller may do what is of this scope, as far as scopes go: only API keys can be without one. */
+/** Whether the caller has the scope. Only API keys can lack one. */
 export function hasScope(caller: Caller, scope: KeyScope): boolean {
   if (caller.kind !== 'superuser' || caller.key === undefined) return true;
   const { scopes } = caller.key;

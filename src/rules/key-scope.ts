@@ -1,4 +1,4 @@
-/** What an API key may be made for. `admin` is all of it, and whatever no other scope is for. */
+/** What an API key may be made for. `admin` includes all the others, and whatever none of them covers. */
 export const keyScopes = [
   'records:read',
   'records:write',

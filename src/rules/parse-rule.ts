@@ -2,10 +2,10 @@ import { GenerationMap } from '../base/generation-map.ts';
 import { parseFilter } from '../filters/parse.ts';
 import type { FilterTree } from '../filters/tree.ts';
 
-/** Rules are asked with every request and change with hardly any. Over all collections of all instances of a process. */
+/** Parsed rules of all collections of all instances in this process: nearly every request asks a rule, and rules hardly ever change. */
 const known = new GenerationMap<string, FilterTree>(5_000);
 
-/** The filter that a rule is. Throws a filter error for one that does not parse. */
+/** Parses a rule, which is a filter. Throws a filter error. */
 export function parseRule(rule: string): FilterTree {
   return known.findOrAdd(rule, parseFilter);
 }

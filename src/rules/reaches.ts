@@ -1,15 +1,15 @@
 import { AppError } from '../base/errors.ts';
 import type { Caller } from './caller.ts';
 
-/** What of a collection decides about who reaches it. */
+/** The part of a collection that decides which API keys reach it. */
 export interface Reached {
   readonly id: string;
   readonly system: boolean;
 }
 
 /**
- * Whether the caller has to do with the collection at all: an API key may be bound to some, and those of the service itself
- * need `admin`. Asked before every rule (`admit`), and of every collection that a path of a filter or an expand leads to
+ * Whether the caller reaches the collection at all: an API key may be bound to some collections, and system collections need the
+ * scope `admin`. Checked before every rule (`admit`), and for every collection to which a path in a filter or an expand leads
  * (`reachableCollections`).
  */
 export function reaches(caller: Caller, { id, system }: Reached): boolean {
@@ -19,7 +19,7 @@ export function reaches(caller: Caller, { id, system }: Reached): boolean {
   return !system && (collections === null || collections.includes(id));
 }
 
-/** Throws forbidden. */
+/** Throws forbidden where the caller does not reach the collection. */
 export function requireReach(caller: Caller, collection: Reached): void {
   if (!reaches(caller, collection))
     throw new AppError('forbidden', 'The API key does not reach this collection.');

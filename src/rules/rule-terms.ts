@@ -10,7 +10,7 @@ export interface RuleTerm {
   readonly tree: Comparison;
 }
 
-/** What a rule consists of, in the order in which it is written. Throws a filter error. */
+/** Returns the comparisons in a rule, in the order in which they are written. Throws a filter error. */
 export function ruleTerms(rule: string): readonly RuleTerm[] {
   return comparisonsOf(parseRule(rule)).map((tree) => {
     const { position } = tree;
@@ -22,7 +22,10 @@ function comparisonsOf(tree: FilterTree): readonly Comparison[] {
   return tree.kind === 'comparison' ? [tree] : tree.items.flatMap(comparisonsOf);
 }
 
-/** Behind the last token of the comparison that begins here: what joins it to others, or closes around it, comes next. */
+/**
+ * Returns where the comparison that begins at `start` ends: behind its last token, before one that joins it to others or closes a
+ * group around it.
+ */
 function endOf(rule: string, start: number): number {
   let end = start;
   for (let depth = 0; ;) {

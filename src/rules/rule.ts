@@ -7,7 +7,7 @@ import { reaches, requireReach, type Reached } from './reaches.ts';
 /** A rule as a collection holds it: null admits superusers only, '' admits everyone, any other text is a filter. */
 export type Rule = string | null;
 
-/** A collection, as far as its rules go. */
+/** The part of a collection that its rules need. */
 export interface Ruled extends Reached {
   readonly rules: Readonly<Record<RuleName, Rule>>;
 }
@@ -15,8 +15,9 @@ export interface Ruled extends Reached {
 export type RuleName = 'listRule' | 'viewRule' | 'createRule' | 'updateRule' | 'deleteRule';
 
 /**
- * What a collection's rule still has to ask of each record, or undefined where it admits the caller to all of them. Superusers pass
- * every rule, API keys those of the collections that they reach. Throws `forbidden` where the caller is admitted to none.
+ * Returns what the rule still has to ask of each record, or undefined where the caller is admitted to all of them. Superusers
+ * pass every rule, API keys those of the collections that they reach. Throws `forbidden` where the caller is admitted to no
+ * record.
  */
 export function admit(collection: Ruled, name: RuleName, caller: Caller): FilterTree | undefined {
   const rule = collection.rules[name];
@@ -29,7 +30,7 @@ export function admit(collection: Ruled, name: RuleName, caller: Caller): Filter
   throw new AppError('forbidden', 'Only superusers can perform this action.');
 }
 
-/** Whether all of these admit the caller to nothing. */
+/** Whether none of these rules admits the caller to any record. */
 export function isLocked(collection: Ruled, names: readonly RuleName[], caller: Caller): boolean {
   if (caller.kind === 'superuser') return !reaches(caller, collection);
   return names.every((name) => collection.rules[name] === null);

@@ -2,8 +2,8 @@ import { AppError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 
 /**
- * For a rule that only adds to an answer: what `ask` finds, or `otherwise` where the rule does not compile any more, as it is for
- * those whom it does not admit. The rest of the answer is not to be lost with it.
+ * Returns what `ask` finds, or `otherwise` where its rule no longer compiles, as for callers whom it does not admit. For rules
+ * that only add to an answer, the rest of which is not to be lost.
  */
 export async function unlessBroken<Found>(
   { logger }: { readonly logger: Logger },
