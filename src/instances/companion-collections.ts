@@ -7,18 +7,21 @@ import { systemCollection } from './system-collection.ts';
 const ownerRule =
   "@request.auth.id != '' && recordRef = @request.auth.id && collectionRef = @request.auth.collectionId";
 
-/** Whose account it is about: neither is a relation, as it may be of any auth collection. */
+/** The account that a record belongs to. Not a relation, because it may be of any auth collection. */
 const account: readonly RawOptions[] = [
   { type: 'text', name: 'collectionRef', required: true },
   { type: 'text', name: 'recordRef', required: true },
 ];
 
-/** Of the collections below. */
+/** The names of the collections below. */
 export const companionNames = ['_externalAuths', '_mfas', '_otps', '_authOrigins'] as const;
 
 export type CompanionName = (typeof companionNames)[number];
 
-/** Companions of the auth collections: what accounts have beside their own record (http-api section 19). An owner sees what is theirs. */
+/**
+ * Returns the companions of auth collections: what accounts have besides their own record (http-api section 19). An owner sees
+ * what belongs to their account.
+ */
 export function companionCollections(now: Timestamp): readonly Collection[] {
   const read = { listRule: ownerRule, viewRule: ownerRule };
   return [

@@ -2,8 +2,8 @@ import type { Collection } from '../collections/collection.ts';
 import type { Instance } from './instance.ts';
 
 /**
- * A collection by name or id. One that is unknown here may have been made by another node, and what is locked here been opened by it:
- * looked for again before it is a 404 or a 403. A promise only then.
+ * Returns a collection by name or id. If it is unknown here, or closed to the caller (`isShut`), another node may have created or
+ * opened it: definitions are read again before the answer is 404 or 403. Only then is the result a promise.
  */
 export function currentCollection(
   instance: Instance,

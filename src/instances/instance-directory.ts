@@ -12,12 +12,12 @@ import { UniqueViolation } from '../storage/engine-errors.ts';
 export interface InstanceEntry {
   readonly id: string;
   readonly slug: string;
-  /** The host that means this instance, in lower case and without a port; null when it is reached by its slug. */
+  /** The host name of this instance, in lower case and without a port; null when it is reached by its slug. */
   readonly host: string | null;
   readonly created: Timestamp;
 }
 
-/** The instance that is there from the start. */
+/** The instance that exists from the start. */
 export const defaultSlug = 'default';
 
 /** How soon a server sees an instance that another process made. */
@@ -26,7 +26,7 @@ const refreshIntervalMs = 250;
 const SLUG = /^[a-z][a-z0-9-]{1,39}$/;
 const HOST = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
 
-/** All instances, in memory, kept in step with control.db: the command line changes it while a server runs. */
+/** All instances, in memory. Kept in step with control.db, which the command line changes while a server runs. */
 export class InstanceDirectory {
   readonly #database: Database;
   readonly #home: DataHome;
@@ -56,7 +56,7 @@ export class InstanceDirectory {
     try {
       await this.create(defaultSlug, null);
     } catch (error) {
-      // Another process that opens the same new directory was first.
+      // Another process that opens the same new directory may have been first.
       await this.refresh();
       if (!this.#bySlug.has(defaultSlug)) throw error;
     }
@@ -89,12 +89,12 @@ export class InstanceDirectory {
       );
     }
     const entry: InstanceEntry = { id: newId(), slug, host, created: toTimestamp(this.#clock.now()) };
-    // Before the row: a crash between them leaves a file that nobody knows of, and none that is missing.
+    // The file comes before the row: a crash between them leaves an unknown file, and never a row without a file.
     const discard = await this.#home.makeInstance(entry.id);
     try {
       await this.#database.write((tx) => insertEntry(tx, entry));
     } catch (error) {
-      // After any other error the row may be there.
+      // After any other error the row may have been stored, so the file has to stay.
       if (!(error instanceof UniqueViolation)) throw error;
       await discard();
       const taken = error.columns.includes('host') ? `The host ${host} is bound` : `The slug ${slug} belongs`;
@@ -104,7 +104,7 @@ export class InstanceDirectory {
     return entry;
   }
 
-  /** Reads everything again when another version of the directory was written. */
+  /** Reads the directory again if its version has changed. */
   async refresh(): Promise<void> {
     const row = await this.#database.get(
       sql`SELECT value FROM ${this.#database.names.table('$setting')} WHERE name = 'directory_version'`,
@@ -120,7 +120,7 @@ export class InstanceDirectory {
     this.#version = version;
   }
 
-  /** Looks for changes by other processes from now on. */
+  /** Begins to look for changes by other processes. */
   watch(onError: (error: unknown) => void): void {
     this.#watch = new Watch({ intervalMs: refreshIntervalMs, look: () => this.refresh(), onError });
   }

@@ -11,9 +11,9 @@ import type { Database } from '../storage/database.ts';
  * One instance: its records, superusers, endpoints and secrets, reachable through this object's `database` and no other way.
  *
  *   instance-directory   which instances there are, and which host or slug means which (control.db)
- *   open-instances       the ones whose files are open now, a bounded number, each lent out while it is used
- *   current-collection   a collection as it is now, where another node may have made or changed it; with-… and read-… do what
- *                        rests on a definition once more where that has changed meanwhile
+ *   open-instances       the instances whose files are open now, a bounded number, each on loan while it is used
+ *   current-collection   a collection's current definition, which another node may have made or changed; with-… and read-… repeat
+ *                        work on a definition that has changed meanwhile
  *   system-collections   what every instance has from the start: superusers, companion-collections, users-collection
  */
 export interface Instance {
@@ -26,16 +26,18 @@ export interface Instance {
   /** Reads collections, settings and endpoints again, where another process may have changed them. */
   readonly refresh: () => Promise<void>;
   readonly events: EventLog;
-  /** What was asked of it. */
+  /** The log of its requests. */
   readonly logs: RequestLog;
   readonly sealer: Sealer;
   readonly clock: Clock;
-  /** For what several nodes compare, such as when something is due: where there may be others, the database's time. */
+  /**
+   * The time for what several nodes compare, such as when something is due: where there may be other nodes, it is the database's.
+   */
   readonly dueClock: Clock;
   /** How long its audit log is kept; 0 for ever. */
   readonly auditDays: number;
-  /** For what its operator has to know, and nobody who asks is told. */
+  /** For what the operator has to know and no client is told. */
   readonly logger: Logger;
-  /** Writes what is still to be written, and closes. */
+  /** Writes what is pending, and closes the database. */
   stop(): Promise<void>;
 }

@@ -4,14 +4,14 @@ import type { Logger } from '../base/logger.ts';
 import type { InstanceEntry } from './instance-directory.ts';
 import type { Instance } from './instance.ts';
 
-/** Three descriptors and about half a megabyte each, and as much again for the log of its requests. */
+/** Each open instance takes three file descriptors and about half a megabyte, and as much again for the log of its requests. */
 const openMax = 512;
 const idleMs = 10 * 60_000;
 const sweepIntervalMs = 30_000;
-/** A file that is needed again this soon is not worth closing. */
+/** An instance with work due this soon is not worth closing. */
 const dueSoonMs = 60_000;
 
-/** An instance lent out. It stays open until every loan was given back. */
+/** An instance on loan. It stays open until every loan was released. */
 export interface Loan {
   readonly instance: Instance;
   release(): void;
@@ -19,7 +19,7 @@ export interface Loan {
 
 export interface OpenInstancesOptions {
   readonly open: (entry: InstanceEntry) => Promise<Instance>;
-  /** When the instance will next have something to do on its own (milliseconds since 1970), or undefined: asked before its file is closed. */
+  /** Returns when the instance will next have work of its own (milliseconds since 1970), or undefined. Asked before its file is closed. */
   readonly nextDue: (instanceId: string) => number | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -35,7 +35,7 @@ interface Slot {
 /** The instances whose files are open: opened on demand, closed when idle, never more than `openMax`. */
 export class OpenInstances {
   readonly #options: OpenInstancesOptions;
-  /** In order of last use by insertion: the first is the one to close first. */
+  /** By instance id. */
   readonly #slots = new Map<string, Slot>();
   readonly #closing = new Map<string, Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
@@ -44,12 +44,12 @@ export class OpenInstances {
     this.#options = options;
   }
 
-  /** Closes what has been idle from time to time, from now on. */
+  /** Begins to close idle instances from time to time. */
   startSweeping(): void {
     this.#timer = setInterval(() => this.#sweep(), sweepIntervalMs).unref();
   }
 
-  /** A loan at once when the file is open, which it nearly always is; undefined when `borrow` would have to wait. */
+  /** Returns a loan if the instance is open, as it nearly always is; undefined when `borrow` would have to wait. */
   borrowOpen(instanceId: string): Loan | undefined {
     const slot = this.#slots.get(instanceId);
     return slot?.instance === undefined ? undefined : this.#lend(slot, slot.instance);

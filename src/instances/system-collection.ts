@@ -12,14 +12,14 @@ export interface SystemCollectionOptions {
   readonly name: string;
   readonly now: Timestamp;
   readonly rules?: Partial<Rules>;
-  /** Between `id`, with an account's own, and the dates. */
+  /** Fields that follow `id` and an account's own, before the dates. */
   readonly fields?: readonly RawOptions[];
   readonly indexes?: readonly IndexDefinition[];
   /** Makes it an auth collection. */
   readonly auth?: AuthOptions;
 }
 
-/** A collection that the service itself makes. */
+/** Returns a collection that the service itself makes. */
 export function systemCollection(options: SystemCollectionOptions): Collection {
   const { id, name, now, rules, fields = [], indexes = [], auth } = options;
   const own = fields.map((raw) => ownField({ ...raw, system: true }));

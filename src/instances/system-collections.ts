@@ -10,7 +10,7 @@ import { systemCollection } from './system-collection.ts';
 import { writeTokenSecrets } from './token-secrets.ts';
 import { usersCollection } from './users-collection.ts';
 
-/** The collection of those who may do everything in an instance. Its id is what clients know it by. */
+/** The collection of superusers. Clients know it by this id. */
 export const superusersName = '_superusers';
 const superusersId = 'pbc_3142635823';
 const SUPERUSER_TOKEN_SECONDS = 86_400;
@@ -22,13 +22,13 @@ export interface SystemCollectionsOptions {
 }
 
 /**
- * Makes the collections that every instance has, if this one has them not: superusers and the companions of accounts. A new one
- * gets `users` as well, which is its owner's from then on.
+ * Creates the collections that every instance has, where they are missing: superusers and the companions of accounts. A new
+ * instance also gets `users`, which belongs to its owner from then on.
  */
 export async function ensureSystemCollections(options: SystemCollectionsOptions): Promise<void> {
   const { database } = options;
   if ((await findMissing(database, options)).length === 0 && (await hasAllSecrets(database))) return;
-  // Asked again inside: another process may be opening the same new instance.
+  // Checked again in the transaction: another process may be opening the same new instance.
   await database.write((tx) => createMissing(tx, options), { isExclusive: true });
 }
 
@@ -43,7 +43,10 @@ async function createMissing(tx: Transaction, options: SystemCollectionsOptions)
   await writeMissingSecrets(tx, superusersId, options);
 }
 
-/** What is there by another name or id belongs to somebody, and stays what it is. */
+/**
+ * Returns the collections that are missing. One whose name or id is already taken is not: the other collection belongs to the
+ * instance's owner and stays as it is.
+ */
 async function findMissing(
   reader: Reader,
   { now }: SystemCollectionsOptions,
@@ -57,7 +60,7 @@ async function findMissing(
   return wanted.filter(({ id, name }) => !taken.has(id) && !taken.has(name));
 }
 
-/** Superusers from before accounts have a secret for their sessions only. */
+/** Whether superusers have every kind of token secret. Instances from before accounts existed have only that for sessions. */
 async function hasAllSecrets(reader: Reader): Promise<boolean> {
   return (await missingSecrets(reader, superusersId)).length === 0;
 }

@@ -4,13 +4,13 @@ import { writeSecret } from '../secrets/secrets.ts';
 import { newTokenSecret } from '../secrets/token.ts';
 import type { Transaction } from '../storage/database.ts';
 
-/** Of one auth collection: what is to be put in force, and empty where any secret will do. */
+/** Token secrets to store for one auth collection. An empty one is to be generated. */
 export interface NewTokenSecrets {
   readonly collection: string;
   readonly secrets: ReadonlyMap<TokenKind, string>;
 }
 
-/** Ends whatever was signed with the ones before. */
+/** Stores token secrets. Tokens signed with the previous ones become invalid. */
 export async function writeTokenSecrets(
   tx: Transaction,
   sealer: Sealer,
@@ -22,7 +22,10 @@ export async function writeTokenSecrets(
   }
 }
 
-/** Where a sealed secret belongs. The one for sessions has no kind in it: it is from before there were others. */
+/**
+ * Returns the place to which a sealed secret is bound. That for sessions has no kind in its id, because it is from before there
+ * were others.
+ */
 export function tokenSecretPlace(collection: string, kind: TokenKind): SealPlace {
   return { purpose: 'token-secret', id: kind === 'authToken' ? collection : `${collection} ${kind}` };
 }

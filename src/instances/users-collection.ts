@@ -6,7 +6,10 @@ import { systemCollection } from './system-collection.ts';
 const ownerRule = 'id = @request.auth.id';
 const avatarTypes = ['image/jpeg', 'image/png', 'image/svg+xml', 'image/gif', 'image/webp'];
 
-/** What a new instance has for its users, to be changed or deleted as its owner likes: everyone may sign up, and sees themselves. */
+/**
+ * Returns the collection for the users of a new instance, which its owner may change or delete. Everyone may sign up; users see
+ * only themselves.
+ */
 export function usersCollection(now: Timestamp): Collection {
   const made = systemCollection({
     id: '_pb_users_auth_',

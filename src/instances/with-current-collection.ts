@@ -3,7 +3,7 @@ import type { Instance } from './instance.ts';
 import { currentCollection } from './current-collection.ts';
 import { withCurrentDefinitions } from './with-current-definitions.ts';
 
-/** Does this by a collection's definition as it is now; when it was changed between the look at it and a read, once more. */
+/** Runs `work` with a collection's current definition, and again if the definition was changed between the look-up and a read. */
 export function withCurrentCollection<Result>(
   instance: Instance,
   nameOrId: string,

@@ -1,9 +1,9 @@
 import { OutdatedDefinitions } from '../storage/engine-errors.ts';
 
-/** Definitions may be changed again while that is done again; nobody changes any this often. */
+/** Definitions may change again during a retry, but hardly this often. */
 const triesMax = 10;
 
-/** Does this again where it has met definitions that are no more. */
+/** Runs `work`, and again when it met definitions that are outdated. */
 export async function withCurrentDefinitions<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
     try {
