@@ -1,6 +1,6 @@
 import { ownField, type Field } from './field.ts';
 
-/** What every record of an auth collection has, as definitions show it when they do not say otherwise (http-api section 9). */
+/** Returns the fields of every auth collection, with the options that a definition need not set (http-api section 9). */
 export function accountFields(): readonly Field[] {
   return [
     ownField({ name: 'password', type: 'password', system: true, hidden: true, required: true, min: 8 }),

@@ -13,7 +13,7 @@ export const autodateField: FieldType<AutodateOptions> = {
   column: () => 'text',
   isPlain: true,
   zero: () => '',
-  // For imports; what a client sends is ignored because there is a stamp.
+  // Only imports normalise values: those that clients send are ignored because there is a stamp.
   normalise: (value) => dateField.normalise(value, noOptions),
   check: (stored) => dateField.check(stored, noOptions),
   toJson: (stored) => dateField.toJson(stored, noOptions),

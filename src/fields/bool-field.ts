@@ -21,7 +21,7 @@ export const boolField: FieldType<BoolOptions> = {
 };
 
 function isTrue(value: unknown): boolean {
-  // NaN is neither zero nor a number: false, like every value that cannot be understood.
+  // NaN is false, like every value that is not understood.
   if (typeof value === 'number') return value !== 0 && !Number.isNaN(value);
   return value === true || TRUE_TEXTS.has(value);
 }

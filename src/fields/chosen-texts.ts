@@ -7,7 +7,7 @@ export type ChosenTextsOptions = FieldOptions &
     maxSelect: number;
   }>;
 
-/** What the types select, relation and file have in common: one text or several different ones, none of them empty. */
+/** What the types select, relation and file share: one text, or several that all differ. None is empty. */
 export const chosenTexts = {
   column: (options: ChosenTextsOptions): ColumnKind => (isMultiple(options) ? 'json' : 'text'),
   zero: (options: ChosenTextsOptions): StoredValue => (isMultiple(options) ? '[]' : ''),
@@ -25,7 +25,7 @@ export const chosenTexts = {
     return toStored(uniqueTexts(modifier === '+f' ? [...given, ...before] : [...before, ...given]), options);
   },
 
-  /** The texts of a stored value; undefined for what `normalise` does not make. */
+  /** Returns the texts of a stored value; undefined for what `normalise` does not make. */
   read: (stored: StoredValue, options: ChosenTextsOptions): readonly string[] | undefined => {
     if (typeof stored !== 'string') return undefined;
     if (stored === '') return [];
@@ -37,12 +37,12 @@ function isMultiple(options: ChosenTextsOptions): boolean {
   return options.maxSelect > 1;
 }
 
-/** Where one is kept, it is the last. */
+/** Returns the stored form of texts. Where only one is kept, it is the last. */
 function toStored(texts: readonly string[], options: ChosenTextsOptions): string {
   return isMultiple(options) ? JSON.stringify(texts) : (texts.at(-1) ?? '');
 }
 
-/** The texts a client chose, each once, in the order of their first appearance, without empty ones. */
+/** Returns the texts that a client chose, each once, in the order of their first appearance, without empty ones. */
 function uniqueTexts(value: unknown): readonly string[] {
   const items: readonly unknown[] = Array.isArray(value) ? value : (textsOfJson(value) ?? [value]);
   const texts = new Set(items.map(toText));
@@ -55,7 +55,7 @@ function without(texts: readonly string[], removed: readonly string[]): readonly
   return texts.filter((text) => !gone.has(text));
 }
 
-/** The items of a text that is a JSON array of texts: how forms send several values. */
+/** Returns the items of a text that is a JSON array of texts, as forms send several values. */
 function textsOfJson(value: unknown): readonly string[] | undefined {
   if (typeof value !== 'string' || !value.includes('[')) return undefined;
   try {

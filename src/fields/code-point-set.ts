@@ -3,7 +3,7 @@ export type CodePointSet = readonly number[];
 
 export const codePointMax = 0x10ffff;
 
-/** The union of ranges that may overlap and stand in any order. */
+/** Returns the union of ranges, which may overlap and be in any order. */
 export function unionOf(sets: readonly CodePointSet[]): CodePointSet {
   const ranges = sets.flatMap((set) => rangesOf(set)).toSorted((one, other) => one[0] - other[0]);
   const union: number[] = [];
@@ -15,7 +15,7 @@ export function unionOf(sets: readonly CodePointSet[]): CodePointSet {
   return union;
 }
 
-/** Every code point that is not in the set. */
+/** Returns every code point that is not in the set. */
 export function complementOf(set: CodePointSet): CodePointSet {
   const complement: number[] = [];
   let next = 0;
@@ -27,7 +27,7 @@ export function complementOf(set: CodePointSet): CodePointSet {
   return complement;
 }
 
-/** The code points of `set` from `first` to `last`. */
+/** Returns the code points of `set` from `first` to `last`. */
 export function cut(set: CodePointSet, first: number, last: number): CodePointSet {
   return rangesOf(set).flatMap(([from, to]) => {
     const range = [Math.max(from, first), Math.min(to, last)];
@@ -44,7 +44,7 @@ export function hasCodePoint(set: CodePointSet, point: number): boolean {
     if ((set[middle] ?? 0) < point) low = middle + 1;
     else high = middle;
   }
-  // Every first stands at an even place, every last at an odd one.
+  // Firsts are at even indexes, lasts at odd ones.
   return low % 2 === 1 || set[low] === point;
 }
 
@@ -54,7 +54,7 @@ export function countOf(set: CodePointSet): number {
   return count;
 }
 
-/** The code point with the given rank, counted from 0. */
+/** Returns the code point with the given rank, counted from 0. */
 export function codePointAt(set: CodePointSet, rank: number): number {
   let left = rank;
   for (let at = 0; at < set.length; at += 2) {

@@ -1,4 +1,4 @@
-/** Deeper JSON is refused everywhere (http-api.md A14): it could be stored, but no answer could be written from it. */
+/** Levels of nesting. Deeper JSON is refused everywhere (http-api.md A14): it could be stored, but not written to an answer. */
 export const jsonDepthMax = 64;
 
 interface Cursor {
@@ -11,15 +11,15 @@ class Refused extends Error {
 }
 
 /**
- * The same JSON without white space: keys in their order (`JSON.parse` would put those that look like numbers first), the
- * last of equal keys, numbers and escapes as ECMAScript prints them. Undefined for what is no JSON or what
- * http-api.md A14 refuses: U+0000, lone surrogates, whole numbers beyond 2^53 - 1, numbers that overflow, 65 levels.
+ * Returns the same JSON without white space: keys in their order (`JSON.parse` would put those that look like numbers first), the
+ * last of equal keys, numbers and escapes as ECMAScript prints them. Undefined for a text that is not JSON or that http-api.md
+ * A14 refuses: U+0000, lone surrogates, whole numbers beyond 2^53 - 1, numbers that overflow, 65 levels.
  */
 export function compactJson(text: string): string | undefined {
   try {
     // Proves the syntax, so that the walk below need not look for errors.
     const value: unknown = JSON.parse(text);
-    // Printed again as it came: nothing but what may be refused is left for the walk.
+    // A text that prints as it came is compact already, and needs the walk only where something in it may be refused.
     if (text.length <= quickLengthMax && !mayBeRefused.test(text) && JSON.stringify(value) === text)
       return text;
     return compactValue({ text, at: 0 }, 0);
@@ -29,10 +29,10 @@ export function compactJson(text: string): string | undefined {
   }
 }
 
-/** In longer ones the search below would go back over too much. */
+/** In longer texts `mayBeRefused` would backtrack too much. */
 const quickLengthMax = 4_096;
 
-/** An escape by number, more digits than every whole number may have, or as many brackets as are levels too many. */
+/** Finds an escape by number, more digits than every whole number may have, or as many brackets as are one level too many. */
 const mayBeRefused = /\\u|\d{16}|^[^[{]*(?:[[{][^[{]*){65}/;
 
 function compactValue(cursor: Cursor, depth: number): string {
@@ -87,10 +87,10 @@ function compactLiteral(raw: string): string {
   return JSON.stringify(value);
 }
 
-/** The next character that is not white space, which stays to be taken. */
+/** Returns the next character that is not white space, without consuming it. */
 function peek(cursor: Cursor): string {
   while (' \n\r\t'.includes(cursor.text.charAt(cursor.at))) {
-    // charAt gives an empty text at the end, which every text includes.
+    // At the end charAt returns an empty text, which every text includes.
     if (cursor.at >= cursor.text.length) throw new Refused('unexpected end');
     cursor.at++;
   }

@@ -9,7 +9,7 @@ export type DomainRules = Readonly<{
   onlyDomains: readonly string[];
 }>;
 
-// Each label is bounded by its own characters, so no two parts of the pattern can match the same text: linear.
+// Applied to one label at a time, of which at most 63 characters match: backtracking is bounded.
 const LABEL = /^[_a-z0-9](?:[_a-z0-9-]{0,61}[a-z0-9])?$/i;
 
 export function decodeDomainRules(raw: RawOptions, problems: Problems): DomainRules {
@@ -24,7 +24,7 @@ export function decodeDomainRules(raw: RawOptions, problems: Problems): DomainRu
   return rules;
 }
 
-/** Whether a host may be named. Letter case and a final dot change nothing: `EVIL.example.` is `evil.example`. */
+/** Whether the rules allow a host. Letter case and a final dot do not matter: `EVIL.example.` is `evil.example`. */
 export function isDomainAllowed(host: string, rules: DomainRules): boolean {
   const canonical = toCanonical(host);
   const isListed = (domain: string) => toCanonical(domain) === canonical;

@@ -7,14 +7,14 @@ import { toText } from './to-text.ts';
 export type EditorOptions = Readonly<{
   /** Bytes; 0 means 5 MiB. */
   maxSize: number;
-  /** Told to editors, which then leave addresses of files as they are; nothing to us. */
+  /** For editors, which then leave URLs of files as they are; the service does not use it. */
   convertURLs: boolean;
   required: boolean;
 }>;
 
 const sizeMaxDefault = 5 * 1024 * 1024;
 
-/** HTML, kept byte for byte: whoever shows it has to clean it. */
+/** HTML, kept byte for byte: whatever shows it has to sanitise it. */
 export const editorField: FieldType<EditorOptions> = {
   type: 'editor',
   decodeOptions: (raw, problems) => {

@@ -30,14 +30,14 @@ function check(
 ): FieldError | undefined {
   if (typeof stored !== 'string') return fieldError('validation_unsupported_value_type');
   if (stored === '') return options.required ? fieldError('validation_required') : undefined;
-  // What an address is no option changes: one that the record has was looked at when it came.
+  // No option changes what an address is, so one that the record already has was checked when it was sent.
   if (stored !== before && !isEmail(stored)) return fieldError('validation_is_email');
   const domain = stored.slice(stored.lastIndexOf('@') + 1);
   return isDomainAllowed(domain, options) ? undefined : fieldError('validation_email_domain_not_allowed');
 }
 
 function isEmail(text: string): boolean {
-  // Before anything else, so that the patterns below never see a long text.
+  // Checked first, so that the patterns below never see a long text.
   if (text.length > bytesMax || Buffer.byteLength(text) > bytesMax) return false;
   const at = text.lastIndexOf('@');
   if (at < 1) return false;
@@ -56,13 +56,17 @@ function isEmail(text: string): boolean {
   );
 }
 
-/** Most addresses: what the patterns below say of ASCII, in one look. No part of it can match what stands before or behind it. */
+/**
+ * Matches most addresses in one step: what the patterns below allow, in ASCII. Backtracking is bounded: atoms and labels are
+ * separated by characters that they cannot match, and a label has at most 63.
+ */
 const PLAIN =
   /^[\w!#$%&'*+\-/=?^`{|}~]+(?:\.[\w!#$%&'*+\-/=?^`{|}~]+)*@(?:[a-z0-9](?:[\w-]{0,61}[a-z0-9])?\.)+[a-z](?:[\w-]{0,61}[a-z0-9])?$/i;
 
 /**
- * Dot-atoms only in the local part: quoted ones, comments and address literals are refused, as they are where mail headers get
- * injected. Made for the first address: to make them, the engine reads Unicode's tables, which is nothing for each start.
+ * Returns the patterns of an address. The local part may only be a dot-atom: quoted strings, comments and address literals are
+ * refused, because they are used to inject mail headers. Made for the first address that needs them: the engine then reads
+ * Unicode's tables, too slow for every start.
  */
 const makePatterns = () => ({
   localAtom: /^[\p{L}\p{M}\p{N}!#$%&'*+\-/=?^_`{|}~]+$/u,

@@ -1,6 +1,6 @@
 import type { FieldError } from '../base/errors.ts';
 
-/** The messages of http-api.md section 20, as delivered. `{name}` stands for a parameter. */
+/** The messages of http-api.md section 20, as clients get them. `{name}` stands for a parameter. */
 const MESSAGES = {
   validation_required: 'Cannot be blank.',
   validation_unsupported_value_type: 'Invalid or unsupported value type.',
@@ -43,7 +43,7 @@ const MESSAGES = {
   validation_is_host: 'Must be a valid IP address or DNS name.',
   validation_is_url: 'Must be a valid URL.',
   validation_is_hex_color: 'Must be a valid hexadecimal color code.',
-  // Written so by the reference, and clients compare it.
+  // The reference misspells this code, and clients compare it.
   validation_invlaid_ip_or_subnet: 'Must be a valid IP address or subnet.',
   validation_invalid_cron: 'Must be a valid cron expression.',
   validation_conflicting_rate_limit_rule:
@@ -58,17 +58,20 @@ export type FieldErrorCode = keyof typeof MESSAGES;
 
 export type FieldErrorParams = Readonly<Record<string, string | number | readonly string[]>>;
 
-/** A refused value with its message of the catalogue, placeholders filled in; `params` only when there are any. */
+/**
+ * Returns the error for a refused value, with its message from the catalogue and the placeholders filled in. It has `params` only
+ * when they are given.
+ */
 export function fieldError(code: FieldErrorCode, params?: FieldErrorParams): FieldError {
   if (params === undefined) return { code, message: MESSAGES[code] };
-  // A replacing function, not a replacing text: `$&` inside a client's value must stay what it is.
+  // A function, not a text, as the replacement: `$&` inside a client's value must stay as it is.
   const message = MESSAGES[code].replaceAll(/\{(\w+)\}/g, (whole, name: string) =>
     [params[name] ?? whole].flat().join(', '),
   );
   return { code, message, params };
 }
 
-/** A refused value, in words of its own: they say what it should have been. */
+/** Returns the error for a refused value with a message of its own, which says what was expected. */
 export function invalidValue(message: string): FieldError {
   return { code: 'validation_invalid_value', message };
 }

@@ -16,40 +16,49 @@ export interface FieldType<Options extends FieldOptions = FieldOptions> {
   readonly decodeOptions: (raw: RawOptions, problems: Problems) => Options;
 
   /**
-   * How the stored value compares and sorts: text bytewise, numbers by size, bool as 0 and 1, json as its text. Undefined for
-   * what must not be found in a record: it has no column, and nothing that reads, filters, sorts or tells records knows it.
+   * How the stored value compares and sorts: text bytewise, numbers by size, bool as 0 and 1, json as its text. Undefined for a
+   * value that must not be part of a record: it has no column, and is never read, filtered, sorted or shown.
    */
   readonly column: (options: Options) => ColumnKind | undefined;
 
-  /** Its texts hold nothing that JSON would escape. */
+  /** Set where its texts never hold a character that JSON would escape. */
   readonly isPlain?: true;
 
-  /** What is stored when a client gives nothing. */
+  /** Returns what is stored when a client gives no value. */
   readonly zero: (options: Options) => StoredValue;
 
-  /** The stored form of whatever a client sent; never throws. What cannot be understood becomes something `check` refuses, or zero where the contract says so. */
+  /**
+   * Returns the stored form of whatever a client sent; never throws. A value that is not understood becomes one that `check`
+   * refuses, or zero where the contract says so.
+   */
   readonly normalise: (value: unknown, options: Options) => StoredValue;
 
-  /** The first broken condition in the contract's order, or undefined. `before` is what the record has; undefined while it is made. */
+  /**
+   * Returns the first violated condition in the contract's order, or undefined. `before` is the record's present value; undefined
+   * while the record is created.
+   */
   readonly check: (stored: StoredValue, options: Options, before?: StoredValue) => FieldError | undefined;
 
-  /** What {@link modify} understands; absent when only whole values can be sent. */
+  /** The modifiers that {@link modify} supports; absent when only whole values can be sent. */
   readonly modifiers?: readonly Modifier[];
 
-  /** The stored form of what one of the `modifiers` makes of a stored value; never throws, and is checked like any other value. */
+  /** Applies a modifier to a stored value. Never throws; the result is checked like any other value. */
   readonly modify?: (stored: StoredValue, change: Change, options: Options) => StoredValue;
 
-  /** The JSON text of a stored value. */
+  /** Returns the JSON text of a stored value. */
   readonly toJson: (stored: StoredValue, options: Options) => string;
 
-  /** For types the server writes itself: the value at this moment, or undefined to leave what is there. Client values are then ignored. */
+  /**
+   * For types that only the server writes: returns the value at this moment, or undefined to keep the present one. Client values
+   * are ignored.
+   */
   readonly stamp?: (
     moment: 'create' | 'update',
     timestamp: string,
     options: Options,
   ) => StoredValue | undefined;
 
-  /** What a new record gets where the client left the value empty, or undefined: zero stays. Comes before `check`. */
+  /** Returns what a new record gets where the client gave no value; undefined keeps zero. Runs before `check`. */
   readonly generate?: (options: Options) => StoredValue | undefined;
 }
 
@@ -88,7 +97,7 @@ export type FieldOptions = Readonly<Record<string, unknown>>;
 /** A definition's members as the client sent them. */
 export type RawOptions = Readonly<Record<string, unknown>>;
 
-/** Collects problems by option name. The first one for a name stays. */
+/** Collects problems by option name. The first problem of a name is kept. */
 export interface Problems {
   add(name: string, error: FieldError | FieldErrors): void;
 }

@@ -15,7 +15,7 @@ import { selectField } from './select-field.ts';
 import { textField } from './text-field.ts';
 import { urlField } from './url-field.ts';
 
-/** Every type by its name. A Map and no object: `constructor` must be unknown. */
+/** Every type by its name. A Map, because in an object `constructor` would be a known name. */
 export const fieldTypes: ReadonlyMap<string, FieldType> = new Map(
   [
     general(textField),
@@ -35,7 +35,7 @@ export const fieldTypes: ReadonlyMap<string, FieldType> = new Map(
   ].map((fieldType) => [fieldType.type, fieldType]),
 );
 
-/** The type of a field. */
+/** Returns the type of a field. */
 export function fieldType(field: { readonly type: FieldTypeName }): FieldType {
   const found = fieldTypes.get(field.type);
   assert(found !== undefined, `no field type is named ${field.type}`);

@@ -8,9 +8,8 @@ import { fieldType, fieldTypes } from './field-types.ts';
 import { optionReader } from './option-reader.ts';
 
 /**
- * A field of a collection's definition. Types are stateless; a field is the type's name, what all fields have, and the
- * options that the type's `decodeOptions` made, complete. Fields are never changed: what is compiled from options is kept
- * by their identity.
+ * A field of a collection's definition: the name of its type, what all fields have, and the complete options that the type's
+ * `decodeOptions` made. Fields are never changed: what is compiled from options is kept by their identity.
  */
 export interface Field {
   readonly id: string;
@@ -29,7 +28,7 @@ const helpLengthMax = 300;
 const RESERVED_NAMES = /^(?:null|true|false|_rowid_)$/i;
 const ANSWER_NAMES: ReadonlySet<string> = new Set(['collectionId', 'collectionName', 'expand']);
 
-/** Reads a definition as a client sent it or as it was stored; undefined when there was any problem. */
+/** Decodes a definition as a client sent it or as it was stored; undefined when there was any problem. */
 export function decodeField(raw: unknown, problems: Problems): Field | undefined {
   if (!isJsonObject(raw)) {
     problems.add('type', invalidValue('A field must be an object.'));
@@ -45,12 +44,15 @@ export function decodeField(raw: unknown, problems: Problems): Field | undefined
   return isRefused ? undefined : field;
 }
 
-/** How the values of a field are stored, compared and sorted; undefined where its collection's table has none of them. */
+/** Returns how the values of a field are stored, compared and sorted; undefined where they are not in its collection's table. */
 export function fieldColumn(field: Field): ColumnKind | undefined {
   return isTokenKey(field) ? undefined : fieldType(field).column(field.options);
 }
 
-/** An account's part of the key that signs its tokens: a text to the definition, but kept among the secrets as a password is. */
+/**
+ * Whether it is an account's part of the key that signs its tokens. The definition makes it a text, but it is stored among the
+ * secrets, as a password is.
+ */
 function isTokenKey({ name, system }: Field): boolean {
   return system && name === 'tokenKey';
 }
@@ -59,7 +61,9 @@ export function hasColumn(field: Field): boolean {
   return fieldColumn(field) !== undefined;
 }
 
-/** The definition as the collections API shows it: one object, options beside the common members, keys in bytewise order. */
+/**
+ * Returns the definition as the collections API shows it: one object, options beside the common members, keys in bytewise order.
+ */
 export function fieldToJson(field: Field): string {
   const { options, ...common } = field;
   const members = Object.entries({ ...options, ...common }).filter(
@@ -70,7 +74,7 @@ export function fieldToJson(field: Field): string {
   return `{${members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`;
 }
 
-/** The `id` that every collection starts with. */
+/** Returns the `id` that every collection starts with. */
 export function idField(): Field {
   return ownField({
     name: 'id',
@@ -93,7 +97,7 @@ export function updatedField(): Field {
   return ownField({ name: 'updated', type: 'autodate', onCreate: true, onUpdate: true });
 }
 
-/** A field that the service itself defines. */
+/** Returns a field that the service itself defines. */
 export function ownField(raw: RawOptions): Field {
   const field = decodeField(raw, {
     add: (name, error) => assert(false, `our own field is refused: ${name} ${JSON.stringify(error)}`),
@@ -150,7 +154,7 @@ function unknownType(typeName: unknown): FieldError {
   };
 }
 
-/** As the reference makes it, so that definitions without ids match the ones it made. */
+/** Returns the id that the reference gives a field, so that definitions without ids match those it made. */
 function defaultId(type: FieldTypeName, name: string): string {
   return `${type}${crc32(name)}`;
 }

@@ -11,13 +11,13 @@ export type FileOptions = Readonly<{
   maxSelect: number;
   /** Empty for every kind. */
   mimeTypes: readonly string[];
-  /** `100x50`, and `t`, `b` or `f` behind it. */
+  /** Sizes such as `100x50`, optionally followed by `t`, `b` or `f`. */
   thumbs: readonly string[];
   protected: boolean;
   required: boolean;
 }>;
 
-/** The names of a record's files. A name gets in with its file only: one that comes without must be there already. */
+/** The names of a record's files. A new name needs its file: one that is sent without must already be in the record. */
 export const fileField: FieldType<FileOptions> = {
   ...chosenTexts,
   type: 'file',

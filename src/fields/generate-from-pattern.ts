@@ -4,29 +4,29 @@ import { codePointAt, countOf, cut, unionOf, type CodePointSet } from './code-po
 import type { PatternNode } from './parse-pattern.ts';
 import { PatternError } from './pattern-cursor.ts';
 
-/** A whole number from 0 to below `count`, each equally likely. */
+/** Returns a whole number from 0 to below `count`, each equally likely. */
 export type Pick = (count: number) => number;
 
-/** A pattern that texts can be generated from: made by {@link generatorPlan} only. */
+/** A pattern from which texts can be generated. Only {@link generatorPlan} makes one. */
 export interface GeneratorPlan {
   readonly tree: PatternNode;
 }
 
-/** What an open end (`*`, `+`, `{2,}`) may add to its least number of repetitions. */
+/** How many repetitions an open end (`*`, `+`, `{2,}`) may add to its minimum. */
 const openRepeatMax = 6;
-/** A text field holds at most 5,000 characters unless its definition says more. */
+/** Characters of a generated text: a text field holds at most 5,000 unless its definition allows more. */
 const workMax = 5000;
 
 const BYTES = String.fromCharCode(...Array.from({ length: 256 }, (_, byte) => byte));
 
-/** A text that matches the pattern as a whole. */
+/** Returns a text that matches the pattern as a whole. */
 export function generateFromPattern(plan: GeneratorPlan, pick: Pick = pickRandomly): string {
   return write(plan.tree, pick);
 }
 
 /**
- * Prepares a pattern. `^` at its beginning and `$` at its end are allowed and add nothing; other assertions, sets without a
- * storable character and patterns of texts of more than 5,000 characters throw a PatternError.
+ * Prepares a pattern. `^` at its beginning and `$` at its end are allowed and have no effect. Throws a PatternError for other
+ * assertions, for sets without a storable character, and for patterns whose texts may exceed 5,000 characters.
  */
 export function generatorPlan(pattern: PatternNode): GeneratorPlan {
   const tree = toPrintable(withoutAnchors(pattern));
@@ -43,7 +43,7 @@ function withoutAnchors(tree: PatternNode): PatternNode {
   return { kind: 'sequence', nodes: tree.nodes.slice(first, last) };
 }
 
-/** The tree with each set cut down to what people can read, so that `.` gives no control characters. */
+/** Returns the tree with each set reduced to printable characters, so that `.` generates no control characters. */
 function toPrintable(node: PatternNode): PatternNode {
   switch (node.kind) {
     case 'set':
@@ -69,7 +69,7 @@ function printableOf(set: CodePointSet): CodePointSet {
   return storable;
 }
 
-/** The most that writing a text can take, so that nested repetitions cannot explode. */
+/** Returns an upper bound of the work to generate a text, so that nested repetitions cannot explode. */
 function workOf(node: PatternNode): number {
   switch (node.kind) {
     case 'set':
@@ -80,7 +80,7 @@ function workOf(node: PatternNode): number {
     case 'choice':
       return Math.max(...node.nodes.map(workOf));
     case 'repeat':
-      // At least 1 a turn: a repetition of nothing takes its time too.
+      // At least 1 for each repetition: to repeat nothing takes time, too.
       return mostRepeats(node) * Math.max(workOf(node.node), 1);
     default:
       return unreachable(node);
@@ -115,7 +115,7 @@ function write(node: PatternNode, pick: Pick): string {
   }
 }
 
-/** From the source of ids: these texts become ids and token keys. */
+/** Uses the random source of ids: these texts become ids and token keys. */
 function pickRandomly(count: number): number {
   if (count <= 1) return 0;
   if (count <= BYTES.length) return randomText(1, BYTES.slice(0, count)).charCodeAt(0);

@@ -13,7 +13,7 @@ interface Point {
 
 const NOWHERE: Point = { lon: 0, lat: 0 };
 
-/** No JSON text is empty: what is no point is stored as this, for `check` to refuse. */
+/** Stored for a value that is no point, so that `check` refuses it: no JSON text is empty. */
 const INVALID = '';
 
 /** A place on earth, as the JSON text `{"lon":…,"lat":…}`, always in this form: equal places are equal texts. */
@@ -34,7 +34,7 @@ function toStored({ lon, lat }: Point): string {
   return JSON.stringify({ lon, lat });
 }
 
-/** A text that is no JSON is no point either; an empty one is none at all. */
+/** Returns the value of a JSON text; undefined if it is not JSON, and null if it is empty. */
 function fromText(text: string): unknown {
   if (text === '') return null;
   try {
@@ -48,7 +48,7 @@ function toPoint(value: unknown): Point | undefined {
   if (value === null) return NOWHERE;
   if (typeof value !== 'object' || Array.isArray(value)) return undefined;
   const { lon = 0, lat = 0 }: Readonly<{ lon?: unknown; lat?: unknown }> = value;
-  // What overflows has no JSON text. Adding zero turns the -0 of JSON into 0.
+  // A number that overflows has no JSON text. Adding zero turns the -0 of JSON into 0.
   if (typeof lon !== 'number' || typeof lat !== 'number') return undefined;
   return Number.isFinite(lon) && Number.isFinite(lat) ? { lon: lon + 0, lat: lat + 0 } : undefined;
 }

@@ -13,10 +13,10 @@ export type JsonOptions = Readonly<{
 const sizeMaxDefault = 1024 * 1024;
 const EMPTY_TEXTS: ReadonlySet<StoredValue> = new Set([null, '""', '[]', '{}']);
 
-/** No JSON text is empty: what a client sent and no JSON text may hold is stored as this, for `check` to refuse. */
+/** Stored for a value that JSON text may not hold, so that `check` refuses it: no JSON text is empty. */
 const INVALID = '';
 
-/** Any JSON value as compact text, key order kept; JSON null is null of the database, so that it has one form only. */
+/** Any JSON value as compact text, key order kept. JSON null is stored as NULL, so that it has one form only. */
 export const jsonField: FieldType<JsonOptions> = {
   type: 'json',
   decodeOptions: (raw, problems) => {
@@ -33,11 +33,14 @@ export const jsonField: FieldType<JsonOptions> = {
   toJson: (stored) => (stored === null || stored === INVALID ? 'null' : String(stored)),
 };
 
-/** The last text that was made of a value, and so is JSON: it is asked for next, and parsing it would cost more than making it did. */
+/**
+ * The last text that was made from a value, and so is JSON: `check` asks about it next, and parsing it would cost more than
+ * making it did.
+ */
 let lastMade: string | undefined;
 
 function fromText(text: string, options: JsonOptions): string {
-  // Parsing it could take many times its memory, and quoted it is too large as well.
+  // Not parsed, which could take many times its memory. As a JSON string it is too large as well, and `check` refuses it.
   if (text.length > sizeMax(options)) return JSON.stringify(text);
   if (text === 'null' || text === 'true' || text === 'false') return text;
   const isParsed = /^[\d\-"[{]/.test(text) && isJson(text);
@@ -51,7 +54,7 @@ function fromValue(value: unknown): string {
   return lastMade;
 }
 
-/** What {@link compactJson} asks of a text, asked of a value: cycles, bigints, NaN and the like are nothing that came from JSON. */
+/** Whether a value meets the conditions that {@link compactJson} puts on a text. Cycles, bigints, NaN and the like cannot come from JSON. */
 function isStorable(value: unknown, depth: number): boolean {
   if (value === null || typeof value === 'boolean') return true;
   if (typeof value === 'number') return Number.isFinite(value);
@@ -85,7 +88,8 @@ function check(
   if (typeof stored === 'number') return fieldError('validation_unsupported_value_type');
   if (stored !== null && Buffer.byteLength(stored) > maxSize)
     return fieldError('validation_json_size_limit', { maxSize });
-  // Asked again, whoever made it: one broken text would break every list that its record is in. One that the record has is in them.
+  // Parsed again, wherever it came from: one broken text would break every list with its record. The record's present value is in
+  // those already.
   if (stored !== null && stored !== before && !isJson(stored)) return fieldError('validation_invalid_json');
   return options.required && EMPTY_TEXTS.has(stored) ? fieldError('validation_required') : undefined;
 }

@@ -3,11 +3,11 @@ import { hasCodePoint, type CodePointSet } from './code-point-set.ts';
 import type { Assertion, PatternNode } from './parse-pattern.ts';
 import { PatternError } from './pattern-cursor.ts';
 
-/** A pattern that is matched in time proportional to its states times the text, whatever both are. */
+/** A pattern that is matched in time proportional to its states times the length of the text. */
 export interface LinearPattern {
   /** Whether the pattern is found anywhere in the text. */
   readonly test: (text: string) => boolean;
-  /** The same with the number of states that were looked at: what must never grow faster than the text. */
+  /** The same, with the number of states that were visited, which must never grow faster than the text. */
   readonly run: (text: string) => MatchRun;
 }
 
@@ -27,12 +27,13 @@ interface Program {
   readonly start: number;
 }
 
-/** A text of 5,000 characters then takes at most ten million steps: some 100 ms, for a pattern made to be slow. */
+/** With this limit a text of 5,000 characters takes at most ten million steps: some 100 ms, for a pattern made to be slow. */
 const statesMax = 2000;
 
 /**
- * A non-deterministic automaton after Thompson ("Regular Expression Search Algorithm", 1968), run by keeping the set of all
- * states that are possible at a character, so that nothing is ever tried twice. Throws a PatternError above 2,000 states.
+ * Compiles a pattern to a non-deterministic automaton after Thompson ("Regular Expression Search Algorithm", 1968). It is run by
+ * keeping the set of all states that are possible at a character, so that nothing is tried twice. Throws a PatternError above
+ * 2,000 states.
  */
 export function linearPattern(tree: PatternNode): LinearPattern {
   const program = compile(tree);
@@ -51,7 +52,7 @@ function compile(tree: PatternNode): Program {
 
 /** Adds the states of a node before the state `next`, which follows it; returns the first of them. */
 function build(node: PatternNode, next: number, builder: Builder): number {
-  // Visits count too, or nested repetitions of nothing would make no states and take forever.
+  // Visits are limited, too: nested repetitions of nothing would make no states, and take forever.
   if (++builder.visits > 4 * statesMax) throw new PatternError('too large');
   switch (node.kind) {
     case 'set':
@@ -79,7 +80,7 @@ function buildRepeat(node: PatternNode & { kind: 'repeat' }, next: number, build
     const loop = addState(builder, split);
     const body = build(node.node, loop, builder);
     split.next = body;
-    // The loop's own body serves as the last obligatory copy: two copies of `a+` in each of `(((a+)+)+)+` would double each time.
+    // The loop's body serves as the last mandatory copy: with two copies, each level of `(((a+)+)+)+` would double the states.
     entry = copies > 0 ? body : loop;
     copies = Math.max(copies - 1, 0);
   } else
@@ -124,7 +125,7 @@ function run(program: Program, text: string): MatchRun {
   }
 }
 
-/** Whether an assertion holds between two characters, either of which may be the text's end. */
+/** Whether an assertion holds between two characters; undefined is the beginning or end of the text. */
 function holds(what: Assertion, before: number | undefined, after: number | undefined): boolean {
   switch (what) {
     case 'textStart':

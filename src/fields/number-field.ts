@@ -49,8 +49,9 @@ function normalise(value: unknown): number {
 }
 
 /**
- * Decimal numbers only. NaN, infinities and what overflows stay what they are: `check` refuses them, and as NaN an integer that would come
- * back as another one, as a JSON body with it is refused.
+ * Parses a decimal number; other texts are 0. What `check` has to refuse becomes NaN or, where it overflows, an infinity: texts
+ * for NaN and infinities, and a whole number that is not a safe integer, which would come back as another one (a JSON body with
+ * it is refused, too).
  */
 function fromText(text: string): number {
   if (/^[+-]?\d+$/.test(text) && !Number.isSafeInteger(Number(text))) return NaN;
@@ -59,8 +60,8 @@ function fromText(text: string): number {
 }
 
 /**
- * What overflows is an infinity; and NaN what whole numbers come to where they cannot be counted one by one any more: it may be another
- * sum, and no client could send it back. `check` refuses both.
+ * Adds numbers. The result is infinite where it overflows, and NaN where two safe integers have a sum that is none: it may be
+ * wrong, and no client could send it back. `check` refuses both.
  */
 function add(one: number, other: number): number {
   const sum = one + other;

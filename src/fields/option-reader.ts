@@ -1,7 +1,7 @@
 import { fieldError, invalidValue } from './field-error.ts';
 import type { Problems, RawOptions } from './field-type.ts';
 
-/** Reads members of a definition; absent and null give the default, a wrong type is a problem and gives the default too. */
+/** Reads members of a definition. Absent and null give the default; a wrong type is reported as a problem and gives the default, too. */
 export interface OptionReader {
   readonly flag: (name: string) => boolean;
   readonly text: (name: string) => string;

@@ -8,7 +8,7 @@ import {
   type PatternCursor,
 } from './pattern-cursor.ts';
 
-/** The set of `[…]` or `[^…]`; the cursor stands on the opening bracket. A `]` right after the opening is an ordinary character. */
+/** Parses `[…]` or `[^…]`; the cursor is at the opening bracket. A `]` right after the opening is an ordinary character. */
 export function parseBracketSet(cursor: PatternCursor): CodePointSet {
   cursor.at++;
   const isNegated = cursor.characters[cursor.at] === '^';
@@ -31,7 +31,7 @@ function takeItem(cursor: PatternCursor): CodePointSet {
   return [first, last];
 }
 
-/** `[:alpha:]` or `[:^alpha:]`. Without its end it is a bracket like any other. */
+/** Takes `[:alpha:]` or `[:^alpha:]`. Without its end, `[` is an ordinary character. */
 function takePosixSet(cursor: PatternCursor): CodePointSet | undefined {
   if (cursor.characters[cursor.at] !== '[') return undefined;
   const head = cursor.characters.slice(cursor.at, cursor.at + 16).join('');

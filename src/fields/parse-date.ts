@@ -1,6 +1,6 @@
 import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
 
-/** Of each month from 1 on; February's depend on the year. */
+/** Days of each month, from index 1 on; those of February depend on the year. */
 const DAYS = [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
@@ -10,10 +10,10 @@ const MONTH = `(?<month>${MONTHS.join('|')})`;
 const DATE = '(?<year>\\d{4})-(?<month>\\d\\d)-(?<day>\\d\\d)';
 const CLOCK = '(?<hour>\\d\\d):(?<minute>\\d\\d):(?<second>\\d\\d)(?:[.,](?<fraction>\\d{1,9}))?';
 const OFFSET = '(?<sign>[+-])(?<offsetHour>\\d\\d):?(?<offsetMinute>\\d\\d)';
-/** A name says nothing about its offset (as in the reference, read as UTC), unless it is of the form GMT+3. */
+/** A zone name has no known offset and is read as UTC, as in the reference, unless it has the form GMT+3. */
 const NAMED = '(?:GMT(?<sign>[+-])(?<offsetHour>\\d{1,2})|[A-Z]{3,4}|[A-Z]{4}T)';
 
-/** Every layout that is understood. Each quantifier is bounded and no two neighbours share a character: linear. */
+/** Every layout that is accepted. Each quantifier is bounded, so a match takes bounded time. */
 const LAYOUTS = [
   DATE,
   `${DATE}T${CLOCK}(?:Z|${OFFSET})?`,
@@ -33,7 +33,7 @@ const LAYOUTS = [
 const lengthMax = 64;
 const MINUTE_MS = 60_000;
 
-/** The moment of a text in one of the layouts of http-api.md section 9, without a zone in UTC; empty for everything else. */
+/** Parses a text in one of the layouts of http-api.md section 9; without a zone it is in UTC. Returns an empty text for everything else. */
 export function parseDate(text: string): Timestamp {
   if (isTimestamp(text)) return text;
   if (text.length > lengthMax) return '';
@@ -48,14 +48,14 @@ const WIRE = /^\d{4}-[01]\d-[0-3]\d [0-2]\d:[0-5]\d:[0-5]\d\.\d{3}Z$/;
 /** The zero of the reference's time type, which counts as empty there. */
 const ZERO = '0001-01-01 00:00:00.000Z';
 
-/** Whether the text is as it would be stored: most dates come as they were once answered, and need no look at the layouts. */
+/** Whether the text already has the stored form. Most dates come as they were answered before, and skip the layouts. */
 function isTimestamp(text: string): boolean {
   if (!WIRE.test(text) || text === ZERO) return false;
   const [year, month, day] = [Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8, 10))];
   return day >= 1 && day <= daysIn(year, month) && text.slice(11, 13) <= '23';
 }
 
-/** 0 for a month that there is not. */
+/** Returns the days of a month; 0 for a month that does not exist. */
 function daysIn(year: number, month: number): number {
   if (month !== 2) return DAYS[month] ?? 0;
   const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);

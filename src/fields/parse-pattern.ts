@@ -42,7 +42,7 @@ const ASSERTION_ESCAPES: ReadonlyMap<string, Assertion> = new Map([
 const NOT_NEW_LINE = complementOf([0x0a, 0x0a]);
 const ANYTHING: CodePointSet = [0, codePointMax];
 
-/** The tree of a pattern; throws a {@link PatternError} whose message completes "Invalid regular expression: …". */
+/** Parses a pattern. Throws a {@link PatternError} whose message completes "Invalid regular expression: …". */
 export function parsePattern(source: string): PatternNode {
   const characters = Array.from(source);
   if (characters.length > lengthMax) throw new PatternError(`longer than ${lengthMax} characters`);
@@ -78,7 +78,7 @@ function parseSequence(cursor: PatternCursor): PatternNode {
   }
 }
 
-/** Undefined for a group that only sets flags. */
+/** Parses one atom; undefined for a group that only sets flags. */
 function parseAtom(cursor: PatternCursor): PatternNode | undefined {
   const character = cursor.characters[cursor.at] ?? '';
   if (character === '(') return parseGroup(cursor);
@@ -107,7 +107,7 @@ function parseGroup(cursor: PatternCursor): PatternNode | undefined {
   return node;
 }
 
-/** Takes what stands between `(` and the group's content; flags of a group without content hold until its surrounding group ends. */
+/** Takes what is between `(` and the content of a group. The flags of a group without content hold until the surrounding group ends. */
 function takeGroupKind(cursor: PatternCursor): 'group' | 'flags' {
   const head = cursor.characters.slice(cursor.at, cursor.at + 80).join('');
   const name = /^\?P?<[A-Za-z_]\w{0,63}>/.exec(head);
@@ -144,7 +144,7 @@ function literal(character: string): CodePointSet {
   return [point, point];
 }
 
-/** What cannot be a quantifier stays where it is: `a{` and `a{,3}` are literals in RE2. */
+/** Takes a quantifier if there is one. `a{` and `a{,3}` are literals in RE2. */
 function takeQuantifier(cursor: PatternCursor): { readonly min: number; readonly max: number } | undefined {
   const head = cursor.characters.slice(cursor.at, cursor.at + 24).join('');
   const match = /^(?:([*+?])|\{(\d{1,9})(,(\d{0,9}))?\})\??/.exec(head);

@@ -14,20 +14,20 @@ export type PasswordOptions = Readonly<{
   max: number;
   /** RE2 syntax, found anywhere unless anchored; empty for none. */
   pattern: string;
-  /** Of bcrypt, as definitions of the reference have it. Kept and shown; our hashes have one cost. */
+  /** The cost for bcrypt in definitions of the reference. Kept and shown, but not used: hashes here have one cost. */
   cost: number;
   required: boolean;
 }>;
 
-/** http-api.md A12: whatever a definition says, a hash is not made of more. */
+/** http-api.md A12: longer passwords are never hashed, whatever a definition says. */
 const bytesMax = 512;
-/** What bcrypt takes; 0 is its default. */
+/** The costs that bcrypt accepts; 0 is its default. */
 const COST = { min: 4, max: 31 } as const;
 
-/** Options live as long as their collection's definition, and so do their compiled patterns. */
+/** Compiled patterns, which live as long as the options in their collection's definition. */
 const patternOf = new WeakMap<PasswordOptions, LinearPattern>();
 
-/** A text that is never stored, but its hash, apart from the record (A13): it has no column and no JSON. */
+/** A text of which only a hash is stored, apart from the record (A13): it has no column and no JSON. */
 export const passwordField: FieldType<PasswordOptions> = {
   type: 'password',
   decodeOptions,
@@ -70,7 +70,7 @@ function check(password: StoredValue, options: PasswordOptions): FieldError | un
   if (typeof password !== 'string') return fieldError('validation_unsupported_value_type');
   if (password === '') return options.required ? fieldError('validation_required') : undefined;
   const { min, max } = options;
-  // Before its characters are counted: it may be as long as a body.
+  // Checked before characters are counted: it may be as long as a body.
   if (Buffer.byteLength(password) > bytesMax) return tooLong(`${bytesMax} bytes`);
   const length = Array.from(password).length;
   if (length < min)
@@ -81,7 +81,10 @@ function check(password: StoredValue, options: PasswordOptions): FieldError | un
     : undefined;
 }
 
-/** In the words of the contract, though as many as that are taken. Its messages for passwords have no params. */
+/**
+ * Returns the contract's error, whose words ("less than") are wrong: a text of exactly that length is accepted. Its messages for
+ * passwords have no params.
+ */
 function tooLong(bound: string): FieldError {
   return { code: 'validation_max_text_constraint', message: `Must be less than ${bound}.` };
 }

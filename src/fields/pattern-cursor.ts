@@ -1,12 +1,12 @@
 import { complementOf, type CodePointSet } from './code-point-set.ts';
 import { foldCase, PERL_SETS, unicodeSet } from './unicode-sets.ts';
 
-/** Where the parser of a pattern stands: what both its files, the tree's and the bracket sets', move along. */
+/** The position of the pattern parser, shared by parse-pattern.ts and parse-bracket-set.ts. */
 export interface PatternCursor {
   /** One item per code point. */
   readonly characters: readonly string[];
   at: number;
-  /** Those of `i`, `m`, `s`, `U` that are on. */
+  /** The flags that are on, of `i`, `m`, `s` and `U`. */
   flags: string;
   depth: number;
 }
@@ -25,7 +25,7 @@ const CONTROL_ESCAPES: ReadonlyMap<string, string> = new Map([
   ['v', '\v'],
 ]);
 
-/** The one character that an escape means; the cursor stands on the backslash. */
+/** Takes an escape and returns the one character that it means; the cursor is at the backslash. */
 export function takeEscapedCharacter(cursor: PatternCursor): string {
   const character = cursor.characters[cursor.at + 1];
   if (character === undefined) throw new PatternError('a backslash at the end');
@@ -39,16 +39,18 @@ export function takeEscapedCharacter(cursor: PatternCursor): string {
   return character;
 }
 
-/** What RE2 has and we leave out is called by its name: whoever brings a pattern from there would look for a slip of their own. */
+/** Names a feature of RE2 that is not supported here, so that the author of a pattern does not look for a mistake in it. */
 function unsupportedEscape(character: string, after: string): string | undefined {
   if (character === 'Q' || character === 'E') return '\\Q…\\E is';
   if (character === 'C') return '\\C (a single byte) is';
-  // As RE2 tells them apart.
+  // RE2 tells octal escapes and back-references apart in the same way.
   if (character === '0' || /^[1-7][0-7]$/.test(character + after)) return 'octal escapes (use \\x{…}) are';
   return /^[1-9]$/.test(character) ? 'back-references are' : undefined;
 }
 
-/** The set of `\d`, `\pL`, `\p{Name}` and the like, or undefined where none stands; a capital letter means the complement. */
+/**
+ * Takes `\d`, `\pL`, `\p{Name}` and the like, or returns undefined where there is none. A capital letter means the complement.
+ */
 export function takeNamedSet(cursor: PatternCursor): CodePointSet | undefined {
   const letter = cursor.characters[cursor.at + 1] ?? '';
   if (cursor.characters[cursor.at] !== '\\') return undefined;
@@ -59,7 +61,7 @@ export function takeNamedSet(cursor: PatternCursor): CodePointSet | undefined {
   return casedSet(cursor, set, letter === letter.toUpperCase());
 }
 
-/** Cases are added before the complement is taken: `(?i)[^a]` must not have `A`. */
+/** Returns the set, with both cases under the flag `i`. They are added before the complement is taken: `(?i)[^a]` must not have `A`. */
 export function casedSet(cursor: PatternCursor, set: CodePointSet, isComplement: boolean): CodePointSet {
   const folded = cursor.flags.includes('i') ? foldCase(set) : set;
   return isComplement ? complementOf(folded) : folded;

@@ -5,11 +5,11 @@ import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.
 import { optionReader } from './option-reader.ts';
 
 export type RelationOptions = Readonly<{
-  /** The id of the collection whose records are referred to. Whether there is one, its definition asks. */
+  /** The id of the collection that is referred to. Whether it exists is checked with the collection's definition. */
   collectionId: string;
-  /** Whether a record that is left without any of them goes with the last one. */
+  /** Whether a record is deleted with the last record that it refers to. */
   cascadeDelete: boolean;
-  /** Of the ones given; none at all is `required`'s affair. */
+  /** The minimum where any are given; that none is given is refused by `required` only. */
   minSelect: number;
   /** 0 and 1: one id, stored as text. More: a list, stored as JSON text. */
   maxSelect: number;
@@ -19,7 +19,7 @@ export type RelationOptions = Readonly<{
 /** http-api.md A20: no record has a longer id. */
 const idBytesMax = 255;
 
-/** Ids of records. Whether there are such records is asked in the transaction that writes them, which no type knows. */
+/** Ids of records. Whether these exist is checked in the transaction of the write, of which types know nothing. */
 export const relationField: FieldType<RelationOptions> = {
   ...chosenTexts,
   type: 'relation',
@@ -58,7 +58,7 @@ function check(stored: StoredValue, options: RelationOptions): FieldError | unde
   return ids.every(canBeId) ? undefined : fieldError('validation_missing_rel_records');
 }
 
-/** A list may come as JSON text, whose escapes name what no text in a database may hold: it has to be asked here. */
+/** Whether a text can be an id. A list may come as JSON text, whose escapes can make characters that a database cannot store. */
 function canBeId(id: string): boolean {
   return id.length <= idBytesMax && Buffer.byteLength(id) <= idBytesMax && isStorable(id);
 }

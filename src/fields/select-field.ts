@@ -27,7 +27,7 @@ function decodeOptions(raw: RawOptions, problems: Problems): SelectOptions {
   };
   const threshold = Math.max(options.values.length, 1);
   if (options.values.length === 0) problems.add('values', fieldError('validation_required'));
-  // An empty choice could never be stored: the empty text means that nothing is chosen.
+  // An empty value could never be chosen: the empty text means that nothing is.
   if (options.values.includes(''))
     problems.add('values', fieldError('validation_invalid_value', { value: '""' }));
   if (options.maxSelect > threshold)

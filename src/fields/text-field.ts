@@ -16,7 +16,7 @@ export type TextOptions = Readonly<{
   max: number;
   /** RE2 syntax, found anywhere unless anchored; empty for none. */
   pattern: string;
-  /** What a new record gets where the client gave nothing; empty for nothing. */
+  /** The pattern of the text that a new record gets where the client gave none; empty for no such text. */
   autogeneratePattern: string;
   required: boolean;
   primaryKey: boolean;
@@ -32,18 +32,18 @@ export const textField: FieldType<TextOptions> = {
   toJson: (stored) => JSON.stringify(toText(stored)),
   generate,
   modifiers: ['f:autogenerate'],
-  // The text of the key goes before what is generated: `ORD-` makes `ORD-4711`.
+  // The text that was sent is a prefix of the generated one: `ORD-` makes `ORD-4711`.
   modify: (_stored, { value }, options) => toText(value) + (generate(options) ?? ''),
 };
 
-/** Code points, where a definition gives no `max`. */
+/** Code points, where a definition sets no `max`. */
 export const textLengthMaxDefault = 5000;
-/** http-api.md A20. Ids stand in URLs, in file names and in every index. */
+/** http-api.md A20: ids are part of URLs, file names and every index. */
 const idBytesMax = 255;
 const ID_PATTERN_DEFAULT = '^[a-z0-9]+$';
 const ID_FORBIDDEN = /[./\\|"'`<>:?*%$\0\t\n\r ]/;
 const ID_RESERVED = /^(?:con|prn|aux|nul|com[1-9]|lpt[1-9])$/i;
-/** As many as the reference tries. */
+/** As many samples as the reference tries. */
 const SAMPLES = 10;
 
 interface Compiled {
@@ -51,12 +51,12 @@ interface Compiled {
   readonly plan: GeneratorPlan | undefined;
 }
 
-/** Options live as long as their collection's definition, and so do their compiled patterns. */
+/** Compiled patterns, which live as long as the options in their collection's definition. */
 const compiledOf = new WeakMap<TextOptions, Compiled>();
 
 /**
- * Options with a generator that were accepted, by their JSON: to try one takes a millisecond, and the ids and token keys of most
- * collections are defined alike. They are read at every start, and with every instance that is opened.
+ * Options with a generator that were accepted, by their JSON. To check one takes a millisecond, and most collections define ids
+ * and token keys alike. Definitions are decoded at every start and whenever an instance is opened.
  */
 const acceptedOptions = new GenerationMap<string, TextOptions>(100);
 
@@ -89,7 +89,7 @@ function checkPrimaryKey(raw: RawOptions, options: TextOptions, problems: Proble
   if (options.pattern === '') problems.add('pattern', fieldError('validation_required'));
 }
 
-/** Whether there was no problem. */
+/** Checks both patterns; returns whether they have no problem. */
 function checkPatterns(options: TextOptions, problems: Problems): boolean {
   const pattern = attempt(
     () => linearPattern(parsePattern(options.pattern)),
@@ -115,8 +115,8 @@ function checkPatterns(options: TextOptions, problems: Problems): boolean {
 }
 
 /**
- * Texts of a plan: the first and the last choice everywhere, then mixtures. Always the same ones, because a definition that was
- * accepted once must be accepted when it is read again.
+ * Returns samples of a plan: the first and the last choice everywhere, then mixtures. They are always the same, because a
+ * definition that was accepted once must be accepted when it is decoded again.
  */
 function samplesOf(plan: GeneratorPlan): readonly string[] {
   let state = 1;
@@ -160,7 +160,7 @@ function check(stored: StoredValue, options: TextOptions): FieldError | undefine
 }
 
 function checkId(id: string, options: TextOptions): FieldError | undefined {
-  // The default pattern and length let none of this through.
+  // The default pattern and a short `max` allow none of what is refused below.
   if (options.pattern === ID_PATTERN_DEFAULT && options.max !== 0 && options.max <= idBytesMax)
     return undefined;
   const ch = ID_FORBIDDEN.exec(id)?.[0];
@@ -176,7 +176,7 @@ function checkText(text: string, options: TextOptions): FieldError | undefined {
     return options.required || options.primaryKey ? fieldError('validation_required') : undefined;
   const { min } = options;
   const max = options.max === 0 ? textLengthMaxDefault : options.max;
-  // Half as many at least, and no more: most texts need not be counted.
+  // A text has at most as many code points as UTF-16 units and at least half as many: most texts need not be counted.
   const isPlain = text.length <= max && text.length >= min * 2;
   const length = isPlain ? text.length : codePointsIn(text);
   if (length < min) return fieldError('validation_min_text_constraint', { min });

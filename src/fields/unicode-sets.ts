@@ -1,13 +1,13 @@
 import { hasCodePoint, rangesOf, unionOf, type CodePointSet } from './code-point-set.ts';
 
-/** `\d`, `\w` and `\s`, ASCII as in RE2 (`\s` without the vertical tab). */
+/** The sets of `\d`, `\w` and `\s`: ASCII as in RE2 (`\s` without the vertical tab). */
 export const PERL_SETS: ReadonlyMap<string, CodePointSet> = new Map([
   ['d', setOf('09')],
   ['w', setOf('09AZ__az')],
   ['s', setOf('\t\n\f\r  ')],
 ]);
 
-/** The names of `[[:alpha:]]`. */
+/** The sets by their names in `[[:alpha:]]`. */
 export const POSIX_SETS: ReadonlyMap<string, CodePointSet> = new Map([
   ['alnum', setOf('09AZaz')],
   ['alpha', setOf('AZaz')],
@@ -27,10 +27,10 @@ export const POSIX_SETS: ReadonlyMap<string, CodePointSet> = new Map([
 
 const unicodeSets = new Map<string, CodePointSet | undefined>();
 
-/** The set of `\p{name}`: a general category (`L`, `Lu`) or a script (`Greek`). Undefined for other names. */
+/** Returns the set of `\p{name}`: a general category (`L`, `Lu`) or a script (`Greek`). Undefined for other names. */
 export function unicodeSet(name: string): CodePointSet | undefined {
   if (unicodeSets.has(name)) return unicodeSets.get(name);
-  // Only known names are kept: about 200, so the map has an end.
+  // Only known names are kept: about 200, so the map is bounded.
   const set = readUnicodeSet(name);
   if (set !== undefined) unicodeSets.set(name, set);
   return set;
@@ -38,10 +38,10 @@ export function unicodeSet(name: string): CodePointSet | undefined {
 
 let casedPoints: ReadonlyMap<number, readonly number[]> | undefined;
 
-/** The large sets of `\p{…}` live as long as we do, and a pattern may name one at each of its characters. */
+/** Folded sets. The large ones of `\p{…}` are never freed, and a pattern may name one at each of its characters. */
 const folded = new WeakMap<CodePointSet, CodePointSet>();
 
-/** The set with the other cases of its letters, one code point to one. */
+/** Returns the set with the other cases of its letters, one code point to one. */
 export function foldCase(set: CodePointSet): CodePointSet {
   const known = folded.get(set);
   if (known !== undefined) return known;
@@ -58,7 +58,7 @@ function withCases(set: CodePointSet): CodePointSet {
   return unionOf([set, ...added]);
 }
 
-/** Pairs of first and last characters. */
+/** Makes a set of pairs of first and last characters. */
 function setOf(bounds: string): CodePointSet {
   return Array.from(bounds, (character) => character.codePointAt(0) ?? 0);
 }
@@ -69,7 +69,9 @@ function readUnicodeSet(name: string): CodePointSet | undefined {
   return pattern && pointsWith(pattern);
 }
 
-/** The engine that runs us knows the tables of Unicode; a pattern of one property has no way to be slow. */
+/**
+ * Returns a regular expression for one Unicode property: JavaScript has the tables of Unicode, and this pattern cannot be slow.
+ */
 function unicodePattern(property: string): RegExp | undefined {
   try {
     return new RegExp(`^\\p{${property}}$`, 'u');
@@ -98,7 +100,7 @@ function readCases(): ReadonlyMap<number, readonly number[]> {
       if (point === 0x131) continue;
       const text = String.fromCodePoint(point);
       const upper = text.toUpperCase();
-      // Upper case first: it brings together σ and ς. Not where it is several letters: ß is SS, but belongs to ẞ.
+      // Upper case first: it unites σ and ς. Not where it is several letters: ß is SS, but belongs to ẞ.
       const key = (Array.from(upper).length === 1 ? upper : text).toLowerCase();
       byLower.set(key, [...(byLower.get(key) ?? []), point]);
     }

@@ -7,7 +7,7 @@ import { toText } from './to-text.ts';
 
 export type UrlOptions = DomainRules & Readonly<{ required: boolean }>;
 
-/** What browsers have taken for certain since Internet Explorer, and the reference's limit too. */
+/** A length that browsers have accepted since Internet Explorer; also the reference's limit. */
 const lengthMax = 2083;
 
 export const urlField: FieldType<UrlOptions> = {
@@ -31,10 +31,10 @@ function check(stored: StoredValue, options: UrlOptions): FieldError | undefined
   return isDomainAllowed(host, options) ? undefined : fieldError('validation_url_domain_not_allowed');
 }
 
-/** The host of an absolute http or https URL without credentials. */
+/** Returns the host of an absolute http or https URL without credentials; undefined for other texts. */
 function hostOf(text: string): string | undefined {
-  // The URL parser forgives spaces, control characters and back-slashes, and whoever follows the stored text later may
-  // forgive them otherwise: `http:\\good.example@evil.example`. So only texts that all parsers read alike get through.
+  // The URL parser tolerates spaces, control characters and backslashes, and a program that follows the stored text may read them
+  // differently: `http:\\good.example@evil.example`. So only texts that all parsers read alike are accepted.
   if (text.length > lengthMax || !/^https?:\/\/[^/?#]/i.test(text) || /[\s\p{Cc}\\<>"^`{|}]/u.test(text))
     return undefined;
   const url = URL.parse(text);
