@@ -1,12 +1,12 @@
 import type { Clock } from '../base/clock.ts';
 
-/** Which instances are to be looked at, and when: those that were woken at once, others when something of theirs is due. */
+/** Tells which instances the dispatcher should look at, and when: woken ones at once, others when a delivery of theirs is due. */
 export class Agenda {
   readonly #clock: Clock;
   readonly #woken = new Set<string>();
-  /** In milliseconds since 1970. */
+  /** When an instance's next delivery is due, in milliseconds since 1970. */
   readonly #nextDue = new Map<string, number>();
-  /** Of instances that could not be read, by the monotonic clock. */
+  /** Until when an instance that could not be read is left alone, by the monotonic clock. */
   readonly #restUntilMs = new Map<string, number>();
 
   constructor(clock: Clock) {
@@ -25,7 +25,7 @@ export class Agenda {
     this.#woken.add(instanceId);
   }
 
-  /** All that are to be looked at now. Whoever does not look at one wakes it again. */
+  /** Returns and forgets the instances to look at now. A caller that skips one must wake it again. */
   takeWoken(): readonly string[] {
     const now = this.#clock.now();
     for (const [id, due] of this.#nextDue) if (due <= now) this.#woken.add(id);
@@ -42,7 +42,7 @@ export class Agenda {
     this.#nextDue.set(instanceId, due);
   }
 
-  /** Whether that is earlier than what was known. */
+  /** Returns whether `due` is earlier than what was known, and remembers it if so. */
   noteDue(instanceId: string, due: number): boolean {
     if (due >= (this.#nextDue.get(instanceId) ?? Number.POSITIVE_INFINITY)) return false;
     this.#nextDue.set(instanceId, due);
@@ -53,13 +53,13 @@ export class Agenda {
     this.#nextDue.delete(instanceId);
   }
 
-  /** Until the first is due; undefined if none will be. */
+  /** Milliseconds until the first instance is due; undefined when none will be. */
   delayMs(): number | undefined {
     if (this.#nextDue.size === 0) return undefined;
     return Math.min(...this.#nextDue.values()) - this.#clock.now();
   }
 
-  /** Leaves an instance alone for so long, unless it is woken. */
+  /** Leaves an instance alone for `delayMs`, unless it is woken. */
   rest(instanceId: string, delayMs: number): void {
     this.#nextDue.set(instanceId, this.#clock.now() + delayMs);
     this.#restUntilMs.set(instanceId, this.#clock.monotonic() + delayMs);

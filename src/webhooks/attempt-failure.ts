@@ -14,11 +14,11 @@ const protocolWords: Readonly<Record<string, string>> = {
   UND_ERR_INVALID_ARG: "The request could not be built: one of the endpoint's own headers is not valid.",
 };
 
-/** undici tells neither apart from an answer before the request. */
+/** undici reports 100 Continue, a switch of protocol and an answer before any request with errors that cannot be told apart. */
 const unasked =
   'The receiver sent what nothing had asked for, such as 100 Continue or a switch to another protocol.';
 
-/** What an error of the connection or of undici means for the attempt; `hasAnswer`: a part of the answer had arrived. */
+/** Returns what an error of the connection or of undici means for the attempt; `hasAnswer`: a part of the answer had arrived. */
 export function attemptFailure(error: unknown, hasAnswer: boolean): AttemptFailure {
   if (error instanceof ConnectFailure) return { kind: error.kind, cause: error.message };
   const code = codeOf(error);
@@ -35,7 +35,7 @@ export function attemptFailure(error: unknown, hasAnswer: boolean): AttemptFailu
   return { kind: 'protocol', cause: `The answer is not valid HTTP/1.1 (${code || 'unknown'}).` };
 }
 
-/** Statuses that speak of the receiver as a whole rather than of one event. */
+/** True for statuses that say something about the receiver as a whole rather than about one event. */
 export function isEndpointWideStatus(status: number): boolean {
   return status >= 500 || status === 408 || status === 425 || status === 429;
 }

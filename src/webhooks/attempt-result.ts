@@ -17,7 +17,7 @@ export interface AttemptRequest {
   readonly secrets: readonly string[];
   /** From the first DNS packet to the last byte of the answer. */
   readonly timeoutMs: number;
-  /** Of this service, for `User-Agent`. */
+  /** The version of this service, for `User-Agent`. */
   readonly version: string;
 }
 
@@ -33,30 +33,30 @@ export interface AttemptTimings {
   readonly totalMs: number | null;
 }
 
-/** What came of it. Every failure is a value; the operation never throws for what a receiver does. */
+/** What came of an attempt. Every failure is a value: sending never throws for what a receiver does. */
 export interface AttemptResult {
   readonly deliveryId: string;
   readonly isSuccess: boolean;
-  /** Kept even when the attempt failed after the status had arrived. */
+  /** The answer's status; kept even when the attempt failed after it had arrived. */
   readonly status: number | null;
   /** In plain words for the endpoint's owner; empty on success. */
   readonly cause: string;
-  /** `aborted`: cut short by us. It may or may not have reached the receiver and must not count as an attempt. */
+  /** `aborted`: cut short by this service. The request may have reached the receiver, and must not count as an attempt. */
   readonly kind: AttemptKind;
   /** Whether another event would most likely fail in the same way. */
   readonly isEndpointWide: boolean;
-  /** What a 429 or 503 asked for, at most an hour. */
+  /** What the answer's `Retry-After` asked for, at most an hour; null unless the status is 429 or 503. */
   readonly retryAfterSeconds: number | null;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   readonly timings: AttemptTimings;
   /** A JSON object of the answer's headers, at most 4 KiB; later headers are left out. */
   readonly responseHeaders: string;
-  /** The first 16 KiB, as they came. */
+  /** The first 16 KiB of the answer's body, as they came. */
   readonly responseBody: Uint8Array;
 }
 
-/** The result of an attempt that was given up by us, or never begun; whose it was, its caller knows. */
+/** The result of an attempt that this service gave up or never began; the caller adds the delivery's id. */
 export function abortedResult(startedAt: number, cause: string): Omit<AttemptResult, 'deliveryId'> {
   return {
     isSuccess: false,

@@ -12,13 +12,13 @@ import { retryAfterSeconds } from './retry-after-seconds.ts';
 
 const responseBodyBytesMax = 16 * 1024;
 /**
- * All that may arrive for one attempt, framing included: 16 KiB of headers, 16 KiB of body in one-byte chunks, and one
- * read ahead stay below it; thousands of one-letter headers or endless chunk extensions do not.
+ * Bytes that may arrive for one attempt, framing included. 16 KiB of headers, 16 KiB of body in one-byte chunks and one read
+ * ahead fit; thousands of one-letter headers or endless chunk extensions do not.
  */
 const answerWireBytesMax = 256 * 1024;
 /**
- * Before the headers are complete: they may be 16 KiB, with their separators not much more, and a few early hints (1xx)
- * may stand before them; a flood of those is not an answer.
+ * Bytes that may arrive before the headers are complete: 16 KiB of headers with their separators, and a few early hints (1xx)
+ * in front of them. A flood of early hints is not an answer.
  */
 const headerWireBytesMax = 32 * 1024;
 
@@ -41,7 +41,7 @@ interface Outcome {
   readonly isEndpointWide: boolean;
 }
 
-/** Also undici's handler: one object per attempt instead of one and six closures. */
+/** One attempt. It is undici's handler as well, which saves an object and six closures for each attempt. */
 class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
   #deadline = 0;
   readonly #request: AttemptRequest;
@@ -97,7 +97,7 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
     this.#fail({ kind: 'aborted', cause: 'The service stopped before the answer was complete.' });
   }
 
-  /** undici asks for it in every handler; what it would give, the connection already has. */
+  /** undici requires this method, but offers nothing in it that the connection does not already have. */
   onRequestStart(): void {}
 
   onResponseStarted(): void {
@@ -118,10 +118,10 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
     if (this.#isOver) return;
     const kept = chunk.subarray(0, responseBodyBytesMax - this.#bodyLength);
     if (this.#bodyLength === 0) {
-      // Copied: the chunk is a view into a socket buffer four times as large as all we keep.
+      // Copied: the chunk is a view into a socket buffer four times as large as the most that is kept.
       this.#body = new Uint8Array(kept);
     } else {
-      // All the room at once from the second chunk on: a list of one-byte chunks would take a hundred times their size.
+      // The second chunk allocates the whole room: a list of one-byte chunks would take a hundred times their size.
       if (this.#body.length < responseBodyBytesMax) this.#body = grown(this.#body);
       this.#body.set(kept, this.#bodyLength);
     }
@@ -138,9 +138,9 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
     const failure = attemptFailure(error, this.#firstByteMs !== null);
     const connection = this.#connection;
     if (failure.kind !== 'connect' || connection?.isReused !== true) return this.#fail(failure);
-    // A receiver may close a connection that it has kept at any time, some do after each answer: a request that met this was most
-    // likely never read, and one that was is known by its `webhook-id`. On a new connection that excuse is gone: once more only.
-    // Not at once, as undici is still busy with the end of the old one.
+    // A receiver may close a kept-alive connection at any time; some do so after each answer. A request that ran into the close was
+    // most likely never read, and if it was, `webhook-id` shows that it is the same. So it is sent once more: on a new connection
+    // this excuse is gone. Not in this call, as undici is still busy closing the old connection.
     queueMicrotask(() => {
       if (!this.#isOver) this.#dispatch(connection);
     });
@@ -152,7 +152,7 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
     connection.dispatch({ method: 'POST', path: this.#path, headers, body }, this, this.#deadline);
   }
 
-  /** The status decides; `isWhole`: the answer ended by itself, so the connection can carry another request. */
+  /** Ends the attempt by its status; `isWhole`: the answer is complete, so the connection can carry another request. */
   #finish(isWhole: boolean): void {
     const status = this.#status ?? 0;
     if (status >= 200 && status < 300) {
@@ -215,7 +215,7 @@ function grown(bytes: Uint8Array): Uint8Array {
   return room;
 }
 
-/** Hundredths of a millisecond: more would only be noise in the attempt log. */
+/** Rounds to hundredths of a millisecond: more digits would only be noise in the attempt log. */
 function rounded(ms: number | null): number | null {
   return ms === null ? null : Math.round(ms * 100) / 100;
 }

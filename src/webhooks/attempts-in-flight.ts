@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 
-/** How late a deadline may be noticed. */
+/** How late a missed deadline may be noticed. */
 const TICK_MS = 20;
 
 export interface AttemptInFlight {
@@ -10,8 +10,8 @@ export interface AttemptInFlight {
 }
 
 /**
- * The attempts under way and their deadlines. One interval looks at all of them: there are at most a few thousand, and
- * a timer and an abort signal for each would cost more than everything else that is ours in an attempt.
+ * The attempts under way and their deadlines. One interval checks all of them: there are at most a few thousand, and a timer
+ * and an abort signal for each would cost more than everything else that this service does for an attempt.
  */
 export class AttemptsInFlight {
   readonly #clock: Clock;
@@ -42,7 +42,7 @@ export class AttemptsInFlight {
   #tick(): void {
     const now = this.#clock.monotonic();
     for (const attempt of this.#attempts) attempt.check(now);
-    // Stopped here and not at the last delete, so that a quiet lane does not start and stop it for each attempt.
+    // The ticker stops here and not at the last delete, so that a quiet lane does not start and stop it for each attempt.
     if (this.#attempts.size > 0 || this.#ticker === null) return;
     clearInterval(this.#ticker);
     this.#ticker = null;

@@ -14,16 +14,16 @@ import { newSigningSecret } from './signature.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** An instance whose endpoints are to be changed, and who has to know of it. */
+/** An instance whose endpoints are to be changed, with a hook that notes each change. */
 export interface EndpointSaving extends Instance {
-  /** Runs inside the transaction of the change: one that is made was not there before. May await nothing but `tx`. */
+  /** Runs inside the transaction of the change; `before` is undefined for a new endpoint. May await nothing but `tx`. */
   readonly onChange?: (
     tx: Transaction,
     change: { readonly before: Endpoint | undefined; readonly after: Endpoint | undefined },
   ) => Promise<void>;
 }
 
-/** Registers an endpoint. From the moment this resolves it is told of every write that matches. */
+/** Registers an endpoint. Every matching write after this resolves is delivered to it. */
 export function createEndpoint(
   instance: EndpointSaving,
   body: Body,
@@ -54,7 +54,7 @@ export function createEndpoint(
   });
 }
 
-/** Changes the members that are given. Throws bad_request for another status or secret, which are not among them. */
+/** Changes the given members of an endpoint. Throws bad_request for a different status or secret, which cannot be changed here. */
 export function updateEndpoint(
   instance: EndpointSaving,
   request: { readonly id: string; readonly body: Body },
@@ -77,8 +77,8 @@ export function updateEndpoint(
 }
 
 /**
- * A paused endpoint keeps collecting its deliveries and is sent none; an active one is sent what has waited. Throws conflict for one
- * that could never be told of anything: it would look as if all were well.
+ * Pauses or resumes an endpoint. A paused one collects its deliveries and is sent none; once active again it is sent all of them.
+ * Throws conflict when none of an endpoint's collections exists any more: active, it would look well and never be told of anything.
  */
 export function setEndpointStatus(
   instance: EndpointSaving,
@@ -110,8 +110,8 @@ export function deleteEndpoint(instance: EndpointSaving, id: string): Promise<vo
 }
 
 /**
- * Pauses an endpoint on behalf of the service, with the reason its owner will read. `seen` is the endpoint as it was when
- * the reason arose: one that its owner has since sent elsewhere is left alone.
+ * Pauses an endpoint on behalf of the service, with a reason that its owner can read. `seen` is the endpoint as it was when the
+ * reason arose: if its owner has changed the URL since, it is left alone.
  */
 export function pauseEndpoint(instance: Instance, seen: Endpoint, reason: string): Promise<void> {
   return change(instance, async (tx, endpoints) => {
@@ -145,7 +145,7 @@ export async function forgetCollection(
   }
 }
 
-/** Later than that of the last one, by which it is told that there is another (`InstanceLanes`), whatever the clocks of nodes say. */
+/** Returns a time later than the last change, whatever the nodes' clocks say: `InstanceLanes` recognises a change by it. */
 function timeOfChange({ updated }: Endpoint, clock: Clock): Timestamp {
   return toTimestamp(Math.max(clock.now(), fromTimestamp(updated) + 1));
 }
@@ -165,7 +165,7 @@ async function save(tx: Transaction, endpoints: EndpointStore, endpoint: Endpoin
   return endpoint;
 }
 
-/** Alone in its commit: the store's memory is what every other transaction goes by. */
+/** Runs a change alone in its commit: every other transaction relies on the endpoints in the store's memory. */
 function change<Result>(
   instance: Instance,
   work: (tx: Transaction, endpoints: EndpointStore) => Promise<Result>,

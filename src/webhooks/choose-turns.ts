@@ -1,4 +1,4 @@
-/** An instance's endpoints that have something due, each with how many it may be sent now. */
+/** An instance's endpoints that have deliveries due, each with how many it may be sent now. */
 export interface Contender {
   readonly instanceId: string;
   readonly lanes: readonly { readonly endpointId: string; readonly sendable: number }[];
@@ -10,8 +10,8 @@ export interface Turn {
 }
 
 /**
- * Whose turn it is: one delivery for each instance in the round, the instance's endpoints taking turns among themselves,
- * until `capacity` is used up or nothing is left. A noisy instance gets the same share of each round as a quiet one.
+ * Returns whose turn it is: in each round one delivery for each instance, whose endpoints take turns among themselves, until
+ * `capacity` is used up or nothing is left. A noisy instance gets the same share of each round as a quiet one.
  */
 export function chooseTurns(contenders: readonly Contender[], capacity: number): readonly Turn[] {
   const turns: Turn[] = [];

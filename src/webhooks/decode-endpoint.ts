@@ -10,7 +10,7 @@ import type { Endpoint } from './endpoint.ts';
 import { checkEndpointUrl } from './endpoint-url.ts';
 import { checkSigningSecret } from './signature.ts';
 
-/** What a client decides about an endpoint; the rest is given by the service. */
+/** What a client decides about an endpoint; the service sets the rest. */
 export type EndpointSettings = Pick<
   Endpoint,
   'url' | 'description' | 'events' | 'collections' | 'headers' | 'maxInFlight' | 'timeoutMs' | 'schedule'
@@ -30,10 +30,10 @@ const { requestsInFlightMax, timeoutMsMin, timeoutMsMax } = endpointLimits;
 const maxInFlightDefault = 16;
 const timeoutMsDefault = 15_000;
 
-/** Members of the contract that later versions bring, and the only value each of them can have until then. */
+/** Members of the API that later versions will bring, each with the only value it can have until then. */
 const notYet: Raw = { filter: '', order: 'none', rateLimit: 0 };
 
-/** Settings from a body; members that an update leaves out stay. Throws bad_request with what is wrong, by member. */
+/** Reads settings from a body; members that an update leaves out stay. Throws bad_request with the problem of each member. */
 export function decodeEndpoint(raw: Raw, context: DecodeEndpointContext): EndpointSettings {
   const errors: Record<string, FieldError | FieldErrors> = {};
   const { existing } = context;
@@ -75,7 +75,7 @@ export function decodeEndpoint(raw: Raw, context: DecodeEndpointContext): Endpoi
   return settings;
 }
 
-/** The secret of a body, or undefined when the service is to make one. */
+/** Returns the secret given in a body, or undefined when the service is to make one. */
 export function decodeSecret(raw: Raw, failed: string): string | undefined {
   const { secret } = raw;
   if (secret === undefined || secret === '') return undefined;
@@ -84,7 +84,7 @@ export function decodeSecret(raw: Raw, failed: string): string | undefined {
   throw new AppError('bad_request', failed, { details: { secret: invalidValue(problem ?? '') } });
 }
 
-/** Whether a new endpoint is sent anything yet. Of one that is there, only `pause` and `resume` change it. */
+/** Returns the status that a new endpoint begins with. Later only `pause` and `resume` change it. */
 export function decodeStatus(raw: Raw, failed: string): Endpoint['status'] {
   const { status = 'active' } = raw;
   if (status === 'active' || status === 'paused') return status;
@@ -92,7 +92,7 @@ export function decodeStatus(raw: Raw, failed: string): Endpoint['status'] {
   throw new AppError('bad_request', failed, { details });
 }
 
-/** Another status or secret than an endpoint has is refused in an update, not ignored: a success would be taken for the change. */
+/** Refuses an update that gives another status or secret: if they were ignored, its success would be taken for the change. */
 export function refuseFixed(raw: Raw, existing: Endpoint, failed: string): void {
   const { status = existing.status, secret = existing.secret } = raw;
   const details = {
@@ -135,7 +135,7 @@ function decodeCollections(value: unknown, context: DecodeEndpointContext): Deco
   for (const item of value) {
     const collection = typeof item === 'string' ? context.collections.find(item) : undefined;
     const gone = context.existing?.collections.find((id) => id === item);
-    // The last one of an endpoint stays when it is deleted: as it is shown it may be sent back.
+    // An endpoint keeps the id of its last collection when that is deleted, and a client may send back what it was shown.
     if (collection === undefined && gone !== undefined) {
       ids.push(gone);
       continue;
@@ -143,7 +143,7 @@ function decodeCollections(value: unknown, context: DecodeEndpointContext): Deco
     if (collection === undefined)
       return { error: invalidValue(`There is no collection ${JSON.stringify(item)}.`) };
     const isKnown = context.existing?.collections.includes(collection.id) === true;
-    // It would look as if all were well, and never be told of anything. One that is called so since may be sent back.
+    // An endpoint for it alone would look well and never be told of anything. If the endpoint has it already, it may be sent back.
     if (!emitsEvents(collection) && !isKnown)
       return { error: invalidValue(`Changes of ${collection.name} are told to nobody.`) };
     if (!ids.includes(collection.id)) ids.push(collection.id);

@@ -10,16 +10,16 @@ import { NodeHints } from './node-hints.ts';
 import { PendingPoll } from './pending-poll.ts';
 
 export interface NodesOptions {
-  /** Over connections that no request can take. */
+  /** A database with connections of its own, which requests cannot use up. */
   readonly database: Database;
   readonly url: string;
   readonly clock: DatabaseClock;
 }
 
-/** How often the time of the database is looked at. */
+/** How often the database is asked for its time. */
 const clockIntervalMs = 5_000;
 
-/** Among other nodes on one database: each delivers its share of the instances, and tells the others of what is theirs. */
+/** Delivers as one of several nodes on one database: each has its share of the instances, and tells others of what is theirs. */
 export function deliverAmongNodes(
   parts: DeliveringParts,
   { database, url, clock }: NodesOptions,
@@ -48,11 +48,11 @@ export function deliverAmongNodes(
       running.push(hear(dispatcher, ownership, { url, logger }), watchClock(clock, database, logger));
     },
     stop: async (graceMs) => {
-      // First and not awaited yet: claims stop before anything else may take its time.
+      // First, and awaited only below: claims must stop before anything else takes its time.
       const stopped = dispatcher.stop(graceMs);
       await poll.stop();
       for (const one of running) await one.stop();
-      // At once and not at the end: attempts in flight may take as long as the grace, and all else need not wait for them.
+      // Ownership ends while attempts are still in flight: those may take as long as the grace, and other nodes need not wait.
       await Promise.all([ownership.leave(), stopped]);
       await hints.stop();
       await giveUp(ownership, logger);
@@ -60,7 +60,7 @@ export function deliverAmongNodes(
   };
 }
 
-/** Hints of other nodes; what is not ours is not passed on again. */
+/** Listens to hints of other nodes. A hint about an instance of another node is dropped, not passed on again. */
 function hear(
   dispatcher: Dispatcher,
   ownership: LeasedOwnership,
@@ -82,7 +82,7 @@ function watchClock(clock: DatabaseClock, database: Database, logger: Logger): W
   return new Watch({ intervalMs: clockIntervalMs, look: () => clock.look(database), onError });
 }
 
-/** When the database is gone, too, others wait for the leases to run out. */
+/** Gives up all leases. If the database cannot be reached, other nodes wait for the leases to expire. */
 async function giveUp(ownership: LeasedOwnership, logger: Logger): Promise<void> {
   try {
     await ownership.stop();

@@ -5,7 +5,7 @@ import type { FollowingRows, Names, Reader, Transaction, Tuple } from '../storag
 import type { AttemptResult } from './attempt-result.ts';
 import type { DeliveryState, DeliveryStatus } from './delivery.ts';
 
-/** A pending delivery with all that an attempt needs of it. */
+/** A pending delivery with all of its event that an attempt needs. */
 export interface PendingDelivery {
   readonly id: string;
   readonly state: DeliveryState;
@@ -19,12 +19,12 @@ export interface PendingDelivery {
   readonly body: Uint8Array;
 }
 
-/** Begins with the event's id: an event's deliveries are one range of the table's key, and there is one per endpoint. */
+/** The id begins with the event's, so that an event's deliveries are one range of the primary key; there is one per endpoint. */
 export function deliveryId(eventId: string, endpointId: string): string {
   return `${eventId}-${endpointId}`;
 }
 
-/** An endpoint that is told of some neighbours among events that are inserted: the places of the first and the last. */
+/** An endpoint that is told of a run of neighbours among the inserted events: the places of the first and the last of them. */
 export interface ToldEndpoint {
   readonly endpoint: string;
   readonly first: number;
@@ -32,7 +32,7 @@ export interface ToldEndpoint {
   readonly state: DeliveryState;
 }
 
-/** One for each event and each endpoint that is told of it. Of the events there are `position`, `id` and `created`. */
+/** One delivery for each event and each endpoint told of it. Of an event, `inserted` has `position`, `id` and `created`. */
 export function deliveryRows(names: Names, told: readonly ToldEndpoint[]): FollowingRows {
   const runs = told.map(({ endpoint, first, last, state }) => {
     const { status, attempts, due, cause } = state;
@@ -45,7 +45,7 @@ export function deliveryRows(names: Names, told: readonly ToldEndpoint[]): Follo
 const givenColumns = [sql`endpoint`, sql`status`, sql`attempts`, sql`due`, sql`cause`];
 const given = sql`given.endpoint, given.status, given.attempts, given.due, given.cause`;
 
-/** The delivery of the event that was appended last in this transaction, which nothing shares. */
+/** Inserts a delivery of the event that this transaction appended last; the transaction must not be a shared one. */
 export function insertDelivery(
   names: Names,
   { id, created }: Pick<Event, 'id' | 'created'>,
@@ -70,7 +70,10 @@ export interface DueDeliveries {
   readonly nextDue: number | undefined;
 }
 
-/** An endpoint's deliveries that are due, and not before `since`, and when the next will be: one statement, as each wake-up asks for both. */
+/**
+ * Reads an endpoint's deliveries that are due, none due before `since`, and when its next one will be: one statement, as each
+ * wake-up needs both.
+ */
 export async function readDue(
   reader: Reader,
   endpoint: string,
@@ -78,7 +81,7 @@ export async function readDue(
 ): Promise<DueDeliveries> {
   const { now, limit: count, since = 0 } = options;
   const pending = sql`FROM ${reader.names.table('$delivery')} WHERE ${reader.names.scope} AND status = 'pending' AND endpoint = ${endpoint}`;
-  // As many as there is room for, which is another number each time: a value, unlike that of `limit`.
+  // A parameter, as the count differs from read to read: `limit` writes it into the text, which would then be new each time.
   const rows = await reader.tuples(sql`
     SELECT * FROM (SELECT id, due ${pending} AND due >= ${since} AND due <= ${now} ORDER BY due, event LIMIT CAST(${count} AS bigint)) AS now_due
     UNION ALL SELECT CAST(NULL AS TEXT), min(due) AS next_due ${pending} AND due > ${now}`);
@@ -91,7 +94,7 @@ export async function readDue(
   };
 }
 
-/** When the oldest pending delivery of any endpoint was made; undefined when nothing is pending. */
+/** Returns when the oldest pending delivery of any endpoint was made; undefined when nothing is pending. */
 export async function readOldestPending(reader: Reader): Promise<Timestamp | undefined> {
   const row = await reader.get(sql`
     SELECT min(created) AS created FROM ${reader.names.table('$delivery')} WHERE ${reader.names.scope} AND status = 'pending'`);
@@ -99,10 +102,10 @@ export async function readOldestPending(reader: Reader): Promise<Timestamp | und
   return typeof created === 'string' ? created : undefined;
 }
 
-/** Larger bodies are read one by one: 256 of the largest at once would be 64 MiB. */
+/** Larger bodies are read one at a time: 256 of the largest at once would take 64 MiB. */
 const bodyTogetherMax = 16 * 1024;
 
-/** Deliveries that are still pending, with their events, in no order; those that were settled or cancelled meanwhile are missing. */
+/** Reads deliveries that are still pending, with their events, in no order; those settled or cancelled meanwhile are missing. */
 export async function readPendings(reader: Reader, ids: readonly string[]): Promise<PendingDelivery[]> {
   const body = sql`CASE WHEN length(e.body) <= ${bodyTogetherMax} THEN e.body END`;
   const rows = await reader.tuples(
@@ -117,7 +120,7 @@ export async function readPendings(reader: Reader, ids: readonly string[]): Prom
   return together;
 }
 
-/** One of them, however large its body is. */
+/** Reads one pending delivery, however large its body is. */
 export async function readPending(reader: Reader, id: string): Promise<PendingDelivery | undefined> {
   const [row] = await reader.tuples(
     sql`SELECT ${pendingColumns(reader.names)}, e.body ${pendingOf(reader.names)} AND d.id = ${id}`,
@@ -136,8 +139,8 @@ function pendingOf(names: Names): Sql {
 }
 
 /**
- * Of a delivery that is found by its id. Said in a way that no index of what is pending serves: where statistics are from a time when
- * nothing was, PostgreSQL would rather look through all of such an index than find one id in that of all deliveries.
+ * Matches a pending row that is looked up by id, in a form that no index of pending deliveries can serve. With statistics taken
+ * while nothing was pending, PostgreSQL would rather scan all of such an index than look one id up in the primary key.
  */
 function isPending(status: Sql): Sql {
   return sql`CASE ${status} WHEN 'pending' THEN TRUE ELSE FALSE END`;
@@ -160,9 +163,10 @@ function toPending(row: Tuple): PendingDelivery {
 }
 
 /**
- * Puts a delivery off whose attempt is still open, so that its next owner does not send it as well, not even one that was
- * cancelled: somebody may ask for it again. That this was done already, or that another attempt was asked for, is kept. One whose
- * attempt was settled meanwhile stays as it is: it has one more. The transaction is another database's, hence the names.
+ * Puts a delivery off while its attempt is still open, so that its next owner does not send it as well. Cancelled ones are put off
+ * too, as a retry by hand may make them pending. A delivery that was put off before, or that somebody asked to retry, keeps that.
+ * If the attempt was settled meanwhile, the row counts one more attempt and stays as it is. `tx` is of another database than the
+ * delivery's, hence `names`.
  */
 export async function putOff(
   tx: Transaction,
@@ -175,12 +179,12 @@ export async function putOff(
     WHERE ${names.scope} AND id = ${id} AND attempts = ${state.attempts} AND ${fence}`);
 }
 
-/** A condition on the row: it is as {@link putOff} has left it, but for another attempt that may have been asked for since. */
+/** A condition on the row: {@link putOff} has put it off until then, and nobody has settled it or put it off again since. */
 export function isPutOffUntil(until: number): Sql {
   return sql`put_off_until = ${until}`;
 }
 
-/** When another attempt is due that was asked for while one is put off: after that, and at another time than that itself is. */
+/** When a retry is due that is asked for while the delivery is put off: after that time, and distinguishable from it. */
 function askedAgainDue(putOffUntil: number): number {
   return putOffUntil + 1;
 }
@@ -189,13 +193,13 @@ export interface Settlement {
   readonly id: string;
   readonly after: DeliveryState;
   readonly result: AttemptResult;
-  /** True for as long as the delivery is ours to settle: another owner's state is not written over. */
+  /** A condition that holds while the delivery is ours to settle: another owner's state must not be overwritten. */
   readonly fence: Sql;
-  /** True when somebody has asked for another attempt since this one was begun: {@link isMovedFrom}. */
+  /** A condition that holds when a retry was asked for since this attempt was begun: {@link isMovedFrom}. */
   readonly isAskedAgain: Sql;
 }
 
-/** A condition on the row: {@link moveDelivery} has made it due at another time than those that we know of. */
+/** A condition on the row: it is due at none of the times that its claimer knows of, so {@link moveDelivery} has moved it. */
 export function isMovedFrom(dues: readonly number[]): Sql {
   return joinSql(
     dues.map((due) => sql`due <> ${due}`),
@@ -204,10 +208,10 @@ export function isMovedFrom(dues: readonly number[]): Sql {
 }
 
 /**
- * Writes attempts and the new states of their deliveries. A delivery that was cancelled meanwhile keeps its state, and its
- * attempt is counted all the same: the next one, after a retry by hand, must not come under the same number. One that others have
- * gone on with, as this node was away for longer than its lease, keeps what they have counted. Whoever has asked
- * for a retry meanwhile gets it when this attempt has failed, whatever the schedule says.
+ * Writes attempts and the new states of their deliveries. A delivery that was cancelled meanwhile keeps its state, but its attempt
+ * is counted: after a retry by hand the next one must not have the same number. A delivery that another node has gone on with,
+ * because this one was away for longer than its lease, keeps that node's state and count. A retry that was asked for meanwhile is
+ * made when this attempt has failed, whatever the schedule says.
  */
 export async function settle(
   tx: Transaction,
@@ -232,15 +236,15 @@ export async function settle(
 }
 
 /**
- * As many attempts may be counted before this one is. A failure that is counted has said when the next is due, at a commit whose
- * outcome was unknown: said once more, that due time would be taken for somebody's wish.
+ * Returns how many attempts the row may count for this settlement to apply. If a commit of unknown outcome has written a failure
+ * already, the row counts it and is due at the next time; writing it again would take that time for a retry that was asked for.
  */
 function countedMax({ after, result }: Settlement): number {
   const isFailure = result.kind !== 'aborted' && after.status !== 'delivered';
   return isFailure ? after.attempts - 1 : after.attempts;
 }
 
-/** Whether and when it is due after this attempt; of what is delivered nobody needs more. What was asked for again was perhaps put off. */
+/** Assigns status and due time. A delivered one ignores a retry; any other takes it, now if the hand-over has put it off. */
 function nextOf({ after: { status, due }, isAskedAgain }: Settlement, now: number): Sql {
   if (status === 'delivered') return sql`status = ${status}, due = ${due}`;
   return sql`
@@ -258,7 +262,7 @@ async function countAttempt(tx: Transaction, { id, after, fence }: Settlement): 
 async function insertAttempt(tx: Transaction, { id, after, result }: Settlement): Promise<void> {
   if (result.kind === 'aborted') return;
   const { timings } = result;
-  // There already when a commit whose outcome was unknown had been kept, and is written once more.
+  // The row exists when a commit of unknown outcome did succeed and the settlement is written again.
   await tx.run(sql`
     INSERT INTO ${tx.names.table('$attempt')} (${tx.names.scopeColumn}delivery, number, started, kind, status, cause, dns_ms, connect_ms, tls_ms, first_byte_ms,
       total_ms, response_headers, response_body)
@@ -268,7 +272,7 @@ async function insertAttempt(tx: Transaction, { id, after, result }: Settlement)
     ON CONFLICT (${tx.names.scopeColumn}delivery, number) DO NOTHING`);
 }
 
-/** Moves a delivery by hand; answers whether there was one in a status that allows it. */
+/** Moves a delivery to another status by hand; returns false when there is none in a status that allows it. */
 export async function moveDelivery(
   tx: Transaction,
   id: string,
@@ -291,8 +295,9 @@ export async function moveDelivery(
 }
 
 /**
- * Now, and another time than any that it was due at before, by which an attempt that is on its way finds out. Within a second
- * it goes backwards: two moves may be made in one millisecond, and a look for what is due begins no more than two seconds ago.
+ * Returns now, or a slightly earlier time if the delivery was due within the last second: the new time must differ from every
+ * earlier one, as an attempt under way recognises the move by it. It goes backwards because two moves may be made in one
+ * millisecond; `DueFloor` looks back two seconds, so the delivery is still found.
  */
 function anotherDue(now: number, before: number): number {
   return before <= now && before > now - 1_000 ? before - 1 : now;

@@ -53,7 +53,7 @@ const resolve = columnResolver({
   updated: column('date', sql`d.updated`),
 });
 
-/** A page of deliveries, each with its attempts; what receivers answered is shown by {@link readDelivery} only. */
+/** Returns a page of deliveries, each with its attempts; only {@link readDelivery} shows what receivers answered. */
 export async function listDeliveries(
   instance: Instance,
   query: ListQuery,
@@ -75,7 +75,7 @@ export async function listDeliveries(
   return { ...page, items: page.items.map((item) => toView(item, attempts.get(String(item[0])) ?? [])) };
 }
 
-/** One delivery with everything that its attempts left. Throws not_found. */
+/** Reads one delivery with all that its attempts have recorded. Throws not_found. */
 export async function readDelivery(reader: Reader, deliveryId: string): Promise<DeliveryView> {
   const { names } = reader;
   const [row] = await reader.tuples(
@@ -87,12 +87,12 @@ export async function readDelivery(reader: Reader, deliveryId: string): Promise<
 }
 
 /**
- * Makes a delivery due now, whatever its schedule said; one that is over gets one more attempt. Answers it as that left it: by the
- * time the answer is there, the attempt may be over. Throws not_found; conflict when it could never be sent, and for a test that
- * may be on its way.
+ * Makes a delivery due now, whatever its schedule said; one that is over gets one more attempt. Returns it as this has left it,
+ * which may have changed by the time the answer is sent. Throws not_found, and conflict when the delivery could
+ * never be sent or is a test whose attempt may be on its way.
  */
 export function retryDelivery(instance: Instance, deliveryId: string): Promise<DeliveryView> {
-  // By which the node that sends it looks for what is due.
+  // Not `clock`: the node that sends it decides by this clock what is due.
   const now = instance.dueClock.now();
   return instance.database.write(async (tx) => {
     const from = await readRetryable(tx, deliveryId);
@@ -101,7 +101,7 @@ export function retryDelivery(instance: Instance, deliveryId: string): Promise<D
   });
 }
 
-/** Ends a pending delivery, and answers it. Throws not_found; conflict when it is over already. */
+/** Cancels a pending delivery and returns it. Throws not_found, and conflict when it is over already. */
 export function cancelDelivery(instance: Instance, deliveryId: string): Promise<DeliveryView> {
   const now = instance.dueClock.now();
   return instance.database.write(async (tx) => {
@@ -111,9 +111,9 @@ export function cancelDelivery(instance: Instance, deliveryId: string): Promise<
 }
 
 /**
- * From which statuses it may be sent again; refused without its endpoint, as it would be pending forever, and with a body that
- * is too large, as it stays so. A test that is pending is sent by whoever asked for it, whichever node owns the instance: another
- * one would send it as well.
+ * Returns the statuses from which a delivery may be sent again. Throws conflict when its endpoint is gone, as it would be pending
+ * forever, and when its body is too large to be sent. A pending test is not among them: the process that was asked for the test
+ * sends it, and the instance's owner would send it as well.
  */
 async function readRetryable(tx: Transaction, deliveryId: string): Promise<readonly DeliveryStatus[]> {
   const row = await tx.get(sql`
@@ -125,7 +125,7 @@ async function readRetryable(tx: Transaction, deliveryId: string): Promise<reado
   const { status, cause } = newDelivery(0, Number(row['body_bytes']));
   if (status === 'exhausted') throw new AppError('conflict', cause);
   if (row['kind'] !== 'ping') return ['pending', ...over];
-  // Cancelled on its way: only its one attempt says when that is over.
+  // A test that was cancelled while on its way: only its counted attempt shows that it is over.
   return Number(row['attempts']) === 0 ? [] : over;
 }
 
@@ -182,7 +182,7 @@ function attemptView(row: Row, withAnswers: boolean): AttemptView {
   if (!withAnswers) return view;
   const body = row['response_body'];
   const responseHeaders: unknown = JSON.parse(String(row['response_headers']));
-  // What is no UTF-8 is shown with replacement characters: it is for reading, not for parsing.
+  // Invalid UTF-8 is shown with replacement characters: the body is for reading, not for parsing.
   const responseBody = body instanceof Uint8Array ? Buffer.from(body).toString('utf8') : '';
   return { ...view, responseHeaders, responseBody };
 }
@@ -202,7 +202,7 @@ function toView(tuple: Tuple, attempts: readonly AttemptView[]): DeliveryView {
     nextAttempt: status === 'pending' ? toTimestamp(Number(due)) : '',
     created: String(created),
     updated: String(updated),
-    // Read a moment later than the rest: what was made since then belongs to the next look.
+    // Attempts are read a moment later than the delivery: newer ones do not fit the status shown here.
     attempts: attempts.filter(({ number }) => Number(number) <= Number(made)),
   };
 }

@@ -5,9 +5,9 @@ import type { AttemptResult } from './attempt-result.ts';
  * is one request of a delivery.
  *
  *   fan-out          in the record's transaction: one pending delivery per endpoint that wants the event
- *   dispatcher       looks (agenda: when; loans: at which instances), claims what is due (choose-turns: whose it is; lane: how
- *                    much an endpoint takes at once) and gives it to the sender
- *   flights          what was claimed: settles what came of it in batches
+ *   dispatcher       finds work (agenda: which instances, and when; loans: the open ones), claims what is due (choose-turns: whose
+ *                    turn it is; lane: how much an endpoint takes at once) and gives it to the sender
+ *   flights          what was claimed: settles the results in batches
  *   sender, attempt  another thread: signs, posts through the guarded agent; every failure is a value
  *   deliveries       the rows; delivery-log: what owners see of them
  *
@@ -16,15 +16,15 @@ import type { AttemptResult } from './attempt-result.ts';
  *      ├──attempt failed, the schedule is over──► exhausted ──retry by hand──► pending
  *      └──cancelled by hand, or with the endpoint──► cancelled ──retry by hand──► pending
  *
- * Only rows are truth. What this process has claimed is in its memory; when it dies, all of it is pending and due again.
+ * Only the rows are the truth. Claims are in memory; when the process dies, all that it had claimed is still pending and due.
  */
 export type DeliveryStatus = 'pending' | 'delivered' | 'exhausted' | 'expired' | 'cancelled';
 
 export interface DeliveryState {
   readonly status: DeliveryStatus;
-  /** Attempts that were made. */
+  /** How many attempts were made. */
   readonly attempts: number;
-  /** When the next one is due, in milliseconds since 1970; of no meaning when the delivery is over. */
+  /** When the next attempt is due, in milliseconds since 1970; meaningless when the delivery is over. */
   readonly due: number;
   /** Why it is not delivered, in words; empty when there is nothing to explain. */
   readonly cause: string;
@@ -35,10 +35,10 @@ export const standardSchedule: readonly number[] = [
   5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 43_200, 43_200, 43_200, 43_200, 43_200,
 ];
 
-/** Larger bodies are kept in the log and not sent. */
+/** Events with larger bodies stay in the log and are not sent. */
 export const bodyBytesMax = 256 * 1024;
 
-/** Each delay is multiplied by a random factor of this range, so that what failed together does not come back together. */
+/** Each delay is multiplied by a random factor from 0.75 to 1.25, so that deliveries that failed together spread out. */
 const jitterMin = 0.75;
 const jitterSpan = 0.5;
 
@@ -55,7 +55,7 @@ export interface AttemptContext {
   readonly random: number;
 }
 
-/** The state after an attempt. One that was cut short by us does not count: it is due again at once. */
+/** Returns the state after an attempt. An aborted one does not count: the delivery is due again at once. */
 export function afterAttempt(
   state: DeliveryState,
   result: AttemptResult,

@@ -16,13 +16,13 @@ import { readTaken, type Taken } from './read-taken.ts';
 import type { Sender } from './sender.ts';
 import { toAttemptRequest } from './to-attempt-request.ts';
 
-/** Attempts in flight over all instances, without tests: sockets and memory of the sending thread. */
+/** Attempts in flight over all instances, tests not counted. Bounds the sockets and memory of the sending thread. */
 const inFlightMax = 256;
-/** Instances opened in one look: each is lent to us until it has nothing more to do, and only so many can be open. */
+/** Instances opened in one look: each is borrowed until it has nothing more to do, and only a limited number can be open. */
 const openedAtOnceMax = 64;
-/** After a failed read of our own; receivers have their schedule. */
+/** The wait after the database could not be read; receivers that fail have their own schedule. */
 const backOffMs = 1_000;
-/** Timers of the system end here; a later due time is looked at again then. */
+/** The longest wait of the timer. A due time further away is looked at again when it ends. */
 const timerMsMax = 60_000;
 
 export interface DispatcherOptions {
@@ -38,8 +38,8 @@ export interface DispatcherOptions {
 }
 
 /**
- * The loop that delivers: looks at instances that were woken or have something due, gives what is due to the sender, and
- * has the results settled. It may look too often, never too seldom: whatever it forgets is found again at the next start.
+ * The loop that delivers: it looks at instances that were woken or have something due, gives what is due to the sender, and has
+ * the results settled. It may look too often, never too seldom: what it misses would wait until the next start.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
@@ -61,7 +61,7 @@ export class Dispatcher {
     });
   }
 
-  /** Looks through all instances once: what an earlier process left pending is due. */
+  /** Looks through all instances once: deliveries that an earlier process left pending may be due. */
   start(): void {
     for (const { id } of this.#options.instances()) this.#agenda.wake(id);
     this.#schedulePump();
@@ -73,28 +73,28 @@ export class Dispatcher {
     this.#schedulePump();
   }
 
-  /** Somebody has seen that the instance has a pending delivery that is due then (milliseconds since 1970). */
+  /** Notes that a pending delivery of the instance is due at `due` (milliseconds since 1970). */
   noteDue(instanceId: string, due: number): void {
     if (!this.#options.ownership.owns(instanceId)) return;
-    // Whoever looks again and again sees what could not be read each time.
+    // The poll reports an instance that cannot be read each time it looks: this must not end the instance's rest.
     if (this.#agenda.isResting(instanceId)) return;
     if (due <= this.#options.clock.now()) return this.wake(instanceId);
     if (this.#agenda.noteDue(instanceId, due)) this.#setTimerToNext();
   }
 
-  /** Before others go on with these instances, which are ours no longer as far as new claims go. */
+  /** Prepares handing over instances to other nodes. No new delivery of these instances may be claimed any more. */
   prepareHandOver(isGoing: (instanceId: string) => boolean): Promise<HandOver> {
     return this.#flights.prepareHandOver(isGoing);
   }
 
-  /** When the instance will have something to do on its own: asked before its file is closed. */
+  /** Returns when the instance will next have a delivery due: asked before its file is closed. */
   nextDue(instanceId: string): number | undefined {
     return this.#agenda.nextDue(instanceId);
   }
 
   /**
-   * Sends one delivery now, past its lane, and resolves with what came of it once that is committed. Rejects when it cannot be
-   * committed at first: that may take as long as the database is away, which is longer than anybody waits.
+   * Sends one delivery now, outside its lane, and resolves with the result once that is committed. Rejects when the first try to
+   * commit fails: the next ones go on for as long as the database is away, which is longer than a caller should wait.
    */
   sendNow(loan: Loan, endpoint: Endpoint, pending: PendingDelivery): Promise<AttemptResult> {
     const test = Promise.withResolvers<AttemptResult>();
@@ -106,14 +106,14 @@ export class Dispatcher {
   }
 
   /**
-   * Claims stop at once; attempts in flight have `graceMs` to end. What came of them is committed before this resolves, unless
-   * that fails for as long.
+   * Stops claiming at once; attempts in flight have `graceMs` to end. Their results are committed before this resolves, unless
+   * commits still fail when the grace is over.
    */
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true;
     this.#flights.giveUpAt(this.#options.clock.monotonic() + graceMs);
     await this.#pumping;
-    // Not before: the last look may have set it.
+    // Only now, as the last look may have set the timer.
     clearTimeout(this.#timer);
     await this.#options.sender.stop(graceMs);
     await this.#flights.settled();
@@ -160,7 +160,7 @@ export class Dispatcher {
     this.#letGo();
   }
 
-  /** An instance whose file cannot be read must not keep the others waiting: it is left alone until it is woken. */
+  /** Runs a step on an instance. One whose file cannot be read must not hold up the others: it rests until it is woken. */
   async #orRest<Result>(lanes: InstanceLanes, step: () => Promise<Result>): Promise<Result | undefined> {
     try {
       return await step();
@@ -208,14 +208,14 @@ export class Dispatcher {
 
   async #claim(turns: readonly Turn[]): Promise<readonly AttemptRequest[]> {
     const taken = turns.map((turn) => this.#loans.take(turn)).filter((one) => one !== undefined);
-    // Read now and not ahead: it may have been settled or cancelled since its id was read, and bodies are large.
+    // Rows are read only now: a delivery may have been settled or cancelled since its id was read, and bodies are large.
     const found = await readTaken(taken, (lanes, read) => this.#orRest(lanes, read));
     const requests = taken.map((one) => this.#send(one, found.get(one.id)));
     return requests.filter((request) => request !== undefined);
   }
 
   #send({ lanes, endpointId }: Taken, pending: PendingDelivery | undefined): AttemptRequest | undefined {
-    // Asked again: while it was read, the instance may have been given to another node.
+    // Checked again: the instance may have been handed over to another node during the read.
     if (pending === undefined || !this.#options.ownership.owns(lanes.instance.id)) return undefined;
     const endpoint = lanes.claim(endpointId, pending, this.#options.clock.now());
     if (endpoint === undefined) return undefined;
@@ -223,7 +223,7 @@ export class Dispatcher {
     return toAttemptRequest(endpoint, pending, this.#options.version);
   }
 
-  /** Gives back instances that have nothing to do now, and remembers when any of them will. */
+  /** Gives back instances that have nothing to do now, and notes when each of them next will. */
   #letGo(): void {
     for (const lanes of this.#loans.allLanes()) {
       const { id } = lanes.instance;
@@ -241,7 +241,7 @@ export class Dispatcher {
 
   #setTimer(delayMs: number): void {
     clearTimeout(this.#timer);
-    // Whoever still tells of something new must not bring back what a stop has cleared.
+    // A late wake-up must not bring back the timer that a stop has cleared.
     if (this.#isStopping) return;
     this.#timer = setTimeout(() => this.#schedulePump(), Math.min(Math.max(delayMs, 0), timerMsMax));
   }

@@ -5,28 +5,28 @@ import { endpointLimits } from './endpoint-limits.ts';
 
 const { headersMax, headerValueLengthMax } = endpointLimits;
 
-/** RFC 9110 section 5.6.2: what a name may consist of. */
+/** What a header name may consist of (RFC 9110 section 5.6.2). */
 const NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
-/** Printable ASCII with spaces inside: what every server understands, and no way to end the line. */
+/** Printable ASCII with spaces inside: every server understands it, and it cannot end the header line. */
 const VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
 const RESERVED =
   /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|host|content-.*|accept-encoding|user-agent|webhook-.*|x-service-.*)$/i;
 
-/** Whether a header is one of the connection (RFC 9110 section 7.6.1), of the body, or of the signature: these are ours. */
+/** True for headers of the connection (RFC 9110 section 7.6.1), of the body or of the signature, which the service sets itself. */
 export function isReservedHeader(name: string): boolean {
   return RESERVED.test(name);
 }
 
-/** Shown instead of a value that is not shown again; sent back, it means the value that is there. */
+/** Shown in place of a secret value; when a client sends it back, the stored value stays. */
 export const maskedValue = '********';
 
-/** Names whose values are shown to nobody after they were set. */
+/** True for lower-case names whose values are never shown after they were set. */
 export function isSecretHeader(name: string): boolean {
   return /auth|cookie|token|secret|key|password|signature/.test(name);
 }
 
-/** Checked headers with their names in lower case, or what is wrong, by name. */
+/** Returns the checked headers with their names in lower case, or what is wrong with each, by name. */
 export function decodeHeaders(
   raw: unknown,
   existing: Readonly<Record<string, string>>,

@@ -1,6 +1,6 @@
-/** The largest sizes of what superusers may decide about endpoints; the description of the API states the same. */
+/** Limits of what superusers may decide about endpoints; the API's description states the same. */
 export const endpointLimits = {
-  /** So few, because every write of a record asks each of them. */
+  /** Kept low, because every write of a record is matched against each endpoint. */
   endpointsMax: 100,
   urlLengthMax: 2_048,
   descriptionLengthMax: 1_000,

@@ -6,8 +6,8 @@ import type { Database, Reader, Row, Transaction } from '../storage/database.ts'
 import type { Endpoint } from './endpoint.ts';
 
 /**
- * One instance's endpoints, in memory once read: every write of a record asks for them. Changes run alone in their commit,
- * so whoever asks inside a transaction gets the endpoints that this transaction sees, and none is missed.
+ * One instance's endpoints, kept in memory after the first read, as every write of a record needs them. A change runs alone in its
+ * commit, so a transaction always gets the endpoints that it would read from the table.
  */
 export class EndpointStore {
   readonly #sealer: Sealer;
@@ -20,11 +20,11 @@ export class EndpointStore {
   async all(reader: Reader): Promise<readonly Endpoint[]> {
     if (this.#all !== undefined) return this.#all;
     const read = await this.stored(reader);
-    // Who was faster may have read later, and know of more.
+    // A concurrent call that finished first may have read later and know more: its result stays.
     return (this.#all ??= read);
   }
 
-  /** All endpoints as they are stored: outside of a transaction memory may not have heard yet of what another node has answered. */
+  /** Reads all endpoints from the table: outside a transaction, memory may lack a change that another node has answered. */
   async stored(reader: Reader): Promise<readonly Endpoint[]> {
     const rows = await reader.all(
       sql`SELECT * FROM ${reader.names.table('$endpoint')} WHERE ${reader.names.scope} ORDER BY position`,
@@ -32,7 +32,7 @@ export class EndpointStore {
     return rows.map((row) => this.#fromRow(row));
   }
 
-  /** As {@link stored}; what it gives puts them in the place of those in memory, and says whether one is active that was not. */
+  /** Reads like {@link stored}. The returned function puts the result into memory and tells whether an endpoint became active. */
   async read(reader: Reader): Promise<() => boolean> {
     const read = await this.stored(reader);
     return () => {
@@ -54,7 +54,7 @@ export class EndpointStore {
         ${JSON.stringify(endpoint.collections)}, ${this.#sealHeaders(endpoint)}, ${endpoint.maxInFlight},
         ${endpoint.timeoutMs}, ${scheduleText(endpoint)}, ${endpoint.status}, ${endpoint.statusReason},
         ${this.#sealer.seal(endpoint.secret, secretPlace(endpoint.id))}, ${endpoint.created}, ${endpoint.updated})`);
-    // It may be there already: whoever reads may see the commit before its answer is here.
+    // It may be in memory already: a concurrent read may see the commit before this transaction learns of it.
     this.#changeAfterCommit(tx, (all) => [...all.filter(({ id }) => id !== endpoint.id), endpoint]);
   }
 
@@ -69,7 +69,7 @@ export class EndpointStore {
     this.#changeAfterCommit(tx, (all) => all.map((other) => (other.id === endpoint.id ? endpoint : other)));
   }
 
-  /** What waits for the endpoint is cancelled: there is nobody left to tell. */
+  /** Deletes an endpoint and cancels its pending deliveries. */
   async delete(tx: Transaction, id: string, now: Timestamp): Promise<void> {
     await tx.run(sql`DELETE FROM ${tx.names.table('$endpoint')} WHERE ${tx.names.scope} AND id = ${id}`);
     await tx.run(sql`
@@ -78,7 +78,7 @@ export class EndpointStore {
     this.#changeAfterCommit(tx, (all) => all.filter((other) => other.id !== id));
   }
 
-  /** From what is in memory then: a transaction may change several endpoints. What was never read is read when needed. */
+  /** Changes what memory holds at the time of the commit, as a transaction may change several endpoints. What was never read stays so. */
   #changeAfterCommit(tx: Transaction, change: (all: readonly Endpoint[]) => readonly Endpoint[]): void {
     tx.afterCommit(() => {
       if (this.#all !== undefined) this.#all = change(this.#all);
@@ -123,7 +123,7 @@ function activeIds(endpoints: readonly Endpoint[]): readonly string[] {
 
 const stores = new WeakMap<Database, EndpointStore>();
 
-/** The one store of a database: its memory must be shared by the routes, the fan-out and the dispatcher. */
+/** Returns the one store of a database: routes, fan-out and dispatcher must share its memory. */
 export function endpointStoreOf(owner: {
   readonly database: Database;
   readonly sealer: Sealer;

@@ -10,19 +10,19 @@ const { urlLengthMax } = endpointLimits;
 /** The parser drops line ends and reads a backslash as a slash; a URL that needs either is a disguise or a mistake. */
 const confusingCharacter = /[\\\p{Cc}]/u;
 
-/** Names that only ever mean a machine near us (RFC 6761, RFC 8375, and what clouds call their metadata servers). */
+/** Names that can only mean a machine nearby (RFC 6761, RFC 8375, and the names of clouds' metadata servers). */
 const localSuffixes = ['.localhost', '.local', '.internal', '.home.arpa'];
 
-/** The same words for every refused target: an answer that told them apart would map the operator's network. */
+/** The same words for every refused target: different ones would let a client map the operator's network. */
 export const refusedTarget = 'This address is not allowed as a webhook target.';
 
 export type EndpointUrlCheck =
   { readonly kind: 'accepted'; readonly url: string } | { readonly kind: 'refused'; readonly reason: string };
 
 /**
- * Whether an endpoint may have this URL. `url` is the canonical form, the one to store and to connect with: the parser
- * has turned every disguise of an address (`0x7f.1`, `①②⑦.1`) into the address itself. A name that passes here is
- * judged again by its addresses at each connect.
+ * Checks whether an endpoint may have this URL. `url` is the canonical form, to be stored and connected to: the parser has turned
+ * every disguise of an address (`0x7f.1`, `①②⑦.1`) into the address itself. A name that passes here is checked again by its
+ * addresses at each connect.
  */
 export function checkEndpointUrl(text: string, policy: NetworkPolicy): EndpointUrlCheck {
   if (text.length > urlLengthMax) return refuse(`The URL must be at most ${urlLengthMax} characters long.`);
@@ -55,7 +55,7 @@ function checkAddress(host: string, url: URL, policy: NetworkPolicy): string | n
 }
 
 function checkName(host: string, url: URL, policy: NetworkPolicy): string | null {
-  // With a range named by the operator a name may lead into it; only its addresses can tell, at connect.
+  // If the operator allows a private range, a name may lead into it; only its addresses can tell, at connect time.
   const isOpen = policy.allowed.length > 0;
   if (url.protocol === 'http:' && !policy.allowHttp && !isOpen) return 'The URL must begin with https://.';
   if (isLocalhostName(host)) return isLoopbackAllowed(policy) ? null : refusedTarget;

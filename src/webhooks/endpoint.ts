@@ -2,7 +2,7 @@ import type { Timestamp } from '../base/timestamp.ts';
 import type { Event, RecordEventKind } from '../events/event.ts';
 import { isSecretHeader, maskedValue } from './endpoint-headers.ts';
 
-/** Where to tell what happened: a URL, what it wants to hear of, and how it is to be treated. */
+/** Where to tell what happened: a URL, the events that it is told of, and how requests are sent to it. */
 export interface Endpoint {
   readonly id: string;
   readonly url: string;
@@ -10,17 +10,17 @@ export interface Endpoint {
   readonly events: readonly RecordEventKind[];
   /** Ids of collections, so that renames follow; empty means all of them. */
   readonly collections: readonly string[];
-  /** Sent with every request, by name in lower case. */
+  /** Extra headers sent with every request; names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** Requests that may be open at once. */
   readonly maxInFlight: number;
-  /** From the first DNS packet to the last byte of the answer. */
+  /** Time for one attempt, from the first DNS packet to the last byte of the answer. */
   readonly timeoutMs: number;
   /** Seconds between attempts, or null for the standard schedule. */
   readonly schedule: readonly number[] | null;
   /** A paused endpoint still collects its deliveries. */
   readonly status: 'active' | 'paused';
-  /** Why it is paused, in words; empty when its owner did it. */
+  /** Why the service paused it, in words; empty when its owner did. */
   readonly statusReason: string;
   readonly secret: string;
   readonly created: Timestamp;
@@ -33,7 +33,7 @@ export function wants(endpoint: Endpoint, event: Pick<Event, 'kind' | 'collectio
   return endpoint.collections.length === 0 || endpoint.collections.includes(event.collection);
 }
 
-/** What the API shows of an endpoint. The secret has a route of its own; secret-looking header values are never shown again. */
+/** What the API shows of an endpoint. The secret has its own route; values of secret-looking headers are never shown again. */
 export function endpointView(endpoint: Endpoint): Readonly<Record<string, unknown>> {
   const { id, secret: _, headers, ...shown } = endpoint;
   const masked = Object.entries(headers).map(([name, value]) => [

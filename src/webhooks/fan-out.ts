@@ -11,14 +11,14 @@ export interface FanOutParts {
   readonly clock: Clock;
 }
 
-/** As the event log's listener: one delivery for each endpoint that wants an event, in the transaction of the record. */
+/** The event log's listener: makes one delivery for each endpoint that wants an event, in the transaction of the record. */
 export async function fanOut(
   tx: Transaction,
   events: readonly Event[],
   parts: FanOutParts,
 ): Promise<FollowingRows> {
   const endpoints = await parts.endpoints.all(tx);
-  // Due by the clock: after it was set back, the event's own time, which never goes back, may be hours ahead.
+  // Not the event's own time: that never goes back, so after the clock was set back it may be hours ahead.
   const now = parts.clock.now();
   return deliveryRows(
     tx.names,
@@ -26,7 +26,7 @@ export async function fanOut(
   );
 }
 
-/** Neighbours of which it is told alike. */
+/** Returns runs of neighbouring events that the endpoint is told of with the same state. */
 function runsOf(endpoint: Endpoint, events: readonly Event[], now: number): readonly ToldEndpoint[] {
   const runs: (ToldEndpoint & { last: number })[] = [];
   for (const [place, event] of events.entries()) {

@@ -10,18 +10,18 @@ import type { Ownership } from './ownership.ts';
 import { prepareHandOver, type HandOver } from './prepare-hand-over.ts';
 import { toSettlement } from './to-settlement.ts';
 
-/** After a write of our own that failed; receivers have their schedule. */
+/** The wait after results could not be stored; receivers that fail have their own schedule. */
 const backOffMs = 1_000;
 
 export interface FlightsOptions {
   readonly ownership: Ownership;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Results of this instance are settled: there is room for more of it. */
+  /** Called when results of the instance are settled, so that there is room for more attempts. */
   readonly onSettled: (instanceId: string) => void;
 }
 
-/** What was claimed and is not settled yet: takes results as they come, and keeps settling them until that is committed. */
+/** Deliveries that were claimed and are not settled yet. Takes results as they come, and retries settling them until it commits. */
 export class Flights {
   readonly #options: FlightsOptions;
   readonly #flights = new Map<string, Flight>();
@@ -33,7 +33,7 @@ export class Flights {
     this.#options = options;
   }
 
-  /** Without tests: whoever asks for those takes no deliveries' place. */
+  /** Tests not counted: they take no delivery's place. */
   get claimedCount(): number {
     return this.#claimedCount;
   }
@@ -43,7 +43,7 @@ export class Flights {
     this.#flights.set(flight.pending.id, flight);
   }
 
-  /** Attempts are over. Those of an instance are settled together. */
+  /** Takes the results of finished attempts, and settles those of each instance together. */
   land(results: readonly AttemptResult[]): void {
     const byInstance = new Map<InstanceLanes, AttemptResult[]>();
     for (const result of results) {
@@ -58,7 +58,7 @@ export class Flights {
     for (const [lanes, list] of byInstance) this.#track(this.#settle(lanes, list));
   }
 
-  /** Before others go on with these instances, which are ours no longer as far as new claims go. */
+  /** Prepares handing over instances to other nodes. No new delivery of these instances may be claimed any more. */
   prepareHandOver(isGoing: (instanceId: string) => boolean): Promise<HandOver> {
     const { ownership, clock } = this.#options;
     const going = (): readonly Flight[] =>
@@ -68,12 +68,12 @@ export class Flights {
     return prepareHandOver(going, { ownership, clock, settling: this.#settling });
   }
 
-  /** What cannot be stored then (by the monotonic clock) is not tried again. */
+  /** From this time on (by the monotonic clock), a failed try to store results is not repeated. */
   giveUpAt(monotonicMs: number): void {
     this.#giveUpAtMs = monotonicMs;
   }
 
-  /** Resolves when everything that has landed so far is settled or given up. */
+  /** Resolves when all results taken so far are settled or given up. */
   async settled(): Promise<void> {
     await Promise.all(this.#settling);
   }
@@ -91,18 +91,18 @@ export class Flights {
     this.#options.onSettled(lanes.instance.id);
   }
 
-  /** One work for all results of an instance: they join whatever records are being written. Kept up until it succeeds. */
+  /** Stores all results of an instance in one write, which shares its commit with concurrent writes. Retries until it succeeds. */
   async #store({ instance }: InstanceLanes, results: readonly AttemptResult[]): Promise<void> {
     const { clock, logger } = this.#options;
     while (true) {
-      // Anew each time: meanwhile the instance may have been handed over, and they are ours for another reason.
+      // Built for each try: the instance may have been handed over meanwhile, which changes the fences.
       const settlements = results.flatMap((result) => {
         const flight = this.#flights.get(result.deliveryId);
         return flight === undefined ? [] : [toSettlement(flight, result, this.#options)];
       });
       try {
         const now = clock.now();
-        // What is lost by a power cut before it is on the disk is sent once more.
+        // Not waiting for the sync is safe: what a power cut takes away is sent once more.
         return await instance.database.write((tx) => settle(tx, settlements, now), { isSyncedAside: true });
       } catch (error) {
         logger.error('Results of attempts could not be stored.', { instance: instance.id, error });
@@ -123,7 +123,7 @@ export class Flights {
     this.#flights.delete(result.deliveryId);
   }
 
-  /** 410 Gone: the receiver says that it wants no more (RFC 9110 section 15.5.11). */
+  /** 410 Gone means that the receiver wants no more requests (RFC 9110 section 15.5.11). */
   #goneEndpoints(results: readonly AttemptResult[]): ReadonlySet<Endpoint> {
     const gone = results.filter((result) => result.status === 410);
     const flights = gone.map((result) => this.#flights.get(result.deliveryId));
@@ -135,7 +135,7 @@ export class Flights {
       try {
         await pauseEndpoint(instance, endpoint, 'The receiver answered 410 Gone.');
       } catch (error) {
-        // The next attempt is answered with 410 as well.
+        // Nothing is lost: the next attempt is answered with 410 as well.
         const message = 'An endpoint that answered 410 Gone could not be paused.';
         this.#options.logger.error(message, { instance: instance.id, endpoint: endpoint.id, error });
       }

@@ -10,7 +10,7 @@ import type { ConnectGuard, ConnectTarget } from '../network/guarded-connect.ts'
 import { GuardedConnection } from './guarded-connection.ts';
 import { HostResolver } from '../network/host-resolver.ts';
 
-/** A socket is judged when it is opened; after this long the name may mean another address. */
+/** An address is checked when its socket is opened; after this long the name may lead to another one. */
 const socketAgeMsMax = 60_000;
 /** Most servers close an idle connection after 5 s or more: reusing it later would race with that. */
 const IDLE_MS = 4_000;
@@ -37,16 +37,16 @@ interface Pool {
   readonly origin: string;
   readonly path: string;
   readonly target: ConnectTarget;
-  /** The most recently used last, so that the others grow old and close. */
+  /** The most recently used last; it is taken first, so that the others grow old and close. */
   readonly idle: GuardedConnection[];
   busyCount: number;
   isClosed: boolean;
 }
 
 /**
- * Connections to endpoints, guarded. One pool per endpoint: a connection is never shared between two of them, so what
- * one receiver does to its connections no other endpoint can feel. Each connection carries one request at a time;
- * HTTP/1.1 only, no redirects, no proxy, whatever the environment says.
+ * Guarded connections to endpoints, in one pool per endpoint: two endpoints never share a connection, so that what one receiver
+ * does to its connections cannot affect another endpoint. Each connection carries one request at a time; HTTP/1.1 only, no
+ * redirects and no proxy, whatever the environment says.
  */
 export class GuardedAgent {
   readonly #options: GuardedAgentOptions;
@@ -71,7 +71,7 @@ export class GuardedAgent {
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref();
   }
 
-  /** A connection of this endpoint's own, to be given back with {@link release}; it may still have to connect. */
+  /** Returns a connection of this endpoint, which may still have to connect. It must be given back with {@link release}. */
   checkOut(endpointId: string, url: string): Checkout {
     const pool = this.#poolOf(endpointId, url);
     if (typeof pool === 'string') return { kind: 'refused', reason: pool };
@@ -81,7 +81,7 @@ export class GuardedAgent {
     return { kind: 'connection', connection, path: pool.path };
   }
 
-  /** Only a connection whose answer arrived whole may be used again. */
+  /** Takes a connection back. Only one whose answer arrived whole may be used again. */
   release(connection: GuardedConnection, isReusable: boolean): void {
     const pool = this.#busy.get(connection);
     if (pool === undefined) return;
@@ -120,7 +120,7 @@ export class GuardedAgent {
     return pool;
   }
 
-  /** The URL was checked when it was saved, but the operator may have narrowed the policy since. */
+  /** Checks the URL again: the operator may have narrowed the policy since it was saved. */
   #newPool(text: string): Pool | string {
     const check = checkEndpointUrl(text, this.#options.policy);
     if (check.kind === 'refused') return check.reason;
@@ -166,7 +166,7 @@ export class GuardedAgent {
     const connection: GuardedConnection = new GuardedConnection(
       new Client(pool.origin, {
         allowH2: false,
-        // Deadlines are the attempt's own: undici's timers would only cost.
+        // The attempt has its own deadline: undici's timers would only cost time.
         headersTimeout: 0,
         bodyTimeout: 0,
         keepAliveTimeout: IDLE_MS,

@@ -2,12 +2,12 @@ import type { Socket } from 'node:net';
 import type { Client, Dispatcher } from 'undici';
 import type { ConnectRun, ConnectTimings } from '../network/guarded-connect.ts';
 
-/** One for an idle connection that the receiver had closed, one more for bad luck. */
+/** One connect for an idle connection that the receiver had closed, and one more in case the new one closes too. */
 const connectsPerAttemptMax = 2;
 
 /**
- * One connection to one endpoint, carrying one request at a time. undici connects again by itself when the socket of an
- * unsent request closes, which a receiver that hangs up at once could turn into a loop: hence the count.
+ * One connection to one endpoint, carrying one request at a time. undici reconnects by itself when the socket of an unsent request
+ * closes; a receiver that always hangs up at once would make that a loop, so connects are counted.
  */
 export class GuardedConnection {
   readonly #client: Client;
@@ -25,22 +25,22 @@ export class GuardedConnection {
     this.#client = client;
   }
 
-  /** Of the attempt that is under way: all null while it uses a socket that was open before. */
+  /** Timings of the attempt under way: all null while it uses a socket that was already open. */
   get timings(): Readonly<ConnectTimings> {
     return this.#timings;
   }
 
-  /** What the attempt under way has received, headers and framing included. */
+  /** Bytes that the attempt under way has received, headers and framing included. */
   get bytesRead(): number {
     return (this.#socket?.bytesRead ?? 0) - this.#bytesReadBefore;
   }
 
-  /** Whether the attempt under way was written to a socket that had carried another before. */
+  /** True when the attempt under way was written to a socket that had carried an earlier one. */
   get isReused(): boolean {
     return this.#isReused;
   }
 
-  /** May be called once more for an attempt whose socket was closed without an answer. */
+  /** Sends a request. May be called again for the same attempt when its socket was closed without an answer. */
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler, deadline: number): void {
     this.#deadline = deadline;
     this.#connectsLeft = connectsPerAttemptMax;
@@ -50,7 +50,7 @@ export class GuardedConnection {
     this.#client.dispatch(options, handler);
   }
 
-  /** Called when undici wants a socket; null when this attempt has had its share. */
+  /** Called when undici wants a socket; returns null when the attempt has used up its connects. */
   beginConnect(now: number): ConnectRun | null {
     if (this.#connectsLeft === 0) return null;
     this.#connectsLeft -= 1;
@@ -67,7 +67,7 @@ export class GuardedConnection {
     this.#connecting = null;
   }
 
-  /** Destroys the socket, open or opening. The handler of a request that is under way hears of it; nobody else. */
+  /** Destroys the socket, open or opening. Only the handler of the request under way learns of it. */
   discard(): void {
     this.#connecting?.abort();
     void this.#client.destroy();

@@ -6,27 +6,27 @@ import { endpointStoreOf } from './endpoint-store.ts';
 import type { Endpoint } from './endpoint.ts';
 import { afterResult, afterSend, newLane, roomOf, withinMax, type Lane } from './lane.ts';
 
-/** Ids read ahead for one endpoint: a read for each delivery would cost more than the delivery. */
+/** Ids read ahead for one endpoint: one read per delivery would cost more than the delivery itself. */
 const readAheadMax = 256;
 
-/** What one endpoint's part of the dispatcher remembers. Nothing of it needs to survive: the rows are the truth. */
+/** What the dispatcher remembers of one endpoint. None of it must survive: the rows are the truth. */
 interface LaneState {
   endpoint: Endpoint;
   lane: Lane;
-  /** Due deliveries that were read and not sent yet. */
+  /** Ids of due deliveries that were read ahead and not sent yet. */
   readonly due: string[];
   /** False when a read has shown that nothing more is due. */
   mayHaveMore: boolean;
-  /** When the first that was not due at the last read will be, in milliseconds since 1970. */
+  /** When the first delivery is due that was not due at the last read, in milliseconds since 1970. */
   nextDue: number | undefined;
-  /** False while the endpoint is paused or gone and its last attempts are still open. */
+  /** False while the endpoint is paused or gone but has attempts in flight. */
   isActive: boolean;
 }
 
 /** One instance as the dispatcher sees it: a lane for each active endpoint, and what is claimed. */
 export class InstanceLanes {
   readonly instance: Instance;
-  /** Deliveries that were sent or are about to be, until their settlement is committed. */
+  /** Ids of deliveries that were sent or are about to be; they stay here until their settlement is committed. */
   readonly claimed = new Set<string>();
   readonly #lanes = new Map<string, LaneState>();
 
@@ -34,12 +34,12 @@ export class InstanceLanes {
     this.instance = instance;
   }
 
-  /** Something new was committed: every lane looks again. */
+  /** Makes every lane read again, as something new was committed. */
   markChanged(): void {
     for (const state of this.#lanes.values()) state.mayHaveMore = true;
   }
 
-  /** Sends and reads nothing until something changes; what was read ahead is read again then. */
+  /** Stops sending and reading until something changes. Ids read ahead are dropped and read again then. */
   rest(): void {
     for (const state of this.#lanes.values()) {
       state.due.length = 0;
@@ -48,7 +48,7 @@ export class InstanceLanes {
     }
   }
 
-  /** Follows the endpoints as they are now, and reads what is due where there is room and nothing is read ahead. */
+  /** Follows the endpoints as they are now, and reads due deliveries for lanes that have room and nothing read ahead. */
   async refill(now: number): Promise<void> {
     const endpoints = await endpointStoreOf(this.instance).all(this.instance.database);
     this.#follow(endpoints);
@@ -57,7 +57,7 @@ export class InstanceLanes {
     }
   }
 
-  /** Endpoints with something to send, and how much they would take now. */
+  /** Endpoints that have something to send, and how many deliveries each can take now. */
   sendable(): readonly { readonly endpointId: string; readonly sendable: number }[] {
     return [...this.#lanes.values()]
       .map((state) => ({
@@ -67,19 +67,19 @@ export class InstanceLanes {
       .filter((lane) => lane.sendable > 0);
   }
 
-  /** Whether it is needed even if nothing changes. */
+  /** True while the instance must stay open even if nothing changes. */
   get isBusy(): boolean {
     return this.claimed.size > 0 || this.sendable().length > 0;
   }
 
-  /** The next that was read ahead for an endpoint, which is not read ahead any more. */
+  /** Removes and returns the next id that was read ahead for an endpoint. */
   take(endpointId: string): string | undefined {
     return this.#lanes.get(endpointId)?.due.shift();
   }
 
   /**
-   * Those that are still pending. Who has changed an endpoint was answered, and that counts for what is sent from then on: when it
-   * was through another node, or since the lanes were filled, they do not know of it.
+   * Reads those of the deliveries that are still pending. A change of an endpoint holds for all that is sent once it was answered,
+   * but the lanes miss one that was made through another node or since they were filled. `endpointUpdated` of the rows shows it.
    */
   async readPendings(ids: readonly string[]): Promise<readonly PendingDelivery[]> {
     const { database } = this.instance;
@@ -91,13 +91,13 @@ export class InstanceLanes {
     return pendings;
   }
 
-  /** Counts an attempt as open from now on, and says of which endpoint; undefined if the delivery is not to be sent now. */
+  /** Counts an attempt as open and returns its endpoint; undefined if the delivery is not to be sent now. */
   claim(endpointId: string, { id, state: { due } }: PendingDelivery, now: number): Endpoint | undefined {
     const state = this.#lanes.get(endpointId);
     if (state?.isActive !== true || this.claimed.has(id)) return undefined;
-    // Its id may have been read before a failure was settled that has put it off, or the clock was set back.
+    // The id may have been read before a failure that put the delivery off was settled, or the clock was set back.
     if (due > now) {
-      // The read that gave its id took it for due now: nothing else would come back for it.
+      // The read took it for due already, so nothing else would come back for it later.
       state.nextDue = Math.min(state.nextDue ?? due, due);
       return undefined;
     }
@@ -106,13 +106,13 @@ export class InstanceLanes {
     return state.endpoint;
   }
 
-  /** An attempt of {@link claim} is over. The delivery is claimed until its settlement is committed. */
+  /** Ends an attempt counted by {@link claim}. The delivery stays claimed until its settlement is committed. */
   land(endpointId: string, result: AttemptResult): void {
     const state = this.#lanes.get(endpointId);
     if (state !== undefined) state.lane = afterResult(state.lane, result, state.endpoint.maxInFlight);
   }
 
-  /** When the next delivery that is not due yet will be, over all lanes that would read it then. */
+  /** Returns when the next delivery that is not due yet will be, over all lanes that would then read it. */
   nextDue(): number | undefined {
     let next: number | undefined;
     for (const state of this.#lanes.values()) {
@@ -133,7 +133,7 @@ export class InstanceLanes {
     }
   }
 
-  /** A lane with open attempts is kept: were it made anew on resuming, more than `maxInFlight` could be open. */
+  /** Ends a lane, but keeps it while attempts are open: a new one made on resuming could let more than `maxInFlight` be open. */
   #leave(id: string, state: LaneState): void {
     state.due.length = 0;
     state.isActive = false;
@@ -146,7 +146,7 @@ export class InstanceLanes {
     state.lane = withinMax(state.lane, endpoint.maxInFlight);
   }
 
-  /** Claimed ones are still pending and due in the rows, so as many more are read. */
+  /** Reads ahead. Claimed deliveries are still pending and due in the rows, so that many more are read. */
   async #read(state: LaneState, now: number): Promise<void> {
     state.mayHaveMore = false;
     const limit = readAheadMax + this.claimed.size;
@@ -166,7 +166,7 @@ function newState(endpoint: Endpoint): LaneState {
   return { endpoint, lane, due: [], mayHaveMore: true, nextDue: undefined, isActive: true };
 }
 
-/** Whether a read would find it anything to do. */
+/** True when a read could find deliveries that the lane can send. */
 function isReadable(state: LaneState): boolean {
   return state.isActive && state.due.length === 0 && roomOf(state.lane) > 0;
 }

@@ -1,6 +1,6 @@
 /**
- * How much one endpoint is given at once. The window starts small, opens by one with each success and halves when the whole
- * endpoint seems to fail, so that a receiver that comes back is not run over by everything that has waited for it.
+ * How many requests one endpoint is sent at once. The window starts small, grows by one with each success and halves when the
+ * whole endpoint seems to fail, so that a receiver that comes back is not overrun by everything that has waited for it.
  */
 export interface Lane {
   /** Attempts that may be open at once: 1 … the endpoint's maxInFlight. */

@@ -8,10 +8,10 @@ import type { Ownership } from './ownership.ts';
 import type { HandOver } from './prepare-hand-over.ts';
 import { shardCount, shardOf } from './shard-of.ts';
 
-/** A node that has not renewed for this long is taken for dead, by the database's clock. */
+/** A node that has not renewed its leases for this long, by the database's clock, is taken for dead. */
 const leaseSeconds = 10;
 const renewIntervalMs = 3_000;
-/** How soon a shard that became free is taken: a node that stops hands its work over within this. */
+/** How often free shards are looked for: within this time another node takes over from one that stops. */
 const lookIntervalMs = 500;
 
 export interface LeasedOwnershipOptions {
@@ -19,24 +19,24 @@ export interface LeasedOwnershipOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
-  /** Called before shards are given away, when nothing new is claimed of them; what it resolves to joins that transaction. */
+  /** Called before shards are given away, when nothing new of them is claimed. Its result runs in the same transaction. */
   readonly prepareHandOver: (isGoing: (instanceId: string) => boolean) => Promise<HandOver>;
   /** Called when shards were gained. */
   readonly onGain: () => void;
 }
 
 /**
- * Divides the shards among the nodes that are alive. Each shard has a lease with an epoch that grows whenever it changes hands;
- * a settlement is only kept while (node, epoch) still stand. All nodes do the same and none is special:
+ * Divides the shards among the living nodes. Each shard has a lease with an epoch that grows whenever it changes hands; a
+ * settlement is stored only while its (node, epoch) is still that of the lease. All nodes do the same and none is special:
  *
- *   every 3 s renew what is ours, tell that we live · every 0.5 s count the living, give away what is more than our share,
- *   take what is free up to our share
+ *   every 3 s    renew the leases, and this node's sign of life
+ *   every 0.5 s  count the living nodes, give away what exceeds this node's share, take free shards up to it
  */
 export class LeasedOwnership implements Ownership {
   readonly node = newId();
   readonly #options: LeasedOwnershipOptions;
   readonly #epochs = new Map<number, number>();
-  /** Ours no longer as far as new work goes, but not given away yet. */
+  /** Shards of which nothing new is claimed, but which are not given away yet. */
   readonly #leaving = new Set<number>();
   #renewedMs = Number.NEGATIVE_INFINITY;
   #validUntilMs = Number.NEGATIVE_INFINITY;
@@ -51,7 +51,7 @@ export class LeasedOwnership implements Ownership {
   owns(instanceId: string): boolean {
     const shard = shardOf(instanceId);
     if (this.#isLeaving) return false;
-    // When the database cannot be asked, others have taken over by now: better to rest than to send everything twice.
+    // The leases have expired without an answer of the database, so other nodes may own them: resting beats sending twice.
     if (this.#options.clock.monotonic() > this.#validUntilMs) return false;
     return this.#epochs.has(shard) && !this.#leaving.has(shard);
   }
@@ -63,7 +63,7 @@ export class LeasedOwnership implements Ownership {
       SELECT 1 FROM chancery.shard_lease WHERE shard = ${shard} AND node = ${this.node} AND epoch = ${epoch})`;
   }
 
-  /** Takes a first share, and goes on until it is stopped. */
+  /** Takes a first share of the shards, and keeps it up to date until stopped. */
   async start(): Promise<void> {
     await this.#look();
     const onError = (error: unknown): void =>
@@ -71,13 +71,13 @@ export class LeasedOwnership implements Ownership {
     this.#watch = new Watch({ intervalMs: lookIntervalMs, look: () => this.#look(), onError });
   }
 
-  /** Nothing is ours from now on, and others get it at once. When that fails it is tried again until {@link stop}. */
+  /** Owns nothing from now on and frees all shards at once. When that fails, it is tried again until {@link stop}. */
   async leave(): Promise<void> {
     this.#isLeaving = true;
     await this.#watch?.look();
   }
 
-  /** After {@link leave}. */
+  /** Ends the looks, after {@link leave}; if that has not succeeded yet, tries it a last time. */
   async stop(): Promise<void> {
     await this.#watch?.stop();
     if (!this.#hasLeft) await this.#look();
@@ -95,7 +95,7 @@ export class LeasedOwnership implements Ownership {
 
   async #renew(): Promise<void> {
     const { database, clock, version } = this.#options;
-    // Before the question: the leases are at least as good as that from then on.
+    // Taken before the statement is sent: the database starts the leases later, so they last at least as long as counted here.
     const askedMs = clock.monotonic();
     const rows = await database.write(async (tx) => {
       await tx.run(sql`
@@ -112,7 +112,7 @@ export class LeasedOwnership implements Ownership {
     this.#validUntilMs = askedMs + leaseSeconds * 1_000;
   }
 
-  /** How many shards are ours by right: as many as everybody's, rounded up. */
+  /** Returns how many shards this node should have: an equal part for each living node, rounded up. */
   async #readShare(): Promise<number> {
     const [row] = await this.#options.database.tuples(sql`
       SELECT count(*) FROM chancery.node WHERE seen > now() - make_interval(secs => ${leaseSeconds})`);
@@ -142,7 +142,7 @@ export class LeasedOwnership implements Ownership {
     }
   }
 
-  /** And is no node any more: the others' shares grow with the same commit that frees what they are to take. */
+  /** Frees all shards and removes this node in one commit, so that the others' shares grow as the shards become free. */
   async #giveAll(): Promise<void> {
     const handOver = await this.#options.prepareHandOver(() => true);
     await this.#options.database.write(async (tx) => {

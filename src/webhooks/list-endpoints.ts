@@ -28,13 +28,13 @@ export async function readEndpoint(instance: Instance, id: string): Promise<Endp
   return found;
 }
 
-/** A page of endpoints, in the order in which they were made when nothing else is asked for. */
+/** Returns a page of endpoints, by default in the order in which they were made. */
 export async function listEndpoints(instance: Instance, query: ListQuery): Promise<ListResult<Endpoint>> {
   const { database } = instance;
   const page = await runList(database, query, tableSource(database, ids, instance.clock.now()));
   const endpoints = await endpointStoreOf(instance).stored(database);
   const byId = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
-  // One that was deleted between the two looks is left out.
+  // An endpoint that was deleted between the two reads is left out.
   return {
     ...page,
     items: page.items.map(([id]) => byId.get(String(id))).filter((found) => found !== undefined),

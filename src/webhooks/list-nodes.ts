@@ -6,12 +6,12 @@ export interface NodeView {
   readonly id: string;
   readonly version: string;
   readonly started: string;
-  /** Seconds since it last told that it lives. */
+  /** Seconds since its last sign of life. */
   readonly seenSeconds: number;
   readonly shards: number;
 }
 
-/** The nodes of a PostgreSQL database and how the work is divided, the longest running first. */
+/** Returns the nodes of a PostgreSQL database and how many shards each has, the longest running first. */
 export async function listNodes(control: Database): Promise<readonly NodeView[]> {
   const rows = await control.tuples(sql`
     SELECT n.id, n.version, to_char(n.started AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"'),

@@ -4,12 +4,12 @@ import { InstanceLanes } from './instance-lanes.ts';
 import type { Taken } from './read-taken.ts';
 import { rotated } from './rotated.ts';
 
-/** The instances that are lent to the dispatcher, each with its lanes, and the order in which they come to their turns. */
+/** The instances that the dispatcher has borrowed, each with its lanes, and the order in which they take turns. */
 export class Loans {
   readonly #loans = new Map<string, { readonly lanes: InstanceLanes; readonly loan: Loan }>();
   #round = 0;
 
-  /** Of one that is lent already, what it has is kept. */
+  /** Adds a loan and returns its lanes. An instance that is on loan already keeps its lanes, and the second loan is released. */
   add(loan: Loan): InstanceLanes {
     const known = this.#loans.get(loan.instance.id);
     if (known !== undefined) {
@@ -34,14 +34,14 @@ export class Loans {
     return this.#loans.get(instanceId)?.lanes;
   }
 
-  /** Follows what is added and released meanwhile. */
+  /** A live view: it follows what is added and released during the iteration. */
   allLanes(): IteratorObject<InstanceLanes> {
     return this.#loans.values().map(({ lanes }) => lanes);
   }
 
   /**
-   * Another instance is first each time, and when all have been, another endpoint of each: the first ones would win
-   * whenever there is less room than demand.
+   * Returns the instances that compete for turns, each time beginning with another one, and with another endpoint once every
+   * instance was first: otherwise the first ones would win whenever there is less room than demand.
    */
   contenders(): readonly Contender[] {
     const lanesRound = Math.floor(this.#round / Math.max(1, this.#loans.size));

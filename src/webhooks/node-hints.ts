@@ -2,14 +2,14 @@ import type { Logger } from '../base/logger.ts';
 import { sql } from '../sql/sql.ts';
 import type { Database } from '../storage/database.ts';
 
-/** One message for all that happened in this time. */
+/** Hints are gathered for this long and sent as one message. */
 const intervalMs = 50;
-/** A payload of NOTIFY has fewer than 8,000 bytes; an id has 15 and a comma. */
+/** A NOTIFY payload must be shorter than 8,000 bytes; an id takes 15 and a comma. */
 const idsMax = 400;
 
 /**
- * Tells the other nodes which instances have something new, outside of any transaction of a record. A hint may be lost: its
- * reader also looks by itself.
+ * Tells the other nodes which instances have new deliveries, outside the transactions of records. A hint may be lost, as every
+ * node also looks by itself.
  */
 export class NodeHints {
   readonly #database: Database;
@@ -32,14 +32,14 @@ export class NodeHints {
     }, intervalMs).unref();
   }
 
-  /** What was not told yet is found by the others' own looks. */
+  /** Drops hints that were not sent yet: the other nodes find those deliveries by themselves. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
     await this.#flushing;
   }
 
-  /** The ids of a payload. */
+  /** Returns the instance ids in a payload; anything else in it is dropped. */
   static idsOf(payload: string): readonly string[] {
     return payload.split(',').filter((id) => /^[a-z0-9]{15}$/.test(id));
   }

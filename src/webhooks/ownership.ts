@@ -1,16 +1,16 @@
 import { sql, type Sql } from '../sql/sql.ts';
 
 /**
- * Who delivers what. An instance's deliveries have one owner at a time, which is what keeps a delivery from being sent twice.
- * On SQLite it is whoever holds the data directory; on PostgreSQL the nodes divide the instances among themselves.
+ * Which instances this process delivers for. An instance's deliveries have one owner at a time, so that none is sent twice. On
+ * SQLite the owner is the process that holds the data directory; on PostgreSQL the nodes divide the instances among themselves.
  */
 export interface Ownership {
   owns(instanceId: string): boolean;
-  /** True in the database for as long as the instance is ours: part of every settlement. */
+  /** A condition in SQL that holds while the instance is ours; every settlement includes it. */
   fence(instanceId: string): Sql;
 }
 
 const always = sql`TRUE`;
 
-/** Everything is ours. */
+/** Owns every instance. */
 export const soleOwnership: Ownership = { owns: () => true, fence: () => always };

@@ -11,13 +11,13 @@ export interface PendingPollOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Told of every instance with pending deliveries, and when the first of them is due (milliseconds since 1970). */
+  /** Called for every instance with pending deliveries, with the time its first one is due (milliseconds since 1970). */
   readonly onPending: (instanceId: string, due: number) => void;
 }
 
 /**
- * Looks for pending deliveries over all instances of a PostgreSQL database: what other nodes wrote is found by this, whether
- * or not a hint came through. One step of the index for each instance that has any.
+ * Looks for pending deliveries of all instances of a PostgreSQL database, so that what other nodes wrote is found even if no hint
+ * came through. A look costs one index step per instance that has pending deliveries.
  */
 export class PendingPoll {
   readonly #options: PendingPollOptions;
@@ -35,7 +35,7 @@ export class PendingPoll {
     void this.#watch.look();
   }
 
-  /** At everything, as some of it is ours only now. */
+  /** Looks at once and from the start, as this node has just gained shards. */
   lookAgain(): void {
     this.#floor.reset();
     void this.#watch?.look();
@@ -58,7 +58,7 @@ export class PendingPoll {
         ) next
       )
       SELECT instance_id, due FROM first`);
-    // Who was told keeps what is due in mind, so what was found need not be found again.
+    // The listener remembers what is due for each instance, so the next look need not find the same again.
     this.#floor.note(now, undefined);
     for (const [instanceId, due] of rows) this.#options.onPending(String(instanceId), Number(due));
   }

@@ -1,17 +1,17 @@
 import type { PendingDelivery } from './deliveries.ts';
 import type { InstanceLanes } from './instance-lanes.ts';
 
-/** A delivery whose turn it is; of its row only the id is known so far. */
+/** A delivery whose turn it is; only its id was read so far. */
 export interface Taken {
   readonly lanes: InstanceLanes;
   readonly endpointId: string;
   readonly id: string;
 }
 
-/** Instances that are read at the same time, where the database is a round trip away: the connections are also the requests'. */
+/** Instances read in parallel where the database is a round trip away; requests share the same connections. */
 const instancesTogetherMax = 16;
 
-/** The rows of a whole turn by their ids, with one statement for each instance. What `read` gives undefined for is missing. */
+/** Returns the rows of a whole turn by id, read with one statement per instance. An instance whose read fails is left out. */
 export async function readTaken(
   taken: readonly Taken[],
   orRest: (

@@ -2,7 +2,7 @@ import type { AttemptRequest } from './attempt-result.ts';
 import { isReservedHeader } from './endpoint-headers.ts';
 import { signBody, standardSignature } from './signature.ts';
 
-/** The headers of one attempt as a flat list of names and values; `timestampSeconds` is the attempt's own time. */
+/** Returns the headers of one attempt as a flat list of names and values; `timestampSeconds` is the time of the attempt. */
 export function requestHeaders(request: AttemptRequest, timestampSeconds: number): string[] {
   const { body, secrets, eventId } = request;
   const [current = '', previous] = secrets;
@@ -34,7 +34,7 @@ export function requestHeaders(request: AttemptRequest, timestampSeconds: number
   ];
   if (previous !== undefined) headers.push('X-Service-Signature-Previous', signBody(body, previous));
   for (const name in request.customHeaders) {
-    // They were refused when the endpoint was saved; a list that has grown since must hold for older endpoints too.
+    // Saving an endpoint refuses reserved names, but an endpoint may be older than the name on the list.
     if (!isReservedHeader(name)) headers.push(name, request.customHeaders[name] ?? '');
   }
   return headers;

@@ -1,9 +1,9 @@
 const headersJsonBytesMax = 4 * 1024;
 
-/** An answer's headers as a JSON object of at most 4 KiB, in the order they came; what would not fit is left out. */
+/** Returns an answer's headers as a JSON object of at most 4 KiB, in the order they came; those that would not fit are left out. */
 export function keptHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): string {
   const whole = JSON.stringify(headers);
-  // Most answers: nothing to cut. Three bytes are the most that UTF-8 needs for one UTF-16 unit.
+  // The common case needs no cut. UTF-8 takes at most three bytes for one UTF-16 unit.
   if (whole.length * 3 <= headersJsonBytesMax) return whole;
   let json = '';
   let room = headersJsonBytesMax - 2;

@@ -1,7 +1,7 @@
 /**
- * How attempts and their results travel between main and the sending thread: many at once, as one JSON text and one
- * block of bytes. Cloning them as objects costs several times as much, and a small view into a shared buffer is cloned
- * with the whole of that buffer.
+ * How attempts and their results travel between the main thread and the sending thread: many at once, as one JSON text and one
+ * block of bytes. Cloning them as objects costs several times as much, and cloning a small view into a shared buffer would copy
+ * all of that buffer.
  */
 import type { NetworkPolicy } from '../network/address-guard.ts';
 import type { AttemptKind, AttemptRequest, AttemptResult } from './attempt-result.ts';
@@ -15,13 +15,13 @@ export interface SenderSettings {
   readonly trustedCertificates?: string | undefined;
 }
 
-/** `token`: main's own number for one attempt, so that an answer finds its request whatever its ids are. */
+/** `token`: a number that the main thread gives each attempt, so that results find their requests whatever ids those have. */
 export interface NumberedRequest {
   readonly token: number;
   readonly request: AttemptRequest;
 }
 
-/** A result on its way: main still has the request and knows whose it is. */
+/** A result on its way; it needs no delivery id, as the main thread still has the request. */
 export interface NumberedResult {
   readonly token: number;
   readonly result: Omit<AttemptResult, 'deliveryId'>;
@@ -35,7 +35,7 @@ export interface Packed {
 
 export type ToWorker =
   | { readonly kind: 'send'; readonly requests: Packed }
-  /** Nothing more will come: let what is in flight end for so long, abort the rest, then say `stopped`. */
+  /** The last message: let attempts in flight end for `graceMs`, abort the rest, then answer `stopped`. */
   | { readonly kind: 'stop'; readonly graceMs: number };
 
 export type FromWorker =
@@ -62,7 +62,7 @@ export function unpackRequests(packed: Packed): NumberedRequest[] {
   });
 }
 
-/** Without names: a result's would be longer than its values. */
+/** An array and not an object, as the member names would be longer than the values. */
 type ResultRow = readonly [
   token: number,
   bodyLength: number,
@@ -142,7 +142,7 @@ function fromRow(row: ResultRow, responseBody: Uint8Array): NumberedResult {
 function joined(parts: readonly Uint8Array[]): Uint8Array {
   let length = 0;
   for (const part of parts) length += part.length;
-  // Not from Buffer's pool: the whole pool would be cloned with it.
+  // Not from Buffer's pool: posting it would clone the whole pool.
   const bytes = new Uint8Array(length);
   let at = 0;
   for (const part of parts) {

@@ -1,6 +1,6 @@
 /**
- * The thread in which sockets, TLS and HMAC run, so that the API's latency is not theirs to spend. It holds nothing
- * that could be lost: main knows every attempt it has given here, and reports those of a dead worker as aborted.
+ * The thread in which sockets, TLS and HMAC run, so that they add nothing to the API's latency. It holds nothing that could be
+ * lost: the main thread knows every attempt that it has sent here, and reports those of a dead worker as aborted.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../base/assert.ts';
@@ -38,7 +38,7 @@ port.on('message', (message: ToWorker) => {
 
 async function run({ token, request }: NumberedRequest): Promise<void> {
   const result = await sendAttempt(request, parts);
-  // One message for all that ended in this turn of the loop.
+  // One message carries all results of this turn of the loop.
   if (unsent.length === 0) setImmediate(flush);
   unsent.push({ token, result });
 }

@@ -13,11 +13,11 @@ import type {
   ToWorker,
 } from './sender-messages.ts';
 
-/** Beyond the grace, for the worker to say that it has stopped. */
+/** How much longer than the grace the worker may take to say that it has stopped. */
 const STOP_MARGIN_MS = 2_000;
 const restartMsMin = 100;
 const restartMsMax = 5_000;
-/** A worker that lived this long did not die of what killed the one before. */
+/** A worker that lived this long did not die of the same cause as the one before, so the restart delay begins anew. */
 const HEALTHY_MS = 10_000;
 
 const workerUrl = new URL('./sender-worker.ts', import.meta.url);
@@ -29,15 +29,14 @@ export interface SenderOptions extends SenderSettings {
 
 export type ResultsListener = (results: readonly AttemptResult[]) => void;
 
-/** The sending thread, which starts with the first request that it is given. */
+/** Opens a sender; its thread starts with the first request. */
 export function openSender(options: SenderOptions): Sender {
   return new Sender(options);
 }
 
 /**
- * Main's handle of the sending thread. It is given attempts and gives results, in batches; how many are in flight is
- * the caller's decision. Every request given to {@link send} comes back as exactly one result, whatever happens to the
- * worker.
+ * The main thread's handle of the sending thread. It takes requests and reports results, in batches; the caller decides how many
+ * are in flight. Every request given to {@link send} comes back as exactly one result, whatever happens to the worker.
  */
 export class Sender {
   readonly #options: SenderOptions;
@@ -66,7 +65,7 @@ export class Sender {
     this.#listeners.push(listener);
   }
 
-  /** After {@link stop} nothing is sent: such requests come back as aborted. */
+  /** Sends requests. After {@link stop} they come back as aborted instead. */
   send(requests: readonly AttemptRequest[]): void {
     if (this.#outbox.length === 0 && requests.length > 0) setImmediate(() => this.#flush());
     for (const request of requests) {
@@ -77,7 +76,7 @@ export class Sender {
     }
   }
 
-  /** Lets attempts in flight end for so long, then aborts the rest; resolves when every result has been reported. */
+  /** Lets attempts in flight end for `graceMs`, then aborts the rest; resolves when every result has been reported. */
   stop(graceMs: number): Promise<void> {
     this.#stopping ??= this.#stop(graceMs);
     return this.#stopping;
@@ -91,7 +90,7 @@ export class Sender {
     this.#restartTimer = null;
     const { policy, dnsServers, trustedCertificates } = this.#options;
     const settings: SenderSettings = { policy, dnsServers, trustedCertificates };
-    // No proxy variable can change where a request goes.
+    // Without the process's environment, so that no proxy variable can change where a request goes.
     const env = threadEnvironment();
     const worker = new Worker(workerUrl, { workerData: settings, env, name: 'webhook-sender' });
     this.#worker = worker;
@@ -109,7 +108,7 @@ export class Sender {
   #flush(): void {
     if (this.#isStopping) return this.#abortOutbox('The service is stopping.');
     if (this.#outbox.length === 0) return;
-    // Who sends nothing has no thread: it is a fifth of the memory of an idle service. One that has ended comes back in its time.
+    // The thread starts with the first request, as it is a fifth of an idle service's memory. After it died, the timer restarts it.
     if (this.#worker === null) {
       if (this.#restartTimer === null) this.#start();
       return;
@@ -159,7 +158,7 @@ export class Sender {
     if (reported.length > 0) for (const listener of this.#listeners) listener(reported);
   }
 
-  /** What is still unanswered may or may not have reached its receiver: only sending it again can tell. */
+  /** Reports unanswered requests as aborted: they may have reached their receivers, so they have to be sent again. */
   #abortInFlight(cause: string): void {
     this.#outbox = [];
     this.#abort([...this.#inFlight.keys()], cause);

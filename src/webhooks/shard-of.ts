@@ -1,4 +1,4 @@
-/** Instances are divided by this many shares: enough for tens of nodes to have about the same. */
+/** The number of shards that nodes divide among themselves: enough for tens of nodes to have about the same share. */
 export const shardCount = 256;
 
 /** The shard of an instance, 0 … 255: FNV-1a of its id (http://www.isthe.com/chongo/tech/comp/fnv/), the same on every node. */

@@ -1,7 +1,7 @@
 /**
- * What proves to a receiver that a request is ours and unchanged. Two schemes are sent side by side: the service's own
- * (hex of the body alone, keyed by the secret as shown) and the Standard Webhooks one, which also covers the event's id
- * and the attempt's time so that a receiver can refuse replays (github.com/standard-webhooks/standard-webhooks).
+ * Signatures that prove to a receiver that a request is from this service and unchanged. Two schemes are sent side by side: the
+ * service's own (hex of the body alone, keyed by the secret as shown) and Standard Webhooks, which also covers the event's id and
+ * the attempt's time so that a receiver can refuse replays (github.com/standard-webhooks/standard-webhooks).
  */
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
@@ -10,7 +10,7 @@ const SECRET_PREFIX = 'whsec_';
 const NEW_SECRET_BYTES = 32;
 const secretBytesMin = 16;
 const secretBytesMax = 256;
-/** Key objects that are kept: more than the endpoints a busy process talks to within a minute. */
+/** Key objects kept in the cache: more than a busy process has endpoints to send to within a minute. */
 const cachedKeysMax = 2_048;
 
 const printableAscii = /^[\x20-\x7e]*$/;
@@ -24,7 +24,7 @@ interface SecretKeys {
 /** Oldest first, because a Map keeps the order of insertion. */
 const cachedKeys = new Map<string, SecretKeys>();
 
-/** Lower-case hex of HMAC-SHA256 of the body's bytes; the key is the secret exactly as shown, prefix included. */
+/** Returns the lower-case hex HMAC-SHA256 of the body; the key is the secret exactly as shown, prefix included. */
 export function signBody(body: Uint8Array, secret: string): string {
   return createHmac('sha256', keysOf(secret).asShown).update(body).digest('hex');
 }
@@ -33,11 +33,11 @@ export interface StandardSignatureInput {
   readonly id: string;
   readonly timestampSeconds: number;
   readonly body: Uint8Array;
-  /** The current secret first; while a rotation overlaps, the one before it second. */
+  /** The current secret first; during a rotation the previous one second. */
   readonly secrets: readonly string[];
 }
 
-/** The `webhook-signature` header: `v1,` and base64 for each secret, separated by spaces. */
+/** Returns the `webhook-signature` header: `v1,` and base64 for each secret, separated by spaces. */
 export function standardSignature(input: StandardSignatureInput): string {
   const prefix = `${input.id}.${input.timestampSeconds}.`;
   let text = '';
@@ -55,7 +55,7 @@ export function newSigningSecret(): string {
   return SECRET_PREFIX + randomBytes(NEW_SECRET_BYTES).toString('base64');
 }
 
-/** Why a secret chosen by an endpoint's owner is refused, in words for them; null when it is good. */
+/** Returns why a secret chosen by an endpoint's owner is refused, in words for them; null when it is good. */
 export function checkSigningSecret(text: string): string | null {
   if (!printableAscii.test(text)) return 'A secret must consist of printable ASCII characters.';
   if (text.length < secretBytesMin || text.length > secretBytesMax) {
@@ -63,7 +63,7 @@ export function checkSigningSecret(text: string): string | null {
   }
   if (!text.startsWith(SECRET_PREFIX)) return null;
   const decoded = decodeStandardSecret(text);
-  // A stock verifier decodes whatever follows the prefix: text that is not base64 would never verify there.
+  // A stock verifier decodes what follows the prefix as base64: with any other text no signature would ever verify.
   if (decoded === null) return `After ${SECRET_PREFIX} a secret must be padded base64.`;
   if (decoded.length < secretBytesMin) {
     return `After ${SECRET_PREFIX} a secret must hold at least ${secretBytesMin} bytes as base64.`;
@@ -87,7 +87,7 @@ function keysOf(secret: string): SecretKeys {
   return keys;
 }
 
-/** The bytes after `whsec_`, or null when the secret has not that form. */
+/** Returns the bytes after `whsec_`, or null when the secret does not have that form. */
 function decodeStandardSecret(secret: string): Buffer | null {
   if (!secret.startsWith(SECRET_PREFIX)) return null;
   const encoded = secret.slice(SECRET_PREFIX.length);

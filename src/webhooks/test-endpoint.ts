@@ -10,10 +10,10 @@ import type { Dispatcher } from './dispatcher.ts';
 import { endpointStoreOf } from './endpoint-store.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** Until then the test is ours alone; should this process die, the dispatcher finds it due and ends it. */
+/** For this long a test is its sender's alone. If that process dies, the dispatcher then finds the delivery due and ends it. */
 const handoverMs = 120_000;
 
-/** Of one instance at the same time. They go out past the lanes: nothing else keeps a receiver from having any number of them. */
+/** Tests of one instance under way at once. They bypass the lanes, so nothing else limits how many a receiver gets. */
 const testsMax = 8;
 const testsUnderWay = new WeakMap<Database, number>();
 
@@ -23,8 +23,8 @@ export interface TestParts {
 }
 
 /**
- * Sends the test event `ping` to one endpoint, paused or not, and answers with the delivery and its attempt. It is written
- * to the log like every event and is never tried twice. Throws not_found; too_many_requests beside too many others.
+ * Sends the test event `ping` to one endpoint, paused or not, and returns the delivery with its attempt. The event is logged like
+ * any other, and is never sent a second time. Throws not_found, and too_many_requests while `testsMax` others are under way.
  */
 export async function testEndpoint(
   instance: Instance,
@@ -63,7 +63,7 @@ function insertTest(
   });
 }
 
-/** The event, and its one delivery, whose id it answers. */
+/** Writes the test event and its one delivery, and returns the id of that delivery. */
 export async function writeTest(
   tx: Transaction,
   { clock, dueClock, events }: Pick<Instance, 'clock' | 'dueClock' | 'events'>,

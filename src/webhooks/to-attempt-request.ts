@@ -2,7 +2,7 @@ import type { AttemptRequest } from './attempt-result.ts';
 import type { PendingDelivery } from './deliveries.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** The next attempt of a delivery, as the sender takes it. */
+/** Returns the request of a delivery's next attempt, as the sender takes it. */
 export function toAttemptRequest(
   endpoint: Endpoint,
   pending: PendingDelivery,

@@ -7,14 +7,14 @@ import { afterAttempt, standardSchedule } from './delivery.ts';
 import type { Flight } from './flight.ts';
 import { soleOwnership, type Ownership } from './ownership.ts';
 
-/** What a result makes of its delivery, and the condition on which it is ours to say so. */
+/** Returns the new state that a result gives its delivery, with the condition under which this process may write it. */
 export function toSettlement(
   flight: Flight,
   result: AttemptResult,
   { ownership, clock }: { readonly ownership: Ownership; readonly clock: Clock },
 ): Settlement {
   const { id, state, kind } = flight.pending;
-  // A test is never tried twice, not even one that an earlier process left behind.
+  // A test is never sent a second time, not even one that an earlier process left behind.
   const schedule = kind === 'ping' ? [] : (flight.endpoint.schedule ?? standardSchedule);
   const context = { now: clock.now(), schedule, random: randomUnit() };
   const dues = flight.putOffUntil === undefined ? [state.due] : [state.due, flight.putOffUntil];
