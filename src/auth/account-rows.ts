@@ -12,32 +12,32 @@ import { deleteSecrets } from '../secrets/secrets.ts';
 import { sql, withValues, type Sql } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 
-/** A record of an auth collection, as what is kept beside it refers to it. */
+/** A reference to an account, as the rows that are kept beside it hold it. */
 export interface AccountReference {
   readonly collectionRef: string;
   readonly recordRef: string;
 }
 
 export interface AccountRow {
-  /** Where it is kept. */
+  /** The companion collection that keeps the row. */
   readonly companion: Collection;
   readonly account: AccountReference;
-  /** Beside whose it is. */
+  /** The row's values, without the reference to the account. */
   readonly body: RecordBody;
   readonly hashes?: PasswordHashes;
 }
 
 export interface AccountRowBounds {
-  /** The oldest beyond so many of one account go. */
+  /** How many rows one account may have; its oldest ones beyond that are deleted. */
   readonly keptMax: number;
-  /** What the accounts of this collection have had for longer goes, a few of them with each that comes. */
+  /** How long a row of this collection's accounts is good. Each new row deletes a few that are older. */
   readonly keptMs?: number;
 }
 
-/** How many expired rows one that is kept takes away: more than it adds, and few enough not to be felt. */
+/** How many expired rows a new one deletes: more than it adds, so that they run out, and few enough not to slow it down. */
 const removedMax = 16;
 
-/** Keeps something for an account, in place of what it has had for too long or too much of. */
+/** Adds a row to what is kept for an account, and deletes rows that are too old or too many. */
 export async function keepAccountRow(
   tx: Transaction,
   instance: Instance,
@@ -65,15 +65,15 @@ export async function keepAccountRow(
 }
 
 /**
- * Whether a row was made less than so many seconds from now. Also in the time to come: where a clock was set back by an hour what is
- * good for minutes would be good for that hour, and the clocks of nodes differ by less.
+ * True when a row was made less than `seconds` from now, in the past or in the future. A row from the future means that the clock was
+ * set back; without a bound in that direction a code of three minutes would be good for an hour more. Clocks of nodes differ by less.
  */
 export function isRecent(row: StoredRecord, seconds: number, { clock }: Pick<Instance, 'clock'>): boolean {
   const createdMs = fromTimestamp(String(valueOf(row, 'created')));
   return Math.abs(clock.now() - createdMs) < seconds * 1_000;
 }
 
-/** Takes a row away; false when it is gone already: of several who use it at once, it is for one. */
+/** Deletes a row; false when it is gone already. Of several concurrent uses of a row only one gets true. */
 export async function takeAccountRow(tx: Transaction, companion: Collection, id: string): Promise<boolean> {
   const count = await tx.run(withValues(recordStatements(companion, tx.names).deleteById, [id]));
   if (count > 0 && recordShape(companion).hasSecrets)

@@ -4,30 +4,30 @@ import { sql } from '../sql/sql.ts';
 import type { Tuple } from '../storage/database.ts';
 
 /**
- * What a program has in place of a sign-in. The key itself is `ck_`, the id and 43 characters that nobody can guess; of it only
- * a digest is kept, so that neither the database nor a backup has anything to sign in with.
+ * What a program uses in place of a sign-in. The key itself is `ck_`, the id and 43 random characters; only its digest is stored,
+ * so that nobody can sign in with what is in the database or a backup.
  */
 export interface ApiKey {
   readonly id: string;
   readonly name: string;
   readonly scopes: readonly KeyScope[];
-  /** Ids of collections; null for all but those of the service itself. */
+  /** Ids of the collections that it is bound to; null for all but the service's own. */
   readonly collections: readonly string[] | null;
-  /** From when on it is refused; empty for never. */
+  /** The time from which the key is refused; empty for never. */
   readonly expires: Timestamp;
   readonly created: Timestamp;
-  /** To the minute; empty when it never was. */
+  /** When it was last used, to the minute; empty if never. */
   readonly lastUsed: Timestamp;
 }
 
 export const apiKeyLimits = {
-  /** Of an instance. */
+  /** Keys of one instance. */
   keysMax: 1_000,
   nameLengthMax: 255,
   collectionsMax: 200,
 } as const;
 
-/** Of `$api_key`, as {@link toApiKey} reads them. */
+/** The columns of `$api_key` in the order that {@link toApiKey} expects. */
 export const apiKeyColumns = sql`id, name, scopes, collections, expires, created, last_used`;
 
 export function toApiKey([id, name, scopes, collections, expires, created, lastUsed]: Tuple): ApiKey {
@@ -36,7 +36,7 @@ export function toApiKey([id, name, scopes, collections, expires, created, lastU
   return {
     id: String(id),
     name: String(name),
-    // What a newer version may have added is nothing that this one grants.
+    // Scopes that a newer version has added grant nothing here.
     scopes: keyScopes.filter((scope) => given.includes(scope)),
     // As above.
     collections: JSON.parse(String(collections)) as readonly string[] | null,

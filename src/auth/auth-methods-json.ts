@@ -1,6 +1,6 @@
 import type { AuthCollection } from './with-auth-collection.ts';
 
-/** How an account of the collection may sign in, with the members that clients of earlier versions ask for at the end. */
+/** Returns how accounts of the collection may sign in. The last three members are for clients of earlier PocketBase versions. */
 export function authMethodsJson({ auth }: AuthCollection): string {
   const { passwordAuth, mfa, otp } = auth;
   const identityFields = passwordAuth.enabled ? passwordAuth.identityFields : [];

@@ -1,14 +1,14 @@
 /*
- * Who a caller is. This file says so of a request, by an API key (caller-of-key.ts) or by the token of an account
- * (verify-record-token.ts), which ends when its record gets another token key. The rest of the folder gives out both:
+ * Who a caller is. This file finds that out for a request, by an API key (caller-of-key.ts) or by the token of an account
+ * (verify-record-token.ts), which ends when its record gets another token key. The rest of the folder issues both:
  *
- * - sign-in.ts and sign-in-with-otp.ts find out whose account it is; finish-sign-in.ts is the same for both: the collection's rule
- *   (require-sign-in-allowed.ts), a second-factor.ts where one is wanted, issue-token.ts. note-sign-in.ts audits how it ended.
- * - request-*.ts mail a token or a password (mail-account.ts) after the answer, whose time would else tell which accounts there
- *   are; confirm-*.ts take the token (mailed-token.ts).
- * - account-rows.ts keeps what an account has beside its record, in a companion collection (get-companion.ts): one-time passwords,
- *   sessions of a second factor, origins.
- * - set-up.ts makes the first superuser, for whoever has the setup-token.ts; superuser.ts is the command line's.
+ * - sign-in.ts and sign-in-with-otp.ts find the account; finish-sign-in.ts is the rest of both: the collection's rule
+ *   (require-sign-in-allowed.ts), second-factor.ts where one is required, issue-token.ts. note-sign-in.ts audits the outcome.
+ * - request-*.ts mail a token or a code (mail-account.ts) after the answer, whose timing would otherwise tell which accounts
+ *   exist; confirm-*.ts take the token back (mailed-token.ts).
+ * - account-rows.ts keeps an account's rows in companion collections (get-companion.ts): one-time passwords, sessions of a
+ *   second factor, origins.
+ * - set-up.ts makes the first superuser, with a token of setup-token.ts; superuser.ts is for the command line.
  *
  *   header ── verify-record-token ──► claims ── caller-of ──► Caller                              authenticate
  *   header ── caller-of-key ──► Caller, with bounds                                               authenticate
@@ -24,9 +24,9 @@ import { callerOfKey, isApiKey } from './caller-of-key.ts';
 import { verifyRecordToken } from './verify-record-token.ts';
 
 /**
- * Who a request comes from, by its `Authorization` header (`<token>` or `Bearer <token>`). A token that is invalid, expired,
+ * Returns the caller of a request by its `Authorization` header (`<token>` or `Bearer <token>`). A token that is invalid, expired,
  * of another kind or of another instance makes a guest, not an error: public routes stay public for everyone. Throws unauthorized
- * for an API key that is none.
+ * for an API key that is not valid.
  */
 export async function authenticate(instance: Instance, header: string | undefined): Promise<Caller> {
   if (header === undefined || header === '') return guest;
@@ -36,7 +36,7 @@ export async function authenticate(instance: Instance, header: string | undefine
   return verified === undefined ? guest : callerOf(verified.collection, verified.id);
 }
 
-/** The token in the header: behind the word there may be several spaces (RFC 6750 section 2.1), and a tab is as good. */
+/** Returns the token in the header. Several spaces may follow the word (RFC 6750 section 2.1); a tab is accepted as well. */
 export function tokenOf(header: string): string {
   return header.replace(/^bearer[ \t]+/i, '');
 }

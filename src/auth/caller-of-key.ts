@@ -9,14 +9,14 @@ import { noteKeyUse } from './note-key-use.ts';
 
 const KEY = /^ck_([0-9a-z]{15})[0-9A-Za-z]{43}$/;
 
-/** Told from tokens by how they begin: those are JSON in base64, whose first letters are `ey`. */
+/** True for an API key; a token never begins like one, as it is JSON in base64, whose first letters are `ey`. */
 export function isApiKey(text: string): boolean {
   return text.startsWith('ck_');
 }
 
 /**
- * Who a key is. It is read each time: one that was revoked through any node is refused at once by all of them. Throws
- * unauthorized for a key that is wrong, expired or revoked: a program that lost its rights must hear of it, not go on as a guest.
+ * Returns the caller that a key stands for. The key is read each time, so that one revoked through any node is refused at once by
+ * all. Throws unauthorized for a key that is wrong, expired or revoked: a program must learn of it, not go on as a guest.
  */
 export async function callerOfKey(instance: Instance, text: string): Promise<Caller> {
   const [, id] = KEY.exec(text) ?? [];

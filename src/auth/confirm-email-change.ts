@@ -17,9 +17,9 @@ import { readMailedToken, refuseToken, useMailedToken, type MailedToken } from '
 import { withAuthCollection } from './with-auth-collection.ts';
 
 /**
- * Gives the account whose token this is, and whose password this is, the address that the token was sent to: verified, without its
- * sessions, the codes sent to the old address, and the accounts elsewhere by which it could be signed in to. Throws not_found
- * (collection), bad_request, too_many_requests after too many wrong passwords.
+ * Changes an account's address to the one that the token was sent to, if the password is right. The address is verified by that;
+ * the account's sessions end, and so do codes sent to the old address and links to external accounts. Throws not_found
+ * (collection), bad_request, and too_many_requests after too many wrong passwords.
  */
 export function confirmEmailChange(
   instance: Instance,
@@ -41,7 +41,7 @@ export function confirmEmailChange(
   });
 }
 
-/** It need not be looked at again later: another password makes the token worthless. */
+/** Checks the password. It need not be checked again when the token is used: a change of the password makes the token invalid. */
 async function isPasswordRight(
   instance: Instance,
   { collection, id }: MailedToken,

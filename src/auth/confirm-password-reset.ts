@@ -13,15 +13,16 @@ import { readMailedToken, useMailedToken } from './mailed-token.ts';
 import { withAuthCollection, type AuthCollection } from './with-auth-collection.ts';
 
 /**
- * Gives the account whose token this is another password, which ends its sessions and makes the token worthless. Who has read the
- * mail has the address, so that it is verified if it is still the same. Throws not_found (collection), bad_request, unavailable.
+ * Sets a new password for the token's account, which ends its sessions and makes the token invalid. The token has shown that its
+ * address is the owner's, so that address becomes verified if the account still has it. Throws not_found (collection), bad_request,
+ * unavailable.
  */
 export function confirmPasswordReset(
   instance: Instance,
   { collection: name, facts, body }: AccountRequest,
 ): Promise<void> {
   return withAuthCollection(instance, name, async (collection) => {
-    // It may have been switched off since the mail was sent.
+    // Passwords may have been switched off since the mail was sent.
     requirePasswordAuth(collection);
     const form = decodeForm(body, ['token', 'password', 'passwordConfirm']);
     const token = await readMailedToken(instance, form.token, {

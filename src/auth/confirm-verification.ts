@@ -9,8 +9,8 @@ import { readMailedToken, refuseToken, useMailedToken } from './mailed-token.ts'
 import { withAuthCollection } from './with-auth-collection.ts';
 
 /**
- * Verifies the account whose token this is, if it still has the address that the token was sent to. One that is verified stays so:
- * programs that look into mails follow links before people do. Throws not_found (collection), bad_request.
+ * Verifies the token's account, if it still has the address that the token was sent to. A second use succeeds as well, as mail
+ * scanners follow links before people do. Throws not_found (collection), bad_request.
  */
 export function confirmVerification(
   instance: Instance,

@@ -14,13 +14,13 @@ import { decodeApiKey } from './decode-api-key.ts';
 
 export interface NewApiKey {
   readonly apiKey: ApiKey;
-  /** To be shown now, as it is kept nowhere. */
+  /** The key itself; it must be shown now, as it is not stored. */
   readonly key: string;
 }
 
-/** Throws bad_request. */
+/** Creates an API key and audits that. Throws bad_request. */
 export async function createApiKey(instance: Instance, body: JsonObject, actor: Actor): Promise<NewApiKey> {
-  // Its collections may have been made through another node.
+  // The key's collections may have been made through another node.
   await instance.refresh();
   const now = instance.clock.now();
   const settings = decodeApiKey(body, { collections: instance.collections, now });

@@ -7,7 +7,7 @@ import { parseDate } from '../fields/parse-date.ts';
 import { keyScopes, type KeyScope } from '../rules/key-scope.ts';
 import { apiKeyLimits, type ApiKey } from './api-key.ts';
 
-/** What its owner decides about a key. */
+/** What the owner of a key decides about it. */
 export type ApiKeySettings = Pick<ApiKey, 'name' | 'scopes' | 'collections' | 'expires'>;
 
 export interface DecodeApiKeyContext {
@@ -16,7 +16,7 @@ export interface DecodeApiKeyContext {
   readonly now: number;
 }
 
-/** Throws bad_request with what is wrong, by member. */
+/** Reads a key's settings from a body. Throws bad_request with the problem of each member. */
 export function decodeApiKey(body: JsonObject, context: DecodeApiKeyContext): ApiKeySettings {
   const errors: Record<string, FieldError | FieldErrors> = {};
   function member<Value>(name: string, decode: (value: unknown) => Decoded<Value>, fallback: Value): Value {
@@ -31,7 +31,7 @@ export function decodeApiKey(body: JsonObject, context: DecodeApiKeyContext): Ap
     collections: member('collections', (value) => decodeCollections(value, context), null),
     expires: member('expires', (value) => decodeExpires(value, context), ''),
   };
-  // Whoever changes definitions or has every change sent somewhere reads what he likes: a list would only seem to bind him.
+  // A key that may change definitions or add endpoints can read everything: a list of collections would only seem to bind it.
   const isUnbound = settings.scopes.some((scope) => !scope.startsWith('records:'));
   if (settings.collections !== null && isUnbound && errors['collections'] === undefined)
     errors['collections'] = invalidValue(
@@ -59,7 +59,7 @@ function decodeScopes(value: unknown): Decoded<readonly KeyScope[]> {
   return { error: invalidValue(`Must be one or more of ${keyScopes.join(', ')}.`) };
 }
 
-/** Names or ids come in, ids are kept. No list is every collection; an empty one is a mistake, and must not mean the same. */
+/** Takes names or ids and returns ids. Null means every collection; an empty list is refused, as it must not mean the same. */
 function decodeCollections(
   value: unknown,
   { collections }: DecodeApiKeyContext,

@@ -2,7 +2,7 @@ import { AppError, type FieldError } from '../base/errors.ts';
 import { ownMember, type JsonObject } from '../base/json.ts';
 import { fieldError } from '../fields/field-error.ts';
 
-/** The texts of a form by their names. One that is absent or null is empty; throws bad_request for one that is no text. */
+/** Returns the texts of a form by name; absent and null ones are empty. Throws bad_request for one that is not text. */
 export function decodeForm<Name extends string>(
   body: JsonObject,
   names: readonly Name[],
@@ -17,13 +17,13 @@ export function decodeForm<Name extends string>(
   return Object.fromEntries(texts) as Record<Name, string>;
 }
 
-/** What is wrong with the length of a text that has to be given. */
+/** Returns the problem with the length of a required text; undefined when there is none. */
 export function lengthProblem(length: number, max: number): FieldError | undefined {
   if (length === 0) return fieldError('validation_required');
   return length > max ? fieldError('validation_length_out_of_range', { min: 1, max }) : undefined;
 }
 
-/** Throws bad_request with what is wrong with the texts of a form, if anything is. */
+/** Throws bad_request with the problems of a form's texts, if there are any. */
 export function refuseForm(problems: Readonly<Record<string, FieldError | undefined>>): void {
   const details = Object.entries(problems).flatMap(([name, problem]) =>
     problem === undefined ? [] : [[name, problem] as const],

@@ -4,7 +4,7 @@ import { notFound } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import { sql } from '../sql/sql.ts';
 
-/** From the moment this resolves the key is refused, on every node. Throws not_found. */
+/** Revokes an API key and audits that: once this resolves, every node refuses the key. Throws not_found. */
 export async function deleteApiKey(instance: Instance, id: string, actor: Actor): Promise<void> {
   await instance.database.write(async (tx) => {
     const { names } = tx;

@@ -8,13 +8,13 @@ import type { AuthCollection } from './with-auth-collection.ts';
 
 export interface Identity {
   readonly identity: string;
-  /** Where it is looked for. */
+  /** The fields to look in. */
   readonly fields: readonly string[];
 }
 
 /**
- * The account that has this identity: by its address before all else, or who takes another's address for a user name would stand
- * before them; then by the others in their order.
+ * Finds the account with this identity: first by address, then by the other fields in their order. In any other order, somebody
+ * whose user name is another's address would be found in place of that account.
  */
 export async function findByIdentity(
   instance: Instance,
@@ -33,7 +33,7 @@ export async function findByIdentity(
   return undefined;
 }
 
-/** In the case that the field's index asks for: what it takes for equal is one identity. */
+/** A condition that compares as the field's unique index does: values that the index takes for equal are one identity. */
 function isIdentity(
   { database: { names } }: Instance,
   { indexes }: AuthCollection,
@@ -44,7 +44,7 @@ function isIdentity(
     (index) => isIdentityIndex(index, name) && index.columns[0]?.isNocase === true,
   );
   if (!isNocase) return sql`${column} = ${identity}`;
-  // The case of ASCII letters, as on the other engine.
+  // Only the case of ASCII letters is ignored, on both engines.
   return names.engine === 'sqlite'
     ? sql`${column} = ${identity} COLLATE NOCASE`
     : sql`lower(${column}) = ${lowerAscii(identity)}`;

@@ -8,28 +8,28 @@ import { AnswerMemory } from '../storage/answer-memory.ts';
 import type { Reader } from '../storage/database.ts';
 
 export interface TokenUse {
-  /** The id of the record whose token it is. */
+  /** The id of the record that the token belongs to. */
   readonly record: string;
   readonly kind: TokenKind;
-  /** Where to read: in a transaction, nothing else may be awaited. */
+  /** Where to read: inside a transaction it must be the transaction, as nothing else may be awaited there. */
   readonly reader?: Reader;
 }
 
-/** Of all instances of a process. */
+/** The keys that are known, of all instances of this process. */
 const knownKeys = new AnswerMemory<string | undefined>({
   lengthMax: 1024 * 1024,
   lengthOf: (key) => key?.length ?? 0,
 });
 
-/** Opened secrets by their sealed texts: these are costly to open, and every request with a token needs one. */
+/** Opened secrets by their sealed texts: opening one is costly, and every request with a token needs one. */
 const opened = new WeakMap<Instance, Map<string, string>>();
-/** Far more than an instance has auth collections; emptied rather than kept in order. */
+/** Far more than an instance has auth collections. A full map is simply emptied, which saves keeping an order of use. */
 const openedMax = 5_000;
 
 /**
- * The key that signs and verifies a record's tokens of one kind: its own token key and its collection's secret, one after the
- * other. Undefined when the record is gone. What is known of them is what the database holds now: a changed password ends the
- * record's sessions at once, a secret that was made again those of the whole collection, on every node.
+ * Returns the key that signs and verifies a record's tokens of one kind: the record's own token key followed by its collection's
+ * secret; undefined when the record is gone. The answer always matches the database: a changed password ends the record's sessions
+ * at once, and a renewed secret those of the whole collection, on every node.
  */
 export async function findTokenKey(
   instance: Instance,
@@ -52,7 +52,7 @@ async function readTokenKey(
 ): Promise<string | undefined> {
   const { names } = reader;
   const table = names.table('$secret');
-  // Two keys that are known, and not a list of them, of which SQLite would make a table each time.
+  // A join of two rows by their full keys and not `IN (…)`, for which SQLite would build a table each time.
   const select = sql`
     SELECT own.value, shared.value FROM ${table} AS own
     LEFT JOIN ${table} AS shared ON ${names.scopeOf('shared')} AND shared.collection = ${collection.id} AND shared.record = '' AND shared.name = ${kind}

@@ -12,16 +12,16 @@ import { withAuthCollection } from './with-auth-collection.ts';
 
 export interface ShownAccount {
   readonly record: StoredRecord;
-  /** By which it was shown whose account it is. */
+  /** How the account was shown to be the client's. */
   readonly method: SignInMethod;
-  /** Of its tokens, as it was before that was looked at. */
+  /** The account's token key, read before its password or code was checked. */
   readonly tokenKey: string;
 }
 
 /**
- * What comes behind every way to sign in: whether there still is that way, the collection's rule, the second factor, the token. By its
- * definition as it is now, as to look at a password takes long enough for another one; and not from the beginning, where a code would be
- * used up. Throws forbidden, bad_request.
+ * The end of every sign-in: checks that the method is still switched on, then the collection's rule and the second factor, and
+ * issues the token. It uses the collection's current definition, as that may have changed since the sign-in began. If it changes
+ * once more, only this part is repeated: repeating the whole sign-in would find a code used up. Throws forbidden, bad_request.
  */
 export function finishSignIn(
   instance: Instance,

@@ -3,7 +3,10 @@ import type { Collection } from '../collections/collection.ts';
 import type { CompanionName } from '../instances/companion-collections.ts';
 import type { Instance } from '../instances/instance.ts';
 
-/** One of the collections that stand beside accounts. Throws bad_request where an instance from before accounts has something else by its name. */
+/**
+ * Returns one of the companion collections of accounts. Throws bad_request when an instance that is older than accounts has a
+ * collection of its own by that name.
+ */
 export function getCompanion({ collections }: Instance, name: CompanionName): Collection {
   const found = collections.find(name);
   if (found?.system === true) return found;

@@ -8,18 +8,18 @@ import { SharedCounter } from '../limits/shared-counter.ts';
 import { otpTagLength } from './new-otp-id.ts';
 import type { AuthCollection } from './with-auth-collection.ts';
 
-/** How many wrong codes are taken; docs/accounts.md repeats these numbers. */
+/** How many wrong codes are accepted before codes are refused; docs/accounts.md repeats these numbers. */
 const otpLimits = {
   windowMs: 180_000,
-  /** Of one code, for as long as it is good. */
+  /** Wrong tries of one code while it is valid. */
   codeMax: 5,
   /** For one account from one client. */
   accountFromClientMax: 5,
-  /** For one account from all clients: more, or any stranger could keep its owner out. */
+  /** For one account from all clients: larger, or any stranger could lock its owner out. */
   accountMax: 25,
 } as const;
 
-/** Of each kind; about 200 bytes each. */
+/** Keys of each counter; about 200 bytes each. */
 const keysMax = 50_000;
 
 const codes = new SharedCounter({ kind: 'one-time password', keysMax });
@@ -32,14 +32,14 @@ export interface OtpTry {
   readonly address: Uint8Array;
 }
 
-/** Whether a code is right, unless too many were wrong before: the right one is not looked at then. Throws too_many_requests. */
+/** Returns whether a code is right. After too many wrong ones it throws too_many_requests without looking at the code. */
 export function guardOtp(
   instance: Instance,
   { collection, otpId, address }: OtpTry,
   verify: () => Promise<boolean>,
 ): Promise<boolean> {
   const counting = countingOf(instance);
-  // Not the account itself: then the sixth wrong code would tell whether there is one.
+  // Not by the account's id: then the sixth wrong code would tell whether there is an account. The tag stands for the address.
   const account = `${instance.id}|${collection.id}|${otpId.slice(0, otpTagLength)}`;
   const { windowMs: durationMs, codeMax, accountFromClientMax, accountMax } = otpLimits;
   const lifeMs = collection.auth.otp.duration * 1_000;

@@ -9,7 +9,7 @@ import { issueToken } from './issue-token.ts';
 import type { SignedIn } from './signed-in.ts';
 import { withAuthCollection } from './with-auth-collection.ts';
 
-/** Three years: as long as the tokens of a collection may be good for. */
+/** Three years: the longest duration that a collection may set for its tokens. */
 const secondsMax = 94_670_856;
 
 export interface ImpersonateRequest {
@@ -19,7 +19,7 @@ export interface ImpersonateRequest {
   readonly actor: Actor;
 }
 
-/** A token of another's account, which cannot be made to last longer. For superusers. Throws not_found, bad_request. */
+/** Issues a token of another's account that cannot be refreshed, and audits that. For superusers. Throws not_found, bad_request. */
 export function impersonate(
   instance: Instance,
   { collection: name, id, body, actor }: ImpersonateRequest,
@@ -36,7 +36,7 @@ export function impersonate(
   });
 }
 
-/** Seconds; 0 for as many as the collection says. */
+/** Returns the seconds asked for; 0 means the collection's own duration. */
 function decodeDuration(body: JsonObject): number {
   const duration = ownMember(body, 'duration') ?? 0;
   const isWhole = typeof duration === 'number' && Number.isInteger(duration);

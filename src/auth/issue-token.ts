@@ -8,18 +8,21 @@ import type { AuthCollection } from './with-auth-collection.ts';
 
 export interface TokenToIssue {
   readonly collection: AuthCollection;
-  /** Of the record. */
+  /** Id of the record. */
   readonly id: string;
   readonly kind: TokenKind;
-  /** Beside what every token claims. */
+  /** Claims besides those of every token. */
   readonly claims?: TokenClaims;
-  /** Instead of what the collection says. */
+  /** How long the token is valid, instead of the collection's duration. */
   readonly seconds?: number;
-  /** As it was before it was shown whose account this is: what ends sessions meanwhile makes the token worthless. Otherwise as it is now. */
+  /**
+   * The token key as it was before the credentials were checked, so that whatever ends sessions in between also makes this token
+   * invalid. By default the current one.
+   */
   readonly key?: string;
 }
 
-/** Throws not_found when the record has just gone. */
+/** Signs a token for a record. Throws not_found when the record has just been deleted. */
 export async function issueToken(
   instance: Instance,
   { collection, id, kind, claims = {}, seconds = collection.auth[kind].duration, key: known }: TokenToIssue,

@@ -17,7 +17,7 @@ const resolve = columnResolver({
 
 const keys: ListedTable = { name: '$api_key', columns: apiKeyColumns, resolve };
 
-/** A page of keys, without the keys themselves, in the order in which they were made when nothing else is asked for. */
+/** Returns a page of keys, without the secret part, by default in the order in which they were made. */
 export async function listApiKeys(instance: Instance, query: ListQuery): Promise<ListResult<ApiKey>> {
   const { database } = instance;
   const page = await runList(database, query, tableSource(database, keys, instance.clock.now()));

@@ -10,24 +10,24 @@ import { SharedCounter } from '../limits/shared-counter.ts';
 export interface AccountMail {
   readonly record: StoredRecord;
   readonly to: string;
-  /** What it is for, in the log; mails of one purpose to one address have a pause between them. */
+  /** What the mail is for; shown in the log. Two mails of one purpose to one address must be a pause apart. */
   readonly purpose: string;
   readonly template: EmailTemplate;
-  /** Asked for only if the mail is going to be sent. */
+  /** Called only if the mail is going to be sent. */
   readonly facts: () => Promise<Omit<MailFacts, 'meta' | 'field'>>;
-  /** How long the pause is; nobody fills a mailbox by asking again and again. None for mails that nobody can ask for. */
+  /** How long the pause is, so that nobody can fill a mailbox by asking repeatedly. 0 where something else bounds the mails. */
   readonly pauseMs?: number;
 }
 
-/** Between two mails that anybody may ask for; docs/accounts.md repeats it. */
+/** The pause between two mails that anybody may ask for; docs/accounts.md repeats it. */
 const mailPauseMs = 2 * 60_000;
 
-/** About 200 bytes each. */
+/** Keys of the counter; about 200 bytes each. */
 const keysMax = 50_000;
 
 const sent = new SharedCounter({ kind: 'mail', keysMax });
 
-/** Sends a mail to an account. Resolves when it waits for its turn: what becomes of it is logged. */
+/** Sends a mail to an account. Resolves once the mail is queued; whether it could be sent is logged. */
 export async function mailAccount(instance: Instance, mailer: Mailer, mail: AccountMail): Promise<void> {
   const { record, to, purpose, template, facts, pauseMs: durationMs = mailPauseMs } = mail;
   const key = [instance.id, purpose, record.collection.id, valueOf(record, 'id'), to].join('|');
@@ -42,7 +42,7 @@ export async function mailAccount(instance: Instance, mailer: Mailer, mail: Acco
     const { meta } = instance.settings.current;
     const text = renderMail(template, { ...(await facts()), meta, field: fieldReader(record) });
     const sending = mailer.send(instance, { ...text, to, purpose });
-    // Not waited for: it may take half a minute. Who was sent nothing may ask again at once.
+    // Not awaited: sending may take half a minute. If it fails, the mail may be asked for again at once.
     void sending.then(({ kind }) => kind === 'failed' && giveBack());
   } catch (error) {
     giveBack();
@@ -50,7 +50,7 @@ export async function mailAccount(instance: Instance, mailer: Mailer, mail: Acco
   }
 }
 
-/** As the account sees itself: what is hidden from it does not come by mail either. */
+/** Reads fields as the account itself sees them: what is hidden from it must not come by mail either. */
 function fieldReader(record: StoredRecord): (name: string) => string {
   const shown: unknown = JSON.parse(recordToJson(record, 'account'));
   return (name) => {

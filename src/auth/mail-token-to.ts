@@ -14,11 +14,11 @@ export interface TokenMail {
   readonly purpose: string;
   readonly kind: TokenKind;
   readonly templateOf: (collection: AuthCollection) => EmailTemplate;
-  /** Whether this account is to be sent anything. */
+  /** Whether this account is sent a mail at all. */
   readonly isFor: (record: StoredRecord) => boolean;
 }
 
-/** Sends whoever has this address, if anybody has, a token that is good for as long as they have it. */
+/** Sends a token to the account with this address, if there is one. The token is valid while the account keeps the address. */
 export function mailTokenTo(
   email: string,
   { collection: collectionId, purpose, kind, templateOf, isFor }: TokenMail,
@@ -29,11 +29,11 @@ export function mailTokenTo(
       if (record === undefined || !isFor(record)) return;
       const id = String(valueOf(record, 'id'));
       const key = await findTokenKey(instance, collection, { record: id, kind });
-      // Looked at once more behind the key: of an account that was moved since, the old address gets nothing that is good for it.
+      // Read again after the key: if the address was changed in between, the old one must not get a token made with the new key.
       const now = await findRecord(instance.database, collection, id);
       if (key === undefined || now === undefined || valueOf(now, 'email') !== valueOf(record, 'email'))
         return;
-      // As it is stored, whatever was taken for the same.
+      // The address as stored, which may differ from the given one in case.
       const to = String(valueOf(record, 'email'));
       const account = { collection, id, kind, claims: { email: to }, key };
       const facts = async () => ({ token: await issueToken(instance, account) });

@@ -13,12 +13,12 @@ import { refuseForm } from './decode-form.ts';
 import { verifyRecordToken } from './verify-record-token.ts';
 import type { AuthCollection } from './with-auth-collection.ts';
 
-/** A token that came by mail, and was good for its account when it was looked at. */
+/** A token that came by mail and was valid for its account when it was read. */
 export interface MailedToken {
   readonly collection: AuthCollection;
   readonly kind: TokenKind;
   readonly text: string;
-  /** Of the account. */
+  /** Id of the account. */
   readonly id: string;
   readonly claim: (name: string) => string;
 }
@@ -26,11 +26,11 @@ export interface MailedToken {
 export interface MailedTokenOptions {
   readonly collection: AuthCollection;
   readonly kind: TokenKind;
-  /** What it must claim besides. */
+  /** Texts that the token must claim besides, each with the problem to report when it is missing. */
   readonly claims: readonly { readonly name: string; readonly problem: FieldError }[];
 }
 
-/** Throws bad_request with the problem of `token`. */
+/** Reads and verifies a token that came by mail. Throws bad_request with the problem of `token`. */
 export async function readMailedToken(
   instance: Instance,
   text: string,
@@ -49,8 +49,8 @@ export async function readMailedToken(
 }
 
 /**
- * Uses a token in the transaction of what it is used for. It is looked at once more, behind the lock of its account: of those that
- * use the same at once, the first has made it worthless to the others, if what it does changes the account's token key.
+ * Uses a token in one transaction with `work`. The token is verified again behind the lock of its account: if `work` changes the
+ * account's token key, the first of several concurrent uses makes the token invalid for the others.
  */
 export function useMailedToken(
   instance: Instance,

@@ -1,12 +1,13 @@
 import { idAlphabet, idLength, randomText } from '../base/ids.ts';
 import type { Sealer } from '../secrets/seal.ts';
 
-/** How much of an id says for whom it was made. */
+/** How many characters of an id stand for the address that it was made for. */
 export const otpTagLength = 5;
 
 /**
- * The id of a one-time password, whether or not there is an account that it is sent to. Its beginning is the same for all that are
- * asked for one address, and says which to nobody: wrong codes are counted by it, alike for addresses that nobody has.
+ * Makes the id of a one-time password, whether or not there is an account to send it to. It begins with a tag that is the same for
+ * every password of one address but does not reveal the address. Wrong codes are counted by the tag, so that addresses without an
+ * account are treated like all others.
  */
 export function newOtpId(sealer: Sealer, address: string): string {
   const bytes = Buffer.from(sealer.fingerprint(address), 'base64url').subarray(0, otpTagLength);

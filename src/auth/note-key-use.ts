@@ -5,12 +5,12 @@ import { apiKeyLimits } from './api-key.ts';
 
 const minuteMs = 60_000;
 
-/** When a use was last written from here, by the id of the key. */
+/** When this process last wrote a use, by the id of the key. */
 const written = new WeakMap<Instance, Map<string, number>>();
 
 /**
- * Writes that a key was used, at most once a minute, and lets no request wait for it. It is only there to be looked at: a write
- * that fails is made good by the next one, a minute later.
+ * Writes that a key was used, at most once a minute, without holding up the request. The time only informs: a failed write is
+ * made up for by the next use after a minute.
  */
 export function noteKeyUse(instance: Instance, id: string, lastUsed: Timestamp): void {
   const now = instance.clock.now();

@@ -13,19 +13,19 @@ import { mailAccount } from './mail-account.ts';
 import type { SignedIn } from './signed-in.ts';
 import { withAuthCollection } from './with-auth-collection.ts';
 
-/** Of one account. */
+/** Origins remembered for one account. */
 const originsMax = 5;
 const userAgentLengthMax = 200;
 
-/** Where a client is, and what it says it is. */
+/** Where a client is, and what it calls itself. */
 export interface Origin {
   readonly address: Uint8Array;
   readonly userAgent: string;
 }
 
 /**
- * Remembers from where an account has signed in, and tells it by mail of a place that is new, but for the first. Undefined where the
- * collection does not ask for that.
+ * Remembers where an account has signed in from, and sends it a mail about each new place but the first. Undefined when the
+ * collection has such alerts switched off.
  */
 export function noteOrigin({ collection, record }: SignedIn, origin: Origin): WorkAfterAnswer | undefined {
   if (!collection.auth.authAlert.enabled) return undefined;
@@ -46,13 +46,13 @@ export function noteOrigin({ collection, record }: SignedIn, origin: Origin): Wo
         purpose: 'login-alert',
         template: collection.auth.authAlert.emailTemplate,
         facts: async () => ({ alertInfo: [time, ip, userAgent].filter((part) => part !== '').join(' - ') }),
-        // Whoever causes these has signed in.
+        // Nobody can ask for these mails without signing in first.
         pauseMs: 0,
       });
     });
 }
 
-/** What was known before: this origin, only others, or none. Behind the lock of the account, as several may sign in at once. */
+/** Returns what was known before: this origin, only others, or none. Locks the account, as several sign-ins may run at once. */
 async function rememberOrigin(
   instance: Instance,
   account: { readonly collectionRef: string; readonly recordRef: string },

@@ -6,15 +6,15 @@ import { callerOf } from '../instances/caller-of.ts';
 import type { SignInResult } from './signed-in.ts';
 import type { AuthCollection } from './with-auth-collection.ts';
 
-/** Who wants to sign in. */
+/** The account that a client tries to sign in to. */
 export interface SignInAttempt {
   readonly facts: RequestFacts;
   readonly collection: AuthCollection;
-  /** Of the record; empty where there is no such account. */
+  /** Id of the record; empty when there is no such account. */
   readonly id: string;
 }
 
-/** Runs a sign-in and writes down what became of it, without letting it wait for that. */
+/** Runs a sign-in and audits its outcome; the sign-in does not wait for the audit log. */
 export async function noteSignIn(
   instance: Instance,
   { facts, collection, id }: SignInAttempt,

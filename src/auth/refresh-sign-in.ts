@@ -11,13 +11,13 @@ import { withAuthCollection } from './with-auth-collection.ts';
 
 export interface RefreshRequest {
   readonly collection: string;
-  /** `Authorization`, as it came. */
+  /** The `Authorization` header as it came. */
   readonly header: string | undefined;
 }
 
 /**
- * A new token for the record whose token this is; one that is not refreshable is given back. Throws not_found (collection),
- * unauthorized, forbidden (an account of another collection, or the collection's rule).
+ * Issues a new token for the record of the given one; a token that is not refreshable is returned as it is. Throws not_found
+ * (collection), unauthorized, forbidden (an account of another collection, or the collection's rule).
  */
 export function refreshSignIn(
   instance: Instance,

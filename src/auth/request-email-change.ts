@@ -18,17 +18,17 @@ import { mailAccount } from './mail-account.ts';
 import { accountRequired, tokenRequired } from './token-required.ts';
 import { withAuthCollection, type AuthCollection } from './with-auth-collection.ts';
 
-/** How often one account may ask: the mail goes wherever it says. docs/accounts.md repeats these numbers. */
+/** How often one account may ask, as the mail goes to any address that it names. docs/accounts.md repeats these numbers. */
 const emailChangeLimits = { windowMs: 60 * 60_000, askedMax: 10 } as const;
 
-/** About 200 bytes each. */
+/** Keys of the counter; about 200 bytes each. */
 const keysMax = 50_000;
 
 const asked = new SharedCounter({ kind: 'email change', keysMax });
 
 /**
- * Sends the address that an account wants to have what makes it the account's. Throws not_found (collection), unauthorized,
- * forbidden (an account of another collection), bad_request, too_many_requests.
+ * Mails a token that confirms a new address of the account to that address. Throws not_found (collection), unauthorized, forbidden
+ * (an account of another collection), bad_request, too_many_requests.
  */
 export function requestEmailChange(
   instance: Instance,
@@ -67,7 +67,7 @@ function requireOwn(caller: Caller, collection: AuthCollection): Pick<User, 'id'
   throw accountRequired(collection);
 }
 
-/** By the rules of the form, then by those of the collection's own field. */
+/** Checks the address by the rules of the form, then by those of the collection's own field. */
 function newEmailProblem(record: StoredRecord, newEmail: string): FieldError | undefined {
   if (newEmail !== '' && newEmail === valueOf(record, 'email'))
     return fieldError('validation_not_in_invalid');

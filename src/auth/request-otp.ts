@@ -16,27 +16,27 @@ import { mailAccount } from './mail-account.ts';
 import { newOtpId } from './new-otp-id.ts';
 import { withAuthCollection } from './with-auth-collection.ts';
 
-/** Codes of an account that are good at the same time; whoever asks for more is told the last one again. */
+/** Codes of an account that are valid at once; a request for one more is answered with the last id again. */
 const codesMax = 10;
 
-/** About 200 bytes each. */
+/** Addresses that are remembered, about 200 bytes each. */
 const keysMax = 50_000;
 
 const asked = new SharedCounter({ kind: 'one-time passwords asked for', keysMax });
-/** The id that was told last, by the key of the address; in the order in which they were told. */
+/** The id that was last given for each address, in the order in which they were given. */
 const lastIds = new Map<string, string>();
 
 export interface OtpAnswer {
-  /** What the code is sent back with. */
+  /** The id that the client sends back together with the code. */
   readonly otpId: string;
-  /** Absent where there is nothing to send. */
+  /** Undefined when there is nothing to send. */
   readonly work: WorkAfterAnswer | undefined;
 }
 
 /**
- * Sends whoever has this address a one-time password. The id is told at once, and is good for something if there is such an account.
- * Addresses that nobody has are counted as those of accounts, so that the answers are alike. Throws not_found (collection),
- * forbidden (switched off), bad_request.
+ * Mails a one-time password to the account with this address. The id is returned at once, even without such an account; requests
+ * are counted by address in either case, so that the answers are alike. Throws not_found (collection), forbidden (switched off),
+ * bad_request.
  */
 export function requestOtp(
   instance: Instance,
@@ -109,7 +109,7 @@ function sendCode(
       purpose: 'otp',
       template: otp.emailTemplate,
       facts: async () => ({ otp: code, otpId }),
-      // So many codes are allowed.
+      // The number of codes is bounded already.
       pauseMs: 0,
     });
   });

@@ -5,7 +5,7 @@ import { emailProblem } from './email-problem.ts';
 import { mailTokenTo } from './mail-token-to.ts';
 import { withAuthCollection } from './with-auth-collection.ts';
 
-/** Sends whoever has this address what lets them choose a new password. Throws not_found (collection), bad_request. */
+/** Mails a token for choosing a new password to the account with this address. Throws not_found (collection), bad_request. */
 export function requestPasswordReset(
   instance: Instance,
   { collection: name, body }: AccountRequest,

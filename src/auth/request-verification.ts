@@ -6,7 +6,7 @@ import { emailProblem } from './email-problem.ts';
 import { mailTokenTo } from './mail-token-to.ts';
 import { withAuthCollection } from './with-auth-collection.ts';
 
-/** Sends whoever has this address and is not verified what verifies them. Throws not_found (collection), bad_request. */
+/** Mails a verification token to the account with this address unless it is verified. Throws not_found (collection), bad_request. */
 export function requestVerification(
   instance: Instance,
   { collection: name, body }: AccountRequest,

@@ -2,7 +2,7 @@ import { AppError } from '../base/errors.ts';
 import type { SignInMethod } from './second-factor.ts';
 import type { AuthCollection } from './with-auth-collection.ts';
 
-/** Throws forbidden where nobody is let in by this. */
+/** Throws forbidden when the collection has this method switched off. */
 export function requireMethod({ auth }: AuthCollection, method: SignInMethod): void {
   const [{ enabled }, name] =
     method === 'password' ? ([auth.passwordAuth, 'password'] as const) : ([auth.otp, 'OTP'] as const);

@@ -6,7 +6,7 @@ import { parseRule } from '../rules/parse-rule.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import type { AuthCollection } from './with-auth-collection.ts';
 
-/** Throws forbidden where the collection's rule does not let this account in. Superusers pass every rule. */
+/** Throws forbidden when the collection's rule does not let this account sign in. Superusers pass every rule. */
 export async function requireSignInAllowed(
   instance: Instance,
   facts: RequestFacts,

@@ -15,24 +15,25 @@ import { isRecent, keepAccountRow, takeAccountRow } from './account-rows.ts';
 import { findTokenKey } from './find-token-key.ts';
 import type { AuthCollection } from './with-auth-collection.ts';
 
-/** By which somebody has shown who they are. */
+/** A way to sign in. */
 export type SignInMethod = 'password' | 'otp';
 
 export interface ShownFactor {
   readonly collection: AuthCollection;
-  /** Of the account. */
+  /** Id of the account. */
   readonly id: string;
   readonly method: SignInMethod;
-  /** Of its tokens, as it was before that was looked at. */
+  /** The account's token key, read before this factor was checked. */
   readonly tokenKey: string;
 }
 
-/** Sessions that wait for their second factor; nobody needs several. */
+/** Sessions of one account that wait for a second factor; nobody needs several. */
 const sessionsMax = 10;
 
 /**
- * What is to be shown with the second factor, if one is needed and this was the first; undefined where nothing more is needed.
- * Throws bad_request for a session that is not this account's, was used or has expired, and for the same method twice.
+ * Returns the id of a new session that has to come with the second factor, if one is required and this was the first; undefined
+ * when nothing more is required. Throws bad_request for a session that is another account's, was used or has expired, and for the
+ * same method twice.
  */
 export async function askSecondFactor(
   instance: Instance,
@@ -83,7 +84,7 @@ async function beginSession(
     keptMs: collection.auth.mfa.duration * 1_000,
   };
   await instance.database.write(async (tx) => {
-    // Behind the lock of the account: what ends its sessions meanwhile would not find this one.
+    // Locks the account: a change that ends its sessions must not miss this one.
     await findRecordToChange(tx, instance.collections.get(collection.id), id);
     const use = { record: id, kind: 'authToken', reader: tx } as const;
     if ((await findTokenKey(instance, collection, use)) !== tokenKey)

@@ -10,7 +10,7 @@ import { renderMail } from '../mail/render-mail.ts';
 import { decodeForm, refuseForm } from './decode-form.ts';
 import { emailProblem } from './email-problem.ts';
 
-/** By the names that clients know them by. */
+/** Templates by the names that the API gives them. */
 const templates: ReadonlyMap<string, (auth: AuthOptions) => EmailTemplate> = new Map([
   ['verification', (auth: AuthOptions) => auth.verificationTemplate],
   ['password-reset', (auth) => auth.resetPasswordTemplate],
@@ -20,8 +20,8 @@ const templates: ReadonlyMap<string, (auth: AuthOptions) => EmailTemplate> = new
 ]);
 
 /**
- * Sends one of a collection's mails with values that are good for nothing, to see whether and how it arrives. Throws bad_request,
- * also for what the mail server said.
+ * Sends one of a collection's mails with made-up values, to show whether and how it arrives. Throws bad_request, also with what the
+ * mail server has answered.
  */
 export async function sendTestMail(instance: Instance, mailer: Mailer, body: JsonObject): Promise<void> {
   const form = decodeForm(body, ['email', 'template', 'collection']);

@@ -10,9 +10,9 @@ import type { RequestFacts } from '../rules/request-facts.ts';
 import { forgetSetupTokens, isSetupToken } from './setup-token.ts';
 
 /**
- * Makes the first superuser with a token that a start has printed. A token that is wrong, too old or used, and one that is right
- * where there is a superuser by now, are answered alike. Throws forbidden; bad_request with what is wrong with the account, which
- * only those are told who have a token.
+ * Makes the first superuser with a token that a start has printed. A token that is wrong, expired or used gets the same answer as a
+ * valid one when there is a superuser already. Throws forbidden; bad_request with the problems of the account, only with a valid
+ * token.
  */
 export async function setUp(instance: Instance, facts: RequestFacts, body: JsonObject): Promise<void> {
   const { database, clock } = instance;
@@ -28,7 +28,7 @@ export async function setUp(instance: Instance, facts: RequestFacts, body: JsonO
         await write(tx);
         await forgetSetupTokens(tx);
       },
-      // Two who come at once, with two tokens and by two nodes, must not both find that there is no superuser.
+      // Two requests with two tokens, even on two nodes, must not both find that there is no superuser.
       { isExclusive: true },
     );
   } catch (error) {
@@ -40,7 +40,7 @@ export async function setUp(instance: Instance, facts: RequestFacts, body: JsonO
 
 const members: ReadonlySet<string> = new Set(['email', 'password', 'passwordConfirm']);
 
-/** Who sets the instance up is the superuser that is made, and the first entry of the audit log says so. */
+/** Prepares the superuser, who is also the caller: the first entry of the audit log names it as the one who made it. */
 function prepareSuperuser(
   instance: Instance,
   facts: RequestFacts,

@@ -7,11 +7,11 @@ import type { Reader, Transaction } from '../storage/database.ts';
 
 export const setupLimits = {
   tokenMs: 30 * 60_000,
-  /** Good at the same time: a server that is started again and again must not fill the table. */
+  /** Tokens valid at once: a server that is restarted again and again must not fill the table. */
   tokensMax: 100,
 } as const;
 
-/** What the first superuser may be made with, once and for half an hour; undefined where there is a superuser. */
+/** Issues a token to make the first superuser with, once and within half an hour; undefined when there is a superuser. */
 export function issueSetupToken(instance: Instance): Promise<string | undefined> {
   const token = newSecretText();
   const now = instance.clock.now();
@@ -32,7 +32,7 @@ export function issueSetupToken(instance: Instance): Promise<string | undefined>
   });
 }
 
-/** Whether the first superuser may be made with this, now. */
+/** True when the first superuser may be made with this token now. */
 export async function isSetupToken(reader: Reader, token: string, now: number): Promise<boolean> {
   if (await hasSuperuser(reader)) return false;
   const { names } = reader;
@@ -42,7 +42,7 @@ export async function isSetupToken(reader: Reader, token: string, now: number): 
   return rows.length > 0;
 }
 
-/** All of them: whoever was first needs no other. */
+/** Deletes all tokens: once there is a superuser, none is needed. */
 export async function forgetSetupTokens(tx: Transaction): Promise<void> {
   await tx.run(sql`DELETE FROM ${tx.names.table('$setup_token')} WHERE ${tx.names.scope}`);
 }

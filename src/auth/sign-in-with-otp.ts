@@ -26,15 +26,14 @@ const codeLengthMax = 71;
 
 export interface OtpSignIn {
   readonly collection: string;
-  /** Where the client is. */
+  /** The client's address. */
   readonly address: Uint8Array;
 }
 
 /**
- * Signs in by a code that came by mail, which is used up by it. An account that was not verified is by this, without its
- * sessions, and gets a password that nobody knows unless it will be asked for a second factor: who has signed up with another's address
- * must not stay in. Throws not_found
- * (collection), forbidden (switched off, or the collection's rule), bad_request, too_many_requests.
+ * Signs in by a mailed code, and uses the code up. An account that was not verified becomes verified, loses its sessions, and gets a
+ * random password unless it will be asked for a second factor: somebody who signed up with another's address must not stay in. Throws
+ * not_found (collection), forbidden (switched off, or the collection's rule), bad_request, too_many_requests.
  */
 export function signInWithOtp(
   instance: Instance,
@@ -82,7 +81,7 @@ async function findCode(
   return { id, recordRef: String(valueOf(row, 'recordRef')), sentTo, hash };
 }
 
-/** Of several who use a code at once it is good for the first. One that was sent to another address than the account has is none. */
+/** Uses a code up; of concurrent uses one succeeds. A code sent to an address that the account no longer has is invalid. */
 async function useCode(
   instance: Instance,
   facts: RequestFacts,
@@ -91,12 +90,12 @@ async function useCode(
   const companion = getCompanion(instance, '_otps');
   const now = instance.collections.get(collection.id);
   const found = await findRecord(instance.database, now, code.recordRef);
-  // What nobody knows.
+  // A random password, which nobody knows.
   const passwordHash =
     found !== undefined && isProof(found, code) ? await hashPassword(newTokenKey()) : undefined;
   return instance.database.write(async (tx) => {
     const current = instance.collections.get(collection.id);
-    // The account first: whoever deletes it locks in this order.
+    // The account is locked first, as a delete of it locks in the same order.
     const existing = await findRecordToChange(tx, current, code.recordRef);
     const isTaken = await takeAccountRow(tx, companion, code.id);
     const isMisdirected = code.sentTo !== '' && code.sentTo !== (existing && valueOf(existing, 'email'));
@@ -111,7 +110,10 @@ async function useCode(
   });
 }
 
-/** Whoever had signed up with the address is out: without their sessions, and with a password that is either replaced or not enough. */
+/**
+ * Verifies the account for the owner of its address. Somebody else who signed up with it is out: no session is left, and the password
+ * is replaced, or not enough without a second factor.
+ */
 async function verifyOwner(
   scope: WriteScope,
   existing: StoredRecord,
@@ -122,7 +124,7 @@ async function verifyOwner(
   return refusedAs('Failed to authenticate.', changeAccount(scope, existing, proof));
 }
 
-/** Whether who has the code has shown something new: that the account's address is theirs. */
+/** True when the code shows something new: that the account's address, not verified so far, is the client's. */
 function isProof(account: StoredRecord, { sentTo }: Code): boolean {
   return valueOf(account, 'verified') !== 1 && sentTo !== '' && sentTo === valueOf(account, 'email');
 }

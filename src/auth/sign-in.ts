@@ -20,9 +20,9 @@ const identityLengthMax = 255;
 const passwordBytesMax = 512;
 
 /**
- * Signs a record of an auth collection in by identity and password. An identity that nobody has costs the same work and
- * gets the same answer as a wrong password. Throws not_found (no auth collection), forbidden (switched off, or the collection's
- * rule), bad_request.
+ * Signs in a record of an auth collection by identity and password. An unknown identity costs the same work and gets the same
+ * answer as a wrong password. Throws not_found (no auth collection), forbidden (switched off, or the collection's rule),
+ * bad_request.
  */
 export function signIn(
   instance: Instance,
@@ -36,7 +36,7 @@ export function signIn(
     const record = await findByIdentity(instance, collection, identity);
     const id = record === undefined ? '' : String(valueOf(record, 'id'));
     return noteSignIn(instance, { facts, collection, id }, async () => {
-      // Before the password: who changes it meanwhile ends the session that this one begins as well.
+      // Read before the password: a change of the password in between then ends the session that is begun here as well.
       const tokenKey = await findTokenKey(instance, collection, { record: id, kind: 'authToken' });
       const key = { collection: collection.id, record: id, name: 'password' };
       const hash = record === undefined ? undefined : await readSecret(instance.database, key);
@@ -52,7 +52,7 @@ export function signIn(
 interface Credentials {
   readonly identity: string;
   readonly password: string;
-  /** Where the identity is looked for: the one the client names, or all there are. */
+  /** The fields to look in: the one that the client names, or all configured ones. */
   readonly fields: readonly string[];
 }
 
@@ -68,7 +68,7 @@ function decodeCredentials(body: JsonObject, configured: readonly string[]): Cre
   return { identity, password, fields };
 }
 
-/** Hashes again with today's cost; only if nobody has changed the password meanwhile. */
+/** Hashes the password again at the current cost, and stores that only if the password was not changed meanwhile. */
 async function strengthen(
   instance: Instance,
   key: SecretKey,

@@ -8,7 +8,7 @@ export interface SignedIn {
   readonly record: StoredRecord;
 }
 
-/** What a sign-in comes to: the account is in, or has to show more. */
+/** How a sign-in ends: the account is signed in, or needs a second factor. */
 export type SignInResult =
   | { readonly kind: 'signed in'; readonly signedIn: SignedIn }
   | { readonly kind: 'second factor'; readonly mfaId: string };

@@ -33,7 +33,7 @@ export async function upsertSuperuser(
     const collection = instance.collections.get(superusersName);
     const existing = await findId(tx, collection, email);
     const id = existing ?? (await insertSuperuser(tx, { instance, collection, email, password }));
-    // Whoever begins a session meanwhile does so behind this lock, and finds the new key.
+    // A session that begins at the same time waits for this lock, and then finds the new key.
     await findRecordToChange(tx, collection, id);
     await writeSecret(tx, { collection: collection.id, record: id, name: 'password' }, hash);
     for (const change of endSessions(instance, collection)) await change(tx, id);
@@ -48,7 +48,7 @@ export async function upsertSuperuser(
   return refusedAs('The superuser cannot be saved.', saving);
 }
 
-/** E-mail addresses in the order in which they were added. */
+/** Returns the e-mail addresses in the order in which the superusers were made. */
 export async function listSuperusers(instance: Instance): Promise<readonly string[]> {
   const rows = await instance.database.all(
     sql`SELECT email FROM ${instance.database.names.collectionTable(superusersName)} ORDER BY "$position"`,
@@ -56,7 +56,7 @@ export async function listSuperusers(instance: Instance): Promise<readonly strin
   return rows.map((row) => String(row['email']));
 }
 
-/** Throws not_found; bad_request for the last one, without whom nobody could get in. */
+/** Deletes a superuser. Throws not_found; bad_request for the last one, without which nobody could get in. */
 export function deleteSuperuser(instance: Instance, email: string): Promise<void> {
   return instance.database.write(async (tx) => {
     const collection = instance.collections.get(superusersName);

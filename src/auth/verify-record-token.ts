@@ -7,10 +7,10 @@ import { findTokenKey } from './find-token-key.ts';
 
 export interface VerifiedToken {
   readonly claims: TokenClaims;
-  /** The record whose token it is: it was there when the token was verified. */
+  /** The collection of the token's record, which existed when the token was verified. */
   readonly collection: Collection;
   readonly id: string;
-  /** By which it was verified. */
+  /** The key that verified it. */
   readonly key: string;
 }
 
@@ -23,7 +23,7 @@ export const tokenTypes: Readonly<Record<TokenKind, string>> = {
   fileToken: 'file',
 };
 
-/** Whose token this is, if it is a valid one of this kind of a record that is there. Inside a transaction `reader` is that. */
+/** Returns the record that a token belongs to, if it is valid and of this kind. Inside a transaction `reader` must be that. */
 export async function verifyRecordToken(
   instance: Instance,
   token: string,

@@ -9,13 +9,13 @@ export interface AuthCollection extends Collection {
   readonly auth: AuthOptions;
 }
 
-/** Does this by an auth collection's definition as it is now. Throws not_found where there is no such one. */
+/** Runs `work` with the current definition of an auth collection. Throws not_found when there is none by that name or id. */
 export async function withAuthCollection<Result>(
   instance: Instance,
   nameOrId: string,
   work: (collection: AuthCollection) => Promise<Result>,
 ): Promise<Result> {
-  // It may have been made by another node.
+  // Another node may have made it.
   if (instance.collections.find(nameOrId) === undefined) await instance.refresh();
   if (instance.collections.find(nameOrId) === undefined) throw noAuthCollection();
   return withCurrentCollection(instance, nameOrId, (collection) => {
