@@ -3,8 +3,8 @@ import { isIPv4, isIPv6 } from 'node:net';
 const IPV6_GROUPS = 8;
 
 /**
- * The 4 or 16 bytes of an address in text, or null. Decisions are made on bytes, never on text: `::ffff:7f00:1`,
- * `0:0:0:0:0:ffff:127.0.0.1` and `::FFFF:127.0.0.1` are one address. An address with a zone id is refused: it names an
+ * Returns the 4 or 16 bytes of an address in text, or null. Decisions are made on bytes, never on text: `::ffff:7f00:1`,
+ * `0:0:0:0:0:ffff:127.0.0.1` and `::FFFF:127.0.0.1` are one address. An address with a zone id is refused, as it names an
  * interface of this machine.
  */
 export function addressBytes(text: string): Uint8Array | null {

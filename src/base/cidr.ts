@@ -10,12 +10,12 @@ export interface Cidr {
 }
 
 const prefixText = /^\d{1,3}$/;
-/** Of `::ffff:0:0/96`, the addresses that mean an IPv4 address. */
+/** The prefix length of `::ffff:0:0/96`, whose addresses stand for IPv4 addresses. */
 const mappedLength = 96;
 
 /**
- * Reads `10.0.0.0/8` or `fd00::/8`; an address alone is a range of one, and a range of mapped addresses is that of the IPv4 addresses
- * that they mean. Throws `bad_request` with what was expected.
+ * Reads `10.0.0.0/8` or `fd00::/8`. A single address is a range of one; a range of IPv4-mapped addresses becomes the range of the
+ * IPv4 addresses. Throws `bad_request` with what was expected.
  */
 export function parseCidr(text: string): Cidr {
   const [addressText = '', lengthText, ...rest] = text.trim().split('/');
@@ -51,7 +51,7 @@ export function isInCidr(bytes: Uint8Array, range: Cidr): boolean {
   return true;
 }
 
-/** Which bits of the byte at `index` belong to the prefix. */
+/** Returns the bits of the byte at `index` that belong to the prefix. */
 function maskOf(index: number, prefixLength: number): number {
   const bits = Math.min(8, Math.max(0, prefixLength - index * 8));
   return (0xff << (8 - bits)) & 0xff;

@@ -1,4 +1,4 @@
-/** A number as a client would write it in a pattern: 5 is `5`; never with an exponent. */
+/** Returns a number as a client would type it in a pattern: 5 is `5`; never with an exponent. */
 export function decimalText(value: number): string {
   const [mantissa = '', exponentText] = String(value).split('e');
   if (exponentText === undefined) return mantissa;

@@ -1,4 +1,4 @@
-/** What a caller may be told went wrong. Closed: http/error-response.ts maps each to one status. */
+/** What a caller may be told went wrong. A closed union: http/error-response.ts maps each code to one status. */
 export type ErrorCode =
   | 'bad_request'
   | 'broken_rule'
@@ -16,12 +16,12 @@ export type ErrorCode =
   | 'unavailable'
   | 'storage_full';
 
-/** One refused value, as it stands in the `data` of an error answer. */
+/** One refused value, as the `data` of an error answer holds it. */
 export interface FieldError {
   readonly code: string;
   readonly message: string;
   readonly params?: Readonly<Record<string, unknown>>;
-  /** Of a request in a batch: what it would have been answered alone. */
+  /** For a request in a batch: the answer that it would have got on its own. */
   readonly response?: ErrorEnvelope;
 }
 
@@ -59,17 +59,17 @@ export class AppError extends Error {
   }
 }
 
-/** The same words where there is nothing and where it is not for the caller: nobody learns of a thing by being refused it. */
+/** The same message whether the thing is absent or not for the caller: a refusal must not reveal that it exists. */
 export function notFound(): AppError {
   return new AppError('not_found', "The requested resource wasn't found.");
 }
 
-/** Somebody else has changed meanwhile what this rests on. */
+/** Another change has meanwhile altered what this request rests on. */
 export function conflicting(): AppError {
   return new AppError('conflict', 'The request conflicts with another change.');
 }
 
-/** There is too much to do at this moment: nothing was done, and the same may succeed in a second. */
+/** The service is overloaded at the moment: nothing was done, and the same request may succeed in a second. */
 export class Busy extends AppError {
   constructor(cause?: unknown) {
     super('unavailable', 'The service is busy, try again.', { cause, retryAfter: 1 });
@@ -80,7 +80,7 @@ export function busy(cause?: unknown): AppError {
   return new Busy(cause);
 }
 
-/** Nothing was done, and by the time it is asked again another process may be there to do it. */
+/** Nothing was done; a retry may reach the process that comes after this one. */
 export function stopping(): AppError {
   return new AppError('unavailable', 'The service is stopping.', { retryAfter: 1 });
 }

@@ -1,4 +1,4 @@
-/** The openings still to be closed, and what may stand next: the whole state of a JSON reader. */
+/** The state of a JSON reader: the brackets still to be closed, and what may come next. */
 interface Reader {
   readonly text: string;
   readonly closers: ('}' | ']')[];
@@ -13,7 +13,7 @@ const WORD = /[A-Za-z0-9+.-]/;
 const HEX = /^[0-9a-fA-F]{4}$/;
 
 /**
- * Says where a text that JSON.parse refused stops being JSON, and what was expected there. The engine's messages name a
+ * Returns where a text that JSON.parse refused stops being JSON, and what was expected there. The engine's own messages name a
  * position only sometimes, and quote the text.
  */
 export function findJsonError(text: string): string {
@@ -25,7 +25,7 @@ export function findJsonError(text: string): string {
   }
 }
 
-/** Reads one token; undefined while all is well. */
+/** Reads one token; returns the fault, or undefined if there is none. */
 function step(reader: Reader): string | undefined {
   const { text, expected, at } = reader;
   const character = text[at];
@@ -88,7 +88,7 @@ function readString(reader: Reader): string | undefined {
   return `the string that begins at position ${reader.at} is not closed`;
 }
 
-/** `true`, `false`, `null` or a number. */
+/** Reads `true`, `false`, `null` or a number. */
 function readWord(reader: Reader): string | undefined {
   const start = reader.at;
   let at = start;

@@ -1,19 +1,19 @@
 import type { Clock } from './clock.ts';
 
-/** Less than this is a clock that runs slow, not one that was set back: it is followed, or what it loses would add up for ever. */
+/** A clock that is behind by less than this runs slow and was not set back. It is followed, or the lag would add up for ever. */
 const slowMsMax = 1_000;
 
-/** How much slower this clock goes than time passes, to be caught up with: less than the schedule of retries varies by anyway. */
+/** How much slower than real time this clock goes until the other has caught up: less than the jitter of retries. */
 const slowedBy = 0.1;
 
 /**
- * Follows another clock, but where that is set back this one goes on by the time that has passed, or nearly: what was put off by
- * some seconds must not wait for the hour that a machine's clock was wrong by, nor what is put off later, for which that hour
- * would be the start of another process.
+ * Follows another clock, but never goes back: when that clock is set back, this one goes on at nearly the speed of real time until
+ * the other has caught up. Otherwise a retry put off by seconds would wait for an hour if the clock was wrong by one. The slower
+ * speed closes the gap, so that times set meanwhile are not far ahead for the next process, which begins at the other clock.
  */
 export class ForwardClock implements Clock {
   readonly #clock: Clock;
-  /** What was told last, with its fractions, and when that was. */
+  /** The time returned last, with its fraction, and when that was. */
   #last = Number.NEGATIVE_INFINITY;
   #lastMonotonic = 0;
 

@@ -1,6 +1,6 @@
 /**
- * A map that forgets what is not asked for, in two generations of a size each: as good as an LRU here, and a hit costs one look-up
- * instead of two changes of a map. What is unused for a whole generation is dropped.
+ * A cache in two generations, each of a maximum size: an entry that is not looked up for a whole generation is dropped. It evicts
+ * about as well as an LRU, and a hit costs one look-up instead of two changes of a map.
  */
 export class GenerationMap<Key, Value> {
   readonly #sizeMax: number;
@@ -8,10 +8,10 @@ export class GenerationMap<Key, Value> {
   readonly #forgotten: ((value: Value) => void) | undefined;
   #young = new Map<Key, Value>();
   #old = new Map<Key, Value>();
-  /** Of all that went into the young one. */
+  /** The total size of the entries added to the young generation. */
   #size = 0;
 
-  /** `sizeMax` entries a generation, or as many as are that large together. `forgotten` is told of what is dropped. */
+  /** `sizeMax` bounds the size of one generation; an entry has size 1 by default. `forgotten` is called for dropped entries. */
   constructor(
     sizeMax: number,
     sizeOf: (value: Value, key: Key) => number = () => 1,
@@ -30,7 +30,7 @@ export class GenerationMap<Key, Value> {
     return old;
   }
 
-  /** What is made where nothing is found is added. */
+  /** Returns what is found, or else makes and adds it. */
   findOrAdd(key: Key, make: (key: Key) => Value): Value {
     const found = this.find(key);
     if (found !== undefined) return found;
@@ -61,7 +61,7 @@ export class GenerationMap<Key, Value> {
     this.#forget(dropped);
   }
 
-  /** All of these but what was asked for in time, and has gone on into a younger generation. */
+  /** Reports all of these as dropped, except those that a look-up has moved to a younger generation. */
   #forget(dropped: ReadonlyMap<Key, Value>): void {
     if (this.#forgotten === undefined) return;
     for (const [key, value] of dropped)

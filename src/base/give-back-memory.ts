@@ -3,12 +3,12 @@ import { runInNewContext } from 'node:vm';
 
 const lookMs = 1_000;
 const looksMax = 60;
-/** The share of a second that a server is busy for which nobody has a question. */
+/** Event loop utilization below which a second counts as calm: no requests are being answered. */
 const calmShare = 0.05;
 
 /**
- * Gives back what a start has left behind, once, in the first calm second of the first minute: ten megabytes, which V8 would keep
- * for as long as nobody asks for anything. It takes up to a tenth of a second in which nobody is answered.
+ * Returns the memory that the start has left behind to the system, once, in the first calm second of the first minute: ten
+ * megabytes that V8 would otherwise keep while the server is idle. It blocks the event loop for up to a tenth of a second.
  */
 export function giveBackMemory(): void {
   let before = performance.eventLoopUtilization();
@@ -26,10 +26,10 @@ export function giveBackMemory(): void {
 
 function collectAll(): void {
   setFlagsFromString('--expose-gc');
-  // What this flag makes of it: only in contexts that are made while it is set.
+  // The flag adds `gc` to contexts that are made while it is set, and `gc` has this type.
   const collect = runInNewContext('gc') as (how: { type: 'major'; flavor: 'last-resort' }) => void;
-  // What Node keeps of compiled modules is for the flags that were set when it kept them.
+  // Node's compile cache depends on V8's flags: left on, this one would make it useless for later modules.
   setFlagsFromString('--no-expose-gc');
-  // Of all kinds the one that gives pages back, those of young objects as well.
+  // The only kind that returns pages to the system, those of the young generation as well.
   collect({ type: 'major', flavor: 'last-resort' });
 }

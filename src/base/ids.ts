@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 
-/** What ids consist of, and of how many of these. */
+/** The alphabet and the length of ids. */
 export const idAlphabet = '0123456789abcdefghijklmnopqrstuvwxyz';
 export const idLength = 15;
 const STEP_MS = 64;
@@ -8,19 +8,19 @@ const STEP_LENGTH = 7;
 const TIME_LENGTH = 9;
 const TAIL_LENGTH = 11;
 
-/** Random bytes are drawn in blocks: one call of the system per id would cost more than the rest of the id. */
+/** Random bytes are drawn in blocks: one system call per id would cost more than the rest of the id. */
 const pool = new Uint8Array(4096);
 let poolAt = pool.length;
 
-/** A new id: 15 characters of `[a-z0-9]`, 77 random bits. */
+/** Returns a new id: 15 characters of `[a-z0-9]`, 77 random bits. */
 export function newId(): string {
   return randomText(idLength, idAlphabet);
 }
 
 /**
- * A new id of a record: of the same form, but its text order is nearly its order in time. 7 characters say when, in steps of
- * 64 ms until the year 2128, and 8 are random (41 bits). An index on ids of records that are made one after the other then
- * changes at its end, not at one random page for each of them.
+ * Returns a new id of a record: of the same form, but its text order is nearly its order in time. 7 characters are the time in
+ * steps of 64 ms (enough until the year 2128), 8 are random (41 bits). Records made one after the other are then added at the end
+ * of an index on ids, not each to a random page.
  */
 export function newRecordId(epochMs: number): string {
   const step = Math.floor(epochMs / STEP_MS).toString(36);
@@ -28,16 +28,16 @@ export function newRecordId(epochMs: number): string {
 }
 
 /**
- * A new id whose text order is its order in time: 9 characters of milliseconds, 11 random ones. Rows with such keys are
- * appended at the end of their index instead of being scattered over it (the idea of UUIDv7, RFC 9562 section 5.7).
+ * Returns a new id whose text order is its order in time: 9 characters of milliseconds, 11 random ones. Rows with such keys are
+ * appended to the end of their index instead of being scattered over it (the idea of UUIDv7, RFC 9562 section 5.7).
  */
 export function newTimeOrderedId(epochMs: number): string {
   return epochMs.toString(36).padStart(TIME_LENGTH, '0') + randomText(TAIL_LENGTH, idAlphabet);
 }
 
-/** `length` characters of `alphabet` (at most 256 of them), each equally likely. */
+/** Returns `length` characters of `alphabet` (at most 256 of them), each equally likely. */
 export function randomText(length: number, alphabet: string): string {
-  // Bytes above the largest multiple of the alphabet's size are drawn again, or its first letters would come more often.
+  // Bytes from the largest multiple of the alphabet's size on are drawn again, or its first letters would be more likely.
   const limit = 256 - (256 % alphabet.length);
   let text = '';
   while (text.length < length) {

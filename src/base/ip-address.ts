@@ -1,9 +1,9 @@
 import { addressBytes } from './address-bytes.ts';
 
-/** `::ffff:a.b.c.d`: how an IPv4 client looks to a socket that listens on both families. */
+/** The first bytes of `::ffff:a.b.c.d`, which is how an IPv4 client appears to a socket that listens on both families. */
 const mappedPrefix = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
 
-/** The 4 or 16 bytes of an address in text, of a mapped one those of the IPv4 address that it means; undefined for anything else. */
+/** Returns the 4 or 16 bytes of an address in text, 4 for an IPv4-mapped one as well; undefined for anything else. */
 export function readIpAddress(text: string): Uint8Array | undefined {
   const bytes = addressBytes(text);
   if (bytes === null) return undefined;
@@ -11,7 +11,7 @@ export function readIpAddress(text: string): Uint8Array | undefined {
   return isMapped ? bytes.subarray(12) : bytes;
 }
 
-/** IPv6 fully expanded, so that one address has one text. */
+/** Returns an address as text, IPv6 fully expanded, so that each address has exactly one text. */
 export function ipAddressText(bytes: Uint8Array): string {
   if (bytes.length === 4) return bytes.join('.');
   const hex = Buffer.from(bytes).toString('hex');

@@ -2,13 +2,13 @@ import { isUtf8 } from 'node:buffer';
 import { AppError } from './errors.ts';
 import { findJsonError } from './find-json-error.ts';
 
-/** What http-api A14 and A20 allow. Positions in messages count characters (UTF-16 units) of the text from 0. */
+/** What http-api A14 and A20 allow. Positions in messages count UTF-16 units of the text from 0. */
 export interface JsonLimits {
-  /** Arrays and objects inside each other. */
+  /** How deep arrays and objects may be nested. */
   readonly depthMax: number;
-  /** Commas and opening brackets: an estimate of the values, wrong by a factor of two at most. */
+  /** The maximum of commas and opening brackets: an estimate of the number of values, wrong by a factor of two at most. */
   readonly nodesMax: number;
-  /** As many levels of arrays and objects have no key twice: 1 is the value itself. Below, the last of equal keys wins. */
+  /** How many levels must not repeat a key; 1 is only the value itself. On deeper levels the last of equal keys wins. */
   readonly uniqueDepth: number;
 }
 
@@ -22,7 +22,7 @@ export const jsonLimits: JsonLimits = {
   uniqueDepth: 1,
 };
 
-/** The text of a body; bytes that are not UTF-8 are refused instead of replaced, or two names could become one. */
+/** Returns the text of a body. Bytes that are not UTF-8 are refused and not replaced, or two names could become one. */
 export function decodeUtf8(bytes: Uint8Array): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const text = buffer.toString('utf8');
@@ -33,9 +33,9 @@ export function decodeUtf8(bytes: Uint8Array): string {
 }
 
 /**
- * The value of a JSON text. One scan refuses what JSON.parse would take (A14: U+0000 and lone surrogates in strings,
- * integers that lose digits, numbers that overflow, too deep, too many, a key given twice near the top); JSON.parse does the rest.
- * Keys such as `__proto__` come out as own members: read members with {@link ownMember}, never assign or spread a body.
+ * Returns the value of a JSON text. One scan refuses what JSON.parse would accept (A14: U+0000 and lone surrogates in strings,
+ * integers that lose digits, numbers that overflow, too deep, too many, a repeated key near the top); JSON.parse does the rest.
+ * Keys such as `__proto__` become own members: read members with {@link ownMember}, never assign or spread a body.
  * Throws AppError `bad_request`.
  */
 export function parseJson(text: string, limits: JsonLimits = jsonLimits): unknown {
@@ -50,7 +50,7 @@ export function parseJson(text: string, limits: JsonLimits = jsonLimits): unknow
     // The engine's own message is not passed on, not even as a cause: it quotes the body, which may hold a password.
     throw refusal(`The text is not valid JSON: ${findJsonError(text)}.`);
   }
-  // JSON.parse keeps one of equal keys, so fewer keys than colons means that one was given twice.
+  // JSON.parse keeps one of equal keys, so fewer keys than colons means that a key was repeated.
   if (members > 0 && countKeys(value, limits.uniqueDepth) !== members)
     throw duplicateKey(text, limits.uniqueDepth);
   return value;
@@ -67,7 +67,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A member the body itself gave: `constructor` and the like, inherited by every object, are absent. */
+/** Returns a member that the body itself gave: `constructor` and the like, which every object inherits, are absent. */
 export function ownMember(object: JsonObject, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
@@ -92,14 +92,14 @@ const BRACE_BIT = 0x20;
 const OPENING = 0x7b;
 const CLOSING = 0x7d;
 
-/** The integers of 15 digits are all exact; only longer literals need a look. */
+/** All integers of 15 digits are exact; only longer literals must be checked. */
 const SAFE_LENGTH = 15;
-/** A literal without an exponent overflows from 309 digits on. */
+/** A literal without an exponent can overflow only from 309 digits on. */
 const FINITE_LENGTH = 308;
 
 /**
- * Checks everything JSON.parse does not, and returns the number of colons down to `uniqueDepth`. It trusts the grammar: on a
- * text that breaks it, the scan may see nonsense, and JSON.parse refuses it afterwards.
+ * Checks what JSON.parse does not, and returns the number of colons down to `uniqueDepth`. The scan assumes a valid grammar: on an
+ * invalid text it may misread things, but JSON.parse then refuses the text.
  */
 function scan(text: string, limits: JsonLimits): number {
   const { length } = text;
@@ -139,7 +139,7 @@ function indexFrom(text: string, character: string, from: number): number {
   return at === -1 ? text.length : at;
 }
 
-/** From the first backslash of a string to its closing quote, whose position is returned. */
+/** Scans a string from its first backslash on, and returns the position of its closing quote. */
 function scanEscapes(text: string, from: number): number {
   let at = from;
   while (at < text.length) {
@@ -199,9 +199,9 @@ function loneSurrogateAt(text: string): number {
   return at;
 }
 
-/** The slow way, for the message only: reads the keys one by one, down to that depth. The text is valid JSON. */
+/** Finds the repeated key of a valid text, reading keys one by one down to `uniqueDepth`: slow, but only for a refusal. */
 function duplicateKey(text: string, uniqueDepth: number): AppError {
-  /** Of each array or object that is open, the innermost last. */
+  /** The keys of each open array or object, the innermost last. */
   const open: Set<unknown>[] = [];
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at) | BRACE_BIT;
@@ -221,7 +221,7 @@ function duplicateKey(text: string, uniqueDepth: number): AppError {
   return refusal('A key is given twice.');
 }
 
-/** Whether a colon follows the string that ends before `from`. */
+/** True when a colon follows the string that ends before `from`. */
 function isKey(text: string, from: number): boolean {
   let at = from;
   while (text.charCodeAt(at) <= SPACE) at++;

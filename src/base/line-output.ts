@@ -1,16 +1,15 @@
 import { writeSync } from 'node:fs';
 import { codeOf } from './code-of.ts';
 
-/** In bytes; what is said while nobody reads for so long is lost. */
+/** Bytes kept while the reader does not read; lines beyond that are lost. */
 const waitingMax = 16 * 1024 * 1024;
 const retryMs = 100;
-/** What passes: a reader who is slow, and a disk that is full. */
+/** Errors that may pass: a slow reader, or a full disk. */
 const passing: ReadonlySet<unknown> = new Set(['EAGAIN', 'ENOSPC', 'EDQUOT']);
 
 /**
- * Lines for whoever reads a descriptor. Each is written at once, as the next thing that is done may end the process. One who reads
- * too slowly of what cannot wait is tried again, as is a file on a disk that is full, and one who is gone is no reason to fail, nor to go
- * on at the end of the process.
+ * Writes lines to a descriptor, each at once, as the process may end right after. Bytes that a slow reader or a full disk does not
+ * take are kept and tried again. Once the reader is gone, lines are dropped without an error, also at the end of the process.
  */
 export class LineOutput {
   readonly #descriptor: number;
@@ -28,7 +27,7 @@ export class LineOutput {
     if (this.#isGone || this.#length + bytes.length > waitingMax) return;
     this.#waiting.push(bytes);
     this.#length += bytes.length;
-    // Whoever waits already has a timer.
+    // Lines that wait already have a timer.
     if (this.#waiting.length === 1) this.#writeOrRetry();
   }
 

@@ -1,4 +1,4 @@
-/** What a part may say to the operator. app.ts gives it a real logger; members must never hold a secret. */
+/** How a part tells the operator something. app.ts passes a real logger; members must never hold a secret. */
 export interface Logger {
   debug(message: string, members?: LogMembers): void;
   info(message: string, members?: LogMembers): void;

@@ -1,4 +1,4 @@
-/** A text with its ASCII letters small and all others as they are: what both engines take for the same, whatever their locale. */
+/** Lowers only ASCII letters, which both engines then take for equal in any locale. */
 export function lowerAscii(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }

@@ -1,4 +1,4 @@
-/** Neighbours together, in their order, as many as are not larger than `max` in all; one that is larger by itself is a part of its own. */
+/** Splits items into runs of at most `max` in total size, keeping their order; a single larger item is a run of its own. */
 export function partsBySize<Item>(
   items: readonly Item[],
   sizeOf: (item: Item) => number,

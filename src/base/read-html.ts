@@ -2,28 +2,28 @@ import { createRequire } from 'node:module';
 import type * as HtmlParser from 'htmlparser2';
 
 export interface HtmlTag {
-  /** Of the element, in lower case. */
+  /** The element's name in lower case. */
   readonly name: string;
   readonly isOpening: boolean;
-  /** Whether the element begins on a line of its own, ends one or stands in a cell. */
+  /** True when the element begins a line or ends one, or is a table cell. */
   readonly isBlock: boolean;
 }
 
-/** Is told what somebody would read who is shown the HTML, in its order. */
+/** Receives what a person would read if shown the HTML, in its order. */
 export interface HtmlReader {
   text(part: string): void;
-  /** Also of an element whose content is not shown. */
+  /** Called also for an element whose content is not shown. */
   tag(tag: HtmlTag): void;
-  /** Where the `a` leads that was opened last. */
+  /** Called with the target of the `a` that was opened last. */
   link?(target: string): void;
-  /** Whether it wants to be told no more. */
+  /** True when the reader wants no more. */
   readonly isFull: boolean;
 }
 
-/** In a time that the length of the source bounds; nothing of an element whose content nobody reads as text. */
+/** Reads HTML in time linear in its length, without the content of elements that nobody reads as text. */
 export function readHtml(source: string, reader: HtmlReader): void {
   const { Tokenizer } = htmlParser();
-  // The tokenizer and no parser: that one looks, for each closing tag, at all elements that are open.
+  // The tokenizer and not the parser, which searches all open elements for each closing tag.
   const tokenizer = new Tokenizer(
     { decodeEntities: true },
     callbacksOf(source, reader, () => tokenizer.pause()),
@@ -34,7 +34,7 @@ export function readHtml(source: string, reader: HtmlReader): void {
 
 let loaded: typeof HtmlParser | undefined;
 
-/** With the first HTML: most services never read any, and its tables of entities would be 3 MB and a twentieth of the start. */
+/** Loads the package with the first HTML: most servers read none, and its entity tables take 3 MB and a twentieth of the start. */
 function htmlParser(): typeof HtmlParser {
   // The package of this name is of this type.
   loaded ??= createRequire(import.meta.url)('htmlparser2') as typeof HtmlParser;
@@ -71,7 +71,7 @@ function callbacksOf(source: string, reader: HtmlReader, stop: () => void): Html
     onopentagend: () => {
       if (target !== undefined && !dropped.isOpen) reader.link?.(target);
     },
-    // Only in a drawing does the slash close anything.
+    // HTML gives the slash of `<x/>` a meaning only in SVG.
     onselfclosingtag: () => {
       if (opened === 'svg') dropped.close(opened);
     },
@@ -97,7 +97,7 @@ const nothingElse = {
   onprocessinginstruction: nothing,
 };
 
-/** Whether what is read stands in an element whose content nobody reads as text. */
+/** Tracks whether the reader is inside an element whose content nobody reads as text. */
 class DroppedElement {
   #name: string | undefined;
   #depth = 0;
@@ -114,7 +114,7 @@ class DroppedElement {
       this.#name = name;
       this.#depth = 1;
     } else if (this.#name === 'head' && name === 'body') {
-      // The tag that closes a head may be left out.
+      // The closing tag of a head may be left out.
       this.#name = undefined;
     }
   }
@@ -126,14 +126,14 @@ class DroppedElement {
   }
 }
 
-/** Of http-api section 7, but for those that have no content: `img`, `embed`, `input`. */
+/** The elements of http-api section 7, except those that have no content: `img`, `embed`, `input`. */
 const withoutText = new Set(
   'head style script iframe applet object svg picture dialog template button form textarea select option'.split(
     ' ',
   ),
 );
 
-/** Those of them that may stand inside each other. */
+/** Those of `withoutText` that may be nested in themselves. */
 const nesting = new Set(['applet', 'dialog', 'object', 'svg', 'template']);
 
 const blocks = new Set(

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 
-/** Has the names of its files outlast a power failure. */
+/** Syncs a directory, so that the names of its files outlast a power failure. */
 export async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory);
   try {

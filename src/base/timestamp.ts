@@ -4,7 +4,7 @@
  */
 export type Timestamp = string;
 
-/** The last one that was made: works of one group happen in the same few milliseconds, and each writes several. */
+/** The last timestamp made: the works of one commit fall into the same few milliseconds, and each writes several. */
 let last = { epochMs: Number.NaN, text: '' };
 
 /** `2026-11-20 09:35:20.114Z` from milliseconds since 1970. */

@@ -1,7 +1,7 @@
-/** Who has not answered when it would have been asked for the sixth time is away, as far as anybody can tell. */
+/** A look that is still running after this many further intervals counts as failed. */
 const missedMax = 6;
 
-/** Looks again and again, one look at a time, and remembers whether the last one went well. */
+/** Runs a look at an interval, one at a time, and remembers whether the last one succeeded. */
 export class Watch {
   readonly #look: () => Promise<void>;
   readonly #onError: (error: unknown) => void;
@@ -13,7 +13,7 @@ export class Watch {
   constructor(options: {
     readonly intervalMs: number;
     readonly look: () => Promise<void>;
-    /** Called when a look has failed after one that went well. */
+    /** Called when a look fails after one that succeeded. */
     readonly onError: (error: unknown) => void;
   }) {
     this.#look = options.look;
@@ -25,16 +25,16 @@ export class Watch {
     return !this.#hasFailed && this.#missed < missedMax;
   }
 
-  /** Looks besides, at once or when the look that runs is over. Never rejects. */
+  /** Runs an extra look, at once or after the one that is running. Never rejects. */
   async look(): Promise<void> {
     await this.#looking;
     await this.#begin();
   }
 
-  /** Resolves when the look that runs, if any, is over. */
+  /** Stops the interval; resolves when no look is running any more. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    // One that was asked for meanwhile begins after it.
+    // A look that was asked for meanwhile begins after the running one.
     while (this.#looking !== undefined) await this.#looking;
   }
 
