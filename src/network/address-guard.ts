@@ -1,21 +1,21 @@
 /**
  * Which addresses this service may connect to. The superusers of an instance choose the URLs of its endpoints and the host of its
- * mail server, so without this it would be a door into the operator's own network (server-side request forgery). The ranges are
- * those of the IANA registries of special-purpose addresses; what is not known to be public is refused.
+ * mail server; unguarded, they could reach the operator's own network (server-side request forgery). The refused ranges are those
+ * of the IANA registries of special-purpose addresses; an address that is not known to be public is refused.
  *
  *   address-guard     which addresses, and which of them without TLS
  *   host-resolver     names to addresses
- *   guarded-connect   the only way out: a socket to an address that was judged
+ *   guarded-connect   the only way out: a socket to an address that was checked
  */
 import { isInCidr, parseCidr } from '../base/cidr.ts';
 import type { Cidr } from '../base/cidr.ts';
 import { readIpAddress } from '../base/ip-address.ts';
 
-/** What the operator permits beyond the public internet. Plain data: it is posted to the sending worker. */
+/** What the operator allows beyond the public internet. Plain data, as it is posted to the sending thread. */
 export interface NetworkPolicy {
-  /** `--dev`: connections without TLS are accepted to every target. Otherwise only to those inside `allowed`. */
+  /** With `--dev`: connections without TLS are allowed to every target; otherwise only to those inside `allowed`. */
   readonly allowHttp: boolean;
-  /** `--allow-net`, and the loopback ranges with `--dev`. */
+  /** The ranges of `--allow-net`, and the loopback ranges with `--dev`. */
   readonly allowed: readonly Cidr[];
 }
 
@@ -45,21 +45,21 @@ const refusedIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'].map
 /** NAT64's well-known prefix: the last four bytes are the IPv4 address that is really reached. */
 const nat64 = parseCidr('64:ff9b::/96');
 
-/** Whether a connection to this literal address is permitted. What cannot be read as an address is not. */
+/** True when a connection to this literal address is allowed; false for text that is not an address. */
 export function isAddressAllowed(address: string, policy: NetworkPolicy): boolean {
   const bytes = targetBytes(address);
   if (bytes === null) return false;
   return isIn(bytes, policy.allowed) || isPublic(bytes);
 }
 
-/** Whether an address may be reached without TLS: where the operator said so for all, or named its range. */
+/** True when an address may be reached without TLS: the operator has allowed that everywhere, or has named its range. */
 export function isPlainAllowed(address: string, policy: NetworkPolicy): boolean {
   if (policy.allowHttp) return true;
   const bytes = targetBytes(address);
   return bytes !== null && isIn(bytes, policy.allowed);
 }
 
-/** Whether both texts reach the same address, however they are written. */
+/** True when both texts mean the same address, however they are written. */
 export function isSameAddress(one: string, other: string): boolean {
   const left = targetBytes(one);
   const right = targetBytes(other);

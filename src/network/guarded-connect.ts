@@ -8,18 +8,18 @@ import type { HostResolver } from './host-resolver.ts';
 import { isLocalhostName, withoutRootDot } from './local-name.ts';
 import { openTcp, openTls } from './open-socket.ts';
 
-/** A name with a hundred addresses is not worth a hundred time-outs. */
+/** Addresses tried per name: a name with a hundred is not worth a hundred time-outs. */
 const addressesTriedMax = 4;
 
 export interface ConnectTarget {
-  /** `later`: the protocol itself begins it on the open connection. */
+  /** `later`: the protocol itself starts TLS on the open connection. */
   readonly tls: 'now' | 'later' | 'never';
-  /** What is offered to be spoken inside TLS (ALPN); nothing where it is left out. */
+  /** The protocols offered inside TLS (ALPN); absent for none. */
   readonly protocols?: readonly string[];
   /** A name or a literal address, without brackets. */
   readonly host: string;
   readonly port: number;
-  /** What whoever chose the target is told when it is not allowed: the same words for each, or they would map a network. */
+  /** The message when the target is not allowed. It is the same for each, as different ones would let a client map a network. */
   readonly refusal: string;
 }
 
@@ -39,18 +39,18 @@ export interface ConnectTimings {
 }
 
 export interface ConnectRun {
-  /** Of `clock.monotonic()`. */
+  /** By `clock.monotonic()`. */
   readonly deadline: number;
-  /** Filled in while connecting, so that a failure too tells how far it came. */
+  /** Filled in while connecting, so that a failure tells how far it came. */
   readonly timings: ConnectTimings;
-  /** Destroys whatever is being opened when the attempt is over before it began. */
+  /** Aborts whatever is being opened when the attempt ends before it has a connection. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Opens a connection to a vetted address and to no other: a literal is judged, a name is resolved once and **all** its
- * addresses are judged, the peer of the open socket is compared with the address that was meant. No byte is written
- * before that, not even of TLS. Rejects with a {@link ConnectFailure}.
+ * Opens a connection to a checked address and to no other: a literal is checked, a name is resolved once and **all** its addresses
+ * are checked, and the peer of the open socket is compared with the intended address. No byte is written before that, not even of
+ * TLS. Rejects with a {@link ConnectFailure}.
  */
 export async function guardedConnect(
   target: ConnectTarget,
@@ -85,7 +85,7 @@ async function vettedAddresses(
     const start = guard.clock.monotonic();
     addresses = await guard.resolver.resolve(target.host);
     run.timings.dnsMs = guard.clock.monotonic() - start;
-    // We made this list ourselves; an operator who allows one loopback address means that one.
+    // This list is HostResolver's own; an operator who allows one of the two loopback addresses means that one.
     if (isLocalhostName(target.host)) addresses = addresses.filter(isPermitted);
   }
   if (addresses.length === 0 || !addresses.every(isPermitted))
@@ -105,7 +105,7 @@ async function connectToFirst(addresses: readonly string[], job: ConnectJob): Pr
   let failure: unknown = new ConnectFailure('connect', 'No address could be tried.');
   for (const [index, address] of addresses.entries()) {
     if (job.run.signal.aborted) break;
-    // Each address gets its share of what is left, so that a silent one does not use up the others' time.
+    // Each address gets its share of the time left, so that a silent one does not use up that of the others.
     const timeoutMs = (job.run.deadline - clock.monotonic()) / (addresses.length - index);
     try {
       const socket = await openTcp(address, { port: job.target.port, timeoutMs, signal: job.run.signal });
@@ -119,7 +119,7 @@ async function connectToFirst(addresses: readonly string[], job: ConnectJob): Pr
   throw failure;
 }
 
-/** Catches whatever stands between us and the address: a proxy preloaded into the process, a surprise of the system. */
+/** Refuses a socket whose peer is not the intended address, as with a proxy that was preloaded into the process. */
 function assertPeer(socket: Socket, address: string, { target, guard }: ConnectJob): void {
   const peer = socket.remoteAddress;
   if (peer !== undefined && isSameAddress(peer, address) && isAddressAllowed(peer, guard.policy)) return;

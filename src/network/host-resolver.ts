@@ -4,29 +4,29 @@ import { ConnectFailure } from './connect-failure.ts';
 import { isLocalhostName, withoutRootDot } from './local-name.ts';
 
 const lookupMsMax = 5_000;
-/** c-ares doubles its patience at each try: 1.5 s and 3 s stay below the maximum. */
+/** c-ares doubles its time-out with each try: 1.5 s and 3 s together stay below the maximum. */
 const FIRST_TRY_MS = 1_500;
 const TRIES = 2;
 
 export interface HostResolverOptions {
-  /** `127.0.0.1:5353`: asked instead of the servers of the system, for tests. */
+  /** Name servers such as `127.0.0.1:5353`, asked instead of the system's, for tests. */
   readonly servers?: readonly string[] | undefined;
 }
 
 /**
- * Names to addresses through c-ares: `getaddrinfo` would occupy a thread of the pool for each silent name server, and
- * a handful of them would stop every file operation of the process. The hosts file is not read.
+ * Resolves names through c-ares: `getaddrinfo` would occupy a thread of the pool for each silent name server, and a few of those
+ * would block every file operation of the process. The hosts file is not read.
  */
 export class HostResolver {
   readonly #resolver = new Resolver({ timeout: FIRST_TRY_MS, tries: TRIES });
-  /** Lookups under way by name: many attempts that start together ask once. Nothing is kept after the answer. */
+  /** Lookups under way, by name: attempts that start together share one. Nothing is kept after the answer. */
   readonly #pending = new Map<string, Promise<readonly string[]>>();
 
   constructor(options: HostResolverOptions = {}) {
     if (options.servers !== undefined) this.#resolver.setServers(options.servers);
   }
 
-  /** Every address of the name, IPv4 first. Rejects with a {@link ConnectFailure} when there is none. */
+  /** Returns every address of the name, IPv4 first. Rejects with a {@link ConnectFailure} when there is none. */
   resolve(name: string): Promise<readonly string[]> {
     if (isLocalhostName(name)) return Promise.resolve(['127.0.0.1', '::1']);
     const key = withoutRootDot(name);

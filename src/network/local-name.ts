@@ -1,4 +1,4 @@
-/** `localhost` and everything below it: resolved here to the loopback addresses, never by DNS (RFC 6761). */
+/** True for `localhost` and every name below it, which resolve to the loopback addresses here and never by DNS (RFC 6761). */
 export function isLocalhostName(name: string): boolean {
   const bare = withoutRootDot(name).toLowerCase();
   return bare === 'localhost' || bare.endsWith('.localhost');

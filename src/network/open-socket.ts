@@ -4,7 +4,7 @@ import { codeOf } from '../base/code-of.ts';
 import { ConnectFailure } from './connect-failure.ts';
 import { nodeTls } from './node-tls.ts';
 
-/** A peer that vanished without a word is noticed after this long on an idle connection. */
+/** Idle time before the first keep-alive probe, which notices a peer that vanished without closing. */
 const KEEP_ALIVE_PROBE_MS = 30_000;
 
 interface OpenOptions {
@@ -17,29 +17,29 @@ export interface TcpOptions extends OpenOptions {
 }
 
 export interface TlsOptions extends OpenOptions {
-  /** The name or address the certificate must be for. */
+  /** The name or address that the certificate must be for. */
   readonly name: string;
   readonly protocols: readonly string[];
   readonly trustedCertificates: string | undefined;
 }
 
-/** A connected socket to a literal address. Rejects with a {@link ConnectFailure} of kind `connect` or `timeout`. */
+/** Opens a socket to a literal address. Rejects with a {@link ConnectFailure} of kind `connect` or `timeout`. */
 export function openTcp(address: string, options: TcpOptions): Promise<Socket> {
   const socket = connect({ host: address, port: options.port, noDelay: true });
   socket.setKeepAlive(true, KEEP_ALIVE_PROBE_MS);
   return whenOpen(socket, { ...options, event: 'connect', toFailure: connectFailure });
 }
 
-/** TLS over a connected socket, the certificate verified. Rejects with a {@link ConnectFailure} of kind `tls` or `timeout`. */
+/** Starts TLS on a socket and verifies the certificate. Rejects with a {@link ConnectFailure} of kind `tls` or `timeout`. */
 export function openTls(socket: Socket, options: TlsOptions): Promise<Socket> {
   const secure = nodeTls.connect({
     socket,
-    // SNI carries names only (RFC 6066); the certificate is compared with `host` where there is none.
+    // SNI carries only names (RFC 6066); for an address the certificate is compared with `host`.
     host: options.name,
     ...(isIP(options.name) === 0 ? { servername: options.name } : {}),
     ...(options.trustedCertificates === undefined ? {} : { ca: options.trustedCertificates }),
     minVersion: 'TLSv1.2',
-    // Said here because NODE_TLS_REJECT_UNAUTHORIZED would turn the default off.
+    // Explicit, as NODE_TLS_REJECT_UNAUTHORIZED could turn the default off.
     rejectUnauthorized: true,
     ...(options.protocols.length === 0 ? {} : { ALPNProtocols: [...options.protocols] }),
   });
