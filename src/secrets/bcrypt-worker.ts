@@ -1,6 +1,6 @@
 /**
- * The thread in which bcrypt runs: it is computed in JavaScript, a sixteenth of a second and more for each password, which on the
- * thread of requests everybody would wait for.
+ * The thread in which bcrypt runs. It is computed in JavaScript and takes a sixteenth of a second or more for each password, for
+ * which the main thread would hold up all requests.
  */
 import { compareSync } from 'bcryptjs';
 import { parentPort } from 'node:worker_threads';

@@ -5,12 +5,12 @@ export interface QueueLimits {
   readonly waitingMax: number;
 }
 
-/** Runs work, first come first served. */
+/** Runs work in the order of arrival. */
 export type BoundedQueue = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 /**
- * At most `runningMax` works at a time, at most `waitingMax` waiting; beyond, AppError `unavailable`. Without it a burst of
- * sign-ins would hold 19 MiB each and make all of them late, instead of a few refused.
+ * Makes a queue that runs at most `runningMax` works at once and lets at most `waitingMax` wait; more are refused with AppError
+ * `unavailable`. Without it each sign-in of a burst would hold 19 MiB and all would be late, instead of a few refused.
  */
 export function boundedQueue(limits: QueueLimits): BoundedQueue {
   const waiting: (() => void)[] = [];
@@ -20,7 +20,7 @@ export function boundedQueue(limits: QueueLimits): BoundedQueue {
     if (running < limits.runningMax) {
       running++;
     } else if (waiting.length < limits.waitingMax) {
-      // Whoever ends hands its place over, so `running` stays as it is.
+      // Work that ends passes its place on, so `running` stays as it is.
       await new Promise<void>((resolve) => waiting.push(resolve));
     } else {
       throw busy();

@@ -6,23 +6,23 @@ import { codeOf } from '../base/code-of.ts';
 import { syncDirectory } from '../base/sync-directory.ts';
 import { SecretError } from './secret-error.ts';
 
-/** A KeyObject rather than bytes: it shows nothing of itself when it is logged, printed or turned into JSON by mistake. */
+/** A KeyObject rather than bytes, as it reveals nothing when it is logged, printed or turned into JSON by mistake. */
 export type MasterKey = KeyObject;
 
-/** Where the key may come from, in this order; giving a text and a file is a contradiction and is refused. */
+/** Where the key may come from, in this order. Giving both a text and a file is refused. */
 export interface MasterKeySource {
   /** The key itself: 32 bytes as hex, base64 or base64url. */
   readonly text: string | undefined;
-  /** A file that holds such a text. */
+  /** A file that holds such text. */
   readonly file: string | undefined;
-  /** Where `master.key` lies when neither of them is given. */
+  /** The directory of `master.key`, which is used when neither is given. */
   readonly dataDirectory: string;
-  /** False once there is data: a new key beside it would hide that the old one was lost. */
+  /** False once there is data: a new key beside it would hide that the old one is lost. */
   readonly mayCreate: boolean;
 }
 
 const KEY_BYTES = 32;
-/** 32 random bytes with fewer different values than this are less likely than a broken disk; `aaaa…` is what it is for. */
+/** Fewer different values than this are less likely in 32 random bytes than a broken disk; it refuses keys such as `aaaa…`. */
 const distinctBytesMin = 8;
 const keyFileBytesMax = 1024;
 const KEY_FILE = 'master.key';
@@ -45,7 +45,7 @@ export async function loadMasterKey(source: MasterKeySource): Promise<MasterKey>
   return getKeyFile(path);
 }
 
-/** A key from its text; `name` begins the message of a refusal. */
+/** Reads a key from its text; `name` begins the message of a refusal. */
 export function parseMasterKey(text: string, name: string): MasterKey {
   const bytes = decodeKey(text.trim());
   if (bytes === undefined) {
@@ -61,12 +61,12 @@ export function parseMasterKey(text: string, name: string): MasterKey {
   return key;
 }
 
-/** What may be stored beside the data to recognise the key: derived one way, so it tells nothing about other derived keys. */
+/** A value to recognise the key by, safe to store beside the data: derived one way, it reveals nothing about other derived keys. */
 export function keyCheckValue(key: MasterKey): string {
   return Buffer.from(hkdfSync('sha256', key, '', 'chancery key check v1', KEY_BYTES)).toString('base64url');
 }
 
-/** Throws unless `stored` came from this key: starting with another key would write what nobody can open later. */
+/** Throws unless `stored` came from this key: with another key the service would write what cannot be opened later. */
 export function requireKeyCheckValue(key: MasterKey, stored: string): void {
   const expected = Buffer.from(keyCheckValue(key));
   const given = Buffer.from(stored);
@@ -80,7 +80,7 @@ function decodeKey(text: string): Buffer | undefined {
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
   if (!/^(?:[A-Za-z0-9+/]{43}|[A-Za-z0-9_-]{43})=?$/.test(text)) return undefined;
   const bytes = Buffer.from(text, 'base64url');
-  // The last of the 43 characters has two bits to spare; set, they mean that the text was cut or mistyped.
+  // The last of the 43 characters has two spare bits; if they are set, the text was cut or mistyped.
   const canonical = text.replace('=', '').replaceAll('+', '-').replaceAll('/', '_');
   return bytes.toString('base64url') === canonical ? bytes : undefined;
 }
@@ -94,7 +94,7 @@ async function getKeyFile(path: string): Promise<MasterKey> {
 async function findKeyFile(path: string): Promise<MasterKey | undefined> {
   let file: FileHandle;
   try {
-    // Not blocking: a pipe in this place would hold the start for ever.
+    // Non-blocking: opening a pipe at this path would otherwise hang the start.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
@@ -108,7 +108,7 @@ async function findKeyFile(path: string): Promise<MasterKey | undefined> {
   }
 }
 
-/** Looks at the open file, not at the path, which could be another file by now. */
+/** Checks the open file and not the path, which could lead to another file by now. */
 async function checkKeyFile(file: FileHandle, path: string): Promise<void> {
   const stats = await file.stat();
   if (!stats.isFile()) throw new SecretError(`The master key file ${path} is not a file.`);
@@ -122,8 +122,8 @@ async function checkKeyFile(file: FileHandle, path: string): Promise<void> {
 }
 
 /**
- * The key is whole and synced before it has its name. `link` gives the name, not `rename`: of two processes that start at
- * once the second would replace the first one's key. Whoever comes second uses what is there.
+ * Makes the key file. The key is complete and synced before the file gets its name, by `link` and not by `rename`: of two processes
+ * that start at once, the second would replace the key of the first. With `link` it uses the key that is there.
  */
 async function createKeyFile(directory: string, path: string): Promise<void> {
   const temporary = `${path}.${randomBytes(8).toString('hex')}.tmp`;

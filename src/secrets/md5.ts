@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** MD5 of a text as hexadecimal digits: only to be what others compare with. It keeps no secret, and holds against nobody. */
+/** Returns the MD5 of a text in hex, for values that other software compares. It protects neither secrets nor integrity. */
 export function md5(text: string): string {
   return hash('md5', text);
 }

@@ -1,10 +1,10 @@
 import { randomText } from '../base/ids.ts';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** 256 bits. */
+/** 43 characters of 62 make 256 bits. */
 const length = 43;
 
-/** What is shown once, and kept as a digest alone: 43 characters of `[0-9A-Za-z]`. */
+/** Makes a secret that is shown once and stored only as a digest: 43 characters of `[0-9A-Za-z]`. */
 export function newSecretText(): string {
   return randomText(length, alphabet);
 }

@@ -4,7 +4,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 
-/** The plain text of what somebody else has encrypted: base64 of nonce, AES-256-GCM and tag. Undefined when the key is another one. */
+/** Decrypts a text of other software: base64 of nonce, AES-256-GCM ciphertext and tag. Undefined when the key does not fit. */
 export function openEncryptedText(text: string, key: string): string | undefined {
   const bytes = Buffer.from(text, 'base64');
   const keyBytes = Buffer.from(key, 'utf8');
@@ -17,7 +17,7 @@ export function openEncryptedText(text: string, key: string): string | undefined
   try {
     decipher.final();
   } catch {
-    // The tag does not fit: nothing that was decrypted means anything.
+    // The tag does not fit: what was decrypted is meaningless.
     return undefined;
   }
   return plain.toString('utf8');

@@ -8,7 +8,7 @@ import {
   type MasterKeySource,
 } from './master-key.ts';
 
-/** The key belongs to the data from the first start on: another one is refused before anything is sealed with it. */
+/** Opens the master key. The first start binds it to the data; later another key is refused before it seals anything. */
 export async function openMasterKey(
   control: Database,
   source: Omit<MasterKeySource, 'mayCreate'>,
@@ -18,7 +18,7 @@ export async function openMasterKey(
   );
   const stored = row === undefined ? undefined : String(row['value']);
   const masterKey = await loadMasterKey({ ...source, mayCreate: stored === undefined });
-  // Another process may be making the same directory: whoever wrote first decides.
+  // Another process may be setting up the same data: the first to write decides.
   await control.write((tx) =>
     tx.run(sql`
       INSERT INTO ${tx.names.table('$setting')} (name, value) VALUES ('key_check', ${keyCheckValue(masterKey)}) ON CONFLICT DO NOTHING`),

@@ -4,7 +4,7 @@ import { AppError } from '../base/errors.ts';
 import { boundedQueue } from './bounded-queue.ts';
 import { isBcryptHash, verifyBcrypt } from './verify-bcrypt.ts';
 
-/** How much work a hash is, as PHC strings write it: KiB of memory, passes over it, lanes. */
+/** The work of a hash, in the parameters of PHC strings: KiB of memory, passes over it, lanes. */
 interface Cost {
   readonly memoryKib: number;
   readonly passes: number;
@@ -16,25 +16,25 @@ interface ParsedHash extends Cost {
   readonly tag: Buffer;
 }
 
-/** OWASP's minimum for argon2id: 17 ms here. http-api A12 promises it. */
+/** OWASP's minimum for argon2id, promised by http-api A12; it takes about 17 ms. */
 const COST: Cost = { memoryKib: 19_456, passes: 2, lanes: 1 };
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;
 const passwordBytesMax = 512;
 
-/** An imported hash states its own cost: without a ceiling one row could ask for all memory at each sign-in. */
+/** An imported hash states its own cost: without limits one row could demand all memory at each sign-in. */
 const memoryKibMax = 262_144;
 const passesMax = 16;
 const lanesMax = 16;
 
-/** The processors are what is shared, so there is one queue for the process. */
+/** One queue for the whole process, as all instances share its processors. */
 const waitingMax = 50;
 const enqueue = boundedQueue({ runningMax: availableParallelism(), waitingMax });
 
-/** Stands in for the hash of a user that does not exist. Nothing hashes to a tag of zeroes that anyone could find. */
+/** Stands in for the hash of a user that does not exist. Nobody could find a password whose tag is all zeroes. */
 const DUMMY: ParsedHash = { ...COST, salt: Buffer.alloc(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) };
 
-/** `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<tag>`. AppErrors: `bad_request` (length), `unavailable` (queue is full). */
+/** Returns `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<tag>`. AppErrors: `bad_request` (length), `unavailable` (queue is full). */
 export async function hashPassword(password: string): Promise<string> {
   if (!hasLength(password))
     throw new AppError('bad_request', `A password has 1 to ${passwordBytesMax} bytes.`);
@@ -44,25 +44,25 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Whether the password is the one that was hashed. Give undefined for a user that does not exist: the answer is false
- * after the same work, so that time tells nobody who exists. An imported bcrypt hash takes longer, until the sign-in that replaces it.
+ * Returns whether this is the password that was hashed. For a user that does not exist pass undefined: the answer is false after the
+ * same work, so that timing does not reveal who exists. An imported bcrypt hash takes longer, until a sign-in replaces it. Throws
  * AppError `unavailable` when the queue is full.
  */
 export async function verifyPassword(password: string, hash: string | undefined): Promise<boolean> {
   if (!hasLength(password)) return false;
   if (hash !== undefined && isBcryptHash(hash)) return verifyBcrypt(password, hash);
-  // An unsupported or damaged hash matches nothing, after the same work as well.
+  // An unsupported or damaged hash matches nothing, also after the same work.
   const parsed = (hash === undefined ? undefined : parseHash(hash)) ?? DUMMY;
   const tag = await derive(password, parsed);
   return timingSafeEqual(tag, parsed.tag) && parsed !== DUMMY;
 }
 
-/** Whether verifyPassword can ever say yes to this hash. Importers ask before they store one. */
+/** True when verifyPassword can accept some password for this hash. Importers check this before they store one. */
 export function isSupportedHash(hash: string): boolean {
   return parseHash(hash) !== undefined || isBcryptHash(hash);
 }
 
-/** Whether a hash is weaker than what hashPassword makes now, as bcrypt always is; a stronger one is kept. */
+/** True when a hash is weaker than what hashPassword makes now, as every bcrypt hash is; a stronger one is kept. */
 export function needsRehash(hash: string): boolean {
   const parsed = parseHash(hash);
   if (parsed === undefined) return true;
@@ -94,7 +94,7 @@ function derive(password: string, { memoryKib, passes, lanes, salt, tag }: Parse
   );
 }
 
-/** The PHC string format, only in the one form that its specification allows; numbers have no leading zeroes. */
+/** The PHC string format, only in its canonical form; numbers have no leading zeroes. */
 const PHC =
   /^\$argon2id\$v=19\$m=([1-9]\d{0,6}),t=([1-9]\d?),p=([1-9]\d?)\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/;
 
@@ -105,7 +105,7 @@ function parseHash(hash: string): ParsedHash | undefined {
   const salt = fromPhc(match[4] ?? '');
   const tag = fromPhc(match[5] ?? '');
   if (salt === undefined || tag === undefined) return undefined;
-  // RFC 9106: at least 8 blocks of memory a lane.
+  // RFC 9106: at least 8 blocks of memory per lane.
   if (memoryKib > memoryKibMax || memoryKib < 8 * lanes || passes > passesMax || lanes > lanesMax)
     return undefined;
   return { memoryKib, passes, lanes, salt, tag };

@@ -12,26 +12,26 @@ import { decodeBase64url } from './decode-base64url.ts';
 import type { MasterKey } from './master-key.ts';
 import { SecretError } from './secret-error.ts';
 
-/** What a sealed text belongs to. It opens nowhere else, so a row copied to another place is worth nothing there. */
+/** What a sealed text belongs to. It opens nowhere else, so that copying a row to another place gains nothing. */
 export interface SealPlace {
-  /** What the value is for, of a closed set: `endpoint-secret`, `smtp-password`, … Holds no `|`. */
+  /** What the value is for, from a closed set: `endpoint-secret`, `smtp-password`, … Contains no `|`. */
   readonly purpose: string;
-  /** Which one of them. */
+  /** Which value of that purpose. */
   readonly id: string;
 }
 
 /** Seals the secrets of one instance. Sealed texts look like `v1.<nonce>.<ciphertext and tag>`, base64url. */
 export interface Sealer {
   seal(plain: string, place: SealPlace): string;
-  /** Throws SecretError when the key is another one, or the text was altered or moved. */
+  /** Throws SecretError when the text was sealed with another key, altered or moved. */
   open(sealed: string, place: SealPlace): string;
-  /** HMAC-SHA256 of a text as base64url: tells texts apart, and is of no use to somebody who guesses what they hold. */
+  /** HMAC-SHA256 of a text as base64url: distinguishes texts, and cannot be used to test a guess without the key. */
   fingerprint(text: string): string;
 }
 
 const ALGORITHM = 'aes-256-gcm';
 const KEY_BYTES = 32;
-/** The size GCM is made for. Random nonces are safe for 2^32 texts under one key; each instance has its own. */
+/** GCM's standard size. Random nonces are safe for 2^32 texts under one key, and each instance has its own key. */
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
@@ -60,7 +60,7 @@ export function sealerFor(masterKey: MasterKey, instanceId: string): Sealer {
     const decipher = createDecipheriv(ALGORITHM, key, parts.nonce, { authTagLength: TAG_BYTES });
     decipher.setAAD(additionalBytes(instanceId, place));
     decipher.setAuthTag(parts.tag);
-    // Not decoded before `final` has checked the tag: until then the bytes are an attacker's.
+    // Decoded only after `final` has checked the tag: until then the bytes may be an attacker's.
     const plain = decipher.update(parts.ciphertext);
     try {
       decipher.final();
@@ -93,7 +93,7 @@ function parseSealed(sealed: string): SealedParts | undefined {
   return { nonce, ciphertext: bytes.subarray(0, end), tag: bytes.subarray(end) };
 }
 
-/** Only the last part may hold a `|`, so that no two places share a text. */
+/** The place as bytes. Only the last part may contain `|`, so that no two places have the same bytes. */
 function additionalBytes(instanceId: string, { purpose, id }: SealPlace): Buffer {
   assert(!purpose.includes('|'), 'a purpose holds no |');
   return Buffer.from(`${instanceId}|${purpose}|${id}`, 'utf8');

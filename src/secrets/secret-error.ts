@@ -1,6 +1,6 @@
 /**
- * A key or a sealed text is not what it must be. The operator can mend it (the message says how), a caller cannot: to a
- * caller it is a 500, never an AppError. Messages name files and purposes, never values.
+ * A key or a sealed text is not valid. The operator can fix that (the message says how) but a caller cannot, so callers get a 500:
+ * it is never an AppError. Messages name files and purposes, never values.
  */
 export class SecretError extends Error {
   override readonly name = 'SecretError';

@@ -3,11 +3,11 @@ import { sql } from '../sql/sql.ts';
 import type { Reader, Transaction } from '../storage/database.ts';
 
 /**
- * Password hashes, token keys and token secrets, in the instance's table `$secret`. They are no columns of a collection's
- * table, so no filter, sort, rule, view or field list can reach them (http-api A13).
+ * Names one of the password hashes, token keys and token secrets in the instance's table `$secret`. As these are not columns of a
+ * collection's table, no filter, sort, rule, view or field list can reach them (http-api A13).
  */
 export interface SecretKey {
-  /** The collection's id: names change. */
+  /** The collection's id, as its name may change. */
   readonly collection: string;
   /** The record's id, or '' for a secret of the collection itself. */
   readonly record: string;
@@ -16,7 +16,7 @@ export interface SecretKey {
 
 export interface SecretOwner {
   readonly collection: string;
-  /** When absent: the collection with all its records. */
+  /** Absent for the collection with all its records. */
   readonly record?: string;
 }
 
@@ -45,7 +45,7 @@ export async function deleteSecret(tx: Transaction, key: SecretKey): Promise<voi
   );
 }
 
-/** Returns how many there were. */
+/** Deletes all secrets of an owner and returns how many there were. */
 export function deleteSecrets(tx: Transaction, { collection, record }: SecretOwner): Promise<number> {
   const owned = sql`${tx.names.table('$secret')} WHERE ${tx.names.scope} AND collection = ${collection}`;
   if (record === undefined) return tx.run(sql`DELETE FROM ${owned}`);

@@ -7,15 +7,15 @@ import { decodeUtf8, isJsonObject, type JsonObject, ownMember, parseJson } from 
 import { decodeBase64url } from './decode-base64url.ts';
 
 /**
- * Record tokens: JSON Web Tokens signed with HS256 and nothing else. The key is the record's `tokenKey` and the
- * collection's secret for the kind of token, one after the other, so a token of another instance, collection or purpose,
- * or from before a change of password, fails because its signature is wrong, not because of an `if`.
+ * Record tokens: JSON Web Tokens signed with HS256 and nothing else. The key is the record's `tokenKey` and then the collection's
+ * secret for the kind of token. A token of another instance, collection or purpose, or from before a change of password, therefore
+ * fails by its signature and not by an `if`.
  */
 export type TokenClaims = JsonObject;
 
 const HEADER = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString('base64url');
 const tokenLengthMax = 8192;
-/** RFC 7518 section 3.2: as long as the hash. Also what stops a key that was put together of two missing parts. */
+/** As long as the hash (RFC 7518 section 3.2). It also refuses a key that was joined from two missing parts. */
 const keyLengthMin = 32;
 const SIGNATURE_BYTES = 32;
 const SECRET_LENGTH = 50;
@@ -29,31 +29,30 @@ export function signToken(claims: TokenClaims, key: string): string {
 }
 
 /**
- * Tokens whose signature was right, each with the key that it was right for: whoever has signed in shows the same one with every
- * request. That a text was signed with a key stays true for ever, so nothing of it has to be forgotten: the key is looked up again
- * each time, and another key or a later time is judged as if the token had never been seen. Only tokens that were right get in here.
- * About half a kilobyte each, over all instances of a process.
+ * A cache of tokens whose signature was valid, each with its key, as clients send the same token with every request. An entry never
+ * becomes wrong: the key is looked up for each request, a token whose key has changed is verified anew, and expiry is checked each
+ * time. Only valid tokens are added. About half a kilobyte each, for all instances of a process.
  */
 const seen = new GenerationMap<string, { readonly claims: TokenClaims; readonly key: string }>(2_500);
 
-/** What a token claims, **unverified**: good for finding the record whose key verifies it, and for nothing else. */
+/** Returns what a token claims, **unverified**: good only for finding the record whose key verifies it. */
 export function decodeToken(text: string): TokenClaims | undefined {
   return seen.find(text)?.claims ?? splitToken(text)?.claims;
 }
 
-/** The claims of a token that was signed with this key and has not expired (`exp`, Unix seconds), or undefined. */
+/** Returns the claims of a token that was signed with this key and has not expired (`exp`, Unix seconds), or undefined. */
 export function verifyToken(text: string, key: string, nowSeconds: number): TokenClaims | undefined {
   const known = seen.find(text);
   const claims = known?.key === key ? known.claims : verifySignature(text, key);
   return claims !== undefined && isInForce(claims, nowSeconds) ? claims : undefined;
 }
 
-/** A new value of a record's `tokenKey`: 50 characters of `[A-Za-z0-9]`, 297 random bits. */
+/** Makes a new `tokenKey` for a record: 50 characters of `[A-Za-z0-9]`, 297 random bits. */
 export function newTokenKey(): string {
   return randomText(SECRET_LENGTH, SECRET_ALPHABET);
 }
 
-/** A new secret of a collection for one kind of token. */
+/** Makes a new secret of a collection for one kind of token. */
 export function newTokenSecret(): string {
   return randomText(SECRET_LENGTH, SECRET_ALPHABET);
 }
@@ -88,11 +87,11 @@ function splitToken(text: string): TokenParts | undefined {
   return claims === undefined ? undefined : { signed: `${header}.${payload}`, claims, signature };
 }
 
-/** `alg` is compared, never chosen from; `kid`, `jku`, `jwk`, `x5u` say where to find a key, and ours is known. */
+/** `alg` is compared, never chosen from. `kid`, `jku`, `jwk` and `x5u`, which say where a key is, are ignored: the key is known. */
 function isHeader(text: string): boolean {
   if (text === HEADER) return true;
   const header = decodeObject(text);
-  // RFC 7515 section 4.1.11: what `crit` names must be understood, and nothing is.
+  // RFC 7515 section 4.1.11: every extension that `crit` names must be understood, and none is.
   return header !== undefined && ownMember(header, 'alg') === 'HS256' && !Object.hasOwn(header, 'crit');
 }
 
@@ -110,12 +109,12 @@ function decodeObject(text: string): JsonObject | undefined {
 
 function isInForce(claims: TokenClaims, nowSeconds: number): boolean {
   const expiry = ownMember(claims, 'exp');
-  // Safe integers only: 1e30 would be a token for ever.
+  // Only safe integers: 1e30 would make the token valid for ever.
   if (typeof expiry !== 'number' || !Number.isSafeInteger(expiry) || expiry <= nowSeconds) return false;
   return isDateOrAbsent(claims, 'nbf') && isDateOrAbsent(claims, 'iat');
 }
 
-/** We issue neither claim and give it no meaning; but what is there must be what the standard says it is. */
+/** These claims are never issued and have no meaning here, but if present they must have the type of the standard. */
 function isDateOrAbsent(claims: TokenClaims, name: 'nbf' | 'iat'): boolean {
   return !Object.hasOwn(claims, name) || typeof claims[name] === 'number';
 }
