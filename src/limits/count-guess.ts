@@ -3,11 +3,11 @@ import { countTry, type Count } from './count-try.ts';
 export interface Guess {
   readonly counts: readonly Count[];
   readonly verify: () => Promise<boolean>;
-  /** What is thrown when too many were wrong, by the moment (milliseconds since 1970) until which no other is taken. */
+  /** Makes the error for too many wrong guesses; no other guess is accepted until `endMs` (milliseconds since 1970). */
   readonly refusal: (endMs: number) => Error;
 }
 
-/** Whether a guess is right, unless too many were wrong before: then not even the right one is looked at. Wrong ones count. */
+/** Returns whether a guess is right, and counts wrong ones. After too many of these it throws without verifying the guess. */
 export async function countGuess({ counts, verify, refusal }: Guess): Promise<boolean> {
   const counted = await countTry(counts);
   if (counted.kind === 'full') throw refusal(counted.endMs);
@@ -16,7 +16,7 @@ export async function countGuess({ counts, verify, refusal }: Guess): Promise<bo
     isWrong = !(await verify());
     return !isWrong;
   } finally {
-    // One that could not be looked at was no guess.
+    // A guess that could not be verified does not count either.
     if (!isWrong) counted.giveBack();
   }
 }

@@ -1,7 +1,7 @@
 import type { SharedCounter, SharedLimit } from './shared-counter.ts';
 import type { Window } from './window-counter.ts';
 
-/** One of the counts that a try comes under. */
+/** One of the counters that a try counts in, with its key and limit. */
 export interface Count {
   readonly counter: SharedCounter;
   readonly key: string;
@@ -9,14 +9,14 @@ export interface Count {
 }
 
 export type CountedTry =
-  /** `giveBack` when it turns out to be none that counts. */
+  /** `giveBack` takes the try back when it turns out not to count. */
   | { readonly kind: 'counted'; readonly giveBack: () => void }
-  /** Until then at least. */
+  /** No try is accepted until `endMs` at least. */
   | { readonly kind: 'full'; readonly endMs: number };
 
 /**
- * Counts a try before it is known how it ends: those that are made at once would otherwise all be one too many. The count that many
- * others share comes first: where other nodes have to be asked, whoever is refused by it leaves no trace in the rest.
+ * Counts a try before its outcome is known: otherwise concurrent tries could all pass before one of them is counted. `counts` must
+ * begin with the one that most clients share: where other nodes have to be asked, a try that it refuses leaves no trace in the rest.
  */
 export async function countTry(counts: readonly Count[]): Promise<CountedTry> {
   const full = counts
@@ -29,7 +29,7 @@ export async function countTry(counts: readonly Count[]): Promise<CountedTry> {
   };
   for (const { counter, key, limit } of counts) {
     const asked: Window | Promise<Window> = counter.take(key, limit);
-    // Where nobody has to be asked all of them are taken in the turn in which they were looked at.
+    // Awaited only if it must be: with no other nodes, all counts are taken in the same turn of the loop as the look above.
     const { isAllowed, endMs } = asked instanceof Promise ? await asked : asked;
     if (!isAllowed) {
       giveBack();

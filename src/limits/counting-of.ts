@@ -3,10 +3,10 @@ import type { Database } from '../storage/database.ts';
 import { PostgresWindowStore } from './postgres-window-store.ts';
 import type { WindowStore } from './window-store.ts';
 
-/** When something is counted, and with whom. */
+/** The time at which something is counted, and the store where nodes count together. */
 export interface Counting {
   readonly nowMs: number;
-  /** Absent where nobody else counts. */
+  /** Absent when no other process counts. */
   readonly store?: WindowStore | undefined;
 }
 
@@ -14,7 +14,7 @@ export type CountedInstance = Pick<Instance, 'id' | 'database' | 'dueClock' | 's
 
 const stores = new WeakMap<Database, WindowStore>();
 
-/** What clients of this instance do now: counted together with all nodes that share its database. */
+/** Returns how clients of this instance are counted now: on PostgreSQL together with all nodes that share its database. */
 export function countingOf(instance: CountedInstance): Counting {
   const nowMs = instance.dueClock.now();
   if (instance.database.engine === 'sqlite') return { nowMs };

@@ -1,14 +1,14 @@
 import type { RateLimitRule } from '../settings/settings.ts';
 
 export interface Asked {
-  /** What the request can be called, the most particular first: `posts:create`, `*:create`, `POST /api/…`, `/api/…`. */
+  /** The names of the request, the most specific first: `posts:create`, `*:create`, `POST /api/…`, `/api/…`. */
   readonly labels: readonly string[];
   readonly isGuest: boolean;
 }
 
 /**
- * The rule that limits a request: for each of its labels in turn the one with just this label, then the first whose label ends
- * with `/` and begins it.
+ * Finds the rule that limits a request. Of the rules for its audience it takes, for each label of the request in turn, the one with
+ * exactly this label, or else the first whose label ends with `/` and is a prefix of it.
  */
 export function findRule(
   rules: readonly RateLimitRule[],

@@ -3,16 +3,16 @@ import type { Instance } from '../instances/instance.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import { clockSlackMs, type Question, type WindowStore } from './window-store.ts';
 
-/** Who waits longer goes on without an answer: far more than a busy database needs, and less than a client's patience. */
+/** A question that takes longer is late: far more than a busy database needs, and less than a client's patience. */
 const waitMsDefault = 2_000;
 
-/** Of one statement; the others are in the next. */
+/** Questions or returns in one statement; more go into the next. */
 const rowsMax = 500;
 
-/** Nobody gives back as much, unless the database is away: then windows stay as full as they are until they end. */
+/** More returns are dropped: so many gather only while the database is away. The windows then stay as full as they are. */
 const returnsMax = 10_000;
 
-/** Nodes that have not told that they live for as long put nothing by. */
+/** A node without a sign of life for this long gets no part of the reserves. */
 const nodeSeconds = 10;
 
 interface Asked {
@@ -27,9 +27,9 @@ interface Return {
 }
 
 /**
- * The windows of one instance in the table that all nodes share. One statement at a time: what is asked meanwhile is in the next, so
- * that a flood of clients is no flood of statements. The table is unlogged, as counts are worth nothing after a crash; nothing of
- * it waits for a sync.
+ * The windows of one instance in the table that all nodes share. One statement runs at a time; questions asked meanwhile go into
+ * the next, so that a flood of clients is not a flood of statements. The table is unlogged: no statement waits for a sync, and
+ * counts are worthless after a crash anyway.
  */
 export class PostgresWindowStore implements WindowStore {
   readonly id = newId();
@@ -37,10 +37,10 @@ export class PostgresWindowStore implements WindowStore {
   readonly #waitMsMax: number;
   #asked: Asked[] = [];
   #returns: Return[] = [];
-  /** What the statement that runs is to answer. */
+  /** The questions of the statement that is running. */
   #inFlight: readonly Asked[] = [];
   #isWorking = false;
-  /** The statement that runs has taken too long: until it ends nobody waits. */
+  /** True while the running statement has taken too long: until it ends, every question is late at once. */
   #isLate = false;
 
   constructor(
@@ -68,13 +68,13 @@ export class PostgresWindowStore implements WindowStore {
   #wake(): void {
     if (this.#isWorking) return;
     this.#isWorking = true;
-    // What is asked in the same turn, as by the items of a batch, is one statement.
+    // A microtask later, so that questions of the same turn, such as those of a batch, share one statement.
     queueMicrotask(() => void this.#work());
   }
 
   async #work(): Promise<void> {
     while (this.#asked.length > 0 || this.#returns.length > 0) {
-      // First: what is asked for next may be just this.
+      // Returns go first: a question may ask for just what they free.
       if (this.#returns.length > 0) await this.#inTime(() => this.#sendReturns());
       if (this.#asked.length > 0) await this.#inTime(() => this.#sendQuestions());
     }
@@ -89,7 +89,7 @@ export class PostgresWindowStore implements WindowStore {
     try {
       await send();
     } catch {
-      // Whoever is let in now asks the same database for what they came for, and is told what is wrong with it.
+      // Requests that are let in now need the same database, and report what is wrong with it.
       for (const { resolve } of this.#inFlight) resolve('late');
     } finally {
       clearTimeout(timer);
@@ -109,7 +109,7 @@ export class PostgresWindowStore implements WindowStore {
     }
   }
 
-  /** By sealed keys, which tell nobody who reads the table whom they are of. A key that is asked for twice waits for its turn. */
+  /** Takes the next questions, by keyed hashes, so that the table does not reveal whose keys they are. A repeated key waits. */
   #nextBatch(): Map<string, Asked> {
     const batch = new Map<string, Asked>();
     const left: Asked[] = [];
@@ -126,7 +126,7 @@ export class PostgresWindowStore implements WindowStore {
     const nowMs = this.#instance.dueClock.now();
     const wants = batch.map(([, { question }]) => question.want());
     const questions = batch.map(([, { question }]) => question);
-    // Rows are locked in the order of their keys, by all statements of all nodes: no two ever wait for each other.
+    // All statements of all nodes lock rows in the order of their keys, so that no two can deadlock.
     return sql`
       INSERT INTO chancery.limit_window AS held (instance_id, key, ends, max, given, taken)
       SELECT ${this.#instance.id}, key, ${nowMs}::bigint + duration, max, least(max, wanted), least(max, wanted)
@@ -150,7 +150,7 @@ export class PostgresWindowStore implements WindowStore {
 
   async #sendReturns(): Promise<void> {
     const returns = [...this.#nextReturns()];
-    // An upsert as above, in the same order of keys and by the same index. Of a window that was cleared away a row comes back that is over.
+    // An upsert as above, with the same order of keys and the same index. A window that was swept comes back as one that is over.
     await this.#instance.database.tuples(sql`
       INSERT INTO chancery.limit_window AS held (instance_id, key, ends, max, given, taken)
       SELECT ${this.#instance.id}, key, ends, 0, count, 0
@@ -162,7 +162,7 @@ export class PostgresWindowStore implements WindowStore {
       WHERE held.ends = EXCLUDED.ends`);
   }
 
-  /** By sealed keys. Of two windows of one key the second waits for its turn. */
+  /** Takes the next returns, by keyed hashes. Returns to one window are summed; those to a second window of a key wait. */
   #nextReturns(): Map<string, Return> {
     const batch = new Map<string, Return>();
     const left: Return[] = [];
@@ -178,7 +178,7 @@ export class PostgresWindowStore implements WindowStore {
   }
 }
 
-/** As PostgreSQL reads it from text: numbers, and keys of letters, digits, `-` and `_`. */
+/** An array in PostgreSQL's text form. Needs no quoting: values are numbers, or keys of letters, digits, `-` and `_`. */
 function arrayOf(values: readonly (string | number)[]): string {
   return `{${values.join(',')}}`;
 }

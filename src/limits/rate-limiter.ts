@@ -8,21 +8,21 @@ import { SharedCounter } from './shared-counter.ts';
 import type { Window } from './window-counter.ts';
 
 /**
- * How often clients may ask. All of it is bounded, in the memory of this process and where several nodes count together.
+ * How often clients may send requests. All counts are bounded, in this process's memory and in the table that several nodes share.
  *
  *   rate-limiter     the rules of the settings, off until superusers switch them on
- *   find-rule        which rule a request comes under
+ *   find-rule        which rule applies to a request
  *   sign-in-guard    wrong passwords: always on, whatever the settings say
- *   count-try        what counts unless it turns out to be right
- *   shared-counter   counts in fixed windows, with other nodes where there are any
+ *   count-try        counts a try that is given back if it turns out to be right; count-guess verifies in between
+ *   shared-counter   counts in fixed windows, together with other nodes if there are any
  *   window-counter   counts in the windows of this process
- *   window-store     what a counter asks of all nodes; postgres-window-store answers, sweep-windows clears away
- *   client-key       who is counted as one
+ *   window-store     the port through which nodes count together; postgres-window-store implements it, sweep-windows cleans up
+ *   client-key       which addresses are one client
  */
 export class RateLimiter {
   readonly #counter = new SharedCounter({ kind: 'rate', keysMax, isFinal: true });
 
-  /** Counts a request under its rule; undefined where no rule says anything of it. A promise only where other nodes have to be asked. */
+  /** Counts a request under its rule; undefined when no rule applies. A promise only where other nodes have to be asked. */
   count(rules: readonly RateLimitRule[], request: LimitedRequest): Quota | Promise<Quota> | undefined {
     const rule = findRule(rules, request);
     if (rule === undefined) return undefined;
@@ -50,10 +50,10 @@ export class RateLimiter {
   }
 }
 
-/** In shorter windows each node counts for itself: nearly every request would have to ask, and what clocks differ by would count. */
+/** In shorter windows each node counts alone: nearly every request would need a question, and differences of clocks would matter. */
 const sharedSecondsMin = 10;
 
-/** Clients and rules together; about 200 bytes each. */
+/** Pairs of a client and a rule; about 200 bytes each. */
 const keysMax = 100_000;
 
 export interface LimitedRequest extends Asked {
@@ -61,24 +61,24 @@ export interface LimitedRequest extends Asked {
   readonly address: Uint8Array;
 }
 
-/** What a client may still ask under a rule. */
+/** What is left to a client under a rule. */
 export interface Quota {
-  /** Names the rule: its label, with its audience. */
+  /** The name of the rule: its label and its audience. */
   readonly policy: string;
   readonly max: number;
   readonly windowSeconds: number;
-  /** As far as this node knows: of others it hears when it asks. */
+  /** As far as this node knows: it learns of requests to other nodes only when it asks the store. */
   readonly remaining: number;
   readonly resetSeconds: number;
   readonly isExceeded: boolean;
 }
 
-/** The answer to whoever asks too often, after which he may ask again. */
+/** The refusal of too frequent requests; the client may try again after `retryAfter` seconds. */
 export function tooManyRequests(retryAfter: number): AppError {
   return new AppError('too_many_requests', 'Too Many Requests.', { retryAfter });
 }
 
-/** `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-10). A label holds nothing that a quoted string must escape. */
+/** `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-10). A label never needs escaping in a quoted string. */
 export function rateLimitHeaders(quota: Quota): Readonly<Record<string, string>> {
   return {
     ratelimit: `"${quota.policy}";r=${quota.remaining};t=${quota.resetSeconds}`,

@@ -6,45 +6,45 @@ import { clockSlackMs, type Share, type WindowStore } from './window-store.ts';
 export interface SharedLimit extends WindowLimit, Counting {}
 
 export interface SharedCounterOptions {
-  /** Tells its keys from those of other counters in the same store. */
+  /** Distinguishes its keys from those of other counters in the same store. */
   readonly kind: string;
   readonly keysMax: number;
   /**
-   * What is taken is never given back: a window that is full stays so until it ends, and some of it may be put by, so that few requests
-   * have to ask. Others are counted one by one.
+   * True when nothing is ever given back: a full window then stays full until it ends, and a node may take a reserve, so that few
+   * requests need a question. Otherwise a node takes only what it uses.
    */
   readonly isFinal?: boolean;
 }
 
-/** Of a window, put by on one node at most, as one part of so many: what three nodes put by is less than a quarter of it. */
+/** A node's reserve is at most this fraction of a window: three nodes reserve less than a quarter of it. */
 const reserveParts = 16;
 
-/** What this node knows of a window, and has had of it. */
+/** What this node knows of a window, and what it has taken from it. */
 interface Held {
   readonly key: string;
   endMs: number;
-  /** No store has told of this window yet. */
+  /** True until the store has first answered for this key. */
   isAlone: boolean;
-  /** By the store to this node. */
+  /** What the store has given this node. */
   given: number;
-  /** By this node to clients: more than was given where nobody answered in time, which the next question makes good. */
+  /** What this node has given clients. More than `given` if the store was late; the next question then asks for the difference. */
   used: number;
-  /** By all nodes when the store was last asked. */
+  /** What all nodes had taken when the store last answered. */
   taken: number;
   isFull: boolean;
   isAsking: boolean;
-  /** In the order in which they came. */
+  /** The requests that wait for the store, in the order in which they came. */
   readonly waiting: ((window: Window) => void)[];
 }
 
 /**
- * Counts in fixed windows, together with other nodes where there is a store. Whoever waits for the store waits for one question of a
- * key at a time. When it does not answer in time this node's own count decides, so that nobody hangs and no gate opens.
+ * Counts in fixed windows, together with other nodes if there is a store. For each key there is one question to the store at a time,
+ * and requests wait for it together. If the store is late, this node's own count decides: no request hangs, and none is unlimited.
  */
 export class SharedCounter {
   readonly #options: SharedCounterOptions;
   readonly #alone: WindowCounter;
-  /** In order of their beginning. */
+  /** In the order in which they began. */
   readonly #helds = new Map<string, Held>();
 
   constructor(options: SharedCounterOptions) {
@@ -58,7 +58,7 @@ export class SharedCounter {
     if (store === undefined) return this.#alone.take(key, limit);
     const held = this.#find(key, limit, store) ?? this.#begin(key, store);
     const isKnown = held.isFull || held.used < held.given;
-    // In the order in which they came: nobody overtakes those who wait.
+    // In the order of arrival: no request may overtake those that wait.
     if (isKnown && held.waiting.length === 0) return takeFrom(held, limit);
     return new Promise((resolve) => {
       held.waiting.push(resolve);
@@ -66,12 +66,12 @@ export class SharedCounter {
     });
   }
 
-  /** Whether `take` would be refused as far as is known without asking anybody. */
+  /** Returns what `take` would, without counting; undefined where the store would have to be asked. */
   look(key: string, limit: SharedLimit): Window | undefined {
     return limit.store === undefined ? this.#alone.look(key, limit) : undefined;
   }
 
-  /** What was taken in the window that ends then was not used. */
+  /** Gives back one that was taken from the window that ends at `endMs`. */
   giveBack(key: string, endMs: number, store?: WindowStore): void {
     assert(this.#options.isFinal !== true, 'nothing is given back of what is final');
     if (store === undefined) return this.#alone.giveBack(key, endMs);
@@ -86,7 +86,7 @@ export class SharedCounter {
 
   #find(key: string, { nowMs, durationMs }: SharedLimit, store: WindowStore): Held | undefined {
     const held = this.#helds.get(`${store.id}|${key}`);
-    // The first answer of a new one is still to come.
+    // A new one has no end until its first answer.
     if (held === undefined || held.endMs === 0) return held;
     const isOver = nowMs >= held.endMs || held.endMs > nowMs + durationMs + clockSlackMs;
     return isOver ? undefined : held;
@@ -112,7 +112,7 @@ export class SharedCounter {
     return held;
   }
 
-  /** Asks until nobody waits: each answer is the last for at least one, as it gives something or says that there is nothing more. */
+  /** Asks the store until no request waits. Each answer serves at least one: it gives something, or says that nothing is left. */
   async #serve(held: Held, limit: SharedLimit, store: WindowStore): Promise<void> {
     held.isAsking = true;
     while (held.waiting.length > 0) {
@@ -123,7 +123,7 @@ export class SharedCounter {
         durationMs: limit.durationMs,
         want: () => {
           asked.waiting = held.waiting.length;
-          // What is owed as well.
+          // Plus what was given to clients while the store was late.
           asked.count = Math.max(0, held.used - held.given) + asked.waiting;
           return { count: asked.count, reserve: this.#reserveOf(limit) };
         },
@@ -141,7 +141,7 @@ export class SharedCounter {
   #answer(held: Held, { share, asked, limit }: Answered): void {
     adopt(held, share);
     held.isFull = this.#options.isFinal === true && share.given < asked.count;
-    // Who came after the question went out is in the next one, unless nothing would come of it.
+    // Requests that came after the question went out wait for the next one, unless the window is full anyway.
     const count = held.isFull ? held.waiting.length : asked.waiting;
     for (const resolve of held.waiting.splice(0, count)) resolve(takeFrom(held, limit));
   }
@@ -149,12 +149,12 @@ export class SharedCounter {
 
 interface Answered {
   readonly share: Share;
-  /** How many waited when the question went out, and what it asked for. */
+  /** How many requests waited when the question went out, and how many it asked for. */
   readonly asked: { readonly waiting: number; readonly count: number };
   readonly limit: WindowLimit;
 }
 
-/** Counts one of what this node was given, if there is any. */
+/** Counts one of what this node was given, if any is left. */
 function takeFrom(held: Held, { max }: WindowLimit): Window {
   const isAllowed = held.used < held.given;
   if (isAllowed) held.used += 1;
@@ -164,7 +164,7 @@ function takeFrom(held: Held, { max }: WindowLimit): Window {
 
 function adopt(held: Held, share: Share): void {
   if (held.endMs !== share.endMs) {
-    // What this node has used before anybody told of the window was used of this one.
+    // What was used before the first answer counts for this window.
     if (!held.isAlone) held.used = 0;
     held.given = 0;
     held.endMs = share.endMs;
@@ -174,7 +174,7 @@ function adopt(held: Held, share: Share): void {
   held.taken = share.taken;
 }
 
-/** For all who wait: this node gives no more than it would if it were the only one. */
+/** Decides for all waiting requests without the store: this node allows no more than if it were the only one. */
 function decideAlone(held: Held, { max, durationMs, nowMs }: WindowLimit): void {
   if (held.endMs === 0) held.endMs = nowMs + durationMs;
   for (const resolve of held.waiting.splice(0)) {

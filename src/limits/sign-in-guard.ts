@@ -6,28 +6,28 @@ import { tooManyRequests } from './rate-limiter.ts';
 import { secondsUntil } from './seconds-until.ts';
 import { SharedCounter, type SharedLimit } from './shared-counter.ts';
 
-/** How many wrong passwords are taken; docs/settings.md repeats these numbers, with what follows from them. */
+/** How many wrong passwords are accepted; docs/settings.md repeats these numbers and says what follows from them. */
 export const signInLimits = {
   windowMs: 5 * 60_000,
-  /** One account from one client. More than sign in at once: each is counted until it is known to be right. */
+  /** For one account from one client. More than sign in at once there, as each try counts until it turns out to be right. */
   accountFromClientMax: 50,
-  /** One client, whatever the accounts: passwords that leaked elsewhere are tried on many. */
+  /** For one client and all accounts, as passwords that leaked elsewhere are tried on many. */
   clientMax: 200,
-  /** One account from all clients but those that have signed in to it before. */
+  /** For one account from all clients, except those that have signed in to it before. */
   accountMax: 500,
 } as const;
 
-/** Of each kind; about 200 bytes each. */
+/** Keys of each counter; about 200 bytes each. */
 const keysMax = 50_000;
 
 export interface SignInAttempt extends Counting {
   readonly instanceId: string;
-  /** Tells accounts apart, those that do not exist too. */
+  /** Identifies the account, even one that does not exist. */
   readonly account: string;
   readonly address: Uint8Array;
 }
 
-/** Always on: an account's password cannot be guessed by trying, and trying does not shut its owner out. */
+/** Guards sign-ins, always: nobody can guess an account's password by trying, or lock its owner out by doing so. */
 export class SignInGuard {
   readonly #pairs = new SharedCounter({ kind: 'sign-in to an account', keysMax });
   readonly #clients = new SharedCounter({ kind: 'sign-in of a client', keysMax });
@@ -35,7 +35,7 @@ export class SignInGuard {
   /** Clients that have signed in to an account through this node, in the order in which they first did. */
   readonly #known = new Set<string>();
 
-  /** Runs a sign-in and counts it if it was refused for what was given. Throws too_many_requests before it is run. */
+  /** Runs a sign-in, and counts it if the credentials were refused. Throws too_many_requests without running it. */
   async run<Result>(attempt: SignInAttempt, signIn: () => Promise<Result>): Promise<Result> {
     const counted = await countTry(this.#countsOf(attempt));
     if (counted.kind === 'full') throw tooManyRequests(secondsUntil(counted.endMs, attempt.nowMs));

@@ -6,22 +6,22 @@ import type { Database } from '../storage/database.ts';
 
 const sweepLimits = {
   intervalMs: 30_000,
-  /** Of one statement, and statements of one sweep: what is left is for the next. */
+  /** Rows of one statement, and statements of one sweep: the next sweep deletes the rest. */
   rowsMax: 5_000,
   statementsMax: 40,
-  /** Of all instances. Beyond, those that end first are forgotten. */
+  /** Windows of all instances. Beyond this number, those that end first are deleted. */
   windowsMax: 1_000_000,
 } as const;
 
 export interface Sweeping {
-  /** Over connections that no request can take. */
+  /** A database with connections of its own, which requests cannot use up. */
   readonly database: Database;
   /** The time by which windows end. */
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Clears away what nodes have counted together in windows that are over, now and from time to time. */
+/** Deletes the shared windows that are over, now and then at an interval. */
 export async function startSweeping({ database, clock, logger }: Sweeping): Promise<Watch> {
   const look = (): Promise<void> => sweepWindows(database, clock.now());
   const onError = (error: unknown): void =>
@@ -32,7 +32,7 @@ export async function startSweeping({ database, clock, logger }: Sweeping): Prom
   return new Watch({ intervalMs: sweepLimits.intervalMs, look, onError });
 }
 
-/** Once. All nodes do, and none waits for another: each leaves out what another is at. */
+/** Sweeps once. All nodes do so without waiting for each other, as each skips the rows that another has locked. */
 export async function sweepWindows(
   database: Database,
   nowMs: number,

@@ -19,12 +19,12 @@ export interface WindowLimit {
 }
 
 /**
- * Counts in fixed windows, each beginning with its first count. At most `keysMax` at a time: beyond, the one that began first
- * is forgotten, so that whoever would be forgotten must be as many as that within one window.
+ * Counts in fixed windows, each beginning with its first count. At most `keysMax` are kept; beyond, the oldest is dropped. To
+ * have its window dropped, a client would need as many keys within the duration of one window.
  */
 export class WindowCounter {
   readonly #keysMax: number;
-  /** In order of their beginning. */
+  /** In the order in which they began. */
   readonly #windows = new Map<string, OpenWindow>();
 
   constructor(keysMax: number) {
@@ -39,7 +39,7 @@ export class WindowCounter {
     return { isAllowed, used: window.used, endMs: window.endMs };
   }
 
-  /** As `take` would be answered, without counting. */
+  /** Returns what `take` would, without counting. */
   look(key: string, limit: WindowLimit): Window {
     const { used, endMs } = this.#find(key, limit.nowMs) ?? {
       used: 0,
@@ -48,7 +48,7 @@ export class WindowCounter {
     return { isAllowed: used < limit.max, used, endMs };
   }
 
-  /** What was taken in the window that ends then was not used. */
+  /** Gives back one that was taken from the window that ends at `endMs`. */
   giveBack(key: string, endMs: number): void {
     const window = this.#windows.get(key);
     if (window?.endMs === endMs && window.used > 0) window.used -= 1;
@@ -60,7 +60,7 @@ export class WindowCounter {
 
   #find(key: string, nowMs: number): OpenWindow | undefined {
     const window = this.#windows.get(key);
-    // A clock that was set back must not leave a client shut out until it is there again.
+    // Before its start as well: after the clock was set back, a client must not be shut out until it has caught up.
     return window === undefined || nowMs >= window.endMs || nowMs < window.startMs ? undefined : window;
   }
 

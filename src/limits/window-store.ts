@@ -1,13 +1,13 @@
-/** Clocks of nodes differ by less; a window that ends later than this after it could have ended is of a clock that was set back. */
+/** More than nodes' clocks differ by. A window that ends this much later than a new one is from before a clock was set back. */
 export const clockSlackMs = 10_000;
 
-/** Where several nodes count together. A question may be answered late, or never; whoever asked goes on without. */
+/** A store in which several nodes count together. It may answer late or never, and the caller then goes on without. */
 export interface WindowStore {
-  /** Tells it apart from all others that one process has open. */
+  /** Distinguishes the store from all others that this process has open. */
   readonly id: string;
-  /** Takes from a window, which begins with that if there is none. Resolves when it was answered, or will not be in time. */
+  /** Takes from a window, beginning one if there is none. Resolves when the question was answered, or will not be in time. */
   take(question: Question): Promise<'answered' | 'late'>;
-  /** What was taken in the window that ends then was not used. */
+  /** Gives back what was taken from the window that ends at `endMs`. */
   giveBack(key: string, taken: { readonly endMs: number; readonly count: number }): void;
 }
 
@@ -15,24 +15,24 @@ export interface Question {
   readonly key: string;
   readonly max: number;
   readonly durationMs: number;
-  /** Asked when the question goes out, so that all who wait by then are in it. */
+  /** Called when the question goes out, so that it covers all requests that wait by then. */
   readonly want: () => Want;
-  /** Called once, before the question is said to be answered; or after it was said to be late. */
+  /** Called at most once with the answer, before `take` resolves with `answered` or after it has resolved with `late`. */
   readonly answer: (share: Share) => void;
 }
 
 export interface Want {
-  /** As much as is needed. */
+  /** How many are needed. */
   readonly count: number;
-  /** As much as may be put by, of a share that is smaller where there are many nodes. */
+  /** How many may be taken in reserve at most; each node's part is smaller where there are many. */
   readonly reserve: number;
 }
 
-/** What one node was given of a window. */
+/** What one node was given from a window. */
 export interface Share {
   /** Milliseconds since 1970. */
   readonly endMs: number;
   readonly given: number;
-  /** By all nodes, with what was given. */
+  /** What all nodes have taken by now, this answer included. */
   readonly taken: number;
 }
