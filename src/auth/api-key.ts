@@ -38,7 +38,7 @@ export function toApiKey([id, name, scopes, collections, expires, created, lastU
     name: String(name),
     // Scopes that a newer version has added grant nothing here.
     scopes: keyScopes.filter((scope) => given.includes(scope)),
-    // As above.
+    // Written by createApiKey, which checked it.
     collections: JSON.parse(String(collections)) as readonly string[] | null,
     expires: String(expires),
     created: String(created),

@@ -45,7 +45,7 @@ export interface AttemptResult {
   readonly kind: AttemptKind;
   /** Whether another event would most likely fail in the same way. */
   readonly isEndpointWide: boolean;
-  /** What the answer's `Retry-After` asked for, at most an hour; null unless the status is 429 or 503. */
+  /** What `Retry-After` of a 429 or 503 asked for, at most an hour; otherwise null. */
   readonly retryAfterSeconds: number | null;
   /** Milliseconds since 1970. */
   readonly startedAt: number;

@@ -139,7 +139,7 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
     const connection = this.#connection;
     if (failure.kind !== 'connect' || connection?.isReused !== true) return this.#fail(failure);
     // A receiver may close a kept-alive connection at any time; some do so after each answer. A request that ran into the close was
-    // most likely never read, and if it was, `webhook-id` shows that it is the same. So it is sent once more: on a new connection
+    // most likely never read, and if it was, `webhook-id` shows that it is the same. So it is sent again, but once: on a new connection
     // this excuse is gone. Not in this call, as undici is still busy closing the old connection.
     queueMicrotask(() => {
       if (!this.#isOver) this.#dispatch(connection);

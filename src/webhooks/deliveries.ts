@@ -164,9 +164,9 @@ function toPending(row: Tuple): PendingDelivery {
 
 /**
  * Puts a delivery off while its attempt is still open, so that its next owner does not send it as well. Cancelled ones are put off
- * too, as a retry by hand may make them pending. A delivery that was put off before, or that somebody asked to retry, keeps that.
- * If the attempt was settled meanwhile, the row counts one more attempt and stays as it is. `tx` is of another database than the
- * delivery's, hence `names`.
+ * too, as a retry by hand may make them pending. A second call changes nothing, and a retry that was asked for is kept.
+ * If the attempt was settled meanwhile, the row counts one more attempt and stays as it is. `tx` is of another `Database` than
+ * the delivery's, hence `names`.
  */
 export async function putOff(
   tx: Transaction,

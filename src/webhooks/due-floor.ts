@@ -9,7 +9,8 @@ const fromStartEveryMs = 5_000;
 /**
  * The due time at which a look for pending deliveries begins. PostgreSQL keeps the index entries of settled rows for as long as any
  * snapshot may need them, and a look from the start steps over every one: with 100,000 of them behind one forgotten transaction,
- * each look takes tens of milliseconds more. So a look begins at the first pending delivery that the last one found.
+ * each look takes tens of milliseconds more. So a look begins at the first pending delivery that the last one found, or two seconds
+ * before the last one if that is earlier.
  *
  * Times are milliseconds since 1970 by the clock that deliveries are due by.
  */

@@ -19,7 +19,7 @@ export interface LeasedOwnershipOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
-  /** Called before shards are given away, when nothing new of them is claimed. Its result runs in the same transaction. */
+  /** Called before shards are given away, when no more of them is claimed; its result then runs in that transaction. */
   readonly prepareHandOver: (isGoing: (instanceId: string) => boolean) => Promise<HandOver>;
   /** Called when shards were gained. */
   readonly onGain: () => void;

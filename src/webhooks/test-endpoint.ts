@@ -24,7 +24,7 @@ export interface TestParts {
 
 /**
  * Sends the test event `ping` to one endpoint, paused or not, and returns the delivery with its attempt. The event is logged like
- * any other, and is never sent a second time. Throws not_found, and too_many_requests while `testsMax` others are under way.
+ * any other, and the request is never repeated. Throws not_found, and too_many_requests while `testsMax` others are under way.
  */
 export async function testEndpoint(
   instance: Instance,
