@@ -58,7 +58,7 @@ async function isNeeded(
   return (await findAllowed(instance.database, { collection, id }, asked)) !== undefined;
 }
 
-/** Whether this account, which is not verified, would be asked for one if it were. In the transaction that verifies it. */
+/** True when this account will be asked for a second factor once it is verified. For the transaction that verifies it. */
 export async function isNeededOnceVerified(
   { instance, facts, tx }: WriteScope,
   existing: StoredRecord,

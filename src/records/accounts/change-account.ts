@@ -15,7 +15,7 @@ export interface AccountProof {
   readonly verified?: boolean;
   /** The hash of a new password. */
   readonly passwordHash?: string;
-  /** Whoever is signed in is out, also with the password and the address that were; who waits for a second factor goes on waiting. */
+  /** Ends the account's sessions although its address and password stay. A sign-in that waits for its second factor goes on. */
   readonly endsSessions?: true;
 }
 
