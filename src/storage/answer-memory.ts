@@ -1,40 +1,40 @@
 import { GenerationMap } from '../base/generation-map.ts';
 import type { Database } from './database.ts';
 
-/** What was found, and whether whoever asks the same finds the same until something in the database changes. */
+/** An answer, and whether it is the same for every caller until something in the database changes. */
 export interface Found<Answer> {
   readonly answer: Answer;
   readonly isLasting: boolean;
 }
 
-/** When something was asked for last, and what it was answered if that was asked for in the same state before. */
+/** The state in which a key was last asked for, and the answer if the key had been asked for in that state before. */
 interface Known<Answer> {
   readonly state: object | undefined;
   readonly answer: Answer | undefined;
 }
 
-/** It has been asked for once. */
+/** The entry of a key that has been asked for once. */
 const noted: Known<never> = { state: undefined, answer: undefined };
 
 interface Asked {
   readonly database: Pick<Database, 'state'>;
-  /** As `state` takes it. */
+  /** As in `Database.state`. */
   readonly asOfMs?: number | undefined;
 }
 
 interface AnswerMemoryOptions<Answer> {
-  /** Of all answers of a generation, in what `lengthOf` tells. */
+  /** The most that all answers of a generation may take, in the unit of `lengthOf`. */
   readonly lengthMax: number;
   readonly lengthOf: (answer: Answer) => number;
 }
 
-/** What an entry takes beside its answer, in characters. */
+/** What an entry takes besides its answer, in characters. */
 const entryLength = 200;
 
 /**
- * Answers by what was asked, for as long as the database says that it is in the state in which they were found: nobody has to take
- * one back. One is kept only when it is asked for a second time in one state, so that a database that changes all the time fills no
- * memory with answers that nobody can use; and where something is asked for the first time, nobody asks for the state.
+ * A cache of answers, each valid for as long as the database is in the state in which it was found: nothing has to be invalidated. An
+ * answer is kept only when its key is asked for a second time in the same state, so that a database that changes all the time does
+ * not fill memory with useless answers. The first time a key is asked for, not even the state is, which may cost a round trip.
  */
 export class AnswerMemory<Answer> {
   readonly #known: GenerationMap<string, Known<Answer>>;
@@ -47,7 +47,7 @@ export class AnswerMemory<Answer> {
     this.#known = new GenerationMap(options.lengthMax, lengthOf);
   }
 
-  /** What is known by the key, which tells everything that the answer depends on but the database; else what `find` finds. */
+  /** Returns the cached answer, else that of `find`. The key covers everything that the answer depends on, except the database. */
   async recall(
     { database, asOfMs }: Asked,
     key: string,
@@ -60,7 +60,7 @@ export class AnswerMemory<Answer> {
     const told = database.state(asOfMs);
     const state = told instanceof Promise ? await told : told;
     if (state === undefined) return (await find()).answer;
-    // Others may have asked for it meanwhile.
+    // Looked up again: during the await others may have asked for it.
     const known = this.#known.find(key);
     if (known?.state !== state) {
       this.#known.add(key, { state, answer: undefined });
@@ -68,11 +68,11 @@ export class AnswerMemory<Answer> {
     }
     if (known.answer !== undefined) return known.answer;
     const found = await find();
-    // If something has changed meanwhile, nobody will find it: no state comes back.
+    // If something has changed meanwhile, the entry is never found: a state object does not come back.
     return this.#keep(key, { state, answer: found.answer }, found);
   }
 
-  /** Only what lasts, and is not long: a few long ones would drive out all others. */
+  /** Keeps only lasting answers, and no long ones: a few of those would evict all others. */
   #keep(key: string, known: Known<Answer>, { answer, isLasting }: Found<Answer>): Answer {
     if (isLasting && this.#options.lengthOf(answer) <= this.#options.lengthMax / 64)
       this.#known.add(key, known);

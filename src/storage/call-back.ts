@@ -1,4 +1,4 @@
-/** What is committed is committed: a callback that throws is a bug that ends the process, but never makes a kept work look refused. */
+/** Runs a callback after a commit. If it throws, that is a bug and ends the process, but never makes a committed work look refused. */
 export function callBack(callback: () => void): void {
   try {
     callback();

@@ -2,8 +2,8 @@ import { GenerationMap } from '../base/generation-map.ts';
 import { withValues, type Sql } from '../sql/sql.ts';
 
 /**
- * What was put together of statements of one text, in one way: their values are others each time. By the text, and then by the way; one
- * key of both would be a new text each time.
+ * A cache of statements that were combined from several with the same SQL text, by that text and by the way they were combined. Two
+ * levels, because one key made of both would have to be concatenated for each lookup.
  */
 export class CombinedStatements {
   readonly #known: GenerationMap<string, Map<string | number, Sql>>;
@@ -12,7 +12,7 @@ export class CombinedStatements {
     this.#known = new GenerationMap(textsMax);
   }
 
-  /** Without values. */
+  /** Returns the combined statement without values: those differ each time. */
   recall(text: string, way: string | number, make: () => Sql): Sql {
     const ways = this.#known.findOrAdd(text, () => new Map<string | number, Sql>());
     let combined = ways.get(way);

@@ -1,36 +1,36 @@
 import type { Database } from './database.ts';
 
 /**
- * Where the data of all instances lives: a directory of SQLite files, or a PostgreSQL database. What it opens is migrated.
+ * Where the data of all instances lives: a directory of SQLite files, or a PostgreSQL database. Databases are migrated when opened.
  */
 export interface DataHome {
-  /** Instances, and what belongs to the whole service. */
+  /** The list of instances, and what belongs to the whole service. */
   readonly control: Database;
   /**
-   * As `control`, over connections of its own, for what must go on whatever requests do. What it writes changes no `Database.state`, so
-   * nothing that is remembered by one may rest on it.
+   * As `control`, over connections of its own, for work that must not wait for connections that requests hold. Its writes change no
+   * `Database.state`, so nothing that is cached by state may depend on them.
    */
   readonly background: Database;
   /**
-   * Makes where an instance's data will be, before anybody is told of the instance: one that is known and has none has lost it, and
-   * is not opened. Gives what takes it away again, if the instance does not come to be.
+   * Creates the place for an instance's data, before the instance is registered: a registered instance without data has lost it and
+   * is not opened. Returns a function that removes the place again if the registration fails.
    */
   makeInstance(instanceId: string): Promise<() => Promise<void>>;
   openInstance(instanceId: string, memory: Memory): Promise<Database>;
-  /** Where an open instance's requests are logged, apart from its data: what was written last may be lost when the machine fails. */
+  /** Opens the request log of an open instance, apart from its data: the last entries may be lost when the machine fails. */
   openLogs(instanceId: string): Promise<Database>;
   /** Reads an open instance's definitions again if another process has changed them. */
   refresh(instanceId: string): Promise<void>;
-  /** From now on looks for definitions that other processes have changed, so that reads do not rest on old ones for long. */
+  /** Begins to poll for definitions that other processes have changed, so that reads do not rest on old ones for long. */
   watch(onError: (error: unknown) => void): void;
-  /** False when the last look found nobody: requests are refused then, and another node may do better. */
+  /** False when the last poll of `watch` failed: requests are then refused, as another node may still reach the database. */
   isReachable(): boolean;
-  /** After every instance was stopped. */
+  /** Called after every instance was stopped. */
   stop(): Promise<void>;
 }
 
-/** What a process remembers of an instance's definitions, for engines on which others can change them. */
+/** A process's memory of an instance's definitions, which an engine refreshes when another process has changed them. */
 export interface Memory {
-  /** Reads everything again. What it gives puts that into the memory, at once. */
+  /** Reads all definitions again. Returns a function that replaces the memory by them, synchronously. */
   readonly read: (reader: Database) => Promise<() => void>;
 }

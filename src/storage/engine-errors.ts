@@ -14,7 +14,7 @@ export class UniqueViolation extends Error {
   }
 }
 
-/** What a work has found is not so any more, as another one was quicker: run again it will see that. On an engine where works are run beside each other. */
+/** A concurrent work has changed what this work had read: it is run again and then sees the change. Only where works run concurrently. */
 export class Collision extends Error {
   override readonly name = 'Collision';
 
@@ -23,7 +23,7 @@ export class Collision extends Error {
   }
 }
 
-/** A read named a table or a column as it was called before another change; what is remembered has been read again, and asked anew it will do. */
+/** A read was compiled from outdated definitions. They have been read again, so that it succeeds when it is compiled anew. */
 export class OutdatedDefinitions extends Busy {
   constructor(cause: unknown) {
     super(cause);
@@ -31,7 +31,7 @@ export class OutdatedDefinitions extends Busy {
   }
 }
 
-/** The medium failed: what was being committed may or may not be there. The file is reopened, the work is not repeated. */
+/** The medium or the connection failed: what was being committed may or may not be there. The work is not repeated. */
 export class EngineFailure extends AppError {
   constructor(cause: unknown) {
     super('outcome_unknown', 'Something went wrong while processing your request.', { cause });
@@ -39,7 +39,7 @@ export class EngineFailure extends AppError {
   }
 }
 
-/** The engine has no room for something: a matter of the moment, but where tables are changed, which `advice` is for. */
+/** The engine lacks room for something. Usually that passes; for a change of tables it does not, and `advice` says what to do. */
 export class NoRoom extends Busy {
   readonly advice: string;
 
@@ -50,7 +50,7 @@ export class NoRoom extends Busy {
   }
 }
 
-/** A client's question would take longer than the query timeout to answer (http-api A15). */
+/** A client's query has taken longer than the query timeout (http-api A15). */
 export class QueryTimeout extends AppError {
   constructor(cause?: unknown) {
     super('unavailable', 'The query took too long.', { cause, retryAfter: 1 });
@@ -79,7 +79,7 @@ const IOERR_SHMSIZE = 4874;
 const CONSTRAINT_PRIMARYKEY = 1555;
 const CONSTRAINT_UNIQUE = 2067;
 
-/** What a driver's error means to us; an error that means nothing is given back as it is, because it is a bug of ours. */
+/** Translates an error of node:sqlite. An error that it does not know is returned as it is, because it is a bug of ours. */
 export function toEngineError(error: unknown): unknown {
   const code = sqliteCode(error);
   if (code === undefined) return error;
@@ -110,14 +110,14 @@ function storageFull(cause: unknown): AppError {
   return new AppError('storage_full', 'The storage is full.', { cause, retryAfter: 30 });
 }
 
-/** A table or a column that is not there: it was there when the statement was put together. */
+/** True when a statement named a table or a column that no longer exists. */
 export function isMissingName(error: unknown): boolean {
   return (
     sqliteCode(error) === ERROR && error instanceof Error && /^no such (?:table|column)/.test(error.message)
   );
 }
 
-/** Another connection has what this one needs. */
+/** True when another connection holds a lock that this one needs. */
 export function isBusy(error: unknown): boolean {
   const code = sqliteCode(error);
   return code !== undefined && (code & 0xff) === BUSY;

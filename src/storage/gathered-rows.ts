@@ -2,14 +2,14 @@ import { GenerationMap } from '../base/generation-map.ts';
 import { partsBySize } from '../base/parts-by-size.ts';
 import type { Engine, Gathering, Names, Transaction } from './database.ts';
 
-/** What is gathered is in memory, and beyond this a statement for each row costs nothing that anybody would feel. */
+/** The size at which gathered rows are written: they wait in memory, and larger batches save nothing noticeable. */
 const bytesMax = 1024 * 1024;
-/** Of rows that come at once, before anybody can see that they are much: a server takes no message of 1 GB. */
+/** The most that one statement inserts. Rows of one turn may exceed `bytesMax` by far, and PostgreSQL takes no message of 1 GB. */
 const statementBytesMax = 8 * 1024 * 1024;
-/** More at once save nothing more. */
+/** More rows in one statement save nothing more. */
 const rowsMax = 64;
 
-/** Rows that one work, or those of a group, have given to be inserted together. None outlives its transaction. */
+/** Rows that one work, or the works of a group, have given to be inserted together. No row outlives its transaction. */
 export class GatheredRows {
   readonly #names: Names;
   #batches: Batch[] = [];
@@ -25,7 +25,7 @@ export class GatheredRows {
     return this.#rows === 0;
   }
 
-  /** What has kept rows from being written, if anything has. */
+  /** The error of the last `write`, if it failed. */
   get failure(): Error | undefined {
     return this.#failure;
   }
@@ -42,7 +42,7 @@ export class GatheredRows {
     this.#rows += 1;
   }
 
-  /** Whether a statement may ask for them, or has to come after them. */
+  /** True when a statement names a table of gathered rows, which then have to be written before it. */
   concern(text: string): boolean {
     return this.#rows > 0 && this.#batches.some(({ tables }) => namesTableOf(this.#names, tables, text));
   }
@@ -59,7 +59,7 @@ export class GatheredRows {
     }
   }
 
-  /** Before anybody gives anything: what was given is not written, and what has failed is forgotten. */
+  /** Drops all rows without writing them, and forgets the failure. */
   clear(): void {
     this.#failure = undefined;
     this.#forget();
@@ -92,7 +92,7 @@ function batchOf<Row>(gathering: Gathering<Row>, first: Row): Batch {
   };
 }
 
-/** What was found in statements: to look through the text of each is more work than all the rest of this. */
+/** Which SQL texts name which tables, remembered because searching each text would cost more than all the rest here. */
 const found: Record<Engine, WeakMap<readonly string[], GenerationMap<string, boolean>>> = {
   sqlite: new WeakMap(),
   postgres: new WeakMap(),

@@ -2,7 +2,7 @@ import type { Sql } from '../sql/sql.ts';
 
 const READS = /^\s*SELECT\b/;
 
-/** Whether a statement that is asked like a question may change something, as INSERT … RETURNING does. */
+/** True when a statement whose rows are read may also change something, as INSERT … RETURNING does. */
 export function mayWrite({ text }: Sql): boolean {
   return !READS.test(text);
 }

@@ -7,16 +7,16 @@ export interface Migration {
   readonly name: string;
   readonly statements: (engine: Engine) => readonly Sql[];
   /**
-   * How many steps a version must know to work on the schema that has this one: so many and no fewer. Not said, it is all up to
-   * and with this step. A step that only adds what older versions never miss says fewer, so that the nodes of a rolling upgrade
-   * overlap; what they do miss is taken away one release later, when nobody is left who needs it.
+   * The fewest steps that a version of Chancery must know to work on a schema that has this step; by default, all up to and including
+   * this one. A step that only adds what older versions never miss says fewer, so that old and new nodes of a rolling upgrade run
+   * side by side. What old versions still need is removed one release later.
    */
   readonly admits?: number;
 }
 
 /**
- * Brings a database to the last of `migrations`, all missing steps in one transaction, in order. One that a newer version has
- * taken further is left as it is: good enough if every step admits this version, else refused before anything is written.
+ * Brings a database to the last of `migrations`: all missing steps in order, in one transaction. A database that a newer version has
+ * migrated further is left as it is. If one of its steps does not admit this version, it is refused before anything is written.
  */
 export async function migrate(database: Database, migrations: readonly Migration[]): Promise<void> {
   const table = logTable(database.engine);
@@ -39,11 +39,11 @@ export async function migrate(database: Database, migrations: readonly Migration
   );
 }
 
-/** Whether a version that knows so many steps finds nothing to do. Throws when it must not touch the schema. */
+/** True when a version that knows `known` steps has nothing to migrate. Throws when it must not touch the schema. */
 async function isDone(reader: Reader, table: Sql, known: number): Promise<boolean> {
   const applied = await appliedCount(reader, table);
   if (applied <= known) return applied === known;
-  // Whoever applied a step that is not known here has also written this column.
+  // A version that knows more steps than this one also writes `admits`.
   const row = await reader.get(sql`SELECT max(admits) AS admits FROM ${table}`);
   const needed = Number(row?.['admits']);
   if (known < needed) throw new AppError('unavailable', newerSchema(applied, needed, known));
@@ -54,7 +54,7 @@ function logTable(engine: Engine): Sql {
   return engine === 'sqlite' ? sql`"$migration"` : sql`chancery.migration`;
 }
 
-/** 0 for a database without the table. */
+/** Returns the number of applied steps; 0 for a database without the table of migrations. */
 async function appliedCount(reader: Reader, table: Sql): Promise<number> {
   const found =
     reader.names.engine === 'sqlite'
@@ -64,7 +64,7 @@ async function appliedCount(reader: Reader, table: Sql): Promise<number> {
   return Number((await reader.get(sql`SELECT count(*) AS applied FROM ${table}`))?.['applied']);
 }
 
-/** On PostgreSQL all nodes come at once, and whichever is first migrates: the others wait for its lock and find nothing to do. */
+/** Creates the table of migrations. On PostgreSQL several nodes may start at once: the first migrates, the others wait for its lock. */
 async function prepare(tx: Transaction, table: Sql): Promise<void> {
   if (tx.names.engine === 'postgres') {
     await tx.get(sql`SELECT pg_advisory_xact_lock(${migrationLock})`);
@@ -73,7 +73,7 @@ async function prepare(tx: Transaction, table: Sql): Promise<void> {
   await tx.run(
     sql`CREATE TABLE IF NOT EXISTS ${table} (number INTEGER PRIMARY KEY, name TEXT NOT NULL, admits INTEGER)`,
   );
-  // Made before there was this column: by a version that knew of one step.
+  // The first version, which knew one step, created the table without this column.
   if (tx.names.engine === 'postgres')
     await tx.run(sql`ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS admits INTEGER`);
   else if (
@@ -82,7 +82,7 @@ async function prepare(tx: Transaction, table: Sql): Promise<void> {
     await tx.run(sql`ALTER TABLE ${table} ADD COLUMN admits INTEGER`);
 }
 
-/** Any number that nothing else locks: the letters `chancery` read as one. */
+/** Any key that no other advisory lock uses: the letters `chanc` read as a number. */
 const migrationLock = 0x6368616e63n;
 
 function newerSchema(applied: number, needed: number, known: number): string {

@@ -10,22 +10,22 @@ import { identifier, joinSql, sql, type Sql } from '../../sql/sql.ts';
 
 export type ForeignValue = string | number | bigint | null | Uint8Array;
 
-/** A text or row that is longer would take more memory than an import may. */
+/** The longest text or row: a longer one would take more memory than an import may. */
 const valueBytesMaxDefault = 256 * 1024 * 1024;
 
 /** How often a file that changes while it is copied is copied again. */
 const copiesMax = 3;
 
 /**
- * Somebody else's SQLite file, for imports. It may be hostile: only real tables are read, column by column, and nothing that its
- * schema would compute (views, triggers, generated columns, virtual tables) is ever run. It is not changed, nor is anything
- * beside it: a file with a write-ahead log, which cannot be read without, is read as a private copy.
+ * Another program's SQLite file, for imports. It may be hostile: only real tables are read, column by column, and nothing that its
+ * schema would compute (views, triggers, generated columns, virtual tables) is ever run. Neither it nor a file beside it is changed:
+ * a file with a write-ahead log, which SQLite would have to open as well, is read from a private copy.
  */
 export class ForeignSqlite {
   readonly #path: string;
   readonly #database: DatabaseSync;
   readonly #tables: ReadonlyMap<string, ForeignTable>;
-  /** Of the file itself; undefined when a copy is read. */
+  /** What {@link markOf} said of the file when it was opened; undefined when a copy is read. */
   readonly #mark: string | undefined;
 
   private constructor(path: string, place: OpenPlace) {
@@ -40,7 +40,7 @@ export class ForeignSqlite {
     }
   }
 
-  /** Throws bad_request when it is no such file, or is not at rest. */
+  /** Throws bad_request when the file is no SQLite database, or is being written to. */
   static async open(
     path: string,
     { valueBytesMax = valueBytesMaxDefault }: { readonly valueBytesMax?: number } = {},
@@ -49,12 +49,12 @@ export class ForeignSqlite {
     try {
       return new ForeignSqlite(path, place);
     } finally {
-      // What is open stays readable without its name, and nobody who is killed leaves a copy of all secrets behind.
+      // An open file stays readable when it is unlinked, and a process that is killed later leaves no copy of all secrets behind.
       await removeCopy(place.folder);
     }
   }
 
-  /** The columns that a table keeps; undefined when there is no such table, or it is no real one. */
+  /** The stored columns of a table; undefined when there is no such table, or it is a view or a virtual one. */
   columnsOf(table: string): readonly string[] | undefined {
     return this.#tables.get(table)?.columns;
   }
@@ -75,8 +75,8 @@ export class ForeignSqlite {
   }
 
   /**
-   * For each group of rows that have the same of all these keys, the first of their ids. Of rows whose id is a text, as others
-   * are no records. It sorts them where no index of the file serves it, in files of its own if they are many.
+   * Yields the lowest id of each group of rows that agree in all `keys`. Rows whose id is no text are left out, as they are no
+   * records. Where no index of the file helps, SQLite sorts the rows, in temporary files if they are many.
    */
   equalRows(table: string, { columns, keys, where }: EqualRows): Iterable<readonly ForeignValue[]> {
     this.#tableOf(table, ['id', ...columns]);
@@ -86,7 +86,7 @@ export class ForeignSqlite {
     );
   }
 
-  /** Throws when somebody has written into the file since it was opened: what was read of it may be of two minds. */
+  /** Throws when the file has been written to since it was opened: what was read of it may be inconsistent. */
   requireUnchanged(): void {
     if (this.#mark !== undefined && this.#mark !== markOf(this.#path)) throw inUse(this.#path);
   }
@@ -95,7 +95,7 @@ export class ForeignSqlite {
     this.#database.close();
   }
 
-  /** All that keeps a view or a computed column of a crafted file from being run. Throws bad_request. */
+  /** Throws bad_request for all but stored columns of real tables: a view or a computed column of a crafted file must not run. */
   #tableOf(table: string, columns: readonly string[]): ForeignTable {
     const found = this.#tables.get(table);
     const missing = columns.filter((column) => found?.columns.includes(column) !== true);
@@ -120,7 +120,7 @@ export class ForeignSqlite {
 }
 
 export interface EqualRows {
-  /** All that the rest is made of. */
+  /** The columns that `keys` and `where` refer to. */
   readonly columns: readonly string[];
   readonly keys: readonly Sql[];
   readonly where: readonly Sql[];
@@ -133,7 +133,7 @@ interface ForeignTable {
 
 interface Place {
   readonly path: string;
-  /** Of the private copy, when there is one. */
+  /** The folder of the private copy, if there is one. */
   readonly folder: string | undefined;
 }
 
@@ -143,7 +143,7 @@ interface OpenPlace extends Place {
 
 async function prepare(path: string): Promise<Place> {
   if (!(await isPresent(path))) throw new AppError('bad_request', `There is no file ${path}.`);
-  // SQLite would play it back, and it says which files that changes.
+  // SQLite would roll the journal back, which changes the file, and any other file that the journal names.
   if (await isPresent(`${path}-journal`)) throw inUse(path);
   if (!(await isPresent(`${path}-wal`))) return { path, folder: undefined };
   const folder = await mkdtemp(join(tmpdir(), 'chancery-import-'));
@@ -167,10 +167,10 @@ async function prepare(path: string): Promise<Place> {
 
 const ends = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** A copy takes its time, in which somebody may have had enough: then half of it would stay. Gives what ends this. */
+/** Removes the folder when the process is ended by a signal, or half a copy would stay. Returns a function that undoes this. */
 function removeWhenEnded(folder: string): () => void {
   const end = (signal: NodeJS.Signals): void => {
-    // Again where a file is made in it meanwhile.
+    // Retries, as a file may be created in the folder meanwhile.
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
     forget();
     process.kill(process.pid, signal);
@@ -180,7 +180,7 @@ function removeWhenEnded(folder: string): () => void {
   return forget;
 }
 
-/** Whether there is such a file with anything in it. A link could lead anywhere. */
+/** True when the file exists and is not empty. Throws when it is no regular file: a link could lead anywhere. */
 async function isPresent(path: string): Promise<boolean> {
   const found = await lstat(path).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return undefined;
@@ -191,7 +191,7 @@ async function isPresent(path: string): Promise<boolean> {
   return found.size > 0;
 }
 
-/** Changes with every write. */
+/** A text that changes with every write to the file. */
 function markOf(path: string): string {
   const { ino, size, mtimeNs } = statSync(path, { bigint: true });
   return `${ino} ${size} ${mtimeNs}`;
@@ -201,7 +201,7 @@ async function removeCopy(folder: string | undefined): Promise<void> {
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 }
 
-/** A file without a log is opened as one that nobody changes: else SQLite would put a lock and an index beside it. */
+/** Opens a file without a log as immutable: otherwise SQLite would create lock and index files beside it. */
 function openFile({ path, folder, valueBytesMax }: OpenPlace): DatabaseSync {
   const url = pathToFileURL(path);
   if (folder === undefined) url.searchParams.set('immutable', '1');
@@ -223,7 +223,7 @@ function readTables(database: DatabaseSync): ReadonlyMap<string, ForeignTable> {
   const found = database.prepare(
     `SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table'`,
   );
-  // `hidden` tells of what is computed when it is read.
+  // `hidden` marks generated columns, which would be computed when they are read.
   const columns = database.prepare('SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0');
   const names = found.all().map(({ name, wr }) => [String(name), wr === 0] as const);
   return new Map(

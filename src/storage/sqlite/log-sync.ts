@@ -5,8 +5,8 @@ import { assert } from '../../base/assert.ts';
 const sync = promisify(fdatasync);
 
 /**
- * Brings the log of a file to the disk from a thread of the pool, so that this one goes on meanwhile. One sync at a time, and whoever
- * comes while it runs shares the next: it may have begun before their commit.
+ * Syncs the write-ahead log of a file from a thread of libuv's pool, so that this thread goes on meanwhile. One sync runs at a time;
+ * callers that come while it runs share the next one, because the running one may have begun before their commit.
  */
 export class LogSync {
   readonly #path: string;
@@ -14,12 +14,12 @@ export class LogSync {
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
 
-  /** `path` is that of the data; its log stays the same file for as long as a connection is open. */
+  /** `path` is that of the database; its log stays the same file for as long as a connection is open. */
   constructor(path: string) {
     this.#path = `${path}-wal`;
   }
 
-  /** Whether there is a descriptor to sync by. Asked before a commit that is left to {@link sync}. */
+  /** Opens the log; returns false if that fails. Called before a commit that leaves its sync to {@link sync}. */
   open(): boolean {
     try {
       this.#descriptor ??= openSync(this.#path, 'r+');
@@ -29,13 +29,13 @@ export class LogSync {
     }
   }
 
-  /** Resolves when all that was committed before is on the disk. Throws what the system does: then nobody knows what is. */
+  /** Resolves when all earlier commits are on the disk. Rejects with the system's error; it is then unknown what is on the disk. */
   sync(): Promise<void> {
     this.#next ??= this.#syncNext(this.#running);
     return this.#next;
   }
 
-  /** Once nobody waits for it any more. */
+  /** Closes the log after the last sync. */
   close(): void {
     const last = this.#next ?? this.#running;
     void Promise.allSettled([last]).then(() => this.#closeNow());
@@ -51,7 +51,7 @@ export class LogSync {
     }
   }
 
-  /** The system tells of a failure once: what was lost then stays lost, however well the next one goes. So that fails as well. */
+  /** Fails if the sync before failed: the system reports lost pages only once, and a later sync that succeeds does not bring them back. */
   async #syncNext(before: Promise<void> | undefined): Promise<void> {
     await before;
     this.#running = this.#next;

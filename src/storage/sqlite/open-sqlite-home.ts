@@ -14,7 +14,7 @@ import { SqliteDefinitions } from './sqlite-definitions.ts';
 import { openSqlite, type SqliteOptions } from './sqlite.ts';
 import { UnopenedFile } from './unopened-file.ts';
 
-/** Reads may rest on definitions this much older than the newest, which a command has changed; writes never do. */
+/** Reads may use definitions that are outdated by this much when a command has changed them; writes never do. */
 const watchIntervalMs = 250;
 
 /** A directory: `control.db`, and for each instance `instances/<id>/data.db` and `logs.db` beside it. */
@@ -46,7 +46,7 @@ export async function openSqliteHome(
       opened.set(instanceId, { definitions, database });
       return database;
     },
-    // The log of the file itself is not synced with each commit: no answer rests on what is in here.
+    // NORMAL does not sync the write-ahead log with each commit: nobody was promised that log entries are kept.
     openLogs: (instanceId) =>
       openFile({
         ...options,
@@ -80,9 +80,9 @@ interface Opened {
   readonly database: Database;
 }
 
-/** Makes the directory if it is not there; throws when it cannot be written. */
+/** Creates the directory if it does not exist; throws when it is not writable. */
 export async function prepareDirectory(path: string): Promise<void> {
-  // For nobody else on this machine: it holds everybody's records.
+  // Closed to other users of the machine: it holds all records.
   await mkdir(join(path, 'instances'), { recursive: true, mode: 0o700 });
   await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
   await access(join(path, 'instances'), constants.W_OK);
@@ -90,12 +90,12 @@ export async function prepareDirectory(path: string): Promise<void> {
 
 async function openControl(directory: string): Promise<Database> {
   const path = join(directory, 'control.db');
-  // In this order: another process that makes the directory now makes the file before any instance.
+  // Checked in this order: another process that is creating the directory creates control.db before any instance.
   if ((await readdir(join(directory, 'instances'))).length > 0) await requireFile(path);
   return openFile({ path, migrations: controlMigrations });
 }
 
-/** Throws for a file that must have data. SQLite would make an empty one, in which everything that was acknowledged is gone. */
+/** Throws when a file that must hold data is missing or empty: SQLite would create a new one, without all that was acknowledged. */
 async function requireFile(path: string): Promise<void> {
   if (!(await isMissing(path))) return;
   const reason = 'it is missing or empty, and no other is made in its place: restore it from a backup';
@@ -127,7 +127,7 @@ async function openMigrated({ migrations, ...options }: FileOptions): Promise<Da
   const database = openSqlite(options);
   try {
     await migrate(database, migrations);
-    // Where versions of definitions stand is made by a migration.
+    // Only now: a migration creates the table that holds the version of the definitions.
     options.definitions?.start();
     return database;
   } catch (error) {

@@ -1,11 +1,11 @@
 import type { Access } from '../database.ts';
 
-/** A table of ours that is read from its beginning: not a subquery, a list of constants or a function that gives rows. */
+/** Matches a table that is read from its beginning, but no subquery, list of constants or table-valued function. */
 const SCAN = /^SCAN (?!\(|CONSTANT|\d+ CONSTANT)(\S+)(?!.* VIRTUAL TABLE)/;
 
 /**
- * From the lines of EXPLAIN QUERY PLAN (https://www.sqlite.org/eqp.html). A list without a filter, in an order that is there
- * already, is read from its beginning and ends with its page.
+ * Reads the lines of EXPLAIN QUERY PLAN (https://www.sqlite.org/eqp.html). The scan of a list without a filter whose order needs no
+ * sorting does not count: it ends with the page.
  */
 export function sqliteAccess(lines: readonly string[], list: { readonly isFiltered: boolean }): Access {
   const isSorted = lines.includes('USE TEMP B-TREE FOR ORDER BY');

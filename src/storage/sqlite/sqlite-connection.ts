@@ -10,34 +10,35 @@ import { LogSync } from './log-sync.ts';
 import { jsonNumber } from './sqlite-json.ts';
 
 /**
- * Characters of prepared statements a generation: what SQLite holds of each grows with its columns and conditions, to hundreds of
- * kilobytes, and guests choose what they ask. A short one counts as this many more, for what it holds all the same.
+ * The size of a generation of prepared statements, in characters of SQL: the memory that SQLite takes for one grows with its columns
+ * and conditions, to hundreds of kilobytes, and guests choose what they ask. `statementLength` is added for each, as even a short one
+ * takes memory.
  */
 const statementsLengthMax = 256 * 1024;
 const statementLength = 512;
 
 const QUERY_TIMEOUT_MS = 1_000;
 const BUSY_TIMEOUT_MS = 5_000;
-/** Two are enough as a rule: whoever fails then waits for another who does it. More are needed only where that one gives up. */
+/** Two are usually enough: after a failure the other process is waited for. More are needed only if that one gives up. */
 const writeAheadTriesMax = 10;
 
-/** Without a limit one large transaction would leave its log at that size for ever. */
+/** Without a limit, one large transaction would leave the write-ahead log at its size for ever. */
 const JOURNAL_SIZE_LIMIT_BYTES = 64 * 1024 * 1024;
 
-/** Of 4 KiB: a page that is written often goes into the file once for all of its versions in this much of the log. */
+/** The log's size in pages of 4 KiB at which it is copied into the file; of a page that was written often, only the last version is. */
 const CHECKPOINT_PAGES = 4_000;
 
-/** Of a reader, whose pages are all clean: what does not fit into these is read from the system each time. */
+/** The page cache of a reader; pages that do not fit are read from the operating system each time. */
 const READER_CACHE_KIB = 16 * 1024;
 
-/** Of all connections of a process together: beyond it each one gives up a page of its own for every new one. */
+/** SQLite's memory in all connections of the process: beyond it, a connection evicts a page of its own for each new one. */
 const heapBytesMax = 128 * 1024 * 1024;
 
-/** One connection to one file: pragmas, prepared statements, errors in our own words. */
+/** One connection to one file: sets pragmas, keeps prepared statements, translates errors. */
 export class SqliteConnection {
   readonly #database: DatabaseSync;
   readonly #log: LogSync;
-  /** What its commits wait for, unless they are told otherwise. */
+  /** What commits wait for, unless they are synced aside ({@link setSyncedAside}). */
   readonly #synchronous: Synchronous;
   #isSyncedAside = false;
   readonly #deadline: Deadline;
@@ -94,7 +95,7 @@ export class SqliteConnection {
     }
   }
 
-  /** As `tuples`, row by row, as nobody knows how large they are: that takes longer. */
+  /** As `tuples`, but steps row by row, to stop when the rows get too large. That is slower. */
   search(statement: Sql): Tuple[] {
     this.#deadline.reset();
     try {
@@ -102,7 +103,7 @@ export class SqliteConnection {
       try {
         return takeAll(found);
       } catch (error) {
-        // A step that fails leaves the statement where it is, and with it the transaction that it reads in.
+        // Resets the statement, which would otherwise keep its read transaction open.
         found.return?.();
         throw error;
       }
@@ -115,7 +116,7 @@ export class SqliteConnection {
     try {
       const prepared = this.#prepare(statement.text);
       if (statement.together !== 'insert') return Number(prepared.run(...statement.values).changes);
-      // One row, as is known before: the object that would tell so costs as much as binding three values.
+      // An insert changes one row, so `get` will do: the result object of `run` costs as much as binding three values.
       prepared.get(...statement.values);
       return 1;
     } catch (error) {
@@ -127,14 +128,14 @@ export class SqliteConnection {
     const places = (rows[0] ?? []).map(() => '?').join(', ');
     try {
       const prepared = this.#prepare(`INSERT INTO ${into.text} VALUES (${places})`);
-      // As above.
+      // `get` instead of `run`, as above.
       for (const row of rows) prepared.get(...row);
     } catch (error) {
       throw toEngineError(error);
     }
   }
 
-  /** Leaves the commits from now on to {@link syncLog}, or does not; answers whether they are. Outside a transaction. */
+  /** Sets whether later commits leave their sync to {@link syncLog}; returns whether they do. Called outside a transaction. */
   setSyncedAside(isWanted: boolean): boolean {
     const isSyncedAside = isWanted && this.#synchronous === 'FULL' && this.#log.open();
     if (this.#isSyncedAside === isSyncedAside) return isSyncedAside;
@@ -147,13 +148,13 @@ export class SqliteConnection {
     return isSyncedAside;
   }
 
-  /** Brings the whole log into the file and begins it anew. Throws an EngineFailure where another process reads in it. */
+  /** Copies the whole log into the file and truncates it. Throws an EngineFailure when another process is reading from it. */
   emptyLog(): void {
     const row = this.get(sql`PRAGMA wal_checkpoint(TRUNCATE)`);
     if (row?.['busy'] !== 0) throw new EngineFailure(new Error('The log is in use.'));
   }
 
-  /** Resolves when all that was committed is on the disk, and holds up nothing else meanwhile. Throws an EngineFailure. */
+  /** Resolves when all that was committed is on the disk; does not block this thread. Rejects with an EngineFailure. */
   async syncLog(): Promise<void> {
     try {
       await this.#log.sync();
@@ -187,20 +188,20 @@ export class SqliteConnection {
   }
 }
 
-/** What is dropped gives its memory back at once: the collector would take it for a few bytes, and come late. */
+/** A cache that finalizes evicted statements at once: the garbage collector sees only a few bytes of each, and would come late. */
 function knownStatements(): GenerationMap<string, StatementSync> {
   const lengthOf = (_: StatementSync, text: string): number => text.length + statementLength;
-  // Node 24 has no such method yet, nor have the types.
+  // Node 24 has no `close` yet, nor do the types.
   const close = (statement: StatementSync & { close?: () => void }): void => statement.close?.();
   return new GenerationMap(statementsLengthMax, lengthOf, close);
 }
 
-/** Throws `bad_request` when they are more than can be held. */
+/** Collects the rows. Throws `bad_request` when they exceed {@link answerBytesMax}. */
 function takeAll(found: Iterable<unknown>): Tuple[] {
   const rows: Tuple[] = [];
   let bytes = 0;
   for (const row of found) {
-    // Rows are arrays, as their statement was told.
+    // The statement was set to return rows as arrays.
     const tuple = row as Tuple;
     bytes += bytesOf(tuple);
     if (bytes > answerBytesMax) throw answerTooLarge();
@@ -209,7 +210,7 @@ function takeAll(found: Iterable<unknown>): Tuple[] {
   return rows;
 }
 
-/** Of a text, at least: how many it has in UTF-8 is not worth counting them. */
+/** A lower bound: counting the UTF-8 bytes of texts is not worth the time. */
 function bytesOf(tuple: Tuple): number {
   let bytes = 0;
   for (const value of tuple)
@@ -218,7 +219,7 @@ function bytesOf(tuple: Tuple): number {
   return bytes;
 }
 
-/** Ends a statement that goes on for longer than this: SQLite calls it for rows, and it throws. */
+/** Ends a statement that runs for longer than the time-out: SQLite calls `check` for its rows, which then throws. */
 class Deadline {
   readonly #timeoutMs: number;
   #startMs: number | undefined;
@@ -227,7 +228,7 @@ class Deadline {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** For the statement that begins now. */
+  /** Called when a statement begins. */
   reset(): void {
     this.#startMs = undefined;
   }
@@ -254,7 +255,7 @@ function open(path: string, { isReadOnly, synchronous }: ConnectionOptions): Dat
     timeout: BUSY_TIMEOUT_MS,
     enableForeignKeyConstraints: true,
     defensive: true,
-    // Of a value or a row, and so of a page that the engine writes as one text.
+    // The length of one value or row, and so of a page of a list that SQLite writes as one JSON text.
     limits: { length: answerBytesMax },
   });
   try {
@@ -270,16 +271,16 @@ function open(path: string, { isReadOnly, synchronous }: ConnectionOptions): Dat
     database.exec('PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON');
     return database;
   } catch (error) {
-    // Or every try while the medium fails would leave its descriptors behind until the next collection of garbage.
+    // Otherwise each attempt while the medium fails would leak file descriptors until the next garbage collection.
     database.close();
     throw error;
   }
 }
 
 /**
- * Gives the file a write-ahead log. Two processes that make the same file at once stand in each other's way: both have read it before
- * one writes, and whoever has read waits for no lock, whatever the time-out. A transaction that begins with the lock does wait for
- * it, and so until the other process is done.
+ * Sets the file to write-ahead logging. When two processes create the same file at once, both hold a read lock before one writes, and
+ * SQLite then fails with SQLITE_BUSY at once, whatever the time-out. BEGIN IMMEDIATE does wait for the lock, and so until the other
+ * process is done.
  */
 function writeAhead(database: DatabaseSync): void {
   for (let tries = 1; ; tries += 1)

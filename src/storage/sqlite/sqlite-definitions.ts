@@ -8,18 +8,18 @@ import type { SqliteConnection } from './sqlite-connection.ts';
 const VERSION = sql`SELECT value FROM "$instance_setting" WHERE name = 'definitions'`;
 
 /**
- * What this process remembers of an instance's definitions, and how it finds out that another one has changed them: a command that
- * works beside a server. Each exclusive work writes another version, so that both are committed together.
+ * Notices when another process, a command beside a running server, has changed an instance's definitions, and reads them into this
+ * process's memory again. Each exclusive work writes a new version, which is committed together with its changes.
  */
 export class SqliteDefinitions {
   readonly #memory: Memory;
-  /** Before the file's schema is there, and after it was closed, there is nothing to look at. */
+  /** False before the migrations have run and after the file was closed: there is no version to read then. */
   #isInForce = false;
   #hasEnded = false;
   #known = '';
-  /** How often the memory was changed: by writes of this process, and by what it has read. */
+  /** How often the memory was changed, by writes of this process and by refreshes. */
   #changes = 0;
-  /** The `data_version` of the writer's connection at which `#known` was right. */
+  /** The `data_version` of the writer's connection for which `#known` was found to be current. */
   #seen: unknown;
 
   constructor(memory: Memory) {
@@ -39,30 +39,30 @@ export class SqliteDefinitions {
     return this.#hasEnded;
   }
 
-  /** Asked at the start of each group of writes, under the file's lock: nearly always nobody else has written anything. */
+  /** Called at the start of each group of writes, under the file's lock. The version is read only if another connection has committed. */
   isOutdated(writer: SqliteConnection): boolean {
     if (!this.#isInForce) return false;
     const seen = dataVersion(writer);
     if (seen === this.#seen) return false;
     const isOutdated = String(writer.get(VERSION)?.['value'] ?? '') !== this.#known;
-    // Looked at again until the memory has been read again.
+    // Not remembered while outdated: the next call has to compare again, until the memory was refreshed.
     if (!isOutdated) this.#seen = seen;
     return isOutdated;
   }
 
-  /** Reads the definitions again, if they are others; says whether they were. */
+  /** Reads the definitions again if their version has changed; returns whether it had. */
   async refresh(database: Database): Promise<boolean> {
     if (!this.#isInForce) return false;
     for (;;) {
       const before = this.#changes;
-      // The version first: what changes after it was read is seen, at worst, twice.
+      // The version is read first: at worst, a change that comes after it is read twice.
       const version = await readVersion(database);
       if (version === this.#known) return false;
       const remember = await this.#memory.read(database);
-      // A change of our own that was committed meanwhile is in the memory, and may not be in what was read.
+      // A write of this process that was committed meanwhile is in the memory, but perhaps not in what was read.
       if (this.#changes !== before) continue;
       remember();
-      // Nor may another look that began before this one put what is older over it.
+      // Counted, so that a concurrent refresh that began earlier does not replace this by older definitions.
       this.#changes += 1;
       this.#known = version;
       return true;

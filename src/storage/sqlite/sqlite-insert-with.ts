@@ -4,7 +4,7 @@ import type { FollowingRows, Insertion } from '../database.ts';
 
 export const lastPosition = sql`last_insert_rowid()`;
 
-/** The rows, and then the others: these find them by their positions, which have no gaps, as nobody else inserts meanwhile. */
+/** The rows first, then those that follow, which find them by their positions: there are no gaps, as nobody else inserts meanwhile. */
 export function sqliteInsertWith(
   { from, inserts }: Insertion,
   { into, row, columns, runs }: FollowingRows,
@@ -26,7 +26,7 @@ export function sqliteInsertWith(
 
 const togetherMax = 64;
 
-/** Of 64, 32, 16 … rows, so that few texts come of them, and each is prepared. */
+/** Splits the inserts into parts of 64, 32, 16 … rows, so that there are few SQL texts and all of them stay prepared. */
 function partsOf(inserts: readonly Sql[]): readonly (readonly Sql[])[] {
   const parts: (readonly Sql[])[] = [];
   let from = 0;
@@ -35,7 +35,7 @@ function partsOf(inserts: readonly Sql[]): readonly (readonly Sql[])[] {
   return parts;
 }
 
-/** By the numbers of rows. */
+/** The combined INSERTs, by text and number of rows. */
 const combined = new CombinedStatements(16);
 
 function insertOfRows(inserts: readonly Sql[]): Sql {

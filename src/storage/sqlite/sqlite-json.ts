@@ -1,16 +1,16 @@
 import { identifier, joinSql, literal, sql, type Sql } from '../../sql/sql.ts';
 import type { JsonWriter } from '../database.ts';
 
-/** The function that every connection has for numbers that SQLite would write otherwise than JSON.stringify. */
+/** The name of a function that every connection registers, for numbers that SQLite would write differently from JSON.stringify. */
 export const jsonNumber = '$json_number';
 
 /** A function of SQLite takes at most 1,000 arguments, and a collection may have 500 fields. */
 const partsMax = 500;
 
-/** Beyond this, whole numbers have an exponent somewhere or are no whole numbers any more. */
+/** From here on, JavaScript or SQLite writes whole numbers with an exponent, or they are not exact. */
 const wholeMax = sql`9e15`;
 
-/** `json_quote` escapes what JSON.stringify escapes, and in the same way; lone surrogates are never stored. */
+/** JSON by SQLite's own functions. `json_quote` escapes exactly as JSON.stringify does; lone surrogates are never stored. */
 export const sqliteJson: JsonWriter = {
   value: (kind, column, ofNothing) => {
     switch (kind) {

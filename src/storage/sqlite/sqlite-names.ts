@@ -6,10 +6,10 @@ import { sqliteJson } from './sqlite-json.ts';
 
 const none = sql``;
 const everything = sql`TRUE`;
-/** Names of tables as SQL: the same object each time, so that templates find their text again. Over all instances of a process. */
+/** Table names as SQL, for all instances of a process: the same object each time, by which templates recognize what they spliced last. */
 const tables = new GenerationMap<string, Sql>(5_000);
 
-/** A file is one instance's own: nothing needs to be told apart. */
+/** Each instance has a file of its own, so names and scopes need no instance. */
 export const sqliteNames: Names = {
   engine: 'sqlite',
   table: tableOf,
@@ -23,7 +23,7 @@ export const sqliteNames: Names = {
   lastPosition,
   insertWith: sqliteInsertWith,
   anyOf: (values) => sql` IN (SELECT value FROM json_each(${JSON.stringify(values)}))`,
-  // SQLite has nothing that would stop a statement; the argument keeps it from being asked only once.
+  // node:sqlite cannot interrupt a statement. The argument keeps SQLite from evaluating the function only once per statement.
   isInTime: (alias, looks) => {
     const look = sql`"$in_time"(${alias}."$position")`;
     return looks === 'for every row' ? look : sql`(${alias}."$position" & 63 OR ${look})`;

@@ -1,11 +1,11 @@
 import { dataVersion } from './data-version.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 
-/** What a reader's connection sees, as one object for as long as it is the same. */
+/** An object that stands for the committed state that the reader's connection sees: the same object for as long as that is the same. */
 export class SqliteState {
   #state = {};
   #version: unknown;
-  /** In the view that is open: within one the file stays what it is. */
+  /** Whether the version was read in the open view, within which it cannot change. */
   #hasLooked = false;
 
   now(reader: SqliteConnection): object {
@@ -20,7 +20,7 @@ export class SqliteState {
     this.#hasLooked = false;
   }
 
-  /** Another connection counts from another number. */
+  /** Called when the reader is reopened: versions of different connections cannot be compared. */
   forget(): void {
     this.#version = undefined;
     this.#hasLooked = false;

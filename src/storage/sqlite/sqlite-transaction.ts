@@ -6,12 +6,12 @@ import { mayWrite } from '../may-write.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { sqliteNames } from './sqlite-names.ts';
 
-/** What one work of a group sees. */
+/** The `tx` that one work of a group is given. */
 export class SqliteTransaction implements Transaction {
   readonly isTransaction = true;
   readonly names = sqliteNames;
   readonly callbacks: (() => void)[] = [];
-  /** Whether a statement has succeeded that may have changed something; one that failed has changed nothing. */
+  /** Whether a statement that may have changed something has succeeded; a statement that failed has changed nothing. */
   hasWritten = false;
   #connection: SqliteConnection | undefined;
   readonly #gathered: GatheredRows;
@@ -58,7 +58,7 @@ export class SqliteTransaction implements Transaction {
 
   async insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void> {
     if (this.#gathered.concern(into.text)) await this.writeGathered();
-    // One that fails leaves those before it.
+    // Set first: a row that fails leaves the rows before it.
     this.hasWritten = true;
     this.#live().insertRows(into, rows);
   }
@@ -70,7 +70,7 @@ export class SqliteTransaction implements Transaction {
     if (this.#gathered.isFull) await this.writeGathered();
   }
 
-  /** Those of other works as well: when one is refused, they are lost with this work's, and the whole group has to be run again. */
+  /** Also writes the rows of other works of the group: if one is refused, all are lost, and the whole group has to be run again. */
   writeGathered(): Promise<void> {
     this.hasWritten = true;
     return this.#gathered.write(this);

@@ -10,10 +10,10 @@ import { WriteQueue } from './write-queue.ts';
 
 export interface SqliteOptions {
   readonly path: string;
-  /** `NORMAL` loses acknowledged writes on power loss: for what nobody was told is kept, as logs. */
+  /** `NORMAL` may lose acknowledged writes on power loss: only for data that nobody relies on, as request logs. */
   readonly synchronous?: Synchronous;
   readonly queryTimeoutMs?: number;
-  /** Of a file whose definitions somebody remembers. */
+  /** For a file whose definitions this process keeps in memory. */
   readonly definitions?: SqliteDefinitions;
 }
 
@@ -117,8 +117,8 @@ class SqliteDatabase implements Database {
   }
 
   /**
-   * Reads of one turn of the event loop share a transaction: taking and giving back the file's locks costs as much as the read
-   * of a row. It ends with the turn, and at every commit, so that nobody reads an old state.
+   * Begins a read transaction that all reads of one turn of the event loop share: taking and releasing the file's locks costs as much
+   * as reading a row. It ends with the turn, and at every commit, so that no read sees an old state.
    */
   #view(): SqliteConnection {
     if (!this.#isViewing) {
@@ -136,11 +136,11 @@ class SqliteDatabase implements Database {
     try {
       this.#reader.run(COMMIT);
     } catch {
-      // A medium that fails ends the view by itself. Nobody could catch this here; the next read is told when it still fails.
+      // A medium that fails ends the transaction by itself. Nobody could catch the error here; if it persists, the next read fails.
     }
   }
 
-  /** Where it fails nobody will stop this database, nor close its writer. */
+  /** Closes the writer on failure: the constructor then throws, so nobody can call `stop`. */
   #openReader(): SqliteConnection {
     try {
       return this.#open(true);
@@ -150,7 +150,7 @@ class SqliteDatabase implements Database {
     }
   }
 
-  /** Opened before the old one is closed: where that fails there is still one to read by, and to be closed at the next try. */
+  /** Opens the new reader before it closes the old one: if that fails, there still is a reader, to be replaced at the next try. */
   #reopenReader(): void {
     const reader = this.#open(true);
     this.#isViewing = false;

@@ -16,26 +16,27 @@ import { SqliteTransaction } from './sqlite-transaction.ts';
  *
  *   BEGIN IMMEDIATE · work · work · … · COMMIT · answers
  *
- * While a commit is being synced this thread stands still, so whatever arrives meanwhile forms the next group: the slower
- * the disk, the larger the groups. Those who are answered ask again a few turns later, and would share every second commit with
- * half of the others: a group waits while every turn brings more works, until it is as large as the one before or has waited as
- * long as that one took. Its members wait for nothing but each other.
+ * This thread blocks while a commit is synced, so whatever arrives meanwhile forms the next group: the slower the disk, the
+ * larger the groups. Clients that were just answered ask again a few turns later. Without waiting for them, the clients would split
+ * into two groups that take turns. So a group waits while every turn brings more works, until it is as large as the one before or
+ * has waited as long as that one took (decision 14). Nothing but works delays a group.
  *
- * A group of works that are all synced aside is committed without a sync, which a thread of the pool makes up for while this one goes
- * on; they are answered after that.
+ * A group in which all works are `isSyncedAside` is committed without a sync. A thread of libuv's pool then syncs the log while this
+ * one goes on, and the works are answered after that.
  *
- * A work that fails before it has written anything leaves nothing to undo, and nearly all that fail do so. When one fails
- * later, the group is rolled back and run again, this time with a SAVEPOINT around each work: savepoints cost a third of an
- * insert, because every page that a work touches is copied first. So a work may run twice, and its traces must be in `tx`.
+ * A work that fails before it has written anything leaves nothing to undo, and nearly all failures are of this kind. When a work
+ * fails later, the group is rolled back and run again with a SAVEPOINT around each work. Savepoints are not used from the start, as
+ * they cost a third of an insert: every page that a work touches is copied first. So a work may run twice, and may have side effects
+ * only through its `tx`.
  */
 
-/** A group larger than this would make its first member wait for too many others. */
+/** A larger group would make its first member wait for too many others. */
 const groupMax = 512;
 
-/** More waiting works than this are refused at once instead of being kept waiting. */
+/** Works beyond this many waiting ones are refused at once. */
 const waitingMax = 10_000;
 
-/** After a group had to be run again, this many are guarded from the start: what spoiled one often comes again. */
+/** After a group had to be run again, this many groups use savepoints from the start: the cause often recurs. */
 const guardedGroups = 100;
 
 const BEGIN = sql`BEGIN IMMEDIATE`;
@@ -47,13 +48,13 @@ const ROLLBACK_TO = sql`ROLLBACK TO work`;
 
 export interface WriteQueueOptions {
   readonly open: () => SqliteConnection;
-  /** Called when a failed medium makes the writer open its file again; readers must do the same. */
+  /** Called when the writer is about to reopen its file after the medium failed; readers must do the same. */
   readonly onReopen: () => void;
   /** Called before a group and after its commit: a reader's view of the file must end there. */
   readonly onCommit: () => void;
-  /** Asked in each group, before its works: whether they would rest on definitions that another process has changed. */
+  /** Called in each group before its works: true when another process has changed the definitions that they would use. */
   readonly isOutdated?: (writer: SqliteConnection) => boolean;
-  /** Called then, outside a transaction. May await nothing but reads. */
+  /** Called outside a transaction when `isOutdated` was true. May await nothing but reads. */
   readonly refresh?: () => Promise<void>;
 }
 
@@ -77,14 +78,14 @@ export class WriteQueue {
   #connection: SqliteConnection;
   #waiting: Waiting[] = [];
   #isBroken = false;
-  /** Whether the log may lack pages of commits that it holds: a power cut would end it there, for all that was committed behind them. */
+  /** Whether the log on disk may lack pages of a commit. After a power cut it would end there, and all later commits would be lost. */
   #hasHole = false;
   #guardedLeft = 0;
-  /** The group before. */
+  /** The size and duration of the group before. */
   #last = { works: 0, tookMs: 0 };
   #isClosed = false;
   #running: Promise<void> | undefined;
-  /** Groups that are committed, and are being synced beside whatever else is done. */
+  /** Groups that are committed and being synced by another thread. */
   readonly #unsynced = new Set<Promise<void>>();
   #onForeignAwait: ((error: Error) => void) | undefined;
 
@@ -143,7 +144,7 @@ export class WriteQueue {
     });
   }
 
-  /** Whether this turn has brought more than the `known` works before it, and there is reason to wait for the next. */
+  /** True when this turn has added to the `known` works, and the group is still smaller and younger than the one before. */
   #isFilling(known: number, startMs: number): boolean {
     const { length } = this.#waiting;
     const { works, tookMs } = this.#last;
@@ -171,7 +172,7 @@ export class WriteQueue {
     }
   }
 
-  /** Of a commit that was not synced: those who asked are told when it is, and others are not kept waiting. */
+  /** Answers a group that was committed without a sync once it is synced, without delaying the next group. */
   #settleSynced(group: readonly Waiting[], outcomes: readonly Outcome[]): void {
     const fail = (error: unknown): void => {
       this.#isBroken = true;
@@ -185,7 +186,7 @@ export class WriteQueue {
     this.#unsynced.add(synced);
   }
 
-  /** Throws when nothing of the group is kept, or when nobody can know what is. */
+  /** Throws when nothing of the group was kept, or when it is unknown what was. */
   async #commitGroup(group: readonly Waiting[]): Promise<readonly Outcome[]> {
     let outcomes: readonly Outcome[] | undefined;
     if (this.#guardedLeft === 0) outcomes = await this.#runWorks(group, false);
@@ -199,7 +200,7 @@ export class WriteQueue {
     return outcomes ?? [];
   }
 
-  /** Undefined when, without guards, a work has failed that had already written: the group has to be run again. */
+  /** Returns undefined when, without savepoints, a work failed that had already written: the group has to be run again. */
   async #runWorks(group: readonly Waiting[], isGuarded: boolean): Promise<readonly Outcome[] | undefined> {
     await this.#begin();
     const outcomes: Outcome[] = [];
@@ -208,7 +209,7 @@ export class WriteQueue {
       if (outcome === undefined) return this.#spoiled();
       outcomes.push(outcome);
     }
-    // Works that were guarded have written what they gave, each its own.
+    // Guarded works have written the rows that they gathered, each within its savepoint.
     if (this.#gathered.isEmpty) return outcomes;
     const written = await this.#runWork((tx) => tx.writeGathered(), false);
     return written === undefined ? this.#spoiled() : outcomes;
@@ -224,7 +225,7 @@ export class WriteQueue {
     this.#connection.run(BEGIN);
     while (this.#options.isOutdated?.(this.#connection) === true) {
       this.#connection.run(ROLLBACK);
-      // Or what is read would be as old as a view that was begun in this turn.
+      // Ends the reader's view: one that began in this turn may be too old to see the change.
       this.#options.onCommit();
       await this.#options.refresh?.();
       this.#connection.run(BEGIN);
@@ -237,7 +238,7 @@ export class WriteQueue {
     return this.#waiting.splice(0, Math.min(groupMax, Math.max(1, shared)));
   }
 
-  /** Undefined when it failed after it had written and there is no savepoint. Throws only when the whole group is lost. */
+  /** Returns undefined when the work failed after it had written and there is no savepoint. Throws only when the whole group is lost. */
   async #runWork(work: Work, isGuarded: boolean): Promise<Outcome | undefined> {
     const connection = this.#connection;
     if (isGuarded) connection.run(SAVEPOINT);
@@ -247,13 +248,13 @@ export class WriteQueue {
         this.#onForeignAwait = reject;
         (isGuarded ? runWhole(tx, work) : work(tx)).then(resolve, reject);
       });
-      // A work that goes on after this refusal would be kept without its rows, and its neighbours without theirs.
+      // A work that swallowed this error would be committed without its gathered rows, and other works without theirs.
       if (this.#gathered.failure !== undefined) throw this.#gathered.failure;
       if (isGuarded) connection.run(RELEASE);
       return { kind: 'kept', value, callbacks: tx.callbacks };
     } catch (thrown) {
       const error = toEngineError(thrown);
-      // A full disk or a failed write may have ended the transaction for everybody in it.
+      // A full disk or a failed write may have ended the transaction of the whole group.
       if (error instanceof EngineFailure || !connection.isInTransaction) throw error;
       if (isGuarded) {
         connection.run(ROLLBACK_TO);
@@ -267,8 +268,8 @@ export class WriteQueue {
   }
 
   /**
-   * Everything a work may await is answered in microtasks, so a group is over before the loop turns. When a turn comes all
-   * the same, the running work has awaited something else, and its neighbours must not wait for it with the file locked.
+   * Everything that a work may await is answered in microtasks, so a group is over before the event loop turns. If the loop turns
+   * nevertheless, the running work has awaited something else, and is failed: others must not wait for it with the file locked.
    */
   #watchForeignAwaits(): { stop(): void } {
     let immediate = setImmediate(onTurn);
@@ -282,11 +283,11 @@ export class WriteQueue {
     return { stop: () => clearImmediate(immediate) };
   }
 
-  /** After a failed COMMIT or a lost transaction: nothing is retried, and a medium that failed is opened anew. */
+  /** Cleans up after a failed COMMIT or a lost transaction: nothing is retried, and after a failed medium the file is reopened. */
   #abandon(error: unknown): void {
     if (error instanceof EngineFailure) {
       this.#isBroken = true;
-      // It may be their pages that could not be written.
+      // The pages that could not be written may belong to commits that are not synced yet.
       this.#hasHole ||= this.#unsynced.size > 0;
     }
     try {
@@ -301,19 +302,20 @@ export class WriteQueue {
     try {
       this.#connection.close();
     } catch {
-      // Closing what is broken may fail, or was done by an earlier try; a new connection is needed all the same.
+      // A broken connection may fail to close, or was closed by an earlier try; a new one is needed in any case.
     }
-    // Readers first: they make no file where there is none, in which all that was acknowledged would be gone.
+    // Readers first: unlike the writer they do not create a missing file, which would hide that acknowledged data is gone.
     this.#options.onReopen();
     this.#connection = this.#options.open();
-    // What the log lacks is still in memory. A commit whose own sync failed is written over by the next one, but not these.
+    // The pages that the log on disk lacks are still in the system's memory: copying the log into the file saves them. A commit whose
+    // own sync failed needs no such care, as the next commit overwrites it.
     if (this.#hasHole) this.#connection.emptyLog();
     this.#hasHole = false;
     this.#isBroken = false;
   }
 }
 
-/** With what it gives to be inserted, so that both are taken back together. */
+/** Runs a work and writes its gathered rows, so that the savepoint covers both. */
 async function runWhole(tx: SqliteTransaction, work: Work): Promise<unknown> {
   const value = await work(tx);
   await tx.writeGathered();
