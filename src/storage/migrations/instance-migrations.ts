@@ -13,7 +13,7 @@ const collection = sql`CREATE TABLE "$collection" (
   updated TEXT NOT NULL
 ) STRICT`;
 
-// What must never be reachable through a collection's own table: password hashes, token keys, signing secrets.
+// Values that must never be reachable through a collection's own table: password hashes, token keys, signing secrets.
 // A collection's own secrets have the record ''.
 const secret = sql`CREATE TABLE "$secret" (
   collection TEXT NOT NULL,
@@ -23,7 +23,7 @@ const secret = sql`CREATE TABLE "$secret" (
   PRIMARY KEY (collection, record, name)
 ) STRICT, WITHOUT ROWID`;
 
-// The log. AUTOINCREMENT, because a position that comes back after trimming would be skipped by a reader.
+// The event log. AUTOINCREMENT, because a reader would skip a position that is given again after rows were deleted.
 const event = sql`CREATE TABLE "$event" (
   position INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
@@ -97,13 +97,13 @@ const idempotency = sql`CREATE TABLE "$idempotency" (
 ) STRICT`;
 const idempotencyExpires = sql`CREATE INDEX "$idempotency_expires" ON "$idempotency" (expires)`;
 
-// What superusers decide about their instance. `$setting` of control.db is of the whole service.
+// Settings of the instance, made by its superusers. `$setting` of control.db holds those of the whole service.
 const instanceSetting = sql`CREATE TABLE "$instance_setting" (
   name TEXT PRIMARY KEY,
   value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID`;
 
-// What a key is made of is kept as a digest; what it reaches as JSON texts that are only ever read whole.
+// The key itself is kept as a digest; what it may reach as JSON texts, which are only ever read whole.
 const apiKey = sql`CREATE TABLE "$api_key" (
   position INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,
@@ -116,7 +116,7 @@ const apiKey = sql`CREATE TABLE "$api_key" (
   last_used TEXT NOT NULL
 ) STRICT`;
 
-// One row for what happened once; for what may happen often (tallied) one for all alike in the same minute.
+// One row for each action; for actions that may happen often (`tallied`) one row for all equal ones of the same minute.
 const audit = sql`CREATE TABLE "$audit" (
   position INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
@@ -137,13 +137,13 @@ const audit = sql`CREATE TABLE "$audit" (
 const auditCreated = sql`CREATE INDEX "$audit_created" ON "$audit" (created)`;
 const auditTallied = sql`CREATE INDEX "$audit_tallied" ON "$audit" (position) WHERE tallied = 1`;
 
-// Of links by which the first superuser is made, as digests: each node's start prints one.
+// Digests of the tokens by which the first superuser is made; each start of a node prints one.
 const setupToken = sql`CREATE TABLE "$setup_token" (
   digest TEXT PRIMARY KEY,
   expires INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID`;
 
-// As `event`, without the index on ids: nothing looks for an event by its id alone, and to keep one was a third of its insert.
+// As `event`, without the index on ids: nothing looks up an event by its id alone, and the index was a third of the cost of an insert.
 const bareEvent = sql`CREATE TABLE "$bare_event" (
   position INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL,
@@ -155,12 +155,12 @@ const bareEvent = sql`CREATE TABLE "$bare_event" (
   created TEXT NOT NULL,
   body BLOB NOT NULL
 ) STRICT`;
-// Rows have never left this table, so that its last position is the highest that was given.
+// No row was ever deleted, so AUTOINCREMENT goes on from the highest position that was ever given.
 const copyEvents = sql`INSERT INTO "$bare_event" SELECT * FROM "$event" ORDER BY position`;
 const dropEvent = sql`DROP TABLE "$event"`;
 const renameEvent = sql`ALTER TABLE "$bare_event" RENAME TO "$event"`;
 
-// As on PostgreSQL, so that statements are the same: one process hands nothing over.
+// Unused here, where a single process never hands an attempt over; it exists so that statements are the same as on PostgreSQL.
 const deliveryPutOff = sql`ALTER TABLE "$delivery" ADD COLUMN put_off_until INTEGER`;
 
 /**

@@ -16,7 +16,7 @@ const instance = sql`CREATE TABLE chancery.instance (
   version bigint NOT NULL DEFAULT 0
 )`;
 
-// What nodes remember of an instance (collections, endpoints) rests on a version; each change takes the next one.
+// Nodes keep an instance's definitions (collections, endpoints) in memory by this version; each change takes the next one.
 const instanceVersion = sql`CREATE INDEX instance_version ON chancery.instance (version)`;
 const version = sql`CREATE SEQUENCE chancery.version`;
 
@@ -48,7 +48,7 @@ const secret = sql`CREATE TABLE chancery.secret (
   PRIMARY KEY (instance_id, collection, record, name)
 )`;
 
-// The transaction's id beside the number: numbers are drawn before their commit, so a reader that remembers a place goes by both.
+// Positions are drawn before their commit, so a reader that remembers where it was needs the transaction's id besides.
 const event = sql`CREATE TABLE chancery.event (
   instance_id text COLLATE "C" NOT NULL,
   position bigint GENERATED ALWAYS AS IDENTITY,
@@ -100,7 +100,7 @@ const delivery = sql`CREATE TABLE chancery.delivery (
 const deliveryPending = sql`CREATE INDEX delivery_pending ON chancery.delivery (instance_id, endpoint, due, event)
   WHERE status = 'pending'`;
 
-// How instances with anything pending are found, one step of the index for each.
+// Finds the instances with pending deliveries, by one step in the index for each.
 const deliveryInstance = sql`CREATE INDEX delivery_instance ON chancery.delivery (instance_id, due)
   WHERE status = 'pending'`;
 
@@ -199,7 +199,7 @@ const setupToken = sql`CREATE TABLE chancery.setup_token (
   expires bigint NOT NULL,
   PRIMARY KEY (instance_id, digest)
 )`;
-// Ordinary, not UNLOGGED: after a crash or a failover is when one looks for what happened before. Its commits wait for no sync.
+// Not UNLOGGED: the log is needed most after a crash or a failover. Its commits wait for no sync.
 const log = sql`CREATE TABLE chancery.log (
   instance_id text COLLATE "C" NOT NULL,
   id text COLLATE "C" NOT NULL,
@@ -211,7 +211,7 @@ const log = sql`CREATE TABLE chancery.log (
 )`;
 const logCreated = sql`CREATE INDEX log_created ON chancery.log (instance_id, created)`;
 
-// Counts are worth nothing after a crash, so nothing of them is logged. Room in each page, as rows are updated more often than made.
+// UNLOGGED: counts are worthless after a crash. Free room in each page, as rows are updated more often than inserted.
 const limitWindow = sql`CREATE UNLOGGED TABLE chancery.limit_window (
   instance_id text COLLATE "C" NOT NULL,
   key text COLLATE "C" NOT NULL,
@@ -243,7 +243,7 @@ const tables: readonly Sql[] = [
   attempt,
 ];
 
-// Until when the attempt of a node that has handed it over is on its way.
+// The time until which an attempt may still be on its way from a node that has handed the delivery over.
 const deliveryPutOff = sql`ALTER TABLE chancery.delivery ADD COLUMN put_off_until bigint`;
 
 export const postgresMigrations: readonly Migration[] = [

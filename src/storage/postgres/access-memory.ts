@@ -2,10 +2,10 @@ import { systemClock } from '../../base/clock.ts';
 import { GenerationMap } from '../../base/generation-map.ts';
 import type { Access } from '../database.ts';
 
-/** After a change of the indexes the old answer is given for this much longer. */
+/** How long an answer is kept, and may be outdated after the indexes have changed. */
 const KEPT_MS = 10_000;
 
-/** What was found out about statements, by their texts: where asking costs a round trip, not every list should take one more. */
+/** A cache of accesses by SQL text: finding one out costs a round trip, which not every list should take. */
 export class AccessMemory {
   readonly #known = new GenerationMap<string, { readonly access: Access; readonly until: number }>(500);
 

@@ -3,7 +3,7 @@ import { joinsInOrder } from './postgres-begin.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
 import { hasNoJoinOrder, isStaleStatement } from './postgres-errors.ts';
 
-/** Once more where a table has changed since the statement was prepared, or the planner has found no order for its joins. */
+/** Asks, and once more if a table has changed since the statement was prepared, or the planner has found no join order. */
 export async function askAgain<Shape>(
   connection: PostgresConnection,
   ask: Ask<Shape>,

@@ -4,9 +4,9 @@ import type { Sql } from '../../sql/sql.ts';
 import type { PlainTuple } from '../database.ts';
 
 /**
- * COPY … FROM STDIN, which takes rows for half of what an INSERT of many costs the node, and four fifths of what it costs the server.
- * They are sent behind it without waiting to be asked for: it is then a statement like any other among those that are on their
- * way. Of one that fails the server drops the rest ("COPY Operations" in the manual's chapter on the protocol).
+ * COPY … FROM STDIN, which costs the node half of what an INSERT of many rows does, and the server four fifths. The rows are sent
+ * without waiting for the server's CopyInResponse, so that the COPY can be pipelined as any other statement. If it fails, the server
+ * drops the remaining rows ("COPY Operations" in the manual's chapter on the protocol).
  */
 export class CopyQuery extends Query {
   readonly #text: string;
@@ -19,12 +19,12 @@ export class CopyQuery extends Query {
     this.#lines = toLines(rows);
   }
 
-  /** They are on their way; pg's own query would answer that there are none. */
+  /** Does nothing, as the rows are already sent; the base class would send a CopyFail. */
   handleCopyInResponse(): void {}
 
-  // A member in pg's declarations.
+  // A property and not a method, as in pg's declarations.
   override submit = (connection: Connection): void => {
-    // pg has them for those who write a COPY, and leaves them out of its declarations.
+    // pg has these methods for COPY, but does not declare them.
     const sender = connection as Connection & CopySender;
     sender.query(this.#text);
     sender.sendCopyFromChunk(this.#lines);
@@ -37,9 +37,9 @@ interface CopySender {
   endCopyFrom(): void;
 }
 
-/** The text format of COPY: a line for each row, tabs between values, and a backslash in what would be read as either. */
+/** Writes rows in COPY's text format: a line for each row, tabs between values, special characters escaped by a backslash. */
 function toLines(rows: readonly PlainTuple[]): Buffer {
-  // Joined, not put one behind the other, which makes garbage that lives long.
+  // Joined: repeated concatenation would leave long-lived garbage.
   const lines = rows.map((row) => row.map(toCopied).join('\t'));
   return Buffer.from(`${lines.join('\n')}\n`);
 }

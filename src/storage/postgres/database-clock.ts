@@ -3,17 +3,17 @@ import { sql } from '../../sql/sql.ts';
 import type { Database } from '../database.ts';
 
 /**
- * The time of the database, for what several nodes compare: clocks of machines differ, and a delivery that one node makes due
- * another one sends. Between two looks the time that has passed carries it on, and not the machine's clock, which may be set:
- * until the next look what is written here would be due an hour late, or what is due in an hour would be sent.
+ * The database's time, for times that several nodes compare: clocks of machines differ, and a delivery that one node schedules may be
+ * sent by another. Between two looks it is advanced by the monotonic clock. The machine's clock may be set: if it jumped by an hour,
+ * deliveries would be due an hour late, or sent an hour early, until the next look.
  */
 export class DatabaseClock implements Clock {
   readonly #clock: Clock;
   readonly #isGiven: boolean;
-  /** From the monotonic time to that of the database; before the first look, to that of the machine. */
+  /** The database's time minus the monotonic time; before the first look, the machine's time minus the monotonic time. */
   #offsetMs: number;
 
-  /** A clock that was `given`, by a test that moves it, stands for the database's own. */
+  /** With `isGiven`, the clock of a test stands for the database's. */
   constructor(clock: Clock, options: { readonly isGiven: boolean }) {
     this.#clock = clock;
     this.#isGiven = options.isGiven;
@@ -29,8 +29,8 @@ export class DatabaseClock implements Clock {
   }
 
   /**
-   * Takes the least change that agrees with the answer, which came at some moment of the way there and back: a clock that
-   * jumped by half of that way with each look would put what follows before what was.
+   * Reads the database's time and makes the least correction that agrees with it: the answer was true at some moment of the round trip.
+   * Assuming its middle would make this clock jump with each look, also backwards.
    */
   async look(database: Database): Promise<void> {
     if (this.#isGiven) return;

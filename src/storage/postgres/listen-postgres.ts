@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { toPostgresUrl } from './to-postgres-url.ts';
 
-/** After a lost connection; what is missed meanwhile is found by those who look by themselves. */
+/** The delay before reconnecting. Notifications that are missed meanwhile are only hints: their readers also poll. */
 const reconnectMs = 1_000;
 
 export interface ListenOptions {
@@ -11,7 +11,7 @@ export interface ListenOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Hears what others NOTIFY on a channel, over a connection of its own: a pooled one would forget that it listens. */
+/** Listens to a channel over a connection of its own: a LISTEN belongs to its session, which a pool may close or replace. */
 export function listenPostgres(options: ListenOptions): { stop(): Promise<void> } {
   const listener = new Listener(options);
   listener.connect();
@@ -36,7 +36,7 @@ class Listener {
     client.on('end', () => this.#lost(client));
     client
       .connect()
-      // It is idle for as long as nobody has anything to say, whatever its role is allowed.
+      // The session is idle between notifications; the role's default may end idle sessions.
       .then(() => client.query(`SET idle_session_timeout = 0; LISTEN ${this.#options.channel}`))
       .catch((error: unknown) => this.#lost(client, error));
   }
@@ -44,7 +44,7 @@ class Listener {
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
-    // Without a goodbye: a server that is frozen, or behind a network that swallows everything, never answers it.
+    // Without the protocol's Terminate: a frozen server, or a network that swallows packets, would never complete it.
     this.#client?.connection.stream.destroy();
     await this.#client?.end().catch(() => undefined);
   }

@@ -10,11 +10,11 @@ import { openPostgresPool, type PostgresPool, type PostgresPoolOptions } from '.
 import { PostgresState } from './postgres-state.ts';
 import { openPostgres } from './postgres.ts';
 
-/** Reads may rest on definitions this much older than the newest; writes never do. */
+/** Reads may use definitions that are outdated by this much; writes never do. */
 const watchIntervalMs = 500;
-/** For leases, hints and looks. */
+/** Connections for leases, wake-ups and polling. */
 const backgroundMax = 3;
-/** Versions are drawn before their commit: one a little below the last that was seen may still appear. */
+/** How far back versions are polled: they are drawn before their commit, so one below the newest seen may still appear. */
 const versionsBack = 1_000;
 
 /** One PostgreSQL database: shared internal tables in `chancery`, a schema for the collections of each instance. */
@@ -32,12 +32,12 @@ export async function openPostgresHome(options: PostgresPoolOptions): Promise<Da
   }
 }
 
-/** Who starts a server must be told what is wrong with its database; whoever asks one that runs, only that it is away. */
+/** Adds the reason to an error at start, for the operator. Clients of a running server are told only that it is unavailable. */
 function explained(error: unknown, url: string): unknown {
   if (!(error instanceof AppError) || !(error.cause instanceof Error)) return error;
-  // Several addresses that all refused have only a code in common.
+  // When a host has several addresses and all refuse, the error has a code but no message.
   const reason = error.cause.message || codeOf(error.cause);
-  // Of the URL only what is no secret.
+  // Only the host: the URL may hold a password.
   const host = URL.canParse(url) ? new URL(url).host : '';
   const place = host === '' ? '' : ` at ${host}`;
   return new AppError('unavailable', `PostgreSQL${place} cannot be used: ${reason}.`, { cause: error });
@@ -58,7 +58,7 @@ async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise
   return {
     control,
     background,
-    // There is nothing that could be lost alone: the instance's schema is in the database that knows of the instance.
+    // Nothing to create in advance: the instance's data cannot be lost by itself, as it is in the database that lists the instance.
     makeInstance: () => Promise.resolve(() => Promise.resolve()),
     openInstance: (instanceId, memory) => openInstance({ pool, control, state, instanceId, memory, opened }),
     openLogs: (instanceId) =>
@@ -98,7 +98,7 @@ function schemaOf(instanceId: string): string {
   return `i_${instanceId}`;
 }
 
-/** An open instance, and what this process's memory of it rests on. */
+/** An open instance, and the version of the definitions that this process has in memory. */
 interface Opened {
   version: number;
   /** How often this process has changed definitions. */
@@ -134,12 +134,12 @@ async function openInstance({
     refresh: oneAfterAnother(async () => {
       for (;;) {
         const before = own.changes;
-        // The version first: what changes after it was read is seen, at worst, twice.
+        // The version is read first: at worst, a change that comes after it is read twice.
         const version = await readVersion();
-        // Of an instance that is gone nothing would ever be current.
+        // The instance was deleted: no version would ever count as current.
         if (Number.isNaN(version)) throw notFound();
         const remember = await memory.read(database);
-        // A change of our own that was committed meanwhile is in the memory, and may not be in what was read.
+        // A write of this process that was committed meanwhile is in the memory, but perhaps not in what was read.
         if (own.changes !== before) continue;
         remember();
         own.version = version;
@@ -152,8 +152,8 @@ async function openInstance({
     instanceId,
     onChange: () => {
       own.changes += 1;
-      // Whoever saw the commit before its answer was here has read what the change now adds once more. One less than what was
-      // read is never what the database has, so that the memory is read again.
+      // A refresh may have seen the commit before its answer arrived here, and the change is then added to the memory twice. A version
+      // below the one that was read never equals the database's, so that the memory is read again.
       own.version -= 1;
     },
     onStop: () => {
@@ -167,8 +167,8 @@ async function openInstance({
 }
 
 /**
- * Of two that run at once the slower one could put old definitions into the memory that the faster one calls new. Whoever asks
- * while one runs gets the next, which all others who ask meanwhile share.
+ * Runs `work` one call after the other: of two concurrent refreshes, the slower could put old definitions under the newer version of
+ * the faster. Calls that come while one runs share the next run.
  */
 function oneAfterAnother(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> = Promise.resolve();
@@ -187,7 +187,7 @@ interface Announcing {
   readonly onStop: () => void;
 }
 
-/** Takes the next version with every change of definitions, so that all nodes look again. */
+/** Gives the instance the next version with every exclusive work, so that all nodes read its definitions again. */
 function announcing(database: Database, { instanceId, onChange, onStop }: Announcing): Database {
   return {
     engine: database.engine,
@@ -216,8 +216,8 @@ function announcing(database: Database, { instanceId, onChange, onStop }: Announ
 }
 
 /**
- * One statement for all instances of the process, however many are open; with none it only asks whether anybody answers. On
- * connections that no request can take, or a busy service would seem to have lost its database.
+ * Finds the open instances whose definitions have changed, by one statement for all. With none open it only checks that the database
+ * answers. It uses background connections: if requests held them all, a busy service would seem to have lost its database.
  */
 async function findChanged(
   background: Database,

@@ -2,7 +2,7 @@ import { sql, type Sql } from '../../sql/sql.ts';
 import type { Access, Tuple } from '../database.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
 
-/** A node of EXPLAIN (FORMAT JSON), as far as it is asked here. */
+/** The members of a node of EXPLAIN (FORMAT JSON) that are used here. */
 interface PlanNode {
   readonly 'Node Type'?: string;
   readonly 'Relation Name'?: string;
@@ -11,7 +11,7 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** In a transaction of its own: what it sets, nobody else sees. */
+/** Explains a statement in a transaction of its own, so that its settings affect nothing else. */
 export function explainWithoutScans(connection: PostgresConnection, statement: Sql): Promise<Answer<Tuple>> {
   const explained = sql`EXPLAIN (FORMAT JSON, COSTS OFF) ${statement}`;
   return connection.between(
@@ -21,12 +21,12 @@ export function explainWithoutScans(connection: PostgresConnection, statement: S
   );
 }
 
-/** Nodes that read no more of what is under them than is asked of them: a page's worth. */
+/** Nodes that stop reading their input once a page is filled. */
 const endsEarly = new Set(['Limit', 'Result', 'Subquery Scan', 'Incremental Sort']);
 
 /**
- * From the JSON of EXPLAIN under `enable_seqscan = off`: a table that is read from its beginning even so has no index that would
- * lead to the rows. Read for its order alone, without a filter and without being sorted, it ends with the page.
+ * Reads the JSON of EXPLAIN under `enable_seqscan = off`: a table that is scanned even so has no index that leads to the rows. A scan
+ * without a filter that is not sorted does not count, as it ends with the page.
  */
 export function postgresAccess(explained: string): Access {
   // The shape that PostgreSQL documents for FORMAT JSON: an array with one plan.
@@ -40,7 +40,7 @@ function readsWhole(node: PlanNode, isForAll: boolean): boolean {
   const isLed = node['Index Cond'] !== undefined || type === 'Bitmap Heap Scan' || type === 'Tid Scan';
   if (isTable && !isLed && (isForAll || node.Filter !== undefined)) return true;
   const plans = node.Plans ?? [];
-  // What is sorted, counted or put beside something else is read to its end.
+  // All other nodes, such as sorts, aggregates and joins, read their input to its end.
   const isEnding = endsEarly.has(type);
   return !isLed && plans.some((plan) => readsWhole(plan, isForAll || !isEnding));
 }

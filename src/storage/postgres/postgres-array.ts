@@ -4,7 +4,7 @@ import { sql, type Sql, type SqlValue } from '../../sql/sql.ts';
 
 /** The values of one column of many rows. */
 export interface PostgresArray {
-  /** What is assigned to the column, whose own type may be a narrower one. */
+  /** The type of the array; the column itself may have a narrower type, to which the elements are converted on assignment. */
   readonly type: Sql;
   readonly bytes: Buffer;
 }
@@ -16,8 +16,9 @@ const lengthBytes = 4;
 const nullLength = -1;
 
 /**
- * In the binary format (`array_recv` in PostgreSQL's arrayfuncs.c): dimensions, whether there is NULL, type, how many, lower bound,
- * then each element behind its length. The text format would have every quote in a text escaped, and read again by its server.
+ * Encodes values in the binary format (`array_recv` in PostgreSQL's arrayfuncs.c): number of dimensions, whether there are NULLs,
+ * element type, length, lower bound, then each element behind its length. In the text format every quote would have to be escaped here
+ * and unescaped by the server.
  */
 export function toPostgresArray(values: readonly SqlValue[]): PostgresArray {
   const { type, oid } = values.some((value) => typeof value === 'number') ? numbers : texts;
@@ -32,7 +33,7 @@ export function toPostgresArray(values: readonly SqlValue[]): PostgresArray {
   return { type, bytes };
 }
 
-/** An array for each of so many columns of rows. */
+/** Turns rows of `width` columns into one array for each column. */
 export function toColumnArrays(
   width: number,
   rows: readonly (readonly SqlValue[])[],
@@ -49,7 +50,7 @@ function bytesOf(values: readonly SqlValue[]): number {
   return count;
 }
 
-/** Answers where the next one begins. */
+/** Writes an element at `at`; returns the offset of the next one. */
 function writeValue(bytes: Buffer, at: number, value: SqlValue): number {
   const start = at + lengthBytes;
   if (value === null) {
@@ -63,12 +64,12 @@ function writeValue(bytes: Buffer, at: number, value: SqlValue): number {
   }
   assert(typeof value === 'number', 'rows that are inserted together hold texts, numbers and NULL');
   bytes.writeInt32BE(8, at);
-  // As a text it would have no sign when it is zero.
+  // Turns -0 into 0, which it would also be if it were sent as a text.
   bytes.writeDoubleBE(value + 0, start);
   return start + 8;
 }
 
-/** An array as PostgreSQL reads it from text. */
+/** Encodes texts as an array in PostgreSQL's text format. */
 export function arrayText(values: readonly string[]): string {
   return `{${values.map((value) => `"${value.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`;
 }

@@ -1,14 +1,14 @@
 import { assert } from '../../base/assert.ts';
 
 export interface BeginOptions {
-  /** How long each of its statements may take, where that is not what the session says. */
+  /** The statement time-out of the transaction, if it differs from the session's. */
   readonly statementMsMax?: number | undefined;
   readonly isLossAllowed?: boolean | undefined;
-  /** Whether tables are joined in the order in which a statement names them (`hasNoJoinOrder`). */
+  /** Whether the planner joins tables in the order in which a statement names them (`hasNoJoinOrder`). */
   readonly isOrdered: boolean;
 }
 
-/** What opens a transaction. */
+/** The command that opens a transaction. */
 export function begin({ statementMsMax, isLossAllowed = false, isOrdered }: BeginOptions): string {
   const unsynced = isLossAllowed ? '; SET LOCAL synchronous_commit = off' : '';
   const ordered = isOrdered ? `; SET LOCAL ${joinsInOrder}` : '';
@@ -25,11 +25,11 @@ export interface ExclusiveOptions {
   readonly lockTimeoutMs: number;
 }
 
-/** What opens a transaction that holds an advisory lock alone. */
+/** The command that opens a transaction and takes an advisory lock exclusively. */
 export function beginExclusive(key: bigint, { timeoutMs, lockTimeoutMs }: ExclusiveOptions): string {
   assert(Number.isInteger(timeoutMs), 'whole milliseconds');
   const set = (name: string, value: number): string => `set_config('${name}', '${value}', true)`;
-  // One that is running is not moved by another value, only ended by none: without that, the session's would go on.
+  // A running transaction_timeout ignores a new value and ends only at 0: without the 0, the session's value would stay in force.
   const whole = [0, timeoutMs].map(
     (value) =>
       `CASE WHEN current_setting('server_version_num')::integer >= 170000 THEN ${set('transaction_timeout', value)} END`,

@@ -13,13 +13,12 @@ import type { Tuple } from '../database.ts';
 import { arrayText, toColumnArrays } from './postgres-array.ts';
 import { unnestArrays } from './unnest-arrays.ts';
 
-/** Over all instances of a process. */
+/** Shared by all instances of the process. */
 const combinedStatements = new CombinedStatements(100);
 
 /**
- * Several lookups as one statement; they differ in their keys alone. Not by `= ANY`: for more than a few keys that may be planned
- * as a look at the whole table, and such a plan outlives the small table that it was made for. So each key is looked for as it
- * would be by itself.
+ * Combines lookups that differ only in their keys into one statement, which looks up each key by itself. Not by `= ANY`: with more than
+ * a few keys that may be planned as a sequential scan, and the plan stays cached when the table has grown.
  */
 export function combineLookups(lookups: readonly Sql[], end: Sql): Sql {
   const [first = sql``] = lookups;
@@ -32,12 +31,12 @@ export function combineLookups(lookups: readonly Sql[], end: Sql): Sql {
   return withValues(combined, [arrayText(lookups.map(keyOf)), ...given]);
 }
 
-/** The last of its values. */
+/** Returns the key of a lookup or a change: the last of its values. */
 export function keyOf({ values }: Sql): string {
   return String(values.at(-1));
 }
 
-/** What each of so many lookups would have been answered by itself: a row at most. */
+/** Splits the rows of `count` combined lookups into the answers of each, of at most one row. */
 export function separateRows(count: number, rows: readonly Tuple[]): readonly (readonly Tuple[])[] {
   const found = Array.from({ length: count }, (): readonly Tuple[] => []);
   for (const [number, ...row] of rows) found[Number(number) - 1] = [row];
@@ -45,8 +44,8 @@ export function separateRows(count: number, rows: readonly Tuple[]): readonly (r
 }
 
 /**
- * INSERTs of one row each into the same columns, from an array for each column: one text however many they are, and a value for each
- * column instead of one for each column of each row.
+ * Combines INSERTs of one row each into the same columns: the values are sent as one array for each column, so that the SQL text is the
+ * same for any number of rows.
  */
 export function insertFromArrays(inserts: readonly Sql[]): Sql {
   return fromArrays(inserts, ({ first, columns, given }) => {
@@ -60,8 +59,8 @@ export function insertFromArrays(inserts: readonly Sql[]): Sql {
 }
 
 /**
- * UPDATEs of different rows, each of which its work has locked, as an INSERT that finds all of them there. A conflict looks each row up
- * by the key; an UPDATE that is joined with arrays may be planned as a look at the whole table (see {@link combineLookups}).
+ * Combines UPDATEs of different rows, each locked by its work, into an INSERT … ON CONFLICT that conflicts for every row. A conflict is
+ * always found by the key's index, while an UPDATE joined with arrays may be planned as a sequential scan (see {@link combineLookups}).
  */
 export function changeFromArrays(changes: readonly Sql[]): Sql {
   return fromArrays(changes, ({ first, given }) => {
@@ -73,9 +72,9 @@ export function changeFromArrays(changes: readonly Sql[]): Sql {
 
 interface FromArrays {
   readonly first: Sql;
-  /** Of {@link given}, one for each of its values. */
+  /** The columns of {@link given}, one for each value of a statement. */
   readonly columns: readonly Sql[];
-  /** What stands behind FROM. */
+  /** The FROM item that unnests the arrays. */
   readonly given: Sql;
 }
 

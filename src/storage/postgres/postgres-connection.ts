@@ -10,10 +10,10 @@ import { endsSession, isStaleStatement, toPostgresError } from './postgres-error
 import { numberPlaceholders } from './postgres-placeholders.ts';
 import { StatementNames } from './postgres-statements.ts';
 
-/** Of statements a generation, in characters, and what each takes beside its text. */
+/** The size of a generation of query configs, in characters of SQL; `configLength` is what one takes besides its text. */
 const configsLengthMax = 2 * 1024 * 1024;
 const configLength = 4_096;
-/** Of commands a generation: there are a few, and short ones. */
+/** How many configs of commands a generation holds: commands are few and short. */
 const commandsMax = 256;
 
 export interface Answer<Shape> {
@@ -23,14 +23,14 @@ export interface Answer<Shape> {
 }
 
 /**
- * One session: statements are sent as they are asked for and answered in order, those of one turn in one packet. A session whose
- * transaction or whose answers are in doubt is closed, never used again.
+ * One session of the server. Statements are pipelined: sent at once, those of one turn in one packet, and answered in order. A session
+ * whose transaction or answers are in doubt is closed and never used again.
  */
 export class PostgresConnection {
   readonly #client: PoolClient;
   readonly #names: StatementNames;
   readonly #types = boundedTypes();
-  /** By the names of statements, which mean one text each. */
+  /** Query configs by the names of prepared statements, each of which stands for one text. */
   readonly #configs = new GenerationMap<string, QueryArrayConfig>(
     configsLengthMax,
     ({ text }) => text.length + configLength,
@@ -41,7 +41,7 @@ export class PostgresConnection {
   #warnings = 0;
   #timeoutMs: number;
 
-  /** `timeoutMs` is what the session begins with. */
+  /** `timeoutMs` is the session's initial `statement_timeout`. */
   constructor(
     client: PoolClient,
     { statementsMax, timeoutMs }: { readonly statementsMax: number; readonly timeoutMs: number },
@@ -65,12 +65,12 @@ export class PostgresConnection {
     return this.#isLost;
   }
 
-  /** How often the server has warned: what it warns of comes before the answer to the statement. */
+  /** The number of warnings so far. A warning arrives before the answer to the statement that caused it. */
   get warnings(): number {
     return this.#warnings;
   }
 
-  /** Whether the next borrower finds it as if new. */
+  /** True when the next borrower finds the session as if new: idle, outside a transaction, with names left for statements. */
   get isReusable(): boolean {
     const isIdle = this.#asked === 0 && this.#client.getTransactionStatus() === 'I';
     return !this.#isLost && isIdle && !this.#names.isExhausted;
@@ -84,7 +84,7 @@ export class PostgresConnection {
     return this.#ask(statement, true);
   }
 
-  /** Statements of ours without values, by the simple protocol: as many of them as there are semicolons. */
+  /** Sends statements without values by the simple query protocol; several are separated by semicolons. */
   command(text: string): Promise<Answer<Row>> {
     return this.#send(commandConfig(text), []);
   }
@@ -93,7 +93,7 @@ export class PostgresConnection {
     return this.#send(query, []);
   }
 
-  /** What is asked with commands around it, in one packet; the last is run whatever becomes of it. */
+  /** Sends a question between two commands, in one packet. `after` is run even if the question fails. */
   async between<Shape>(
     before: string,
     ask: () => Promise<Answer<Shape>>,
@@ -105,27 +105,27 @@ export class PostgresConnection {
     return answer;
   }
 
-  /** How long each statement may take from now on; outside of transactions. Goes out with the next one, and only where it changes. */
+  /** Sets the session's `statement_timeout`, outside a transaction. Sent only on a change, in one packet with the next statement. */
   limitStatements(timeoutMs: number): void {
     if (timeoutMs === this.#timeoutMs) return;
     assert(Number.isInteger(timeoutMs), 'whole milliseconds');
     this.#timeoutMs = timeoutMs;
-    // It fails only with the session, which the next statement will tell.
+    // This fails only if the session does, and then the next statement fails as well.
     this.command(`SET statement_timeout = ${timeoutMs}`).catch(() => this.close());
   }
 
-  /** Ends the session when it is not done in time, so that a network that swallows packets cannot hold anybody. */
+  /** Closes the session after the delay unless the timer is cleared, so that a network that swallows packets holds up nobody. */
   expireAfter(delayMs: number): NodeJS.Timeout {
     return setTimeout(() => this.close(), delayMs);
   }
 
-  /** At once: whoever waits for an answer gets an error. */
+  /** Closes the session at once: all statements without an answer are rejected. */
   close(): void {
     this.#isLost = true;
     this.#client.connection.stream.destroy();
   }
 
-  /** Called when nobody uses it. */
+  /** Deallocates evicted prepared statements. Called before the session goes back to the pool. */
   forgetOldStatements(): void {
     const dropped = this.#names.takeDropped();
     if (dropped.length === 0) return;
@@ -166,7 +166,7 @@ export class PostgresConnection {
     return new Promise((resolve, reject) => {
       // pg's declarations know of values only behind a text.
       const given = config as unknown as string;
-      // It reads them when it sends them and keeps nothing.
+      // pg reads the values when it sends them, and neither changes nor keeps them.
       const sent = values as SqlValue[];
       this.#client.query(given, sent, (error: Error | null, result) => {
         this.#asked -= 1;
@@ -175,7 +175,7 @@ export class PostgresConnection {
           reject(toPostgresError(error));
           return;
         }
-        // Several statements at once have several results, which nobody asks for.
+        // Several statements in one command give an array of results, of which no caller needs the rows.
         const rows = (result.rows ?? []) as unknown[] as Shape[];
         resolve({ rows, changed: result.rowCount ?? 0, command: result.command });
       });
@@ -191,7 +191,7 @@ export class PostgresConnection {
       this.#isCorked = false;
       stream.uncork();
     };
-    // Whatever has been answered by now goes on before the tick, and what it asks for goes out with this.
+    // Works whose answers have arrived continue before the tick, and their next statements go out in the same packet.
     queueMicrotask(() => process.nextTick(uncork));
   }
 }
@@ -203,11 +203,11 @@ function commandConfig(text: string): QueryArrayConfig {
 }
 
 /**
- * What a query is, for any number of them: pg copies the members that an object has of its own, one by one and each time, which
- * takes ten times as long as all else that it does to begin a query. Those of the prototype it finds where they are.
+ * A query config without own members, its values on the prototype. pg copies a config's own members for each query, which takes ten
+ * times as long as all else that it does to begin one; members of the prototype are found without being copied.
  */
 function reusable(config: QueryArrayConfig): QueryArrayConfig {
-  // By its prototype it has all members.
+  // The prototype provides all members.
   return Object.create(config) as QueryArrayConfig;
 }
 
@@ -218,7 +218,7 @@ const BYTEA = 17;
 const INT8 = 20;
 const numberTypes = new Set([21, 23, 26, 700, 701, 1700, 5069]);
 
-/** Values as SQLite gives them: numbers are numbers, truth is 1 or 0, bytes are a Uint8Array, all else is its text. */
+/** Parses values as node:sqlite returns them: numbers as numbers, booleans as 1 or 0, bytes as a Uint8Array, all else as text. */
 function parserOf(type: number): (text: string) => unknown {
   if (numberTypes.has(type)) return Number;
   if (type === INT8) return toInteger;
@@ -232,9 +232,9 @@ export const valueTypes = {
 };
 
 /**
- * The same values, up to as much of one answer as can be held. What a parser throws is what the question fails with, once the
- * rest of its rows has come and been dropped; the session goes on. A session gives one answer after the other, and each begins with
- * its columns.
+ * As `valueTypes`, but an answer that is too large to hold is refused. pg rejects the query with what a parser throws, after it has
+ * received and dropped the remaining rows; the session stays usable. `getTypeParser` is called for the columns that each answer begins
+ * with, which resets the count: a session gives one answer after the other.
  */
 function boundedTypes(): typeof valueTypes {
   let length = 0;
@@ -267,7 +267,7 @@ function toBit(text: string): number {
   return text === 't' ? 1 : 0;
 }
 
-/** `\x` and hexadecimal digits (`bytea_output`). */
+/** Decodes `\x` and hexadecimal digits (`bytea_output`). */
 function toBytes(text: string): Uint8Array {
   const bytes = Buffer.from(text.slice(2), 'hex');
   return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);

@@ -3,9 +3,9 @@ import { AppError, busy } from '../../base/errors.ts';
 import { Collision, EngineFailure, NoRoom, QueryTimeout, UniqueViolation } from '../engine-errors.ts';
 
 /**
- * What an error of PostgreSQL means to us, by its SQLSTATE (https://www.postgresql.org/docs/18/errcodes-appendix.html). An error
- * that means nothing is given back as it is, because it is a bug of ours. What `pg` throws without a SQLSTATE is always a
- * connection that was lost or never came about: our values are of types that it can send.
+ * Translates an error of PostgreSQL by its SQLSTATE (https://www.postgresql.org/docs/18/errcodes-appendix.html). An error that it does
+ * not know is returned as it is, because it is a bug of ours. An error of `pg` without a SQLSTATE always means that a connection was
+ * lost or could not be established: our values are of types that `pg` can send.
  */
 export function toPostgresError(error: unknown): Error {
   if (error instanceof AppError || error instanceof UniqueViolation) return error;
@@ -24,26 +24,26 @@ export function toPostgresError(error: unknown): Error {
   return error;
 }
 
-/** The code of the server's error, also of one that {@link toPostgresError} has told in our words. */
+/** Returns the SQLSTATE of the server's error, even after {@link toPostgresError} has wrapped it. */
 export function sqlState(error: unknown): string | undefined {
   if (error instanceof DatabaseError) return error.code;
   return error instanceof Error && error.cause instanceof DatabaseError ? error.cause.code : undefined;
 }
 
-/** Two transactions could not both go on; the same work may succeed when it is run again. */
+/** True when two transactions could not both go on; the work may succeed when it is run again. */
 export function isCollision(error: unknown): boolean {
   if (error instanceof Collision) return true;
   const state = sqlState(error);
   return state === SERIALIZATION_FAILURE || state === DEADLOCK_DETECTED;
 }
 
-/** A table or a column that is not there: it was there when the statement was put together. */
+/** True when a statement named a table or a column that no longer exists. */
 export function isOutdatedName(error: unknown): boolean {
   const state = sqlState(error);
   return state === UNDEFINED_TABLE || state === UNDEFINED_COLUMN;
 }
 
-/** A table has changed, or the session is another, since a statement was prepared: prepared again it will do. */
+/** True when a table has changed since a statement was prepared, or the session does not know it: it has to be prepared again. */
 export function isStaleStatement(error: unknown): boolean {
   const state = sqlState(error);
   if (state === INVALID_STATEMENT_NAME) return true;
@@ -52,22 +52,22 @@ export function isStaleStatement(error: unknown): boolean {
 }
 
 /**
- * The planner has found no order in which it may join the tables. Of some mixtures of outer and lateral joins, which filters by related
- * records are made of, it does not try those that there are (seen in PostgreSQL 18.4); the one in which they are written always is one.
- * Internal errors have neither a code of their own nor translations.
+ * True when the planner found no valid join order. For some mixtures of outer and lateral joins, which filters by related records use,
+ * it does not try the orders that exist (seen in PostgreSQL 18.4); the order in which the joins are written is always valid. Recognized
+ * by its message, as internal errors have neither a code of their own nor translations.
  */
 export function hasNoJoinOrder(error: unknown): boolean {
   return error instanceof DatabaseError && /^failed to build any \d+-way joins$/.test(error.message);
 }
 
-/** The server has said why it ends the session; the end itself may come later. */
+/** True for an error with which the server announces the end of the session; the connection may close later. */
 export function endsSession(error: unknown): boolean {
   return endingStates.has(sqlState(error) ?? '');
 }
 
 /**
- * What a failed COMMIT means. Only an error that ends the transaction and leaves the session alive proves that nothing was
- * kept; after any other, among them a lost connection, the commit may have happened without our hearing of it.
+ * Translates the error of a failed COMMIT. Only an error that ends the transaction but not the session proves that nothing was kept.
+ * After any other, such as a lost connection, the commit may have happened.
  */
 export function toCommitError(error: unknown): unknown {
   const state = sqlState(error) ?? '';
@@ -84,7 +84,7 @@ const FEATURE_NOT_SUPPORTED = '0A000';
 const UNDEFINED_TABLE = '42P01';
 const UNDEFINED_COLUMN = '42703';
 const INVALID_STATEMENT_NAME = '26000';
-/** The function of the server that says "cached plan must not change result type"; its words are translated, this is not. */
+/** The server's function that reports "cached plan must not change result type": its message is translated, its name is not. */
 const STALE_PLAN = 'RevalidateCachedQuery';
 
 const endingStates = new Set([
@@ -97,15 +97,16 @@ const endingStates = new Set([
 ]);
 
 /**
- * A lock is kept for every table and index that a transaction makes or drops, about a dozen for a collection, in a space of
- * `max_locks_per_transaction` times the connections. A table has 1,600 columns in its life at most: those that were dropped stay.
+ * Limits of the server, with advice for the client. A transaction holds a lock for every table and index that it creates or drops,
+ * about a dozen for a collection, in a space of `max_locks_per_transaction` times the connections. A table can have 1,600 columns in
+ * its lifetime, dropped ones included.
  */
 const noRoomStates = new Map([
   ['53200', 'The database has no room for so many changes at once: make them in several steps.'],
   ['54011', 'The table has had too many fields, deleted ones among them: make the collection anew.'],
 ]);
 
-/** By class: connection, authorization (a password that was changed), resources, intervention of the operator, system. */
+/** Classes of SQLSTATE: connection, authorization (a password was changed), resources, operator intervention, system. */
 const unavailableClasses = new Set(['08', '28', '53', '57', '58']);
 const unavailableStates = new Set([
   SERIALIZATION_FAILURE,
@@ -121,7 +122,7 @@ const unavailableStates = new Set([
   'XX002', // index corrupted
 ]);
 
-/** What a client's value can cause: data exceptions, and sizes beyond what an index row or an expression may have. */
+/** Classes of errors that a client's value can cause: data exceptions, and exceeded limits of an index row or an expression. */
 const refusedClasses = new Set(['22', '54']);
 
 const rolledBackStates = new Set([
@@ -133,8 +134,9 @@ const rolledBackStates = new Set([
 ]);
 
 /**
- * As SQLite tells it: the columns where the index is over columns, else its name. PostgreSQL has the columns only in a
- * translated sentence with the values, `Key (a, "B")=(1, 2) already exists.`, and none of it when the user may not see them.
+ * Makes the same UniqueViolation as on SQLite: with the columns if the index is over plain columns, else with its name. PostgreSQL
+ * gives the columns only in a translated sentence, `Key (a, "B")=(1, 2) already exists.`, and not at all when the role may not see the
+ * values.
  */
 function toUniqueViolation(error: DatabaseError): UniqueViolation {
   const list = /\(((?:"(?:[^"]|"")*"|[^"])*?)\)=\(/s.exec(error.detail ?? '')?.[1];
@@ -143,7 +145,7 @@ function toUniqueViolation(error: DatabaseError): UniqueViolation {
   return new UniqueViolation(columns, undefined, error);
 }
 
-/** Undefined when one of them is no plain name. */
+/** Splits a list of column names; undefined when an entry is an expression. */
 function toColumns(list: string): readonly string[] | undefined {
   const name = String.raw`(?:"(?:[^"]|"")+"|[\p{L}_][\p{L}\p{N}_$]*)`;
   if (!new RegExp(`^${name}(?:, ${name})*$`, 'u').test(list)) return undefined;

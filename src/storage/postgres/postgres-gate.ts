@@ -1,7 +1,7 @@
 import { busy } from '../../base/errors.ts';
 
 export interface WriteGateOptions {
-  /** Writers inside at the same time. */
+  /** Writers that may be inside at the same time. */
   readonly sharedMax: number;
   /** More waiting writers than this are refused at once. */
   readonly waitingMax: number;
@@ -15,13 +15,13 @@ interface Waiting {
 }
 
 /**
- * Lets one instance's writers in by the order in which they came: several together, an exclusive one alone. It keeps one instance
- * from taking the whole pool, and a change of tables apart from this process's own writers until the caches have followed it.
+ * Admits one instance's writers in the order in which they came: several together, an exclusive one alone. It keeps an instance from
+ * taking the whole pool, and keeps this process's other writers out during a change of tables, until its caches are up to date.
  */
 export class WriteGate {
   readonly #options: WriteGateOptions;
   readonly #queue: Waiting[] = [];
-  /** Where the queue begins; what stands before is done with. Taking from the front of a long array one by one moves all of it. */
+  /** The index at which the queue begins. Entries before it are done with; shifting them off would move a long array each time. */
   #head = 0;
   #waiting = 0;
   #inside = 0;
@@ -32,7 +32,7 @@ export class WriteGate {
     this.#options = options;
   }
 
-  /** Resolves inside; whoever is inside calls {@link leave} once. */
+  /** Resolves when the writer is admitted, which then calls {@link leave} once. */
   enter(isExclusive: boolean): Promise<void> {
     if (this.#waiting >= this.#options.waitingMax) return Promise.reject(busy());
     return new Promise((resolve, reject) => {

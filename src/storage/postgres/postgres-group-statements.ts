@@ -4,7 +4,7 @@ import type { Gathering, Transaction, Tuple } from '../database.ts';
 import { GatheredRows } from '../gathered-rows.ts';
 import { changeFromArrays, insertFromArrays, combineLookups, separateRows } from './postgres-combine.ts';
 
-/** Statements that may be run as one: lookups, or writes of which nothing is told but that they were done. */
+/** Statements that may be run as one: lookups, or writes that answer nothing but success. */
 interface Batch {
   readonly kind: 'lookups' | 'inserts' | 'changes' | 'single';
   readonly asked: Asked[];
@@ -12,7 +12,7 @@ interface Batch {
 
 interface Asked {
   readonly statement: Sql;
-  /** How to run it, where that is not by `run`. */
+  /** How to run a `single` statement; all others are run by `run`. */
   readonly send?: (() => Promise<unknown>) | undefined;
   readonly resolve: (answer: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -21,8 +21,8 @@ interface Asked {
 type Asking = Pick<Batch, 'kind'> & Pick<Asked, 'statement' | 'send'>;
 
 /**
- * What the works of a group ask for in one turn, sent at its end: statements of the same text as one, where they say that they may
- * be. Each work's own stay in the order in which it has asked for them.
+ * Collects the statements that the works of a group ask for in one turn, and sends them at its end: statements of the same text as one,
+ * if they allow it (`Sql.together`). The statements of each work stay in their order.
  */
 export class GroupStatements {
   readonly #tx: Transaction;
@@ -30,7 +30,7 @@ export class GroupStatements {
   #written: PromiseWithResolvers<void> | undefined;
   #batches: Batch[] = [];
   #isScheduled = false;
-  /** Where a statement of this text may join, and where each work's last statement is. */
+  /** The places in `#batches` of the last batch of each text, and of each work's last statement. */
   readonly #latest = new Map<string, number>();
   readonly #lastOf = new Map<object, number>();
 
@@ -39,12 +39,12 @@ export class GroupStatements {
     this.#gathered = new GatheredRows(tx.names);
   }
 
-  /** What has kept gathered rows from being written, if anything has. */
+  /** The error that kept gathered rows from being written, if there was one. */
   get failure(): Error | undefined {
     return this.#gathered.failure;
   }
 
-  /** Answers the row; nothing where it is missing, or where someone else is changing it. */
+  /** Resolves to the row, locked; to no row when it does not exist or another transaction has locked it. */
   lookUpToChange(work: object, statement: Sql): Promise<readonly Tuple[]> {
     return this.#add(work, { kind: 'lookups', statement });
   }
@@ -61,7 +61,7 @@ export class GroupStatements {
     return this.#add(work, { kind: 'single', statement, send });
   }
 
-  /** Written behind the statements of its turn: a change's event comes after the lock of what it changes. */
+  /** Gives a row that is written behind the statements of its turn: a change's event comes after the lock of the changed row. */
   gather<Row>(gathering: Gathering<Row>, row: Row): Promise<void> {
     this.#schedule();
     this.#gathered.add(gathering, row);
@@ -113,7 +113,7 @@ export class GroupStatements {
     this.#gathered.write(this.#tx).then(written.resolve, written.reject);
   }
 
-  /** Whoever waited for a row's lock would hold those of all others meanwhile, and two groups might wait for each other. */
+  /** Skips locked rows: a group that waited for one would hold the locks of all its others meanwhile, and two groups could deadlock. */
   #lookUp(asked: readonly Asked[]): void {
     const statements = asked.map(({ statement }) => statement);
     sendNow(() => this.#tx.tuples(combineLookups(statements, sql` SKIP LOCKED`)))
@@ -134,7 +134,7 @@ export class GroupStatements {
   }
 }
 
-/** Of the values of one statement: more save nothing by being together, and the server takes no message of 1 GB. */
+/** The longest values of one combined statement: more together save nothing, and the server takes no message of 1 GB. */
 const lengthMax = 8 * 1024 * 1024;
 
 function partsOf(asked: readonly Asked[]): readonly (readonly Asked[])[] {
@@ -147,7 +147,7 @@ function lengthOf(values: readonly SqlValue[]): number {
   return length;
 }
 
-/** At once. What cannot be put together is refused: those who asked are told, where nobody could catch what is thrown. */
+/** Calls `send` at once. What it throws becomes a rejection, because in the callback of a tick nobody could catch it. */
 async function sendNow<Answer>(send: () => Promise<Answer>): Promise<Answer> {
   return await send();
 }

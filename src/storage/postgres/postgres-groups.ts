@@ -17,39 +17,39 @@ type Work<Result> = (tx: Transaction) => Promise<Result>;
 type Outcome =
   | { readonly kind: 'kept'; readonly value: unknown; readonly callbacks: readonly (() => void)[] }
   | { readonly kind: 'refused'; readonly error: unknown }
-  /** It did not find the row that it was going to change: it is not there, or another transaction has it. */
+  /** The row that the work was going to change does not exist, or another transaction has locked it. */
   | { readonly kind: 'missed' };
 
 interface Waiting {
   readonly work: Work<unknown>;
-  /** The key of the row that it looks up to change it. */
+  /** The key of the row that the work looks up to change it, if there is one. */
   readonly changes: string | undefined;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** One of the works has failed after it had written something, or has collided; nothing of the group was kept. */
+/** A work of the group has failed after it had written something, or has collided; nothing of the group was kept. */
 export class SpoiledGroup extends Error {
   override readonly name = 'SpoiledGroup';
 }
 
-/** A larger one would make its first member wait for too many others. */
+/** A larger group would make its first member wait for too many others. */
 const groupMax = 64;
-/** While one is being synced the next is being written; what comes meanwhile waits, and makes the next group larger. */
+/** Groups that run at the same time: one is being synced while the next is being written. Works that come meanwhile form a third. */
 const groupsMax = 2;
-/** Nobody waits any longer for others to come: the group before may be held up by something of its own. */
+/** The longest that works wait for their group to fill: the group before may be held up by a lock or a slow statement. */
 const fillMsMax = 50;
-/** After a spoiled group so many works are run alone: what has spoiled one often comes again. */
+/** How many works are run alone after a spoiled group: the cause often recurs. */
 const ungroupedAfterSpoiled = 100;
 
 /**
- * Group commit on PostgreSQL, for works that only append, or change one row: those that wait at the same time share one transaction,
- * that is one BEGIN, one lock, one look at the definitions and one COMMIT, and their statements go out in one packet, many of them
- * as one. A row that is refused ends the transaction for all; each is then run again alone, and only the one that is to blame fails.
+ * Group commit on PostgreSQL, for works that only append, or change one row. Works that wait at the same time share one transaction:
+ * one BEGIN, one lock, one check of the definitions and one COMMIT. Their statements go out in one packet, many combined into one.
+ * A refused row fails the transaction for all; each work is then run again alone, and only the one at fault fails.
  *
- * A group does not wait for the lock of the row that one of its works changes: that work leaves it and is run alone. What else may be
- * locked, a related record or a unique value of an open transaction, it waits for a tenth of a second, and is then run one by one.
- * Works that change the same row are never in groups at the same time, or each would write over what the other has written.
+ * A group does not wait for the row lock of a row that one of its works changes: that work leaves the group and is run alone. For other
+ * locks (a related record, a unique value of an open transaction) a group waits a tenth of a second; then its works are run one by one.
+ * Works that change the same row are never in running groups at the same time, or one would overwrite the other's change.
  */
 export class WriteGroups {
   readonly #options: WriteGroupsOptions;
@@ -61,7 +61,7 @@ export class WriteGroups {
   #waiting: Waiting[] = [];
   #isScheduled = false;
   #ungroupedLeft = 0;
-  /** How many were in the group that was begun last; none when the next has waited long enough for as many. */
+  /** The size of the group that was started last; 0 once the next group has waited for {@link fillMsMax}. */
   #lastSize = 0;
   #fillTimer: NodeJS.Timeout | undefined;
 
@@ -88,7 +88,7 @@ export class WriteGroups {
     }
   }
 
-  /** In the next turn: what arrives in this one joins. */
+  /** Starts a group in the next turn of the event loop, so that works which arrive in this one join it. */
   #schedule(): void {
     if (this.#isScheduled || this.#running.size >= groupsMax) return;
     this.#isScheduled = true;
@@ -114,8 +114,8 @@ export class WriteGroups {
   }
 
   /**
-   * Whether fewer wait than there are in the group before. What costs the same for each group would be spent on a few of them, whose
-   * clients come back together, and again are few.
+   * True when a group is running and fewer works wait than it has. A small group would cost as much as a large one, and stay small:
+   * its clients are answered, and ask again, together.
    */
   #isFilling(): boolean {
     return this.#running.size > 0 && this.#waiting.length < this.#lastSize;
@@ -154,7 +154,7 @@ export class WriteGroups {
       const outcomes = await this.#options.together((tx) => runAll(tx, group));
       for (const [index, one] of group.entries()) this.#settle(one, outcomes[index]);
     } catch (error) {
-      // Or one that has awaited something else would have taken the others with it.
+      // AssertionFailed: a work that awaited something else than its tx must not fail the others of its group.
       const isSpoiled = error instanceof SpoiledGroup || (error instanceof AssertionFailed && !isOne);
       if (!isSpoiled) return group.forEach(({ reject }) => reject(error));
       if (!isOne) this.#ungroupedLeft = ungroupedAfterSpoiled;
@@ -168,7 +168,7 @@ export class WriteGroups {
     else this.#runAlone([one]);
   }
 
-  /** Nobody waits for these: they may have to wait for somebody else's lock, and the next group shall not. */
+  /** Does not hold up the next group, because these works may have to wait for locks of other transactions. */
   #runAlone(group: readonly Waiting[]): void {
     this.#ungroupedLeft = Math.max(0, this.#ungroupedLeft - group.length);
     for (const { work, resolve, reject } of group) {
@@ -188,13 +188,13 @@ async function runAll(tx: Transaction, group: readonly Waiting[]): Promise<reado
   );
   for (const outcome of outcomes)
     if (outcome.kind === 'kept') for (const callback of outcome.callbacks) tx.afterCommit(callback);
-  // A work that has swallowed this would be kept without its rows.
+  // A work that has swallowed the error would be committed without its rows.
   if (statements.failure !== undefined)
     throw new SpoiledGroup('Rows were refused.', { cause: statements.failure });
   return outcomes;
 }
 
-/** A work that has written nothing leaves nothing behind. When a statement of its own has failed, the group has failed with it. */
+/** Runs one work of a group. A work that fails before it has written anything leaves the group intact; one that fails later spoils it. */
 async function runOne(tx: SharedTransaction, work: Work<unknown>): Promise<Outcome> {
   const outcome = await work(tx).then(
     (value): Outcome => ({ kind: 'kept', value, callbacks: tx.callbacks }),

@@ -5,8 +5,8 @@ import { insertFromArrays } from './postgres-combine.ts';
 import { unnestArrays } from './unnest-arrays.ts';
 
 /**
- * One statement of one text for however many rows come with however many. By what the inserted rows themselves tell, not by
- * `lastval()`: other sessions draw numbers meanwhile.
+ * Inserts rows and the rows that follow from them by one statement, with the same SQL text for any number of either. Positions are
+ * taken from RETURNING, not computed from `lastval()`: they may have gaps, as other sessions draw numbers meanwhile.
  */
 export function postgresInsertWith({ inserts, columns }: Insertion, following: FollowingRows): Sql {
   const insert = insertFromArrays(inserts);
@@ -17,7 +17,7 @@ export function postgresInsertWith({ inserts, columns }: Insertion, following: F
   return sql`WITH inserted AS (${insert} RETURNING position, ${columns}) ${into} SELECT ${row} FROM ${from}`;
 }
 
-/** As it nearly always is: nobody has to know which row is which. */
+/** The usual case, in which each run covers all inserted rows: their places need not be known. */
 function withAll({ columns, runs }: FollowingRows): Sql {
   const given = unnest(
     columns,

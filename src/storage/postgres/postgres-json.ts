@@ -1,10 +1,10 @@
 import { literal, sql, type Sql } from '../../sql/sql.ts';
 import type { JsonWriter } from '../database.ts';
 
-/** Beyond this, whole numbers have an exponent somewhere or are no whole numbers any more. */
+/** From here on, PostgreSQL writes whole numbers with an exponent. */
 const wholeMax = sql`1e15`;
 
-/** `to_json` escapes what JSON.stringify escapes, and in the same way; lone surrogates are never stored. */
+/** JSON by PostgreSQL's own functions. `to_json` escapes exactly as JSON.stringify does; lone surrogates are never stored. */
 export const postgresJson: JsonWriter = {
   value: (kind, column, ofNothing) => {
     switch (kind) {
@@ -22,15 +22,16 @@ export const postgresJson: JsonWriter = {
 };
 
 /**
- * From 2^54 on there are decimals of 17 digits or fewer that lie in the middle between two numbers. Half of a number's last place is a
- * power of 2 times an odd number below 2^54, which 5^24 does not divide: no more than 23 zeros stand behind such a decimal.
+ * The range in which a decimal of 17 digits or fewer can lie exactly half-way between two doubles. It begins at 2^54. It ends at 1e40,
+ * because such a half-way point is a power of 2 times an odd number below 2^54, which 5^24 does not divide: the decimal has at most 17
+ * digits and 23 zeros.
  */
 const middlesMin = sql`18014398509481984`;
 const middlesEnd = sql`1e40`;
 
 /**
- * As JavaScript writes numbers: both write the fewest digits that mean the same, but JavaScript has exponents below 1e-6 and from
- * 1e21 on, PostgreSQL below 1e-4 and from 1e15 on, with two digits at least.
+ * Writes a number as JavaScript does. Both write the fewest digits that read back as the same number. But JavaScript uses an exponent
+ * below 1e-6 and from 1e21 on, PostgreSQL below 1e-4 and from 1e15 on, and there with at least two digits.
  */
 function numberText(column: Sql): Sql {
   return sql`CASE WHEN ${column} = trunc(${column}) AND abs(${column}) < ${wholeMax} THEN ${column}::bigint::text
@@ -42,20 +43,20 @@ function numberText(column: Sql): Sql {
 }
 
 /**
- * PostgreSQL does not write a decimal in the middle between two numbers, which is read as the even one of them, and takes more digits:
- * of 1e23 it writes 9.999999999999999e+22. Such a decimal has 16 digits at most, and all of them are zeros behind it.
+ * The shortest decimal, even one half-way between two doubles, which reads back as the even one. PostgreSQL avoids these and takes more
+ * digits: it writes 1e23 as 9.999999999999999e+22. Such a decimal has at most 16 digits, followed by zeros.
  */
 function shortestText(column: Sql): Sql {
   const written = (number: Sql, pattern: Sql): Sql =>
     sql`regexp_replace(ltrim(to_char(${number}, ${pattern})), '\\.*0*e', 'e')`;
-  // The cast leaves 15 digits.
+  // The cast to numeric rounds to 15 digits.
   const to15 = written(sql`${column}::numeric`, sql`'9.99999999999999EEEE'`);
   const to16 = written(sql`${column}::text::numeric`, sql`'9.999999999999999EEEE'`);
   const isSame = (text: Sql): Sql => sql`${text}::double precision = ${column}`;
   return sql`(CASE WHEN ${isSame(to15)} THEN ${to15} WHEN ${isSame(to16)} THEN ${to16} ELSE ${column}::text END)`;
 }
 
-/** As a tree of halves: each `||` copies what stands to its left, which would be the whole row for each of its fields. */
+/** Concatenates as a balanced tree: each `||` copies its left operand, so a chain would copy the row again for each field. */
 function concat(parts: readonly Sql[]): Sql {
   const [first = literal('')] = parts;
   if (parts.length <= 1) return first;

@@ -5,7 +5,7 @@ import { arrayText } from './postgres-array.ts';
 import { postgresInsertWith } from './postgres-insert-with.ts';
 import { postgresJson } from './postgres-json.ts';
 
-/** How the tables of one instance are called: its collections have a schema of their own, all else is shared and told apart by a column. */
+/** The names for one instance: its collections have a schema of their own, the internal tables are shared and have an `instance_id`. */
 export function postgresNames(schema: string, instanceId: string): Names {
   const collectionTables = new GenerationMap<string, Sql>(namesMax);
   const toCollectionTable = (name: string): Sql => sql`${identifier(schema)}.${toBareName(name)}`;
@@ -19,22 +19,22 @@ export function postgresNames(schema: string, instanceId: string): Names {
     scopeOf: (alias) => sql`${identifier(alias)}.instance_id = ${instanceId}`,
     scopeColumn: sql`instance_id, `,
     scopeValue: sql`${instanceId}, `,
-    // In a SELECT of its own: what may change from row to row leads to no index.
+    // In a subquery: a volatile function is otherwise called for each row, and its value cannot be looked up in an index.
     lastPosition: sql`(SELECT lastval())`,
     insertWith: (insertion, following) => [postgresInsertWith(insertion, following)],
     anyOf: (values) => sql` = ANY(${arrayText(values)}::text[])`,
     isInTime: () => undefined,
     json: postgresJson,
-    // Not FOR UPDATE: no row's key is ever changed, and rows that refer to this one may go on being written.
+    // Not FOR UPDATE: keys are never changed, and other transactions may go on writing rows that refer to this one.
     forUpdate: sql` FOR NO KEY UPDATE`,
     forDelete: sql` FOR UPDATE`,
-    // The lock of foreign keys: it stands in the way of deletes alone.
+    // The lock that foreign keys take: it blocks only deletes.
     forReference: sql` FOR KEY SHARE`,
     skipLocked: sql` FOR UPDATE SKIP LOCKED`,
   };
 }
 
-/** Names as SQL, the same object each time, as a name is asked for with every statement: over all instances of a process. */
+/** The size of the caches of names as SQL, which every statement needs. All but those of collections' tables serve all instances. */
 const namesMax = 5_000;
 const tables = new GenerationMap<string, Sql>(namesMax);
 const bareNames = new GenerationMap<string, Sql>(namesMax);
@@ -52,19 +52,19 @@ function toColumn(name: string): Sql {
   return identifier(physicalColumn(name));
 }
 
-/** Every table has columns of these names already (PostgreSQL 18, section 5.6). In capitals they are free. */
+/** The names of every table's system columns (PostgreSQL 18, section 5.6), which no other column can have. In capitals they are free. */
 const systemColumns: ReadonlySet<string> = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);
 
-/** As {@link physicalName}, of a column. */
+/** As {@link physicalName}, for a column. */
 export function physicalColumn(name: string): string {
   return systemColumns.has(name) ? `${name}$` : physicalName(name);
 }
 
-/** NAMEDATALEN - 1: what is longer, PostgreSQL cuts off without an error, and two names become one. */
+/** NAMEDATALEN - 1. PostgreSQL truncates longer names without an error, so that two names could become one. */
 const nameBytesMax = 63;
 const hashLength = 13;
 
-/** A name that fits: the beginning of one that is too long, `$`, which no user's name holds, and a hash of all of it. */
+/** A name that fits. One that is too long becomes its beginning, `$`, which no user's name contains, and a hash of all of it. */
 export function physicalName(name: string): string {
   if (Buffer.byteLength(name) <= nameBytesMax) return name;
   let start = name.slice(0, nameBytesMax);
@@ -77,7 +77,7 @@ export function advisoryKey(instanceId: string): bigint {
   return BigInt.asIntN(64, hash64(`chancery instance ${instanceId}`));
 }
 
-/** FNV-1a, 64 bits: where two names meet, the second table cannot be made, and two instances wait for each other's changes of tables. */
+/** FNV-1a, 64 bits. On a collision a second table cannot be made, or two instances wait for each other's changes of tables. */
 function hash64(text: string): bigint {
   let hash = 0xcbf29ce484222325n;
   for (const byte of Buffer.from(text)) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);

@@ -3,17 +3,17 @@ import type { Tuple } from '../database.ts';
 import type { PostgresConnection } from './postgres-connection.ts';
 import { isCollision, isStaleStatement } from './postgres-errors.ts';
 
-/** What this process remembers of the tables, and how a write finds out that another process has changed them. */
+/** How a write finds out that another process has changed the definitions that this process has in memory. */
 export interface Definitions {
-  /** Gives one value, read in every write, without a round trip of its own. */
+  /** A SELECT of one value, which every write runs without a round trip of its own. */
   readonly version: Sql;
-  /** The value on which what is remembered rests. */
+  /** The version of the definitions in memory. */
   known(): SqlValue;
-  /** Called when another value was read; the work is then run again. */
+  /** Reads the definitions again. Called when another version was found; the work is then run again. */
   refresh(): Promise<void>;
 }
 
-/** What became of one try of a work. */
+/** The result of running a work once. */
 export type Outcome<Result> =
   | { readonly kind: 'kept'; readonly value: Result; readonly callbacks: readonly (() => void)[] }
   | { readonly kind: 'collided'; readonly error: unknown }
@@ -21,7 +21,7 @@ export type Outcome<Result> =
   | { readonly kind: 'outdated' }
   | { readonly kind: 'failed'; readonly error: unknown };
 
-/** What goes out before the first statement, and what its answers say when the work is over. */
+/** The statements that are sent before a work's first one, and the check of their answers when the work is over. */
 export class Opening {
   readonly #connection: PostgresConnection;
   readonly #definitions: Definitions | undefined;
@@ -31,22 +31,22 @@ export class Opening {
   constructor(connection: PostgresConnection, definitions: Definitions | undefined) {
     this.#connection = connection;
     this.#definitions = definitions;
-    // Before the work looks at what is remembered: should that change meanwhile, the work is run again for nothing, at worst.
+    // Read before the work uses the memory: if that is refreshed meanwhile, the work is at worst run again needlessly.
     this.#known = definitions?.known();
   }
 
   send(begin: string, lock?: Sql): void {
     const answers: Promise<readonly Tuple[]>[] = [this.#connection.command(begin).then(() => [])];
     if (lock !== undefined) answers.push(this.#connection.tuples(lock).then(() => []));
-    // A statement of its own: the snapshot of one that waits for the lock is older than what it waits for.
+    // Not one statement with the lock: its snapshot would be taken before the wait, and miss what the lock's holder commits.
     if (this.#definitions !== undefined)
       answers.push(this.#connection.tuples(this.#definitions.version).then(({ rows }) => rows));
     this.#answers = Promise.all(answers).then((rows) => rows.flat());
-    // Looked at when the work is over; until then nobody listens.
+    // `obstacle` handles the rejection when the work is over; until then it must not count as unhandled.
     this.#answers.catch(() => undefined);
   }
 
-  /** Of a work that has asked nothing: it was refused, or had nothing to do, by what is remembered alone. */
+  /** As {@link obstacle}, for a work that ran no statement: it decided by the definitions in memory alone. */
   async lookOnly(): Promise<Outcome<never> | undefined> {
     const definitions = this.#definitions;
     if (definitions === undefined) return undefined;

@@ -7,23 +7,23 @@ import { toPostgresUrl } from './to-postgres-url.ts';
 
 export interface PostgresPoolOptions {
   readonly url: string;
-  /** Connections at most. What must go on whatever requests do has a pool of its own: `background` in data-home.ts. */
+  /** The most connections. Work that must not wait for requests has a pool of its own: `background` in data-home.ts. */
   readonly max?: number;
   /** More borrowers than this are refused at once. */
   readonly waitingMax?: number;
-  /** Longest wait for a connection, and for a new one to come about. */
+  /** The longest wait for a free connection, and for a new one to be established. */
   readonly connectTimeoutMs?: number;
   readonly statementTimeoutMs?: number;
-  /** Of searches; absent, that of all statements. */
+  /** The time-out of searches; by default that of all statements. */
   readonly queryTimeoutMs?: number;
   readonly transactionTimeoutMs?: number;
-  /** Prepared statements per connection; 0 where a pooler between us and the server cannot bear them. */
+  /** Prepared statements per connection; 0 where a pooler in front of the server does not support them. */
   readonly statementsMax?: number;
   /** Accepts a server that may lose acknowledged writes (`fsync` or `synchronous_commit` off). */
   readonly isLossAllowed?: boolean;
 }
 
-/** Borrowed connections to one database, shared by all its instances. */
+/** A pool of connections to one database, shared by all instances. */
 export interface PostgresPool {
   readonly max: number;
   readonly statementTimeoutMs: number;
@@ -31,11 +31,11 @@ export interface PostgresPool {
   readonly transactionTimeoutMs: number;
   /** Throws `unavailable` when none is free in time. */
   lend<Result>(use: (connection: PostgresConnection) => Promise<Result>): Promise<Result>;
-  /** Waits for what is borrowed, then closes all. */
+  /** Waits for borrowed connections, then closes all. */
   stop(): Promise<void>;
 }
 
-/** Opens a pool and its first connection. Throws when the server is too old, or may forget what it has acknowledged. */
+/** Opens a pool and its first connection. Throws when the server is too old, or set up to lose acknowledged writes. */
 export async function openPostgresPool(options: PostgresPoolOptions): Promise<PostgresPool> {
   const pool = new SessionPool(options);
   try {
@@ -47,17 +47,17 @@ export async function openPostgresPool(options: PostgresPoolOptions): Promise<Po
   }
 }
 
-/** Below a client's usual patience; a list that takes longer has no index to answer it. */
+/** Below the usual time-outs of clients; a list that takes longer lacks an index. */
 const STATEMENT_TIMEOUT_MS = 10_000;
 const TRANSACTION_TIMEOUT_MS = 20_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_DELAY_MS = 10_000;
 const IDLE_TIMEOUT_MS = 60_000;
 
-/** The oldest version that the PostgreSQL project will still repair when this is read; `server_version_num`. */
+/** The oldest version that the PostgreSQL project still maintains, as `server_version_num`. */
 const serverVersionMin = 150_000;
 
-/** All others lack characters: what has one of them would be refused, be it a record or what came of an attempt. */
+/** All other encodings lack characters: a text with such a character, in a record or an attempt's result, could not be stored. */
 const wholeEncodings: ReadonlySet<string> = new Set(['UTF8', 'SQL_ASCII']);
 
 class SessionPool implements PostgresPool {
@@ -89,9 +89,9 @@ class SessionPool implements PostgresPool {
       pipeline: true,
       types: valueTypes,
     });
-    // An idle connection that is lost is gone from the pool; whoever needs one next opens another, and gets the error if there is one.
+    // The pool drops an idle connection that is lost. The next borrower opens another, and gets the error if that fails.
     this.#pool.on('error', () => undefined);
-    // A session can be over in the packet that begins it, before its borrower listens: without this the process would end.
+    // A session can fail in the packet that begins it, before its borrower listens for errors: unhandled, that would end the process.
     this.#pool.on('connect', (client) => client.on('error', () => undefined));
   }
 
@@ -125,7 +125,7 @@ class SessionPool implements PostgresPool {
     });
   }
 
-  /** The first words of a session, in one round trip: what it is, and how it shall behave. */
+  /** Checks the server and sets the session's parameters, in one round trip. */
   async #greet(client: PoolClient): Promise<PostgresConnection> {
     const connection = new PostgresConnection(client, {
       statementsMax: this.#options.statementsMax ?? 128,
@@ -163,9 +163,9 @@ class SessionPool implements PostgresPool {
 }
 
 /**
- * Nothing of ours may depend on how the server, the database or the role is set up. Without a `search_path` a name that is not
- * qualified is an error and never another instance's table. `synchronous_commit` stays what was looked at: a session that has not said
- * so itself takes what the server is given while it runs.
+ * Sets every parameter that our statements depend on, whatever the server, the database or the role is set to. With an empty
+ * `search_path`, a name that is not qualified is an error and never another instance's table. `synchronous_commit` is set to the value
+ * that was checked: otherwise the session would follow later changes of the server's configuration.
  */
 function greeting(statementTimeoutMs: number, transactionTimeoutMs: number): string {
   assert(
@@ -174,19 +174,19 @@ function greeting(statementTimeoutMs: number, transactionTimeoutMs: number): str
   );
   const settings = {
     search_path: '',
-    // A warning at a COMMIT is looked for, whatever the role wants to be told.
+    // `commit` looks for warnings, whatever the role is set to.
     client_min_messages: 'warning',
     statement_timeout: statementTimeoutMs,
-    // Who waits for a lock has the time of its statement; who is in a hurry says so in its transaction.
+    // The statement time-out covers waits for locks; transactions that need a shorter one set it themselves.
     lock_timeout: 0,
     idle_in_transaction_session_timeout: transactionTimeoutMs,
-    // The pool closes what is idle for too long, and by itself: nobody is lent what is over at that moment.
+    // The pool itself closes idle sessions: it could otherwise lend one that the server is just ending.
     idle_session_timeout: 0,
     default_transaction_isolation: 'read committed',
     standard_conforming_strings: 'on',
     bytea_output: 'hex',
     extra_float_digits: 1,
-    // It compiles a costly statement again each time that it is run, which takes longer than most of ours may.
+    // The JIT compiles a costly statement again for each run, which takes longer than most of our statements.
     jit: 'off',
     TimeZone: 'UTC',
   };

@@ -5,7 +5,7 @@ import { combineLookups, keyOf, separateRows } from './postgres-combine.ts';
 
 export interface QuestionsOptions {
   readonly ask: (statement: Sql, timeoutMs: number) => Promise<readonly Tuple[]>;
-  /** How long one that is not a search may take. */
+  /** How long a lookup may take. */
   readonly timeoutMs: number;
   readonly waitingMax: number;
 }
@@ -16,29 +16,29 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Those that may be one question. */
+/** Questions that may be combined into one. */
 interface Queue {
   readonly name: string;
   readonly timeoutMs: number;
   waiting: Waiting[];
-  /** Of those that are asked so many are waited for before the next one is. */
+  /** Combined questions that were sent less than {@link waitMsMax} ago and are not answered; limited to {@link runningMax}. */
   running: number;
-  /** Not answered yet. */
+  /** All combined questions that are not answered. */
   asked: number;
   isScheduled: boolean;
 }
 
-/** More would make the first of them wait for too many others. */
+/** More questions in one would make the first of them wait for too many others. */
 const togetherMax = 128;
-/** While one is being answered the next is on its way; what comes meanwhile waits, and makes the next one larger. */
+/** While one is being answered the next is on its way; questions that come meanwhile wait, and make the next one larger. */
 const runningMax = 2;
-/** Nobody waits any longer for the answer to another question. */
+/** The longest that a question waits for the answer to another. */
 const waitMsMax = 100;
 
 /**
- * Questions that wait at the same time and are one: lookups that differ in their keys alone, as a row of an answer costs a fifth of
- * a question of its own, here and in the server; and the same search. Whoever asks for the same is given the same answer, of which
- * no part is older than the question.
+ * Combines questions that wait at the same time: lookups that differ only in their keys, because a further row costs a fifth of a query
+ * of its own, here and in the server; and identical searches. Callers that ask for the same get the same answer, no part of which is
+ * older than their question.
  */
 export class Questions {
   readonly #options: QuestionsOptions;
@@ -64,7 +64,7 @@ export class Questions {
     await new Promise<void>((resolve) => this.#onIdle.push(resolve));
   }
 
-  /** `same` are the values that all of them have. */
+  /** `same` are the values that questions must share to be combined. */
   #add(statement: Sql, same: Sql['values'], timeoutMs: number): Promise<readonly Tuple[]> {
     if (this.#waiting >= this.#options.waitingMax) {
       return Promise.reject(busy());
@@ -86,7 +86,7 @@ export class Questions {
     });
   }
 
-  /** At the end of this turn: what arrives in it joins. */
+  /** Starts at the end of this turn, so that questions which arrive in it join. */
   #schedule(queue: Queue): void {
     if (queue.isScheduled || queue.running >= runningMax) return;
     queue.isScheduled = true;
@@ -132,7 +132,7 @@ export class Questions {
       for (const [index, same] of [...byKey.values()].entries())
         for (const { resolve } of same) resolve(rows[index] ?? []);
     } catch (error) {
-      // Together they may be too much to be held where none is by itself.
+      // The combined answer may be too large to hold although no single one is.
       if (statements.length > 1 && error instanceof AppError && error.code === 'bad_request')
         for (const same of byKey.values()) await this.#run(same, timeoutMs);
       else for (const { reject } of together) reject(error);
@@ -148,7 +148,7 @@ export class Questions {
   }
 }
 
-/** A text is told in quotes, and everything else by its type as well: no two lists of values are told alike. */
+/** The key of a queue. Texts are quoted and other values prefixed with their type, so that different lists of values never collide. */
 function nameOf({ text }: Sql, same: Sql['values'], timeoutMs: number): string {
   const told = same.map((value) =>
     typeof value === 'string' ? JSON.stringify(value) : `${typeof value} ${String(value)}`,

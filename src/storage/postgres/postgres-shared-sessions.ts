@@ -1,9 +1,9 @@
 import type { PostgresConnection } from './postgres-connection.ts';
 
 export interface SharedSessionsOptions {
-  /** Borrows a connection until the work is done. */
+  /** Borrows a connection until `use` is done. */
   readonly lend: (use: (connection: PostgresConnection) => Promise<void>) => Promise<void>;
-  /** A session that has answered nothing for so long is lost. */
+  /** A session that has answered nothing for this long is closed. */
   readonly silenceMsMax: number;
 }
 
@@ -13,14 +13,14 @@ interface Asked {
   readonly question: Question<unknown>;
   readonly resolve: (answer: unknown) => void;
   readonly reject: (error: unknown) => void;
-  /** Whether it has been asked once more, elsewhere. */
+  /** Whether the question was asked once more, on another connection. */
   hasMoved: boolean;
 }
 
-/** A connection, while there is something to answer. */
+/** A borrowed connection, for as long as it has questions to answer. */
 interface Session {
   readonly timeoutMs: number;
-  /** In the order in which they will be answered. */
+  /** The questions without an answer, in their order. */
   readonly waiting: Asked[];
   connection: PostgresConnection | undefined;
   answered: number;
@@ -28,17 +28,17 @@ interface Session {
   end: () => void;
 }
 
-/** Four share most of what a packet and a wake-up cost; more would wait for each other where others could be answering them. */
+/** Questions on one session at a time. Four save most of the cost of packets and wake-ups; more would wait while others are free. */
 const waitingMax = 4;
-/** Then it goes back to the pool, which looks after what it has prepared. */
+/** Questions after which a session goes back to the pool, which deallocates its old statements. */
 const askedMax = 100;
-/** Far more than it takes to answer four quick ones, even for a server that is busy; asking again makes it no less so. */
+/** Far longer than even a busy server takes to answer four quick questions: asking them again would only add to its load. */
 const LOOK_MS = 250;
 
 /**
- * Questions that go out on the same connection while others are being answered there: those of one turn in one packet, and their
- * answers often in one. Whoever is behind one that takes longer than a look or two is asked again on a connection of its own: a
- * slow search holds up nobody.
+ * Pipelines questions on shared connections: those of one turn go out in one packet, and their answers often come in one. A question
+ * behind another that takes longer than one or two times {@link LOOK_MS} is asked again on a connection of its own, so that a slow
+ * search holds up nobody.
  */
 export class SharedSessions {
   readonly #options: SharedSessionsOptions;
@@ -48,7 +48,7 @@ export class SharedSessions {
     this.#options = options;
   }
 
-  /** Of questions that change nothing: one may be asked twice. `timeoutMs` is how long its statement may take. */
+  /** Asks a question, which must change nothing, as it may be asked twice. `timeoutMs` is how long its statement may take. */
   ask<Answer>(question: Question<Answer>, timeoutMs: number): Promise<Answer> {
     return new Promise<Answer>((resolve, reject) => {
       const isOpen = (one: Session): boolean =>

@@ -1,20 +1,20 @@
-/** Which transactions are over for whoever looks: all before `end` that are not still running. */
+/** Which transactions were over when the snapshot was taken: all before `end` that are not `running`. */
 export interface PostgresSnapshot {
   readonly end: number;
-  /** Those before `end` that have not ended. */
+  /** The transactions before `end` that have not ended. */
   readonly running: ReadonlySet<number>;
 }
 
-/** From the text `xmin:xmax:xip_list` (https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-INFO-SNAPSHOT). */
+/** Parses `xmin:xmax:xip_list` (https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-INFO-SNAPSHOT). */
 export function toSnapshot(text: string): PostgresSnapshot {
   const [, end = '', running = ''] = text.split(':');
   return { end: Number(end), running: new Set(running.split(',').filter(Boolean).map(Number)) };
 }
 
-/** More at once are not looked through: some of them will have changed something. */
+/** More ended transactions are not looked through: one of them has surely changed something. */
 export const endedMax = 1_000;
 
-/** Whether of all transactions that ended between two looks each is one of these. */
+/** True when all transactions that ended between two snapshots are among `ignored`. */
 export function isSameBut(
   before: PostgresSnapshot,
   now: PostgresSnapshot,

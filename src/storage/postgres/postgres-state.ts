@@ -4,18 +4,18 @@ import type { PostgresConnection } from './postgres-connection.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 import { endedMax, isSameBut, toSnapshot, type PostgresSnapshot } from './postgres-snapshot.ts';
 
-/** Which transactions are over: the same for as long as none ends that has written anything, in any database of the server. */
+/** The snapshot tells which transactions are over. It stays the same until one that has written ends, in any database of the server. */
 const SNAPSHOT = sql`SELECT pg_current_snapshot()`;
 
-/** Then it goes back to the pool, which looks after it. */
+/** How long a connection is held before it goes back to the pool, which deallocates its old statements. */
 const HOLD_MS = 1_000;
-/** Nobody waits any longer to be told that he may spare a question. */
+/** The longest wait for a snapshot: it only serves to save a query. */
 const waitMsMax = 250;
-/** Where the last so many answers were all other ones, so many reads do without. */
+/** After this many different answers in a row, `passes` reads go without the state. */
 const changesMax = 6;
 const passes = 100;
 
-/** A connection, while it is held to be asked. */
+/** A connection that is held to ask for snapshots. */
 interface Session {
   readonly connection: PostgresConnection;
   readonly end: () => void;
@@ -28,25 +28,25 @@ interface Told {
 }
 
 /**
- * What reads of a PostgreSQL server see, as one object for as long as it is the same. To know it takes a question: as small a one as
- * there is, and one for all who ask at the same time. It goes out after they have asked, so that nobody is told of a state that was
- * over by then. The numbers of transactions may come again after a crash, which no connection outlives: another one tells nothing of
- * what was known by the last (https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-INFO-SNAPSHOT).
+ * The committed state of a PostgreSQL server, as one object for as long as it is the same. Finding it out takes a query: the cheapest
+ * there is, and one for all callers of the same time. It is sent after they have called, so that no caller gets a state that was over
+ * by then. Transaction ids may be used again after a crash, which no connection outlives: so snapshots are compared only if they came
+ * over the same connection (https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-INFO-SNAPSHOT).
  */
 export class PostgresState {
   readonly #pool: Pick<PostgresPool, 'lend'>;
   #session: Session | undefined;
   #isOpening = false;
-  /** For those who ask now, behind the one that is not answered yet. */
+  /** The query that callers share now; it is sent once the running one is answered. */
   #next: Promise<object | undefined> | undefined;
   #running: Promise<unknown> = Promise.resolve();
-  /** By whom the state was told, and as what. */
+  /** The connection that the last snapshot came over, and that snapshot. */
   #teller: PostgresConnection | undefined;
   #snapshot: PostgresSnapshot | undefined;
   #state = {};
-  /** Transactions of this process, that were told of since the teller was asked first, on whose rows nothing rests. */
+  /** Transactions of this process whose writes are no change of the state, as nothing that is cached by it depends on them. */
   #ignored = new Set<number>();
-  /** When the question went out that was answered last. */
+  /** When the query that was answered last was sent. */
   #askedMs = Number.NEGATIVE_INFINITY;
   #changes = 0;
   #passesLeft = 0;
@@ -56,7 +56,7 @@ export class PostgresState {
     this.#pool = pool;
   }
 
-  /** At any moment since then, or now. Undefined where it is not known, or changes all the time. Never rejects. */
+  /** Returns the state at a moment after `asOfMs`, or now. Undefined when it is unknown, or changes all the time. Never rejects. */
   since(asOfMs = Number.POSITIVE_INFINITY): object | undefined | Promise<object | undefined> {
     if (this.#isStopped) return undefined;
     if (asOfMs < this.#askedMs) return this.#state;
@@ -70,12 +70,12 @@ export class PostgresState {
     return undefined;
   }
 
-  /** Nothing that is read by states rests on what this transaction writes. To be said before it is committed. */
+  /** Makes the state ignore the writes of a transaction. Called before it is committed. */
   ignore(transaction: number): void {
     if (this.#teller === undefined) return;
     this.#ignored.add(transaction);
     if (this.#ignored.size <= endedMax) return;
-    // Nobody asks, or so many have ended that whatever is told next is another state.
+    // Either nobody asks for the state, or so many transactions have ended that the next snapshot counts as a change anyway.
     this.#teller = undefined;
     this.#ignored.clear();
   }
@@ -86,7 +86,7 @@ export class PostgresState {
     this.#session?.end();
   }
 
-  /** Nobody waits for a connection. */
+  /** Borrows a connection in the background: callers do without the state rather than wait for it. */
   #open(): void {
     if (this.#isOpening) return;
     this.#isOpening = true;
@@ -119,7 +119,7 @@ export class PostgresState {
 
   async #ask(session: Session): Promise<object | undefined> {
     await this.#running;
-    // At the end of this turn: whoever asks in it joins.
+    // At the end of this turn, so that all callers of the turn share the query.
     await new Promise(setImmediate);
     this.#next = undefined;
     if (this.#session !== session) return undefined;
@@ -130,7 +130,7 @@ export class PostgresState {
     const text = await asked;
     if (text !== undefined) return this.#note({ connection, snapshot: toSnapshot(text), askedMs });
     this.#passesLeft = passes;
-    // With its answer still to come nobody else is lent it.
+    // The pool discards the connection, as its answer is still to come.
     session.end();
     return undefined;
   }
@@ -142,7 +142,7 @@ export class PostgresState {
       this.#state = {};
       this.#changes += 1;
     }
-    // The numbers of another one's time may be those of others now.
+    // After a crash the ids from an earlier connection may belong to other transactions.
     if (connection !== this.#teller) this.#ignored.clear();
     for (const transaction of this.#ignored)
       if (transaction < snapshot.end && !snapshot.running.has(transaction)) this.#ignored.delete(transaction);
@@ -150,14 +150,14 @@ export class PostgresState {
     this.#snapshot = snapshot;
     if (this.#changes === changesMax) {
       this.#passesLeft = passes;
-      // Then two in a row are asked for, or none could be the same again.
+      // Lets two queries follow the pause: a single one could never find the state unchanged.
       this.#changes -= 2;
     }
     return this.#state;
   }
 }
 
-/** Undefined where it has failed, which whoever reads next is told, or takes too long. */
+/** Returns undefined when the query fails (then the next read will as well) or takes too long. */
 async function readSnapshot(connection: PostgresConnection): Promise<string | undefined> {
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(resolve, waitMsMax, undefined);

@@ -1,7 +1,7 @@
-/** pg remembers every name it was ever given, and its text; a session that has had so many, or so much, is closed and opened anew. */
+/** Limits of a session, after which it is replaced: pg never forgets the name and the text of a prepared statement. */
 const namesMax = 10_000;
 const namedLengthMax = 8 * 1024 * 1024;
-/** Of the texts of a generation, in characters: those of some lists are as long as hundreds of others. */
+/** The characters of a generation's texts: those of some lists are as long as hundreds of others. */
 const lengthMax = 2 * 1024 * 1024;
 
 interface Known {
@@ -10,8 +10,8 @@ interface Known {
 }
 
 /**
- * The prepared statements of one session, in two generations: what is unused for a whole one is dropped. A text is prepared when
- * it comes for the second time, as most filters never do.
+ * The names of one session's prepared statements, in two generations: a statement that is unused for a whole generation is dropped. A
+ * text is prepared when it comes for the second time, because most filters come only once.
  */
 export class StatementNames {
   readonly #max: number;
@@ -19,12 +19,12 @@ export class StatementNames {
   #old = new Map<string, Known>();
   #dropped: string[] = [];
   #given = 0;
-  /** Of all that have had a name. */
+  /** The characters of all texts that were ever given a name. */
   #namedLength = 0;
-  /** Of all that went into the young ones. */
+  /** The characters of all texts in the young generation. */
   #length = 0;
 
-  /** With `max` 0 nothing is ever prepared, as some poolers between us and the server demand. */
+  /** `max` is the number of texts in a generation. With 0 nothing is ever prepared, as some poolers in front of the server require. */
   constructor(max: number) {
     this.#max = max;
   }
@@ -33,7 +33,7 @@ export class StatementNames {
     return this.#given >= namesMax || this.#namedLength >= namedLengthMax;
   }
 
-  /** Undefined when the text is to be sent without being prepared. */
+  /** Returns the name for a text; undefined when it is to be sent without being prepared. */
   nameOf(text: string): string | undefined {
     if (this.#max === 0) return undefined;
     const known = this.#young.get(text) ?? this.#old.get(text);
@@ -57,7 +57,7 @@ export class StatementNames {
     this.#old.delete(text);
   }
 
-  /** The names that the server may forget; each is given once. */
+  /** Returns the names to deallocate, each once. */
   takeDropped(): readonly string[] {
     if (this.#dropped.length === 0) return this.#dropped;
     const dropped = this.#dropped;

@@ -7,18 +7,18 @@ import { hasNoJoinOrder, isCollision, isStaleStatement } from './postgres-errors
 
 export interface PostgresTransactionOptions {
   readonly names: Names;
-  /** Puts a savepoint before each statement, so that a work may go on after one that was refused. */
+  /** Sets a savepoint before each statement, so that a work may go on after a statement that was refused. */
   readonly isGuarded: boolean;
   /** Sends what opens the transaction; called with the first statement, and in one packet with it. */
   readonly open: () => void;
 }
 
 /**
- * What a work sees of its transaction. Statements run in the order in which they were asked for, awaited or not; those that are
- * asked for without an await between them share a round trip.
+ * The `tx` of a work that has a transaction of its own. Statements run in the order in which they were asked for, awaited or not;
+ * those that are asked for without an await between them share a round trip.
  *
- * A refused statement ends a transaction of PostgreSQL, while a work may catch the refusal and go on. It is then run again from the
- * start with savepoints, which few works ever need.
+ * In PostgreSQL a refused statement fails the whole transaction, but a work may catch the error and go on. Such a work is run again
+ * from the start with savepoints, which few works ever need.
  */
 export class PostgresTransaction implements Transaction {
   readonly isTransaction = true;
@@ -48,7 +48,7 @@ export class PostgresTransaction implements Transaction {
     return this.#hasBegun;
   }
 
-  /** Whether a work that has come this far has swallowed the error of a statement that ended its transaction. */
+  /** True when the work has swallowed an error that failed its transaction: it is done, or has asked for another statement. */
   hasSwallowed(isDone: boolean): boolean {
     return this.#failure !== undefined && (isDone || this.#hasGoneOn);
   }
@@ -58,7 +58,7 @@ export class PostgresTransaction implements Transaction {
     return this.#collision;
   }
 
-  /** Runs the work to its end, and until all it has asked for is answered. */
+  /** Runs the work; settles when it is over and all its statements are answered. */
   async settle<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     try {
       return await new Promise<Result>((resolve, reject) => {
@@ -111,7 +111,7 @@ export class PostgresTransaction implements Transaction {
     this.callbacks.push(callback);
   }
 
-  /** Knows no rows: what waits with a thousand objects makes them old garbage. */
+  /** Not part of `insertRows`, whose pending promise would hold the rows: a thousand objects would be promoted to old garbage. */
   async #copy(query: CopyQuery): Promise<void> {
     await this.#ask(() => this.#connection.copy(query));
   }
@@ -130,7 +130,7 @@ export class PostgresTransaction implements Transaction {
     try {
       return await (this.#options.isGuarded ? this.#guard(send) : send());
     } catch (error) {
-      // A connection rejects with nothing else.
+      // A connection rejects with errors only.
       throw this.#note(error as Error);
     } finally {
       this.#pending -= 1;
@@ -141,11 +141,11 @@ export class PostgresTransaction implements Transaction {
   #note(error: Error): Error {
     if (isCollision(error) || isStaleStatement(error) || hasNoJoinOrder(error)) this.#collision ??= error;
     if (this.#options.isGuarded) return error;
-    // Statements behind the failed one are refused only because of it.
+    // Later statements are refused only because the first one failed.
     return (this.#failure ??= error);
   }
 
-  /** One after the other, since each has to know how the one before it ended. */
+  /** Runs guarded statements one after the other: what follows a statement depends on how it ended. */
   #guard<Shape>(send: () => Promise<Answer<Shape>>): Promise<Answer<Shape>> {
     const answer = this.#last.then(async () => {
       const opened = this.#connection.command('SAVEPOINT statement');
@@ -162,14 +162,15 @@ export class PostgresTransaction implements Transaction {
     return answer;
   }
 
-  /** Goes out with the next statement, at the latest with COMMIT. It fails only with the connection, which that one will tell. */
+  /** Sends a command with the next statement, at the latest with COMMIT. If it fails so does the connection, and the next statement. */
   #sendAhead(text: string): void {
     this.#connection.command(text).catch(() => undefined);
   }
 
   /**
-   * Everything a work may await is answered by the connection, and what follows an answer runs in the same turn. A work that is
-   * not done and has asked for nothing when the turn ends has awaited something else, with rows locked and a connection held.
+   * Everything that a work may await is answered by the connection, and the work continues in the turn of the answer. If a turn ends
+   * while the work is neither done nor waiting for a statement, it has awaited something else, and is failed: it holds locks and a
+   * connection meanwhile.
    */
   #watch(): void {
     if (this.#pending > 0) return;

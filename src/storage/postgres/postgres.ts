@@ -41,50 +41,51 @@ import { PostgresTransaction } from './postgres-transaction.ts';
 
 export interface PostgresOptions {
   readonly pool: PostgresPool;
-  /** In the column `instance_id` of the shared tables. */
+  /** The value of the column `instance_id` in the shared tables. */
   readonly instanceId: string;
-  /** The instance's own, with a table per collection. */
+  /** The instance's own schema, with a table per collection. */
   readonly schema: string;
   readonly definitions?: Definitions;
-  /** Of the server. */
+  /** What `Database.state` answers from. */
   readonly state?: PostgresState;
-  /** Told of what is written here, on which nothing rests that is known by it. */
+  /** A state that ignores what is written here, because nothing that is cached by it depends on these writes. */
   readonly aside?: PostgresState;
-  /** What exclusive works keep all others from; the instance where nothing else is said. */
+  /** The name of the advisory lock that exclusive works take alone; by default the instance's id. */
   readonly lockName?: string;
-  /** For logs: what was written last may be lost when the server fails, and no write waits for a sync. */
+  /** For request logs: no write waits for a sync, and the last ones may be lost when the server fails. */
   readonly isLossAllowed?: boolean;
-  /** Writes of this instance at the same time; the others wait in order, and leave the rest of the pool to other instances. */
+  /** Concurrent writes of this instance; the others wait in order, which leaves the rest of the pool to other instances. */
   readonly writersMax?: number;
   readonly waitingMax?: number;
   readonly waitMsMax?: number;
-  /** Changes of tables may rewrite them, which takes longer than any request may. */
+  /** The time-out of an exclusive work: it may rewrite tables, which takes longer than other works may. */
   readonly exclusiveTimeoutMs?: number;
 }
 
 /**
- * Opens one instance as a {@link Database}. The promises of the port, kept by a pool of connections:
+ * Opens one instance as a {@link Database}. How the promises of the port are kept:
  *
- * - Each work has a transaction of its own (READ COMMITTED), or shares one with others that append or change other rows
- *   (postgres-groups.ts), so works of one instance run at the same time: what a work reads in order to write it must be locked by its
- *   SELECT (`names.forUpdate`). `BEGIN` goes out with the first statement, COMMIT alone.
- * - An exclusive work holds the instance's advisory lock alone, all others share it: no process writes by definitions that an
- *   exclusive work is changing. In this process they wait until its `afterCommit` is over, in others `definitions` tells them.
- * - Collisions are tried again, up to three times.
+ * - Each work has a transaction of its own (READ COMMITTED), or shares one with works that append or change other rows
+ *   (postgres-groups.ts). Works of one instance run concurrently, so a SELECT must lock the rows that its work is going to write
+ *   (`names.forUpdate`). `BEGIN` is sent in one packet with the first statement, COMMIT by itself.
+ * - An exclusive work takes the instance's advisory lock alone, all others share it: no process writes by definitions that an
+ *   exclusive work is changing. Works of this process wait until its `afterCommit` is over; those of others notice the change by
+ *   `definitions`.
+ * - A work that collides with another is run again up to three times.
  */
 export function openPostgres(options: PostgresOptions): Database {
   return new PostgresDatabase(options);
 }
 
-/** A dozen commits share a sync of the server's log well; more would hold connections that others wait for. */
+/** With a dozen concurrent commits the server's group commit works well; more would hold connections that others wait for. */
 const writersMax = 16;
 const waitingMax = 10_000;
 const waitMsMax = 10_000;
 const EXCLUSIVE_TIMEOUT_MS = 10 * 60_000;
-/** For a lock of somebody else's: beyond it a group's works are run one by one, and only those wait on whose it is. */
+/** How long a group waits for a lock of another transaction. After that its works are run one by one, and only those concerned wait on. */
 const groupLockMsMax = 100;
 
-/** The server gives up first and says so; whoever waits longer than this waits for a network. */
+/** Added to the server's time-outs: the server gives up first and says so. If it does not within this time, the network is at fault. */
 const GRACE_MS = 2_000;
 
 const retriesMax = 3;
@@ -101,7 +102,7 @@ class PostgresDatabase implements Database {
   readonly #lock: Sql;
   readonly #lockOfGroup: Sql;
   readonly #beginExclusive: string;
-  /** In each statement about a table of a collection: those have a schema of their own. */
+  /** The schema's prefix, by which statements about collections' tables are recognized. */
   readonly #ofCollections: string;
   readonly #accesses = new AccessMemory();
   readonly #reads = new Set<Promise<unknown>>();
@@ -136,7 +137,7 @@ class PostgresDatabase implements Database {
     });
     const key = advisoryKey(options.lockName ?? options.instanceId);
     this.#lock = sql`SELECT pg_advisory_xact_lock_shared(${key})`;
-    // In this order: a change of tables is waited for as long as by others.
+    // The lock first: a group waits for an exclusive work as long as other works do, without this lock_timeout.
     this.#lockOfGroup = sql`SELECT pg_advisory_xact_lock_shared(${key}), set_config('lock_timeout', ${String(groupLockMsMax)}, true)`;
     this.#beginExclusive = beginExclusive(key, {
       timeoutMs: options.exclusiveTimeoutMs ?? EXCLUSIVE_TIMEOUT_MS,
@@ -225,7 +226,7 @@ class PostgresDatabase implements Database {
     return await this.#noted(reading);
   }
 
-  /** Waited for when the database stops; where it has met definitions that are no more, it says so when all is read again. */
+  /** Registers a read, so that `stop` waits for it. If it met outdated definitions, refreshes them and throws OutdatedDefinitions. */
   async #noted<Shape>(reading: Promise<Answer<Shape>>): Promise<Answer<Shape>> {
     this.#reads.add(reading);
     try {
@@ -265,7 +266,7 @@ class PostgresDatabase implements Database {
         isOrdered = true;
         continue;
       }
-      // Somebody has changed tables, each time: that is no collision, and it ends when the changes do.
+      // Tables were changed meanwhile. That is no collision: it is retried for as long as changes follow each other, up to the limit.
       const isOvertaken = outcome.kind === 'outdated' || isStaleStatement(error);
       if (isOvertaken && systemClock.monotonic() < overtakenUntilMs) {
         await this.#options.definitions?.refresh();
@@ -277,7 +278,7 @@ class PostgresDatabase implements Database {
     }
   }
 
-  /** One try, on one connection. Throws what the work threw, or what kept it from being kept. */
+  /** Runs the work once, on one connection. Throws when it is lost, or when its commit failed or its outcome is unknown. */
   async #run<Result>(
     connection: PostgresConnection,
     work: (tx: Transaction) => Promise<Result>,
@@ -306,7 +307,7 @@ class PostgresDatabase implements Database {
       const settled = await settle(tx, isGathering ? (given) => runGathering(given, work) : work);
       if (!tx.hasBegun) return (await opening.lookOnly()) ?? settled;
       const outcome = (await opening.obstacle()) ?? judge(tx, settled);
-      // A lost connection has taken the transaction with it, whatever the work made of that.
+      // The transaction is gone with a lost connection, even if the work swallowed the error.
       if (connection.isLost) throw lost(outcome);
       if (outcome.kind !== 'kept') {
         await connection.command('ROLLBACK');
@@ -338,7 +339,7 @@ class PostgresDatabase implements Database {
 }
 
 interface WorkOptions extends WriteOptions {
-  /** Stands for many works, each of which can also be run alone. */
+  /** The work stands for a group of works, each of which can also be run alone. */
   readonly isGroup?: boolean;
 }
 
@@ -359,7 +360,7 @@ function settle<Result>(
   );
 }
 
-/** What became of a work whose connection still stands. */
+/** Decides what became of a work whose connection is not lost. */
 function judge<Result>(tx: PostgresTransaction, settled: Outcome<Result>): Outcome<Result> {
   if (tx.collision !== undefined) return { kind: 'collided', error: tx.collision };
   if (settled.kind === 'failed' && isCollision(settled.error))
@@ -375,9 +376,9 @@ async function commit(connection: PostgresConnection): Promise<void> {
   } catch (error) {
     throw toCommitError(error);
   }
-  // To the COMMIT of a transaction that had failed the server answers ROLLBACK.
+  // The server answers ROLLBACK to the COMMIT of a failed transaction.
   assert(command === 'COMMIT', 'a transaction that is committed has not failed');
-  // An operator has ended its wait for a synchronous standby: it is kept here, and a failover may lose it.
+  // The wait for a synchronous standby was cancelled: the commit is kept on this server, but a failover may lose it.
   if (connection.warnings > warnings) throw new EngineFailure(new Error('The server warned of the COMMIT.'));
 }
 

@@ -4,8 +4,8 @@ import type { Gathering, Names, PlainTuple, Row, Transaction, Tuple } from '../d
 import { GatheredRows } from '../gathered-rows.ts';
 
 /**
- * Runs a work that gives many rows in a transaction of its own: they wait for each other, and are inserted many at once, at last when
- * the work is done. Throws what kept them from being inserted, whatever the work made of that.
+ * Runs an `isGathering` work that has a transaction of its own: buffers the rows that it gives and inserts many at once, the last ones
+ * when the work is done. Rejects if an insert failed, even if the work swallowed that error.
  */
 export async function runGathering<Result>(
   tx: Transaction,
@@ -26,7 +26,7 @@ class GatheringTransaction implements Transaction {
   readonly #tx: Transaction;
   readonly #gathered: GatheredRows;
   #hasEnded = false;
-  /** What all that is asked for has to wait for, or it would come before the rows. */
+  /** The insert in progress. Later statements wait for it, so that they come behind its rows. */
   #writing: Promise<void> | undefined;
 
   constructor(tx: Transaction) {
@@ -81,12 +81,12 @@ class GatheringTransaction implements Transaction {
     if (this.#gathered.failure !== undefined) throw this.#gathered.failure;
   }
 
-  /** Whatever became of the work. */
+  /** Called when the work is over, whether it succeeded or not. */
   end(): void {
     this.#hasEnded = true;
   }
 
-  /** At once, unless it has to see rows that were given before, or comes behind one that does. */
+  /** Sends a statement at once, unless it has to see buffered rows, or rows that are being written. */
   #inTurn<Answer>({ text }: Sql, send: () => Promise<Answer>): Promise<Answer> {
     if (this.#gathered.concern(text)) return this.#write().then(send);
     return this.#writing === undefined ? send() : this.#writing.then(send);
@@ -94,7 +94,7 @@ class GatheringTransaction implements Transaction {
 
   #write(): Promise<void> {
     const write = (): Promise<void> => this.#gathered.write(this.#tx);
-    // Those that are given behind this are not among them.
+    // Rows that are given while this runs wait for the next write.
     const written = this.#writing === undefined ? write() : this.#writing.then(write);
     const writing = written.finally(() => {
       if (this.#writing === writing) this.#writing = undefined;

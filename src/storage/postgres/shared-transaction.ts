@@ -5,17 +5,17 @@ import { mayWrite } from '../may-write.ts';
 import { keyOf } from './postgres-combine.ts';
 import type { GroupStatements } from './postgres-group-statements.ts';
 
-/** The row that a work was going to change is not there, or another transaction has it. */
+/** The row that a work was going to change does not exist, or another transaction has locked it. */
 class Missed extends Error {
   override readonly name = 'Missed';
 }
 
-/** What one work of a group sees. */
+/** The `tx` that one work of a group is given. */
 export class SharedTransaction implements Transaction {
   readonly isTransaction = true;
   readonly callbacks: (() => void)[] = [];
   hasWritten = false;
-  /** Whether it has looked up its row and not been given it. */
+  /** Whether the lookup of the row to change has failed: the row does not exist or is locked. */
   hasMissed = false;
   readonly #tx: Transaction;
   readonly #statements: GroupStatements;
@@ -55,7 +55,7 @@ export class SharedTransaction implements Transaction {
   }
 
   async run(statement: Sql): Promise<number> {
-    // One of a row that is not locked could make it instead.
+    // A change is sent as an INSERT … ON CONFLICT, which would insert a row that was not locked and may be gone.
     if (statement.together === 'change')
       assert(keyOf(statement) === this.#changes, 'a work changes the row that it has named');
     this.hasWritten = true;
@@ -93,12 +93,12 @@ export class SharedTransaction implements Transaction {
   }
 
   async #lookUpToChange(statement: Sql): Promise<Tuple[]> {
-    // Another work of the group might change it as well, and neither would wait for the other.
+    // Any other row might also be changed by another work of the group, and neither would wait for the other.
     assert(statement.values[0] === this.#changes, 'a work changes the row that it has named');
     const rows = await this.#statements.lookUpToChange(this, statement);
     if (rows.length > 0) return [...rows];
     this.hasMissed = true;
-    // Whatever it would do now, it is run again alone.
+    // It is run again alone, whatever it does now.
     throw new Missed();
   }
 

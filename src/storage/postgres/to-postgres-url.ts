@@ -3,12 +3,11 @@ import { AppError } from '../../base/errors.ts';
 const modes = ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 
 /**
- * An operator's URL as `pg` shall read it. To `pg` every mode but `disable` and `no-verify` means that the server's certificate
- * is verified in full, of which it warns at each use of another name. Throws AppError, without a word of the URL: it may hold a
- * password.
+ * Converts an operator's URL for `pg`. To `pg` every `sslmode` but `disable` and `no-verify` means `verify-full`, and it logs a warning
+ * for each other name. Throws an AppError without any part of the URL, which may hold a password.
  */
 export function toPostgresUrl(url: string): string {
-  // The host may be empty: then it is a parameter, or a socket.
+  // The host may be empty if it is a parameter or a socket, which `URL` would refuse.
   if (!URL.canParse(url.replace('@/', '@host/'))) {
     const hint = 'in a password, characters such as / # ? are written as %2F %23 %3F';
     throw new AppError('unavailable', `The URL of PostgreSQL cannot be read: ${hint}.`);
