@@ -5,8 +5,9 @@ import type { FollowingRows, Gathering, InternalTable, Names, Transaction } from
 import type { Event, NewEvent } from './event.ts';
 
 /**
- * Asked inside the transaction of events for the rows that belong to them, made of their `position`, `id` and `created`. They are
- * inserted together with the events' own: all are committed or none. When it throws, neither records nor events are kept. It may await nothing but `tx`.
+ * Returns the rows that follow from events, made of their `position`, `id` and `created`. They are inserted together with the events, in
+ * the same transaction: all are committed or none. If the listener throws, neither records nor events are kept. It may await nothing
+ * but `tx`.
  */
 export type EventListener = (tx: Transaction, events: readonly Event[]) => Promise<FollowingRows>;
 
@@ -14,13 +15,13 @@ export interface EventLogOptions {
   /** Goes into every payload as `instance_id`. */
   readonly instanceId: string;
   readonly listener: EventListener;
-  /** What its rows are inserted into. */
+  /** The tables that the listener's rows are inserted into. */
   readonly listenerTables: readonly InternalTable[];
-  /** Called after the commit of a transaction that appended. A hint: it may be lost, and nothing may depend on it. */
+  /** Called after the commit of a transaction that appended events. It is a hint that may be lost: nothing may depend on it. */
   readonly wakeUp: () => void;
 }
 
-/** One instance's log of what happened to its records. Append-only; a position once given never comes back. */
+/** One instance's log of what happened to its records. Append-only; a position is never given twice. */
 export class EventLog {
   readonly #options: EventLogOptions;
   readonly #gathering: Gathering<Event>;
@@ -34,7 +35,7 @@ export class EventLog {
     };
   }
 
-  /** Writes the event with its listener's rows, and returns it. The payload is put together here, once and for all attempts. */
+  /** Writes an event with the listener's rows, and returns it. The payload is built here, once for all attempts. */
   async append(tx: Transaction, event: NewEvent): Promise<Event> {
     const id = newTimeOrderedId(fromTimestamp(event.created));
     const body = this.#payload(event);
@@ -56,7 +57,7 @@ export class EventLog {
     return appended;
   }
 
-  /** Five members in this order, as spec and receivers have it. Names and ids are JSON strings by `JSON.stringify`. */
+  /** Builds the payload: five members, in the order that receivers rely on. The instance's id and the kind need no escaping. */
   #payload(event: NewEvent): string {
     const head = `{"event":"${event.kind}","timestamp":"${toIsoTimestamp(event.created)}","instance_id":"${this.#options.instanceId}"`;
     return `${head},"collection":${JSON.stringify(event.collectionName)},"data":${event.dataJson}}`;
@@ -75,10 +76,10 @@ async function writeEvents(
   await tx.inOrder(statements.map((statement) => () => tx.run(statement)));
 }
 
-/** What belongs to events is made of these. */
+/** The columns of events that the listener's rows are made of, besides `position`. */
 const columns = sql`id, created`;
 
-/** By the names, which each instance has its own of: put together once. */
+/** The INSERT for each instance, by its names. */
 const insertOfNames = new WeakMap<Names, Sql>();
 
 function insertOf(names: Names, event: Event): Sql {

@@ -1,6 +1,6 @@
 import type { Timestamp } from '../base/timestamp.ts';
 
-/** The names of events that a change of a record makes, as they stand in a webhook's `event`. */
+/** The kinds of events that changes of records cause, as they stand in a webhook's `event`. */
 export const recordEventKinds = ['record.create', 'record.update', 'record.delete'] as const;
 
 export type RecordEventKind = (typeof recordEventKinds)[number];
@@ -8,14 +8,14 @@ export type RecordEventKind = (typeof recordEventKinds)[number];
 /** `ping` is the test event: it has no collection and no record. */
 export type EventKind = RecordEventKind | 'ping';
 
-/** Something that happened, as it stands in the log. `body` is, in UTF-8, exactly what every receiver gets. */
+/** An event as it stands in the log. `body` in UTF-8 is exactly what every receiver gets. */
 export interface Event {
   /** Unique, time-ordered, without a dot; receivers see it as `webhook-id`. */
   readonly id: string;
   readonly kind: EventKind;
   /** Id of the collection; a rename does not change it. Empty for `ping`. */
   readonly collection: string;
-  /** Name of the collection when it happened. */
+  /** Name of the collection at the time of the event. */
   readonly collectionName: string;
   /** Id of the record; empty for `ping`. */
   readonly record: string;
@@ -23,11 +23,11 @@ export interface Event {
   readonly revision: number;
   readonly created: Timestamp;
   readonly body: string;
-  /** Of `body` in UTF-8. */
+  /** The length of `body` in UTF-8. */
   readonly bodyBytes: number;
 }
 
-/** What a change knows about itself before the log gives it a position and an id. */
+/** An event before the log gives it a position and an id. */
 export interface NewEvent {
   readonly kind: EventKind;
   readonly collection: string;

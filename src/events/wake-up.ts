@@ -1,6 +1,6 @@
 /**
- * Says in memory that an instance has something new, so that deliveries start at once instead of at the next look. It may be
- * lost with the process and is never needed: whoever listens also looks by itself.
+ * Tells a listener in this process that an instance has new events, so that deliveries start at once instead of at the next poll. A
+ * wake-up may be lost with the process: the listener also polls.
  */
 export class WakeUp {
   #listener: ((instanceId: string) => void) | undefined;

@@ -2,13 +2,13 @@ import { assert } from '../base/assert.ts';
 import { GenerationMap } from '../base/generation-map.ts';
 import { literal, sql, type Sql } from './sql.ts';
 
-/** Pages are as large as clients say, up to a thousand. */
+/** The LIMITs by number of rows. Clients choose the size of a page, up to a thousand. */
 const known = new GenerationMap<number, Sql>(1_000);
 
 /**
- * ` LIMIT … OFFSET …`, for the end of a SELECT. The number of rows stands in the text: where it is a value PostgreSQL expects a
- * tenth of all rows, and plans the statement anew each time, for the few that are really asked for. SQLite plans by a bare number
- * as well; behind a cast it looks no further. Not for numbers that are others each time, as each makes a text of its own.
+ * ` LIMIT … OFFSET …`, for the end of a SELECT. The number of rows is a literal: for a parameter PostgreSQL assumes a tenth of all rows,
+ * a generic plan looks expensive, and so it plans the statement anew each time. The cast keeps SQLite from planning by the number. Not
+ * for numbers that differ each time, as each makes another SQL text.
  */
 export function limit(count: number, offset = 0): Sql {
   const rows = known.findOrAdd(count, limitTo);

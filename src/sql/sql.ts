@@ -11,22 +11,22 @@ declare const brand: unique symbol;
 export interface Sql {
   readonly text: string;
   readonly values: readonly SqlValue[];
-  /** Absent where a statement is run as it is. */
+  /** Absent where a statement is never combined with others. */
   readonly together?: Together;
   readonly [brand]: true;
 }
 
 /**
- * What statements of the same text are, when an engine that they have to travel to may run many of them as one:
+ * Marks a statement that an engine may combine with others of the same text, to save round trips, by its kind:
  *
- * - `lookup`: a SELECT of the one row whose key is the last of its values, a text;
- * - `insert`: an INSERT of one row by VALUES, and nothing behind them;
- * - `change`: an UPDATE of the one row that its work has looked up to change it, by its key, whose value is the last. Every other value is
- *   what a column is set to. A row needs no other values than those, or has defaults for them.
+ * - `lookup`: a SELECT of one row by its key; the key is the last value, a text;
+ * - `insert`: an INSERT of one row by VALUES, with nothing behind them;
+ * - `change`: an UPDATE of one row by its key; the key is the last value, and every other value is what a column is set to. The work has
+ *   locked the row by a lookup before. Columns that are not set have defaults or may be NULL, as the UPDATE is run as an upsert.
  */
 export type Together = 'lookup' | 'insert' | 'change';
 
-/** Texts of templates without nested SQL, by call site: joined once, so that an engine's statement cache hits on identity. */
+/** The texts of templates without nested SQL, by call site: joined once, so that statement caches can look up the identical string. */
 const textOf = new WeakMap<TemplateStringsArray, string>();
 
 /** `` sql`SELECT * FROM t WHERE id = ${id}` ``; an interpolated {@link Sql} is spliced in with its own values. */
@@ -55,16 +55,16 @@ export function joinSql(parts: readonly Sql[], separator: ', ' | ' AND ' | ' OR 
 
 /** The same statement with other values, for statements that are put together once and run often. */
 export function withValues({ text, together }: Sql, values: readonly SqlValue[]): Sql {
-  // As in `make`.
+  // The brand has no value at run time, as in `make`.
   return (together === undefined ? { text, values } : { text, values, together }) as Sql;
 }
 
-/** The same statement, said to be what {@link Together} says. */
+/** The same statement, marked as one that may be combined with others. */
 export function runTogether(statement: Sql, together: Together): Sql {
   return { ...statement, together };
 }
 
-/** The statement with SQL in place of its values, in their order; the parts have no values of their own. */
+/** Replaces the placeholders of a statement by SQL, in their order; the parts have no values of their own. */
 export function fillIn(statement: Sql, parts: readonly Sql[]): Sql {
   return make(
     replacePlaceholders(statement.text, (count) => parts[count - 1]?.text ?? '?'),
@@ -72,7 +72,7 @@ export function fillIn(statement: Sql, parts: readonly Sql[]): Sql {
   );
 }
 
-/** An INSERT of one row by VALUES: what stands before that word, and the expressions behind it. All its values are there. */
+/** Splits an INSERT of one row into what stands before VALUES, and the expressions behind it, to which all its values belong. */
 export function partsOfInsert({ text, values }: Sql): { readonly into: Sql; readonly row: Sql } {
   const found = /^\s*(INSERT INTO (?:"[^"]*"|[^"?'])*?\))\s*VALUES\s*\((.*)\)\s*$/s.exec(text);
   assert(found, 'what is inserted together is an INSERT of one row by VALUES');
@@ -81,8 +81,8 @@ export function partsOfInsert({ text, values }: Sql): { readonly into: Sql; read
 }
 
 /**
- * An UPDATE that is said to be a `change`: its table, the columns that are given values in their order, that of the key, and what
- * stands behind SET with the columns of `row` in place of the values.
+ * Splits a `change` into its table, the columns that are set to values, in order, the column of the key, and the list behind SET with
+ * the columns of `row` in place of the values.
  */
 export function partsOfChange(
   { text }: Sql,
@@ -99,14 +99,14 @@ export function partsOfChange(
   return { table: make(table, []), columns, key: make(key, []), set: make(set, []) };
 }
 
-/** Something else for each `?`, which is counted from 1. One between quotes is left alone; our statements hold no comments, and no strings with backslashes. */
+/** Replaces each `?` except between quotes, counting from 1. Our statements have no comments, and no strings with backslashes. */
 export function replacePlaceholders(text: string, replacement: (count: number) => string): string {
   let count = 0;
-  // A doubled quote ends one string and begins the next, which comes to the same.
+  // A doubled quote inside a string matches as the end of one string and the beginning of the next, with the same result.
   return text.replaceAll(/'[^']*'|"[^"]*"|\?/g, (part) => (part === '?' ? replacement((count += 1)) : part));
 }
 
-/** The last text of a template with nested SQL, by call site: nearly always the same parts are spliced in again. */
+/** The last text of each template with nested SQL, by call site: nearly always the same parts are spliced in again. */
 const splicedOf = new WeakMap<
   TemplateStringsArray,
   { readonly parts: readonly Sql[]; readonly text: string }
