@@ -3,7 +3,7 @@ import type { Constant } from './operand.ts';
 
 type Comparison = '=' | '!=' | '<' | '<=' | '>' | '>=';
 
-/** Two constants beside each other keep their kinds: a number never equals a text and stands before it, null is empty. */
+/** Compares two constants, which keep their kinds: a number is less than every text; for = and != null is the empty text. */
 export function compareConstants(left: Constant, operator: Comparison, right: Constant): boolean {
   const isEquality = operator === '=' || operator === '!=';
   if (!isEquality && (left === null || right === null)) return false;
@@ -28,7 +28,7 @@ export function compareConstants(left: Constant, operator: Comparison, right: Co
 
 function compare(left: Exclude<Constant, null>, right: Exclude<Constant, null>): number {
   if (typeof left === 'string') {
-    // By bytes, as both engines do: UTF-16 has another order above U+FFFF.
+    // By UTF-8 bytes, as both engines do: UTF-16 units order characters above U+FFFF differently.
     return typeof right === 'string' ? Buffer.compare(Buffer.from(left), Buffer.from(right)) : 1;
   }
   if (typeof right === 'string') return -1;

@@ -24,11 +24,11 @@ import type { Comparison, OperandNode, Operator } from './tree.ts';
 type OrderOperator = '<' | '<=' | '>' | '>=';
 
 /**
- * What one comparison means (http-api 8.4). Constants become of the kind of their other side here and not in the engine, so
- * that all engines see texts beside texts and numbers beside numbers.
+ * Compiles one comparison (http-api 8.4). A constant is converted to the kind of the other side here and not by the engine, so
+ * that every engine compares texts with texts and numbers with numbers.
  *
- * `?=` and its kin ask for one value where `=` asks for all of them (http-api 8.5): that this one matches, and that there is
- * none that does not. Where no side has many values the two are the same.
+ * Where a side has many values, `?=` and its kin hold if any value matches; `=` also requires that no value fails to match
+ * (http-api 8.5). Otherwise the two are the same.
  */
 export function compileComparison(node: Comparison, context: FilterContext): Sql {
   const left = choicesOf(resolveTerm(node.left, context), node.left);
@@ -40,7 +40,7 @@ export function compileComparison(node: Comparison, context: FilterContext): Sql
   return balance(conditions, node.isAny ? ' OR ' : ' AND ');
 }
 
-/** A list of the request is compared value by value; one without values is, as in the database, one NULL. */
+/** The constants to compare: all values of a list that came with the request. An empty list is, as in the database, one NULL. */
 function choicesOf(term: Term | Constants, node: OperandNode): readonly Term[] {
   if (!isConstants(term)) return [term];
   if (term.values.length > filterLimits.constantsMax) {
@@ -118,7 +118,7 @@ function compareOperands(left: Operand, right: Operand, { operator, dialect }: H
   return dialect.compareCoalesced(left, operator === '=' ? '=' : 'IS NOT', right);
 }
 
-/** One whose kind is that of its column. */
+/** An operand whose values all have the kind of its column; in a json column the kind differs from row to row. */
 type PlainOperand = Operand & { readonly kind: Exclude<OperandKind, 'json'> };
 
 function compareWithConstant(operand: Operand, constant: Constant, { operator, dialect }: How): Sql {
@@ -130,7 +130,7 @@ function compareWithConstant(operand: Operand, constant: Constant, { operator, d
   if (constant === null) return truth(false);
   const value = toKind(constant, operand.kind);
   if (value !== undefined) return dialect.compare(operand, operator, value);
-  // A text that is no number: every number stands before it, and only NULL compares with nothing.
+  // The constant is a text that is no number, and every number sorts before it. Only NULL is never less.
   return operator === '<' || operator === '<=' ? dialect.compare(operand, 'IS NOT', null) : truth(false);
 }
 
@@ -150,7 +150,7 @@ function isEmpty(operand: PlainOperand, isWanted: boolean, dialect: Dialect): Sq
   return isWanted ? sql`(${isBlank} OR ${isNull})` : sql`(${isBlank} AND ${isNull})`;
 }
 
-/** The constant as the column's affinity makes it, or undefined for a text that is no number. */
+/** Converts a constant by the column's affinity; undefined for a text that is no number beside a number column. */
 function toKind(constant: Exclude<Constant, null>, kind: PlainOperand['kind']): Constant | undefined {
   switch (kind) {
     case 'text':
@@ -194,7 +194,7 @@ function isEquality(operator: Operator): operator is Equality {
   return operator === '=' || operator === '!=';
 }
 
-/** Not a value but a condition, so that no engine has to guess its type. */
+/** A constant condition: a literal and no parameter, whose type an engine would have to guess. */
 function truth(isTrue: boolean): Sql {
   return isTrue ? sql`TRUE` : sql`FALSE`;
 }

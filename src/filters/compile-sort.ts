@@ -8,7 +8,7 @@ import { explainUnknown, isMisuse } from './resolve-term.ts';
 
 export interface SortContext {
   readonly resolve: Resolve;
-  /** The hidden position: what `@rowid` means and what every order ends with, so that no two rows are equal (http-api A18). */
+  /** The hidden `$position`: what `@rowid` means, and the last key of every order, so that no two rows are equal (http-api A18). */
   readonly tieBreaker: Operand;
 }
 
@@ -19,9 +19,8 @@ export interface SortTerm {
 }
 
 /**
- * What a list is ordered by, with the tie-breaker at the end, which goes the way of the last key: the newest of the same
- * millisecond come first when the newest come first, and an index on (created, position) serves both directions. Throws a
- * sort error.
+ * Resolves the keys that a list is ordered by, and appends the tie-breaker in the direction of the last key. So with `-created` the
+ * newest of one millisecond also come first, and an index on (created, position) serves both directions. Throws a sort error.
  */
 export function sortTerms(keys: readonly SortKey[], context: SortContext): readonly SortTerm[] {
   const { tieBreaker } = context;
@@ -31,7 +30,7 @@ export function sortTerms(keys: readonly SortKey[], context: SortContext): reado
   for (const { name, isDescending, ...key } of keys) {
     if (seen.has(name)) continue;
     seen.add(name);
-    // Nothing is equal behind it.
+    // Positions are unique, so later keys would have no effect.
     if (name === '@rowid') return [...terms, { operand: tieBreaker, isDescending }];
     if (name === '@random') {
       terms.push({ operand: undefined, isDescending });
@@ -43,7 +42,7 @@ export function sortTerms(keys: readonly SortKey[], context: SortContext): reado
   return [...terms, { operand: tieBreaker, isDescending: last }];
 }
 
-/** What stands behind ORDER BY. */
+/** Compiles the list that stands behind ORDER BY. */
 export function compileSort(terms: readonly SortTerm[], dialect: Dialect): Sql {
   const orders = terms.map(({ operand, isDescending }) =>
     operand === undefined ? dialect.orderRandomly : dialect.orderBy(operand, isDescending),
@@ -52,7 +51,7 @@ export function compileSort(terms: readonly SortTerm[], dialect: Dialect): Sql {
 }
 
 function toOperand({ name, position, isDescending }: SortKey, resolve: Resolve): Operand {
-  // The moment does not matter, only whether the name is taken.
+  // 0 for now: the value does not matter, only whether the name is a macro.
   if (macroValue(name, 0) !== undefined) {
     throw sortError(`Expected a field to sort by and found the macro ${quote(name)}`, position);
   }
@@ -71,8 +70,8 @@ function toOperand({ name, position, isDescending }: SortKey, resolve: Resolve):
 }
 
 /**
- * Where the value may not be seen it must not be guessed from the order either. Beginnings that are all of their texts stand for them:
- * the order is then that of an index, and a cursor follows the same one.
+ * Replaces a guarded value by NULL where the guard is false, as its place in the order would reveal it. A prefix that always holds the
+ * whole text replaces the column: an index then serves the order, and a cursor uses the same expression.
  */
 function guarded(operand: Operand): Operand {
   const { guard, isNeverNull: _, prefix, ...unguarded } = operand;

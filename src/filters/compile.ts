@@ -5,8 +5,8 @@ import type { FilterContext } from './resolve-term.ts';
 import type { FilterTree } from './tree.ts';
 
 /**
- * The condition a filter stands for; all of its values are parameters. Its text depends on the shape of the filter alone, so
- * that statements can be kept by their text. Throws a filter error for what is unknown or not supported yet.
+ * Compiles a filter to a condition. All values are parameters and the text depends only on the filter's shape, so that statements can
+ * be cached by text. Throws a filter error for names and functions that do not exist.
  */
 export function compileFilter(tree: FilterTree, context: FilterContext): Sql {
   if (tree.kind === 'comparison') return compileComparison(tree, context);

@@ -4,7 +4,7 @@ import { sqliteDialect } from './sqlite-dialect.ts';
 
 const dialects = { sqlite: sqliteDialect, postgres: postgresDialect } as const;
 
-/** How an engine says what a filter means. */
+/** Returns the dialect of an engine, in which filters are written. */
 export function dialectOf(engine: keyof typeof dialects): Dialect {
   return dialects[engine];
 }

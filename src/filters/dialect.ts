@@ -4,44 +4,44 @@ import type { TimeFormat } from './time-format.ts';
 import type { TimeModifier } from './time-modifier.ts';
 
 /**
- * What the engines write differently. compile-comparison.ts decides what a comparison means and hands over only what is left:
- * texts are compared with texts, numbers (bools among them) with numbers; mixed kinds come between two operands, and where
- * one side is json, whose kind is known row by row. The answers are the same on every engine (http-api 8.4):
+ * The SQL that engines write differently. compile-comparison.ts decides what a comparison means; what reaches a dialect compares texts
+ * with texts and numbers (bools included) with numbers. Kinds are mixed only between two operands, or where a side is json, whose kind
+ * differs from row to row. The results are the same on every engine (http-api 8.4):
  *
- * - numbers stand before texts; texts compare bytewise;
+ * - numbers sort before texts; texts compare bytewise;
  * - a number beside a text operand becomes a text, a text beside a number operand becomes a number if it looks like one;
- * - `IS` and `IS NOT` are true or false for NULL as well; all others are then NULL, which selects nothing.
+ * - `IS` and `IS NOT` are true or false also for NULL; all other comparisons with NULL are NULL, which selects nothing.
  */
 export interface Dialect {
   /** At least one side is an Operand. */
   readonly compare: (left: Term, comparator: Comparator, right: Term) => Sql;
-  /** Equality of two operands, neither of them json, where NULL is the same as the empty text. */
+  /** Compares two operands, neither of them json, for equality; NULL equals the empty text. */
   readonly compareCoalesced: (left: Operand, comparator: '=' | 'IS NOT', right: Operand) => Sql;
-  /** `\` is the escape; the case of ASCII letters does not count. NULL where a side is NULL. */
+  /** Matches with `\` as the escape, ignoring the case of ASCII letters. NULL where a side is NULL. */
   readonly like: (match: LikeMatch) => Sql;
-  /** What a list is ordered by; NULL first, or last when descending. */
+  /** An item of ORDER BY; NULL comes first, or last when descending. */
   readonly orderBy: (operand: Operand, isDescending: boolean) => Sql;
   readonly orderRandomly: Sql;
-  /** The operand as a text whose ASCII letters are small. */
+  /** The operand as a text with its ASCII letters in lower case. */
   readonly lower: (operand: Operand) => Operand;
-  /** What stands behind LEFT JOIN for a row for each text in a column, or a parameter, that is a JSON array of texts; nothing of NULL. */
+  /** The FROM item behind LEFT JOIN that gives a row for each text in a JSON array of texts (a column or a parameter); none for NULL. */
   readonly each: (list: Sql, alias: Sql) => Sql;
-  /** The text in such a row. */
+  /** The text in a row of `each`. */
   readonly valueOfEach: (alias: Sql) => Operand;
-  /** How many texts such a column has; 0 of NULL. */
+  /** The number of texts in a JSON array of texts; 0 for NULL. */
   readonly length: (list: Sql) => Operand;
   /**
-   * The same text, of which a planner does not know that it is the same. PostgreSQL (18.4 for one) concludes from
-   * `a LEFT JOIN b ON b.x = $1 LEFT JOIN c ON c.y = b.x` that c.y is $1, and finds rows of c for which there is none of b.
+   * The same text, hidden from the planner's reasoning about equality. PostgreSQL (18.4 for one) concludes from
+   * `a LEFT JOIN b ON b.x = $1 LEFT JOIN c ON c.y = b.x` that c.y is $1, and finds rows of c where there is no row of b.
    */
   readonly opaque: (text: Sql) => Sql;
-  /** Kilometres by the spherical law of cosines; NULL where a coordinate is, or is no number or infinite. */
+  /** Kilometres by the spherical law of cosines; NULL where a coordinate is NULL, no number or infinite. */
   readonly geoDistance: (places: Places) => Operand;
-  /** A moment as a text; the empty one where there is no moment. */
+  /** A time as a text; the empty text where the value is no time. */
   readonly strftime: (call: TimeCall) => Operand;
 }
 
-/** In degrees. No operand of them is text. */
+/** Two places, in degrees. No coordinate is a text operand. */
 export interface Places {
   readonly lonA: Coordinate;
   readonly latA: Coordinate;
@@ -53,21 +53,21 @@ export interface Places {
 export type Coordinate = Operand | number | null;
 
 /**
- * Times are, as for SQLite, a julian day or a text: `2026-11-20`, `2026-11-20 09:35`, `2026-11-20T09:35:20.114+01:00`, `09:35`, or a
- * julian day in digits. They are milliseconds from the beginning: a day that its month does not have is one of the next
- * before anything else is done with it.
+ * A call of strftime. As for SQLite, a time is a julian day, or a text: `2026-11-20`, `2026-11-20 09:35`,
+ * `2026-11-20T09:35:20.114+01:00`, `09:35`, or a julian day in digits. It is converted to milliseconds first: a day that its month does
+ * not have becomes one of the next month before the modifiers are applied.
  */
 export interface TimeCall {
   readonly format: TimeFormat;
   readonly time: Operand | number | string | null;
   readonly modifiers: readonly TimeModifier[];
-  /** What the text `now` in a row means: not what the clock of the engine shows. */
+  /** The time that the text `now` in a row means, instead of that of the engine's clock. */
   readonly now: string;
 }
 
 export interface LikeMatch {
   readonly subject: Term;
-  /** A pattern ready to be used, or an operand whose text is to be found anywhere in the subject; its wildcards are wildcards. */
+  /** A finished pattern, or an operand whose text is searched for anywhere in the subject; wildcards in it stay wildcards. */
   readonly pattern: string | Operand;
   readonly isNegated: boolean;
 }

@@ -1,19 +1,19 @@
 import { AppError } from '../base/errors.ts';
 
 /**
- * The refusal of a filter: `problem` without its full stop, `position` the offset of the culprit in the text, in UTF-16
- * units from 0. The message and `details.filter` both say it, so that a form can put its cursor there.
+ * Makes the refusal of a filter. `problem` comes without its full stop; `position` is the offset of the culprit in the text, in UTF-16
+ * units from 0. Both the message and `details.filter` contain it, so that a form can put its cursor there.
  */
 export function filterError(problem: string, position: number): AppError {
   return refusal('filter', problem, position);
 }
 
-/** The refusal of a sort, with `details.sort`. */
+/** Makes the refusal of a sort, with `details.sort`. */
 export function sortError(problem: string, position: number): AppError {
   return refusal('sort', problem, position);
 }
 
-/** A text of the client inside a message: quoted, and cut where it would drown the sentence, even between two surrogates. */
+/** Quotes a client's text for a message, cut to `shownMax`. A cut through a surrogate pair is repaired. */
 export function quote(text: string): string {
   const shown = text.length <= shownMax ? text : `${text.slice(0, shownMax)}…`;
   return `"${shown.toWellFormed()}"`;

@@ -5,13 +5,13 @@ interface Question {
   readonly filter?: FilterTree | undefined;
   readonly sort?: readonly SortKey[];
   /**
-   * What has to stay what it is: the collection's `definition`; or the `state` of the whole database, so that related records and
-   * the caller's own, of one and the same caller, may be asked for as well.
+   * What is assumed not to change: the collection's `definition`, so that only its own fields may be named; or the `state` of the whole
+   * database, so that related records and, for one caller, the caller's own may be named as well.
    */
   readonly within: 'definition' | 'state';
 }
 
-/** Whether a filter and an order mean the same in every request: nothing in them is of the moment or of the request. */
+/** True when a filter and a sort mean the same in every request: nothing in them depends on the time or on the request. */
 export function isLasting({ filter, sort = [], within }: Question): boolean {
   const isLastingName = within === 'state' ? isStored : isField;
   return (
@@ -25,18 +25,18 @@ function isLastingFilter(tree: FilterTree, isLastingName: (name: string) => bool
   return isLastingOperand(tree.left, isLastingName) && isLastingOperand(tree.right, isLastingName);
 }
 
-/** Functions may be of the moment. */
+/** Calls never count as lasting, because functions may depend on the time. */
 function isLastingOperand(node: OperandNode, isLastingName: (name: string) => boolean): boolean {
   if (node.kind === 'call') return false;
   return node.kind !== 'identifier' || isLastingName(node.name);
 }
 
-/** A field by its name alone. */
+/** True for a plain name, which can only be a field of the collection. */
 function isField(name: string): boolean {
   return /^\w+$/.test(name);
 }
 
-/** A field of any record that is stored, and not a macro. */
+/** True for a path to a field of any stored record; false for macros and for other parts of the request. */
 function isStored(name: string): boolean {
   return !name.startsWith('@') || name.startsWith('@request.auth.') || name.startsWith('@collection.');
 }

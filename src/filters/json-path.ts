@@ -1,6 +1,7 @@
 /**
- * The way into a json value from the steps of a name: `data.list.0` gives `['list', 0]`. Digits are a place in an array, never a
- * member of an object; so many digits that an engine's counter could run over are a name, which no array has.
+ * Converts the steps of a name behind a json field to a path: `list`, `0` of `data.list.0` give `['list', 0]`. Digits are an index of an
+ * array, never a member of an object. With 10 digits or more, which could overflow an engine's index, they are a member's name, which
+ * no array has.
  */
 export function jsonPath(steps: readonly string[]): readonly (string | number)[] {
   return steps.map((step) => (/^\d{1,9}$/.test(step) ? Number(step) : step));

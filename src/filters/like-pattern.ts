@@ -1,10 +1,10 @@
 /**
- * The pattern a value of `~` asks for. With a `%` of its own the value is the pattern; without, it is to be found anywhere, and
- * `%`, `_` and `\` in it mean themselves, escaped already or not (http-api 8.4).
+ * Converts the right side of `~` to a LIKE pattern. A value with a wildcard `%` is the pattern itself. Any other is searched for
+ * anywhere, and `%`, `_` and `\` in it stand for themselves, whether they are escaped or not (http-api 8.4).
  */
 export function likePattern(value: string): string {
   if (hasWildcard(value)) return value;
-  // Two alternatives: what is escaped already stays, what is not becomes so.
+  // The first alternative matches what is already escaped, and stays as it is.
   const escaped = value.replaceAll(/\\[\\%_]|[\\%_]/g, (found) =>
     found.length === 2 ? found : `\\${found}`,
   );

@@ -1,7 +1,7 @@
 import { toTimestamp } from '../base/timestamp.ts';
 import type { Constant } from './operand.ts';
 
-/** What `@now` and its kin are at `now` (milliseconds since 1970), in UTC; undefined for every other name. */
+/** Returns the value of a macro such as `@now`, in UTC, at `now` (milliseconds since 1970); undefined for every other name. */
 export function macroValue(name: string, now: number): Constant | undefined {
   return macros.get(name)?.(new Date(now));
 }

@@ -9,34 +9,31 @@ export interface Operand {
   /** A column, or an expression in parentheses. */
   readonly sql: Sql;
   readonly kind: OperandKind;
-  /** Of a `json`: the way from its root to the value, made by json-path.ts; numbers are places in arrays. */
+  /** For `json`: the path from its root to the value, made by json-path.ts; numbers are indexes of arrays. */
   readonly path?: readonly (string | number)[];
-  /** A NOT NULL column of the table the list is of, not of a joined one: PostgreSQL's indexes serve its order only then. */
+  /** Set for a NOT NULL column of the list's own table, not of a joined one: only then can an index of PostgreSQL serve its order. */
   readonly isNeverNull?: true;
-  /** Of a text that an index is over, where indexes hold no more than its beginning. */
+  /** For an indexed text whose index holds only its beginning. */
   readonly prefix?: Prefix;
-  /** What else must hold for every comparison with it: an e-mail address only where its owner shows it. */
+  /** A condition that every comparison with the operand also requires: an e-mail address counts only if its owner shows it. */
   readonly guard?: Sql;
-  /** Where a row has any number of these values: `sql` is then one of them, and here are all of them, apart from it. */
+  /** Set where a row may have many of these values: `sql` is then one of them, while `many` selects all of them by itself. */
   readonly many?: Many;
 }
 
 export interface Many {
-  /**
-   * What stands behind a FROM: a row for each value, under names that nothing else in the statement has, and one row of NULLs
-   * where there is no value.
-   */
+  /** A FROM item with a row for each value, or one row of NULLs if there is none. Its names occur nowhere else in the statement. */
   readonly rows: Sql;
   /** The value in those rows. */
   readonly operand: Operand;
 }
 
-/** The beginning of a text: two texts stand as their beginnings do, or these are equal. */
+/** The beginning of a text. Texts order as their beginnings do, unless these are equal. */
 export interface Prefix {
   readonly sql: Sql;
-  /** Code points. A text with fewer is its own beginning. */
+  /** The length in code points. A shorter text is its own beginning. */
   readonly length: number;
-  /** Whether no text is longer, so that an order by beginnings is the order. */
+  /** Whether no text is longer, so that ordering by beginnings orders the texts. */
   readonly isWhole: boolean;
 }
 
@@ -45,7 +42,7 @@ export type OperandKind = 'text' | 'number' | 'bool' | 'json' | 'date';
 /** A side of a comparison. */
 export type Term = Operand | Constant;
 
-/** A number is REAL; integers, as bools and some macros are, come as bigint, because beside a text operand they are `5` and not `5.0`. */
+/** A number stands for a REAL. Integers (bools and some macros) are bigint, because beside a text operand they are `5` and not `5.0`. */
 export type Constant = string | number | bigint | null;
 
 /** The values of a list that came with the request. */
@@ -54,13 +51,13 @@ export interface Constants {
   readonly values: readonly Constant[];
 }
 
-/** A name that is known but cannot be used as it was: the sentence, without its end, that says so to the client. */
+/** A name that exists but was used wrongly. `problem` is the message for the client, without position and full stop. */
 export interface Misuse {
   readonly kind: 'misuse';
   readonly problem: string;
 }
 
-/** Undefined for a name that does not exist, or that the caller must not know of. Gets the name as written, modifiers included. */
+/** Resolves a name as written, modifiers included. Undefined when it does not exist, or when the caller must not know of it. */
 export type Resolve = (name: string) => Term | Constants | Misuse | undefined;
 
 export function isOperand(term: Term | Constants | Misuse | undefined): term is Operand {

@@ -5,11 +5,11 @@ export interface SortKey {
   /** A path as in a filter, `@rowid` or `@random`. */
   readonly name: string;
   readonly isDescending: boolean;
-  /** Of the name in the text, in UTF-16 units from 0. */
+  /** The offset of the name in the text, in UTF-16 units from 0. */
   readonly position: number;
 }
 
-/** `-created,+title,author` with blanks around the keys; the first key counts most. Throws a sort error. */
+/** Parses `-created,+title,author`; blanks around keys are allowed, and the first key counts most. Throws a sort error. */
 export function parseSort(text: string): readonly SortKey[] {
   const keys: SortKey[] = [];
   let start = 0;

@@ -9,7 +9,7 @@ import type { CallNode, Comparison, FilterTree, OperandNode, Operator } from './
  *
  *   text ── parse.ts (scan.ts) ──► tree.ts ── compile.ts ──► Sql
  *
- *   level      := item { join item | group }      a group without a join before it takes the last join again, at first &&
+ *   level      := item { join item | group }      a group without a join before it repeats the last join of its level, initially &&
  *   item       := comparison | group
  *   group      := "(" level ")"                   at most 32 inside each other
  *   join       := "&&" | "||"                     && binds tighter
@@ -23,12 +23,12 @@ import type { CallNode, Comparison, FilterTree, OperandNode, Operator } from './
  *
  * Between tokens: space, tab, newline, and `//` up to the end of its line. Source: http-api section 8.1.
  *
- * compile.ts      puts the conditions of a tree together; knows no collection, it asks a Resolve (operand.ts) for names
+ * compile.ts      compiles a tree to a condition; knows no collection, names are resolved by a Resolve (operand.ts)
  * compile-comparison.ts   what one comparison means: null, empty, numbers and texts; the same for every engine
- * resolve-term.ts what an operand of the tree is: a constant, or an Operand of the resolver
- * resolve-call.ts what a function gives, and everything that can be wrong with its arguments
- * dialect.ts      what the engines write differently; sqlite-dialect.ts, postgres-dialect.ts and what begins like them
- * compile-sort.ts parse-sort.ts   the order of a list, with the same names
+ * resolve-term.ts turns an operand of the tree into a constant or an Operand
+ * resolve-call.ts calls of functions, and every check of their arguments
+ * dialect.ts      what the engines write differently; implemented by the files sqlite-*.ts and postgres-*.ts
+ * compile-sort.ts parse-sort.ts   the order of a list, with the same names as in filters
  *
  * Everything wrong with a text is an AppError `bad_request` made by filter-error.ts, with its position.
  */
@@ -40,7 +40,7 @@ export function parseFilter(text: string): FilterTree {
   return tree;
 }
 
-/** Where a parse stands: only `advance` moves it, and only forward. */
+/** The state of a parse: only `advance` moves it, and only forward. */
 interface Parser {
   readonly text: string;
   token: Token;
@@ -59,14 +59,14 @@ function checkText(text: string): void {
   if (nul !== -1) throw filterError('The character U+0000 is not allowed', nul);
 }
 
-/** A text has at least as many bytes as UTF-16 units and at most three times as many: most are told without encoding them. */
+/** True when a text exceeds `bytesMax`. It has one to three bytes for each UTF-16 unit, so most texts need not be encoded. */
 function isTooLong(text: string): boolean {
   const { bytesMax } = filterLimits;
   if (text.length > bytesMax) return true;
   return text.length * 3 > bytesMax && encoder.encode(text).length > bytesMax;
 }
 
-/** The items up to a closing parenthesis or the end. */
+/** Parses the items up to a closing parenthesis or the end. */
 function parseLevel(parser: Parser, depth: number): FilterTree {
   const position = parser.token.start;
   const alternatives: FilterTree[][] = [];
@@ -114,7 +114,7 @@ function parseComparison(parser: Parser): Comparison {
   if (kindAhead(parser) !== 'operator') throw expected(parser, 'an operator');
   const operator = advance(parser).text;
   const isAny = operator.startsWith('?');
-  // The scanner lets no other text pass as an operator.
+  // The scanner refuses every other operator.
   const symbol = operator.slice(isAny ? 1 : 0) as Operator;
   const right = parseOperand(parser, 'a value', 0);
   return {
@@ -176,7 +176,7 @@ function parseCall(parser: Parser, callDepth: number): CallNode {
   return { kind: 'call', name, arguments: operands, position };
 }
 
-/** A number that would silently become another one is refused, as it is in bodies (http-api A14). */
+/** Refuses a number that would silently become another one, as in bodies (http-api A14). */
 function toNumber(text: string, position: number): number {
   const value = Number(text);
   if (!Number.isFinite(value)) throw filterError(`The number ${quote(text)} is too large`, position);
@@ -186,7 +186,7 @@ function toNumber(text: string, position: number): number {
   return value;
 }
 
-/** Asked by a call, because the type checker would otherwise believe that a kind it has seen stays. */
+/** A function, because the type checker would otherwise take a kind it has narrowed as unchanged after `advance`. */
 function kindAhead(parser: Parser): Token['kind'] {
   return parser.token.kind;
 }

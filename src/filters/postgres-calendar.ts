@@ -1,13 +1,13 @@
 import { sql, type Sql } from '../sql/sql.ts';
 
 /**
- * The calendar of SQLite's strftime in the SQL of PostgreSQL. A moment is a bigint of milliseconds since the noon that julian
- * days are counted from; a day is the number of the julian day that begins at its noon. Years are astronomical: 0 is 1 BC.
+ * The calendar of SQLite's strftime in PostgreSQL's SQL. A moment is a bigint: milliseconds since the noon at which julian day 0 begins.
+ * A day is the number of the julian day that begins at its noon. Years are astronomical: 0 is 1 BC.
  */
 const dayMs: Sql = sql`86400000`;
 const noonMs: Sql = sql`43200000`;
 
-/** NULL outside of 24 November -4713 to 31 December 9999: what SQLite knows of, and what can be asked for its day. */
+/** Returns the moment, or NULL outside of 24 November -4713 to 31 December 9999: SQLite's range, for which a day can be computed. */
 export function knownMoment(moment: Sql): Sql {
   return sql`CASE WHEN ${moment} BETWEEN 0 AND 464269060799999 THEN ${moment} END`;
 }
@@ -16,7 +16,7 @@ export function dayOf(moment: Sql): Sql {
   return sql`((${moment} + ${noonMs}) / ${dayMs})::integer`;
 }
 
-/** Milliseconds since midnight. */
+/** Returns the milliseconds since midnight. */
 export function clockOf(moment: Sql): Sql {
   return sql`((${moment} + ${noonMs}) % ${dayMs})::integer`;
 }
@@ -31,9 +31,9 @@ export interface CalendarDay {
   readonly date: Sql;
 }
 
-/** Dates beyond the end of the month are days of the next one. Integers only: make_date() fails for what is no date. */
+/** Computes a day; dates beyond the end of a month count into the next. In integers, as make_date() fails for an invalid date. */
 export function dayFrom({ year, month, date }: CalendarDay): Sql {
-  // Years begin in March here, so that the day that some of them have more is the last.
+  // Years begin in March here, so that a leap day is the last day of its year.
   const isBeforeMarch = sql`(${month} <= 2)::integer`;
   const years = sql`(${year} - ${isBeforeMarch})`;
   const months = sql`(${month} + 12 * ${isBeforeMarch} + 1)`;
@@ -41,7 +41,7 @@ export function dayFrom({ year, month, date }: CalendarDay): Sql {
   return sql`(36525 * (${years} + 4716) / 100 + 306001 * ${months} / 10000 + ${date} - ${centuries} + ${centuries} / 4 - 1486)`;
 }
 
-/** What stands behind a FROM: a day's "$year", "$month" and "$date"; NULL for NULL. */
+/** A FROM item with a day's "$year", "$month" and "$date"; NULL for NULL. */
 export function calendarOf(day: Sql): Sql {
   const dates = sql`(SELECT date '2000-01-01' + (${day} - 2451545) AS "$of" OFFSET 0) AS "$dates"`;
   const part = (name: Sql): Sql => sql`extract(${name} FROM "$of")::integer`;

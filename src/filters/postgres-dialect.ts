@@ -18,15 +18,15 @@ import {
 } from './postgres-value.ts';
 
 /**
- * The answers of SQLite, for operands that are columns of these types:
+ * Gives the same results as SQLite, for operands that are columns of these types:
  *
  *   text, date   text COLLATE "C"
- *   number       double precision; any integer will do
+ *   number       double precision; integers of any size work as well
  *   bool         smallint, 0 or 1
- *   json         text COLLATE "C" with CHECK ("name" IS NULL OR "name"::jsonb IS NOT NULL): what is no JSON, or cannot be taken
- *                out of it as a text, never gets in, so that no value can make a query fail
+ *   json         text COLLATE "C" with CHECK ("name" IS NULL OR "name"::jsonb IS NOT NULL), which refuses invalid JSON and
+ *                values that cannot be extracted as text, so that no stored value can make a query fail
  *
- * All constants come with their types, and no question mark stands here but the placeholders.
+ * All constants are cast to their types. Question marks are placeholders only, so operators and patterns contain none.
  */
 export const postgresDialect: Dialect = {
   compare,
@@ -82,14 +82,14 @@ function compareConstant(operand: Operand, comparator: Comparator, constant: Con
   if (operand.prefix !== undefined && typeof constant === 'string')
     return comparePrefix(operand, comparator, { constant, prefix: operand.prefix });
   if (constant !== null) return sql`${operand.sql} ${operators[comparator]} ${typed(constant, operand)}`;
-  // An index serves this, and not IS NOT DISTINCT FROM NULL.
+  // An index serves IS NULL, but not IS NOT DISTINCT FROM NULL.
   const indexed = operand.prefix?.sql ?? operand.sql;
   return comparator === 'IS NOT' ? sql`${indexed} IS NOT NULL` : sql`${indexed} IS NULL`;
 }
 
 /**
- * Beside a text that is shorter than the beginnings, these compare as the whole texts do: whether a text goes on behind its beginning
- * is decided before. For a longer one the beginnings say where in the index to look, and the whole text what is found.
+ * Compares by the prefix, which an index is over. For a constant shorter than the prefix that is enough: the comparison is decided
+ * before the prefix ends. For a longer one, the prefix narrows the search in the index and the whole text decides.
  */
 function comparePrefix(
   operand: Operand,
@@ -106,7 +106,7 @@ function comparePrefix(
   return sql`(${prefix.sql} ${operators[bound]} ${start} AND ${compared})`;
 }
 
-/** What holds of the beginnings wherever it holds of the texts. */
+/** The comparison that holds for prefixes whenever the given one holds for the texts. */
 const prefixComparators: Readonly<Record<Comparator, Comparator | undefined>> = {
   '=': '=',
   IS: 'IS',
@@ -119,12 +119,12 @@ const prefixComparators: Readonly<Record<Comparator, Comparator | undefined>> = 
 
 function typed(constant: Exclude<Constant, null>, { kind }: Operand): Sql {
   if (typeof constant === 'string') return sql`${constant}::text`;
-  // An index on a smallint is of no use to a double precision.
+  // An index on a smallint column cannot serve a comparison with a double precision.
   const isBit = kind === 'bool' && (constant === 0 || constant === 1);
   return isBit ? sql`${constant}::smallint` : sql`${constant}::double precision`;
 }
 
-/** A value is compared with its like; every number stands before every text, whatever they are. */
+/** Compares a json value with a constant: with one of its own kind by value; every number is less than every text. */
 function compareJson(operand: Operand, comparator: Comparator, constant: Constant): Sql {
   const value = valueOf(operand);
   const { number = noNumber, text = noText } = value;
@@ -152,7 +152,7 @@ function compareOperands(left: Operand, comparator: Comparator, right: Operand):
   return withSources(compareValues(values, comparator), ...values);
 }
 
-/** A number beside a number, a text beside a text, and a value of json whatever it is beside another: SQLite's affinities. */
+/** Converts an operand as SQLite's affinities do beside the other one. Beside a json value nothing is converted. */
 function besideOther(operand: Operand, other: Operand, side: 'left' | 'right'): Value {
   const value = valueOf(operand, side);
   if (other.kind === 'json') return value;
@@ -169,7 +169,7 @@ function compareValues([left, right]: readonly [Value, Value], comparator: Compa
   if (left.number === undefined && right.number === undefined) return texts;
   if (comparator === 'IS') return sql`(${numbers} AND ${texts})`;
   if (comparator === 'IS NOT') return sql`(${numbers} OR ${texts})`;
-  // What is left for ELSE is a number and a text.
+  // The ELSE is reached only for a number beside a text.
   const isTrueOtherwise = comparator.startsWith('<')
     ? sql`${leftNumber} IS NOT NULL`
     : comparator === '='
@@ -185,7 +185,7 @@ function compareCoalesced(left: Operand, comparator: '=' | 'IS NOT', right: Oper
   if (!isText(left) && !isText(right))
     return sql`${left.sql} ${operators[isEqual ? 'IS' : 'IS NOT']} ${right.sql}`;
   const [text, number] = isText(left) ? [left, right] : [right, left];
-  // Nothing is coalesced to a number, so that the two are equal only where both are empty.
+  // A text and a number are equal only if both are empty: NULL becomes '', which is no number.
   const areEmpty = sql`(COALESCE(${text.sql}, '') = '' AND ${number.sql} IS NULL)`;
   return isEqual ? areEmpty : sql`NOT ${areEmpty}`;
 }
@@ -202,7 +202,7 @@ function like({ subject, pattern, isNegated }: LikeMatch): Sql {
   }
   if (!endsInEscape(pattern))
     return withSources(sql`${text} ${operator} ${lowerAscii(pattern)}::text`, value);
-  // It matches nothing, on SQLite; PostgreSQL would fail.
+  // Such a pattern matches nothing on SQLite, and is an error on PostgreSQL.
   const never = sql`CASE WHEN ${value.text} IS NOT NULL THEN ${isNegated ? sql`TRUE` : sql`FALSE`} END`;
   return withSources(never, value);
 }
@@ -212,12 +212,12 @@ function lower(operand: Operand): Operand {
   return { sql: sql`(${withSources(folded(value.text), value)})`, kind: 'text' };
 }
 
-/** With a `\` that escapes nothing. */
+/** True for a pattern that ends in a `\` that escapes nothing. */
 function endsInEscape(pattern: string): boolean {
   return /(?<!\\)(?:\\\\)*\\$/.test(pattern);
 }
 
-/** In the collation "C" lower() knows the letters of ASCII and no others, whatever the database was made with. */
+/** Lower-cases only ASCII letters: in the collation "C" lower() knows no others, whatever the database's own locale. */
 function folded(text: Sql): Sql {
   return sql`lower((${text}) COLLATE "C")`;
 }
@@ -226,10 +226,10 @@ function orderBy(operand: Operand, isDescending: boolean): Sql {
   const direction = isDescending ? sql` DESC NULLS LAST` : sql` NULLS FIRST`;
   const value = valueOf(operand);
   const { number, text } = value;
-  // Numbers have no text and so stand where NULL does, before all texts or behind them.
+  // The text of a number is NULL, so that numbers come before all texts, or behind them when descending.
   if (number !== undefined && text !== undefined)
     return sql`${withSources(text, value)}${direction}, ${withSources(number, value)}${direction}`;
-  // The word for where NULL stands would keep an index of the usual order from serving a column that never is.
+  // For a column that is never NULL, NULLS FIRST or LAST is left out: it would keep an ordinary index from serving the order.
   const end = operand.isNeverNull === true ? (isDescending ? sql` DESC` : sql``) : direction;
   const whole = sql`${operand.sql}${end}`;
   return operand.prefix === undefined ? whole : sql`${operand.prefix.sql}${end}, ${whole}`;

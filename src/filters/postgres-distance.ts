@@ -3,12 +3,12 @@ import type { Coordinate, Places } from './dialect.ts';
 import { isOperand, type Operand } from './operand.ts';
 import { numberOf, withSources } from './postgres-value.ts';
 
-/** The steps are those of sqlite-distance.ts. OFFSET 0 keeps the planner from working a value out once for each mention. */
+/** Computes in the same steps as sqlite-distance.ts. OFFSET 0 keeps the planner from evaluating a value once for each mention. */
 export function postgresDistance({ lonA, latA, lonB, latB, radiusKm }: Places): Operand {
   const values = sql`SELECT ${degrees(lonA)} AS "$lonA", ${degrees(latA)} AS "$latA", ${degrees(lonB)} AS "$lonB", ${degrees(latB)} AS "$latB" OFFSET 0`;
   const angles = sql`SELECT ${radians(sql`"$lonA"`)} AS "$lonA", ${radians(sql`"$latA"`)} AS "$latA", ${radians(sql`"$lonB"`)} AS "$lonB", ${radians(sql`"$latB"`)} AS "$latB" FROM (${values}) AS "$degrees" OFFSET 0`;
   const cosine = sql`SELECT cos("$latA") * cos("$latB") * cos("$lonB" - "$lonA") + sin("$latA") * sin("$latB") AS "$cosine" FROM (${angles}) AS "$radians" OFFSET 0`;
-  // Rounding may lead a little beyond 1, where acos() fails. Not by least() and greatest(), to which NULL is nothing.
+  // Rounding may exceed 1, where acos() fails. Not by least() and greatest(), which ignore NULL.
   const clamped = sql`CASE WHEN "$cosine" > 1 THEN 1 WHEN "$cosine" < -1 THEN -1 ELSE "$cosine" END`;
   return {
     sql: sql`(SELECT ${radiusKm}::double precision * acos(${clamped}) FROM (${cosine}) AS "$angle")`,
@@ -22,7 +22,7 @@ function degrees(coordinate: Coordinate): Sql {
   return withSources(sql`(${value.number})::double precision`, value);
 }
 
-/** The functions fail on infinity, and a product that is too small for a number does; from here on none is. */
+/** Converts degrees to radians. cos() and sin() fail on infinity, so that becomes NULL; underflow fails, so tiny values become 0. */
 function radians(value: Sql): Sql {
   return sql`radians(CASE WHEN ${value} BETWEEN -1e-100::double precision AND 1e-100::double precision THEN 0 WHEN ${value} BETWEEN -1.7976931348623157e308::double precision AND 1.7976931348623157e308::double precision THEN ${value} END)`;
 }

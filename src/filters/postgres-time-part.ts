@@ -2,7 +2,7 @@ import { sql, type Sql } from '../sql/sql.ts';
 import { calendarOf, dayFrom } from './postgres-calendar.ts';
 import type { TimeLetter } from './time-format.ts';
 
-/** The text that SQLite puts for a letter, over the columns "$moment", "$day", "$clock", "$calendar"."$year", "$calendar"."$month" and "$calendar"."$date". */
+/** The text that SQLite writes for a letter, from the columns of `calendarAt` in postgres-time.ts. */
 export function postgresTimePart(letter: TimeLetter): Sql {
   return parts[letter];
 }
@@ -13,11 +13,11 @@ const hour = sql`("$clock" / 3600000)`;
 const hourOfHalf = sql`((${hour} + 11) % 12 + 1)`;
 const minute = sql`("$clock" / 60000 % 60)`;
 const second = sql`("$clock" / 1000 % 60)`;
-/** From 0. Day 0 was a Monday. */
+/** Days since Monday, from 0. Julian day 0 was a Monday. */
 const afterMonday = sql`(${day} % 7)`;
 const afterSunday = sql`((${day} + 1) % 7)`;
 const dayOfYear = sql`(${day} - ${newYear(sql`"$calendar"."$year"`)})`;
-/** A week belongs to the year that its Thursday is in. */
+/** The Thursday of the week: a week belongs to the year that its Thursday is in. */
 const thursday = sql`(${day} + 3 - ${afterMonday})`;
 
 const date = sql`${yearText(sql`"$calendar"."$year"`)} || '-' || ${digits(sql`"$calendar"."$month"`, 2)} || '-' || ${digits(sql`"$calendar"."$date"`, 2)}`;
@@ -61,7 +61,7 @@ function blanks(number: Sql): Sql {
   return sql`lpad(${number}::text, 2, ' ')`;
 }
 
-/** Four characters, the sign among them. */
+/** A year of at least four characters, including the sign. */
 function yearText(year: Sql): Sql {
   return sql`CASE WHEN ${year} < 0 THEN '-' || lpad((-${year})::text, CASE WHEN ${year} < -999 THEN 4 ELSE 3 END, '0') ELSE lpad(${year}::text, 4, '0') END`;
 }
@@ -70,7 +70,7 @@ function newYear(year: Sql): Sql {
   return dayFrom({ year, month: sql`1`, date: sql`1` });
 }
 
-/** Over the "$of"."$year" that the week belongs to. */
+/** A text made from "$of"."$year", the year that the week belongs to. */
 function ofWeek(text: Sql): Sql {
   return sql`(SELECT ${text} FROM ${calendarOf(thursday)} AS "$of")`;
 }

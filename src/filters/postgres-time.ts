@@ -9,8 +9,8 @@ import { valueOf, type Value } from './postgres-value.ts';
 import type { TimeModifier } from './time-modifier.ts';
 
 /**
- * SQLite's strftime, step by step: a row of moments, each made of the one before, and at the end a text. OFFSET 0 keeps the
- * planner from working a step out once for each mention in the next.
+ * SQLite's strftime as a chain of lateral joins: each modifier computes a moment from the one before, and the last one becomes a text.
+ * OFFSET 0 keeps the planner from evaluating a step once for each mention in the next.
  */
 export function postgresTime({ format, time, modifiers, now }: TimeCall): Operand {
   const isUnixTime = modifiers[0]?.kind === 'unixepoch';
@@ -34,7 +34,7 @@ function constantOf(time: string | number | null): Value {
   return typeof time === 'number' ? { number: sql`${time}::double precision` } : { text: sql`${time}::text` };
 }
 
-/** Items of a FROM: a moment as "$day" and "$clock", and the day as "$year", "$month" and "$date". */
+/** FROM items: "$at" with "$moment", "$day" and "$clock" of a moment, and "$calendar" with the day's "$year", "$month" and "$date". */
 function calendarAt(moment: Sql): Sql {
   const at = sql`LATERAL (SELECT ${moment} AS "$moment", ${dayOf(moment)} AS "$day", ${clockOf(moment)} AS "$clock" OFFSET 0) AS "$at"`;
   return sql`${at}, LATERAL ${calendarOf(sql`"$at"."$day"`)} AS "$calendar"`;
@@ -72,15 +72,15 @@ function moved(moment: Sql, modifier: TimeModifier): Sql {
   }
 }
 
-/** NULL, as an error is in SQLite, for a moment that has no day. */
+/** Evaluates an expression on the calendar of a moment; NULL for a moment out of range, as SQLite gives on an error. */
 function onCalendar(moment: Sql, expression: Sql): Sql {
   const known = sql`(SELECT ${knownMoment(moment)} AS "$moment" OFFSET 0) AS "$known"`;
   return sql`(SELECT ${expression} FROM ${known}, ${calendarAt(sql`"$known"."$moment"`)})`;
 }
 
-/** A date that the month does not have is one of the next. */
+/** Adds months; a date that the month does not have becomes one of the next month. */
 function monthsLater(months: number): Sql {
-  // Whole years, so many that no year is negative, and what is left of them.
+  // 40,000 years are added before the division and taken off after it, so that it never rounds a negative number.
   const sum = sql`(("$calendar"."$year" + 40000) * 12 + "$calendar"."$month" - 1 + ${months}::integer)`;
   const year = sql`(${sum} / 12 - 40000)`;
   const moment = toMoment(

@@ -2,14 +2,14 @@ import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Operand } from './operand.ts';
 
 /**
- * What is a number in one row and a text in another, as two expressions: at most one of them is not NULL in any row, and one
- * that is missing here is NULL in all of them.
+ * A value that may be a number in one row and a text in another, as two expressions: in each row at most one is not NULL, and an absent
+ * one is NULL in all rows.
  */
 export interface Value {
   /** double precision, or an integer of any size. */
   readonly number?: Sql;
   readonly text?: Sql;
-  /** What json is taken apart in, once a row; the two refer to it, and {@link withSources} puts it where they can. */
+  /** A FROM item that takes json apart once for each row. The two expressions refer to it, and {@link withSources} adds it. */
   readonly source?: Sql;
 }
 
@@ -22,7 +22,7 @@ export function isText({ kind }: Operand): boolean {
 
 type Side = 'left' | 'right';
 
-/** The value by itself: texts are texts, numbers numbers, and only json is known row by row. */
+/** Returns the value with its own kind, which for json differs from row to row. */
 export function valueOf(operand: Operand, side: Side = 'left'): Value {
   if (operand.kind !== 'json') return isText(operand) ? { text: operand.sql } : { number: operand.sql };
   const { type, written } = columnsOf[side];
@@ -33,7 +33,7 @@ export function valueOf(operand: Operand, side: Side = 'left'): Value {
   };
 }
 
-/** A number, or NULL; what stands in json is not made one. */
+/** Returns the value if it is a number, else NULL; other json values are not converted. */
 export function numberOf(operand: Operand): Value & { readonly number: Sql } {
   if (operand.kind !== 'json') return { number: operand.sql };
   const { type, written } = columnsOf.left;
@@ -41,7 +41,7 @@ export function numberOf(operand: Operand): Value & { readonly number: Sql } {
   return { number, source: jsonSource(operand, 'left') };
 }
 
-/** The whole value as a text, which is what it is beside a text and for LIKE. */
+/** Returns the value as a text: for LIKE, and for comparisons with a text. */
 export function textOf(operand: Operand, side: Side = 'left'): Value & { readonly text: Sql } {
   if (isText(operand)) return { text: operand.sql };
   if (operand.kind !== 'json') return { text: numberText(operand.sql) };
@@ -50,25 +50,25 @@ export function textOf(operand: Operand, side: Side = 'left'): Value & { readonl
   return { text, source: jsonSource(operand, side) };
 }
 
-/** An expression over values, with what they are taken from. */
+/** Wraps an expression over values in a SELECT from their sources. */
 export function withSources(expression: Sql, ...values: readonly Value[]): Sql {
   const sources = values.flatMap(({ source }) => (source === undefined ? [] : [source]));
   return sources.length === 0 ? expression : sql`(SELECT ${expression} FROM ${joinSql(sources, ', ')})`;
 }
 
-/** No field's name begins with `$`, so that none of them means one of these. */
+/** Names of sources and their columns. They begin with `$`, which no field's name does, so that they hide no column. */
 const columnsOf = {
   left: { name: sql`"$left"`, type: sql`"$left"."$type"`, written: sql`"$left"."$written"` },
   right: { name: sql`"$right"`, type: sql`"$right"."$type"`, written: sql`"$right"."$written"` },
 } as const;
 
 /**
- * Texts without quotes, true and false as words, arrays and objects as their JSON text. As json and not as jsonb: that one
- * would put members in another order and write numbers in another way. OFFSET 0 keeps the planner from merging the selects,
- * which would take the JSON apart once for each mention.
+ * A FROM item with the type and the text of a json value: texts without quotes, true and false as words, arrays and objects as JSON. As
+ * json, because jsonb reorders members and rewrites numbers. OFFSET 0 keeps the planner from merging the SELECTs, which would parse the
+ * JSON once for each mention.
  */
 function jsonSource({ sql: column, path = [] }: Operand, side: Side): Sql {
-  // A text is the name of a member and an integer a place in an array: `->` gives NULL for the one in the other.
+  // A text step is the name of a member, an integer an index of an array; `->` gives NULL for a name in an array and vice versa.
   const steps = path.map((step) =>
     typeof step === 'number' ? sql`-> ${step}::integer` : sql`-> ${step}::text`,
   );
@@ -77,20 +77,20 @@ function jsonSource({ sql: column, path = [] }: Operand, side: Side): Sql {
   return sql`(SELECT ${parts} FROM (SELECT ${leaf} AS "$leaf" OFFSET 0) AS "$json" OFFSET 0) AS ${columnsOf[side].name}`;
 }
 
-/** Integers as they are written, as long as SQLite has room for them in one of its own. */
+/** Writes a number in json: an integer as it stands if it fits into SQLite's 64 bits, else as a REAL. */
 function jsonNumberText(written: Sql): Sql {
   const isInteger = sql`${written} !~ '[.eE]' AND ${written}::numeric BETWEEN -9223372036854775808 AND 9223372036854775807`;
   return sql`CASE WHEN ${isInteger} THEN ${written} ELSE ${realText(sql`${written}::double precision`)} END`;
 }
 
-/** `5`, not `5.0`. */
+/** Writes a whole number as `5`, not `5.0`. */
 function numberText(number: Sql): Sql {
-  // Of 2^63 and beyond a bigint cannot be made.
+  // From 2^63 on the cast to bigint would fail.
   const isInteger = sql`${number} >= -9223372036854775808::double precision AND ${number} < 9223372036854775808::double precision AND ${number} = trunc(${number})`;
   return sql`CASE WHEN ${isInteger} THEN (${number})::bigint::text ELSE ${realText(number)} END`;
 }
 
-/** As base/real-text.ts. */
+/** Writes a number as base/real-text.ts does. */
 function realText(number: Sql): Sql {
   const written = sql`(${number})::text`;
   const decimal = sql`${written}::numeric::text || CASE WHEN ${number} = trunc(${number}) THEN '.0' ELSE '' END`;
@@ -99,8 +99,8 @@ function realText(number: Sql): Sql {
 }
 
 /**
- * A decimal half way between two numbers is read as the even one of them, but PostgreSQL never writes it and takes more digits.
- * Only whole numbers have one, of these sizes: 17 digits with up to 23 zeros, as 54 bits hold no more factors of five.
+ * Writes the shortest decimal, even one half-way between two doubles, which reads back as the even one; PostgreSQL avoids these and
+ * takes more digits. They exist only for whole numbers with 17 digits and up to 23 zeros, as 54 bits hold no more factors of five.
  */
 function fewestDigits(number: Sql): Sql {
   const short = (format: Sql): Sql =>
@@ -109,12 +109,12 @@ function fewestDigits(number: Sql): Sql {
   return sql`CASE ${number} WHEN ${few}::double precision THEN ${few} WHEN ${more}::double precision THEN ${more} ELSE (${number})::text END`;
 }
 
-/** `1.0e+21`, not `1e+21`. */
+/** Writes `1.0e+21` instead of `1e+21`. */
 function withPoint(written: Sql): Sql {
   return sql`CASE WHEN strpos(${written}, '.') > 0 THEN ${written} ELSE replace(${written}, 'e', '.0e') END`;
 }
 
-/** What it is beside a number: a text that looks like a number becomes one, as numberOfText of numbers.ts has it. */
+/** Converts a value beside a number: a text that looks like a number becomes one, as in `numberOfText` of numbers.ts. */
 export function numberOrText(value: Value): Value {
   const { number, text } = value;
   if (text === undefined) return value;
@@ -127,18 +127,18 @@ export function numberOrText(value: Value): Value {
   };
 }
 
-/** A cast would fail for what is too large or too small; the jsonpath method fails as silently as it is told to. */
+/** Casts a text to a number. The cast would fail for one that is too large or too small, which the jsonpath method reports silently. */
 function safeNumber(text: Sql): Sql {
   const isInRange = sql`jsonb_path_exists(to_jsonb(${text}), '$.double()', '{}', true)`;
   return sql`CASE WHEN ${isInRange} THEN (${text})::double precision ELSE ${outOfRange(text)} END`;
 }
 
-/** Infinity or 0: by where the first digit that counts stands once the exponent has moved it. */
+/** Infinity or 0 for a number out of range, by the place of its first significant digit after the exponent is applied. */
 function outOfRange(text: Sql): Sql {
   const parts = sql`regexp_match(${text}, '^[[:space:]]*([+-]{0,1})([0-9]*)[.]{0,1}([0-9]*)([eE]([+-]{0,1})([0-9]+)){0,1}')`;
   const wholeDigits = sql`length(ltrim(part[2], '0'))`;
   const leadingZeros = sql`CASE WHEN ${wholeDigits} = 0 THEN length(part[3]) - length(ltrim(part[3], '0')) ELSE 0 END`;
-  // No text is so long that it could make up for an exponent of eleven digits.
+  // An exponent of more than ten digits decides by itself: no text has enough digits to make up for it.
   const power = sql`CASE WHEN length(ltrim(part[6], '0')) > 10 THEN 10000000000 ELSE COALESCE(part[6], '0')::bigint END`;
   const exponent = sql`${power} * CASE part[5] WHEN '-' THEN -1 ELSE 1 END`;
   const infinity = sql`CASE part[1] WHEN '-' THEN '-Infinity'::double precision ELSE 'Infinity'::double precision END`;

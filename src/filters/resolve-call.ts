@@ -20,8 +20,8 @@ export interface CallContext {
 }
 
 /**
- * The two functions of http-api 8.2. No argument of theirs is a function, so that none stands inside another. Everything that
- * an engine could find wrong with the arguments is found here, and is a filter error.
+ * Resolves the two functions of http-api 8.2. Their arguments cannot be calls, so functions are never nested. Whatever an engine would
+ * refuse in an argument is refused here with a filter error.
  */
 export function resolveCall(node: CallNode, context: CallContext): Operand {
   switch (node.name) {
@@ -58,7 +58,7 @@ function geoDistance(node: CallNode, { dialect, resolve }: CallContext): Operand
     latB: toCoordinate(latB),
   };
   const distance = dialect.geoDistance({ ...places, radiusKm: earthRadiusKm });
-  // Of many values no others are looked at than those the rest of the condition is about: http-api 8.2.
+  // `many` is left out: where a row has many values, the distance uses only the one that the rest of the condition uses (http-api 8.2).
   const guards = Object.values(places).flatMap((place) =>
     isOperand(place) && place.guard !== undefined ? [sql`(${place.guard})`] : [],
   );
@@ -74,7 +74,7 @@ function coordinateOf(argument: OperandNode, resolve: CallContext['resolve']): C
     return term;
   }
   const constant = toConstant(term, argument);
-  // What a request says in its query is a text.
+  // Values of the request's query are always texts.
   return typeof constant === 'string' ? (numberOfText(constant) ?? null) : constant;
 }
 
@@ -140,7 +140,7 @@ function timeOf(argument: OperandNode, { now, resolve }: TimeSource): TimeCall['
   return typeof constant === 'string' ? readableTime(constant, now) : constant;
 }
 
-/** What the engines do with a text of a row. */
+/** Treats a constant text as the engines treat the text of a row; null when it is no time. */
 function readableTime(text: string, now: string): string | null {
   const word = text.toLowerCase();
   if (word === 'now') return now;

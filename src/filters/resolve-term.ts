@@ -9,11 +9,11 @@ import type { IdentifierNode, OperandNode } from './tree.ts';
 export interface FilterContext {
   readonly resolve: Resolve;
   readonly dialect: Dialect;
-  /** Of the macros, in milliseconds since 1970: one moment for the whole statement. */
+  /** The time of macros, in milliseconds since 1970: the same for the whole statement. */
   readonly now: number;
 }
 
-/** What stands on one side of a comparison. Throws a filter error for names that mean nothing. */
+/** Resolves one side of a comparison. Throws a filter error for a name that does not exist. */
 export function resolveTerm(node: OperandNode, context: FilterContext): Term | Constants {
   switch (node.kind) {
     case 'text':
@@ -32,7 +32,7 @@ export function resolveTerm(node: OperandNode, context: FilterContext): Term | C
   }
 }
 
-/** The order of http-api 8.2: a field may be called `true`, a macro is never a field. */
+/** Resolves a name in the order of http-api 8.2: a field may be called `true`, but never like a macro. */
 function resolveIdentifier(node: IdentifierNode, context: FilterContext): Term | Constants {
   const macro = macroValue(node.name, context.now);
   if (macro !== undefined) return macro;
@@ -49,7 +49,7 @@ export function isMisuse(found: ReturnType<Resolve>): found is Misuse {
   return typeof found === 'object' && found !== null && !isOperand(found) && found.kind === 'misuse';
 }
 
-/** A hidden field is told from no field by nothing. */
+/** The message is the same for a hidden field and for one that does not exist, so that they cannot be told apart. */
 export function explainUnknown(name: string): string {
   return name.startsWith('@') ? `Unknown macro ${quote(name)}` : `Unknown field ${quote(name)}`;
 }

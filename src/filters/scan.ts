@@ -3,7 +3,7 @@ import { filterError, quote } from './filter-error.ts';
 export interface Token {
   readonly kind:
     'identifier' | 'call' | 'number' | 'text' | 'operator' | 'join' | 'open' | 'close' | 'comma' | 'end';
-  /** As written; of a text what stands between the quotes, unescaped; of a call the name. */
+  /** The token as written; for a text its content, unescaped; for a call its name. */
   readonly text: string;
   readonly start: number;
   /** The offset after its last character. The next token is looked for from here. */
@@ -11,8 +11,8 @@ export interface Token {
 }
 
 /**
- * The first token at or after `offset`; blanks and `//` comments before it are skipped. Reads each character once and at
- * most one behind the token, so that a whole text takes time in its length. Throws a filter error.
+ * Returns the first token at or after `offset`, behind blanks and `//` comments. Reads each character once and at most one behind the
+ * token, so that a whole text takes linear time. Throws a filter error.
  */
 export function scanToken(text: string, offset: number): Token {
   const start = skipBlanks(text, offset);

@@ -6,7 +6,7 @@ import { sqliteDistance } from './sqlite-distance.ts';
 import { sqliteTime } from './sqlite-time.ts';
 import { textOf, valueOf } from './sqlite-value.ts';
 
-/** SQLite's own affinities are the rule here, so that operands must be columns of the declared kind: TEXT, REAL or NUMERIC, INTEGER. */
+/** Relies on SQLite's affinities, so operands must be columns of the declared type of their kind: TEXT, REAL or NUMERIC, INTEGER. */
 export const sqliteDialect: Dialect = {
   compare: (left, comparator, right) =>
     sql`${valueBeside(left, right)} ${comparators[comparator]} ${valueBeside(right, left)}`,
@@ -16,7 +16,7 @@ export const sqliteDialect: Dialect = {
   orderBy: (operand, isDescending) =>
     isDescending ? sql`${valueOf(operand)} DESC` : sql`${valueOf(operand)}`,
   orderRandomly: sql`random()`,
-  // Casts give an expression the affinity that a column of its kind has.
+  // The casts give these expressions the affinity of a column of their kind.
   lower: (operand) => ({ sql: sql`CAST(lower(${textOf(operand)}) AS TEXT)`, kind: 'text' }),
   each: (list, alias) => sql`json_each(${jsonOf(list)}) AS ${alias}`,
   valueOfEach: (alias) => ({ sql: sql`CAST(${alias}.value AS TEXT)`, kind: 'text' }),
@@ -30,8 +30,8 @@ export const sqliteDialect: Dialect = {
 };
 
 /**
- * Lists in a column are JSON. But beside `tags = 'x'` SQLite reads 'x' for each other mention of the column, before it has looked
- * whether there is such a row.
+ * Guards a list column against text that is no JSON. Columns hold valid JSON, but beside `tags = 'x'` SQLite substitutes 'x' for other
+ * mentions of the column, and may evaluate them before it has checked that such a row exists.
  */
 function jsonOf(list: Sql): Sql {
   return sql`CASE WHEN json_valid(${list}) THEN ${list} END`;
@@ -51,11 +51,11 @@ function like({ subject, pattern, isNegated }: LikeMatch): Sql {
   const operator = isNegated ? sql`NOT LIKE` : sql`LIKE`;
   if (typeof pattern === 'string') return sql`${textOf(subject)} ${operator} ${pattern} ESCAPE '\\'`;
   const found = textOf(pattern);
-  // A long pattern from a column would cost what a long one from the client would, and no deadline is checked inside a row.
+  // A long pattern from a column costs as much as a long one from the client, and the deadline is not checked within a row.
   return sql`(octet_length(${found}) <= ${filterLimits.patternBytesMax} AND ${textOf(subject)} ${operator} ('%' || ${found} || '%') ESCAPE '\\')`;
 }
 
-/** The affinity of a text column would write a number in json with the digits of this version of SQLite. */
+/** Beside a text, converts a json value to text explicitly: the affinity would write a number as this version of SQLite does. */
 function valueBeside(term: Term, other: Term): Sql {
   const isBesideText = isOperand(other) && (other.kind === 'text' || other.kind === 'date');
   return isBesideText && isOperand(term) && term.kind === 'json' ? textOf(term) : valueOf(term);

@@ -5,7 +5,7 @@ import { isOperand, type Operand } from './operand.ts';
 import { valueOf } from './sqlite-value.ts';
 import type { TimeModifier } from './time-modifier.ts';
 
-/** SQLite's own function. What it leaves open, or answers by its clock, is settled first, so that postgres-time.ts can say the same. */
+/** Calls SQLite's strftime. What that leaves undefined, or takes from its own clock, is fixed first, so that PostgreSQL gives the same. */
 export function sqliteTime({ format, time, modifiers, now }: TimeCall): Operand {
   const value = isOperand(time) ? timeOf(time, now) : sql`${time}`;
   const [first, ...rest] = modifiers;
@@ -14,11 +14,11 @@ export function sqliteTime({ format, time, modifiers, now }: TimeCall): Operand 
       ? ['unixepoch', settle, ...rest.flatMap(stepsOf)]
       : [settle, ...modifiers.flatMap(stepsOf)];
   const given = joinSql([sql`${format.text}`, value, ...steps.map((step) => sql`${step}`)], ', ');
-  // The cast gives it the affinity that a column of texts has.
+  // The cast gives the expression the affinity of a text column.
   return { sql: sql`CAST(COALESCE(strftime(${given}), '') AS TEXT)`, kind: 'text' };
 }
 
-/** A shift by nothing: of what was read, 31 February say, or came out before all days, it makes a day that there is, or NULL. */
+/** A shift by 0, which makes SQLite normalize a date such as 31 February to one that exists, and one before all days to NULL. */
 const settle = '+0 seconds';
 
 function stepsOf({ kind, text }: TimeModifier): readonly string[] {

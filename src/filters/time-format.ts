@@ -1,13 +1,13 @@
-/** A format of strftime, taken apart: no engine is handed one that was not understood here. */
+/** A parsed format of strftime: engines never get a format that was not understood here. */
 export interface TimeFormat {
   readonly text: string;
   readonly parts: readonly TimePart[];
 }
 
-/** A text that stands for itself, or what a letter behind a percent sign stands for. */
+/** A literal text, or a letter behind a percent sign. */
 export type TimePart = { readonly text: string } | { readonly letter: TimeLetter };
 
-/** Of SQLite's letters all but `J`, whose digits depend on the version of the engine. */
+/** All letters of SQLite's strftime except `J`, whose digits depend on the version of the engine. */
 const timeLetters = [
   ...(['d', 'e', 'f', 'F', 'g', 'G', 'H', 'I', 'j', 'k', 'l', 'm', 'M'] as const),
   ...(['p', 'P', 'R', 's', 'S', 'T', 'u', 'U', 'V', 'w', 'W', 'Y'] as const),
@@ -15,7 +15,7 @@ const timeLetters = [
 
 export type TimeLetter = (typeof timeLetters)[number];
 
-/** Undefined, with the culprit told to `refuse`, for a format that is not one. */
+/** Parses a format; returns the part that is not understood, if there is one. */
 export function parseTimeFormat(text: string): TimeFormat | { readonly unknown: string } {
   const parts: TimePart[] = [];
   for (const [found, percent] of text.matchAll(/[^%]+|(%[\s\S]?)/gu)) {

@@ -1,15 +1,15 @@
-/** A step of strftime from one moment to another; `text` is how SQLite is told. */
+/** A modifier of strftime, which turns a time into another; `text` is what SQLite gets. */
 export type TimeModifier = (
   | { readonly kind: 'shift'; readonly ms: number }
   | { readonly kind: 'months'; readonly months: number }
   | { readonly kind: 'startOf'; readonly unit: 'day' | 'month' | 'year' }
-  /** On to the next such day, if it is not one; 0 is Sunday. */
+  /** Moves to the next such day of the week, unless it already is one; 0 is Sunday. */
   | { readonly kind: 'weekday'; readonly day: number }
-  /** The time is not a julian day but seconds since 1970. It means nothing but as the first step. */
+  /** The time is not a julian day but seconds since 1970. Allowed only as the first modifier. */
   | { readonly kind: 'unixepoch' }
 ) & { readonly text: string };
 
-/** Undefined for what is none, or leads beyond all dates. */
+/** Parses a modifier; undefined for a text that is none, or whose shift exceeds the range of dates. */
 export function parseTimeModifier(written: string): TimeModifier | undefined {
   const text = written.toLowerCase();
   if (text === 'unixepoch') return { kind: 'unixepoch', text };
@@ -20,7 +20,7 @@ export function parseTimeModifier(written: string): TimeModifier | undefined {
   return parseShift(text);
 }
 
-/** The most that leads from the first day SQLite knows to the last one, and milliseconds or months. */
+/** Units of a shift: `max` spans from SQLite's first day to its last; `ms` or `months` is the size of one. */
 const units = new Map([
   ['second', { max: 464_269_060_800, ms: 1_000 }],
   ['minute', { max: 7_737_817_680, ms: 60_000 }],
@@ -38,7 +38,7 @@ function parseShift(text: string): TimeModifier | undefined {
   if (unit === undefined || size > unit.max) return undefined;
   const count = sign === '-' ? -size : size;
   if ('ms' in unit) {
-    // Rounded as SQLite does, which is away from zero.
+    // Rounds half away from zero, as SQLite does.
     const ms = Math.trunc(count * unit.ms + (count < 0 ? -0.5 : 0.5));
     return { kind: 'shift', ms, text };
   }

@@ -1,10 +1,7 @@
-/**
- * A filter as it was understood. Every node knows where it stands in the text (UTF-16 units from 0), so that whoever
- * compiles it can say what is wrong where.
- */
+/** A parsed filter. Every node has its position in the text (UTF-16 units from 0), so that errors of compilation can name it. */
 export type FilterTree = Junction | Comparison;
 
-/** Two or more conditions: all of them, or at least one. Junctions of one kind may stand inside each other. */
+/** Two or more conditions, of which all or at least one must hold. Junctions of the same kind may be nested. */
 interface Junction {
   readonly kind: 'and' | 'or';
   readonly items: readonly FilterTree[];
@@ -15,10 +12,10 @@ export interface Comparison {
   readonly kind: 'comparison';
   readonly left: OperandNode;
   readonly operator: Operator;
-  /** Written with `?`: at least one value has to match, where the plain operator asks all of them. */
+  /** True when written with `?`: one matching value is enough, while the plain operator requires that all match. */
   readonly isAny: boolean;
   readonly right: OperandNode;
-  /** Of its first operand. */
+  /** The position of the first operand. */
   readonly position: number;
 }
 
