@@ -60,6 +60,19 @@ test('a body that comes byte by byte takes little more memory than its bytes', a
   assert.equal(await read, `${pieces + 1} bytes, 2 of them different`);
 });
 
+test('a small body that comes byte by byte holds no more than a small one may', async (t) => {
+  const readings = await Promise.all(Array.from({ length: 100 }, () => startReading(t, chunked)));
+  const before = usedMemory();
+  const pieces = 1_000;
+  for (const { client } of readings) client.write('1\r\nx\r\n'.repeat(pieces));
+  for (const { server } of readings)
+    await eventually('all of it has come', () => server.bytesRead >= chunked.length + pieces * 6);
+  const perBody = (usedMemory() - before) / readings.length;
+  assert.ok(perBody < httpLimits.smallBodyBytesMax, `${perBody} bytes of memory for each`);
+  for (const { client } of readings) client.write('0\r\n\r\n');
+  for (const { read } of readings) assert.equal(await read, `${pieces} bytes, 1 of them different`);
+});
+
 test('a body is refused where it passes the limit, and before it comes where that is announced', async (t) => {
   const { bodyBytesMax } = httpLimits;
   const announced = await startReading(t, `${head}Content-Length: ${bodyBytesMax + 1}\r\n\r\n`);

@@ -3,8 +3,11 @@ import { AppError, busy } from '../base/errors.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { httpLimits } from './http-limits.ts';
 
-/** So many are put together: a piece of one byte, as clients can send them, takes hundreds as long as it is by itself. */
-const looseMax = 1_024;
+/**
+ * So many are put together: a piece of one byte, as clients can send them, takes hundreds as long as it is by itself. No more, or a body
+ * that is small by its bytes would hold several times what a small one may.
+ */
+const looseMax = 128;
 
 const ofAll = new MemoryBudget(httpLimits.bodiesBytesMax);
 
