@@ -1,12 +1,16 @@
+import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { newId } from '../base/ids.ts';
 import { errorBody } from './error-response.ts';
+import { httpLimits } from './http-limits.ts';
 import { latestAnswer } from './latest-answer.ts';
 import { nodeHttp } from './node-http.ts';
 import { standardHeaders } from './standard-headers.ts';
 
 /** A reset would take the answer from a client that is still sending; one that never hangs up is not waited for. */
 const lingerMs = 1_000;
+
+const timedOut = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 interface ClientError extends Error {
   readonly code?: string;
@@ -26,6 +30,10 @@ export function answerClientError(error: ClientError, socket: Duplex): void {
   }
   if (waiting.has(socket)) return;
   const before = latestAnswer(socket);
+  if (error.code === timedOut && before?.req.complete === true && !before.writableFinished) {
+    allowTimeAfter(before, socket, error);
+    return;
+  }
   // Bytes of its own body, and it has no answer yet: this is it, as soon as it is its turn.
   const isItself = before !== undefined && !before.req.complete && !before.writableEnded;
   if (before === undefined || before.writableFinished || (isItself && before.socket !== null)) {
@@ -39,6 +47,17 @@ export function answerClientError(error: ClientError, socket: Duplex): void {
     waiting.delete(socket);
     answerClientError(error, socket);
   });
+}
+
+/**
+ * What is left of a request's headers may have come in time: nothing of a connection is read while others of its requests wait. Node
+ * looks at each request once.
+ */
+function allowTimeAfter(before: ServerResponse, socket: Duplex, error: ClientError): void {
+  const look = (): void => {
+    if (latestAnswer(socket) === before) answerClientError(error, socket);
+  };
+  before.once('close', () => setTimeout(look, httpLimits.headersTimeoutMs).unref());
 }
 
 function endWith({ code }: ClientError, socket: Duplex): void {
@@ -60,7 +79,7 @@ function told(code: string | undefined): readonly [number, string] {
       return [431, 'The request headers are too large.'];
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return [413, 'Request entity too large.'];
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
+    case timedOut:
       return [408, 'The request took too long to arrive.'];
     default:
       return [400, 'The request is not valid HTTP.'];

@@ -156,7 +156,7 @@ function createApp(options: ServerOptions): FastifyInstance {
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       // No hook runs before these.
       request.corsHeaders = corsHeaders(request.raw, options.origins) ?? null;
-      return answerError(error, request, { reply, logger: options.logger });
+      takeTurns(request.raw, () => void answerError(error, request, { reply, logger: options.logger }));
     },
     // No route has a schema: to load what compiles them would be a tenth of a start.
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },

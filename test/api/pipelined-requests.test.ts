@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { unreadAnswers } from '../../src/http/unread-answers.ts';
@@ -106,4 +107,48 @@ test('who sends many requests at once is answered in turns with others', async (
   await connection.waitForAnswers(1);
   await service.request('/api/health');
   assert.ok(connection.answers.length < count / 2, `${connection.answers.length} came before it`);
+});
+
+test('of requests for what is no path one is answered in a turn of the loop, too', async (t) => {
+  const service = await withPosts(t);
+  let [inTurn, most] = [0, 0];
+  const answered = (): void => {
+    if (inTurn === 0) setImmediate(() => (inTurn = 0));
+    inTurn += 1;
+    most = Math.max(most, inTurn);
+  };
+  service.app.server.server.on('request', (_: unknown, response: ServerResponse) =>
+    response.once('finish', answered),
+  );
+  const connection = RawConnection.open(t, service.url);
+  const count = 1_000;
+  connection.send(rawRequest('GET /%zz').repeat(count));
+  await connection.waitForAnswers(count);
+  assert.ok(most <= 2, `${most} in one turn`);
+});
+
+test('the time for headers does not run out while the requests before them wait', async (t) => {
+  const service = await withPosts(t);
+  for (let count = 0; count < 24; count += 1)
+    await service.request(records, { method: 'POST', body: { data: 'x'.repeat(1_000_000) } });
+  const { server } = service.app.server;
+  const accepted: Socket[] = [];
+  server.on('connection', (socket: Socket) => accepted.push(socket));
+  const connection = RawConnection.open(t, service.url);
+  connection.socket.pause();
+  const last = create('last');
+  connection.send(rawRequest(`GET ${records}?perPage=100`) + create('behind') + last.slice(0, 30));
+  const held = await eventually('the connection', () => accepted[0]);
+  await eventually('the answer is on its way', () => held.writableLength > 0);
+  connection.send(last.slice(30));
+  // As Node tells it, ten seconds later.
+  server.emit('clientError', Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), held);
+  connection.socket.resume();
+  await connection.waitForAnswers(3);
+  connection.send(rawRequest('GET /api/health'));
+  const answers = await connection.waitForAnswers(4);
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 201, 201, 200],
+  );
 });
