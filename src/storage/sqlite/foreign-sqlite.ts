@@ -30,7 +30,7 @@ export class ForeignSqlite {
 
   private constructor(path: string, place: OpenPlace) {
     this.#path = path;
-    this.#mark = place.folder === undefined ? markOf(path) : undefined;
+    this.#mark = place.copy === undefined ? markOf(path) : undefined;
     this.#database = openFile(place);
     try {
       this.#tables = readTables(this.#database);
@@ -50,7 +50,7 @@ export class ForeignSqlite {
       return new ForeignSqlite(path, place);
     } finally {
       // An open file stays readable when it is unlinked, and a process that is killed later leaves no copy of all secrets behind.
-      await removeCopy(place.folder);
+      await place.copy?.remove();
     }
   }
 
@@ -133,8 +133,13 @@ interface ForeignTable {
 
 interface Place {
   readonly path: string;
-  /** The folder of the private copy, if there is one. */
-  readonly folder: string | undefined;
+  /** The private copy, if there is one: its file is `path`. */
+  readonly copy: Copy | undefined;
+}
+
+/** A folder that goes with the process if that is ended by a signal. */
+interface Copy {
+  readonly remove: () => Promise<void>;
 }
 
 interface OpenPlace extends Place {
@@ -145,30 +150,28 @@ async function prepare(path: string): Promise<Place> {
   if (!(await isPresent(path))) throw new AppError('bad_request', `There is no file ${path}.`);
   // SQLite would roll the journal back, which changes the file, and any other file that the journal names.
   if (await isPresent(`${path}-journal`)) throw inUse(path);
-  if (!(await isPresent(`${path}-wal`))) return { path, folder: undefined };
+  if (!(await isPresent(`${path}-wal`))) return { path, copy: undefined };
   const folder = await mkdtemp(join(tmpdir(), 'chancery-import-'));
-  const forget = removeWhenEnded(folder);
+  const copy = removable(folder);
   try {
     for (let copies = 1; ; copies += 1) {
       const before = `${markOf(path)} ${markOf(`${path}-wal`)}`;
       for (const end of ['', '-wal'])
         await copyFile(`${path}${end}`, join(folder, `data.db${end}`), copying.COPYFILE_FICLONE);
       if (before === `${markOf(path)} ${markOf(`${path}-wal`)}`)
-        return { path: join(folder, 'data.db'), folder };
+        return { path: join(folder, 'data.db'), copy };
       if (copies === copiesMax) throw inUse(path);
     }
   } catch (error) {
-    await removeCopy(folder);
+    await copy.remove();
     throw error;
-  } finally {
-    forget();
   }
 }
 
 const ends = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Removes the folder when the process is ended by a signal, or half a copy would stay. Returns a function that undoes this. */
-function removeWhenEnded(folder: string): () => void {
+/** Until it is removed, a signal that ends the process removes the folder: it holds all secrets of the source, or half of them. */
+function removable(folder: string): Copy {
   const end = (signal: NodeJS.Signals): void => {
     // Retries, as a file may be created in the folder meanwhile.
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
@@ -177,7 +180,8 @@ function removeWhenEnded(folder: string): () => void {
   };
   const forget = (): void => ends.forEach((signal) => process.off(signal, end));
   for (const signal of ends) process.on(signal, end);
-  return forget;
+  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true }).finally(forget);
+  return { remove };
 }
 
 /** True when the file exists and is not empty. Throws when it is no regular file: a link could lead anywhere. */
@@ -197,14 +201,10 @@ function markOf(path: string): string {
   return `${ino} ${size} ${mtimeNs}`;
 }
 
-async function removeCopy(folder: string | undefined): Promise<void> {
-  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
-}
-
 /** Opens a file without a log as immutable: otherwise SQLite would create lock and index files beside it. */
-function openFile({ path, folder, valueBytesMax }: OpenPlace): DatabaseSync {
+function openFile({ path, copy, valueBytesMax }: OpenPlace): DatabaseSync {
   const url = pathToFileURL(path);
-  if (folder === undefined) url.searchParams.set('immutable', '1');
+  if (copy === undefined) url.searchParams.set('immutable', '1');
   try {
     return new DatabaseSync(url, {
       readOnly: true,
