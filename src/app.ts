@@ -28,13 +28,13 @@ import { deliverAlone, type Delivering } from './webhooks/delivering.ts';
 import type { DispatcherOptions } from './webhooks/dispatcher.ts';
 import { openSender } from './webhooks/sender.ts';
 
-/** Of this service, as package.json has it. */
+/** The version of this service, from package.json. */
 export const version = readVersion();
 
-/** SQLite before this could corrupt a database when a write-ahead log was reset (https://www.sqlite.org/wal.html#walresetbug). */
+/** Older versions of SQLite could corrupt a database when they reset its write-ahead log (https://www.sqlite.org/wal.html#walresetbug). */
 const sqliteVersionMin = [3, 51, 3] as const;
 
-/** How long requests in flight may take after a stop was asked for. */
+/** How long requests in flight may take once the service is to stop. */
 const requestsStopMs = 10_000;
 const idleCloseMs = 20;
 
@@ -43,7 +43,7 @@ export class StartError extends Error {
   override readonly name = 'StartError';
 }
 
-/** What tests put in place of, or around, the parts that the service is made of. */
+/** Parts of the service that tests replace or wrap. */
 export interface AppParts {
   readonly clock?: Clock;
   readonly logger?: Logger;
@@ -53,10 +53,10 @@ export interface AppParts {
   readonly wrapSender?: (sender: DispatcherOptions['sender']) => DispatcherOptions['sender'];
 }
 
-/** The data directory, open: what the command line works on, with or without a server beside it. */
+/** The opened data directory or database. Commands work on it too, whether or not a server is running. */
 export interface DataDirectory {
   readonly home: DataHome;
-  /** The time that deliveries are due by: where several nodes share them, the database's. */
+  /** The clock that says which deliveries are due: the database's where several nodes share it. */
   readonly dueClock: Clock;
   readonly directory: InstanceDirectory;
   readonly instances: OpenInstances;
@@ -70,11 +70,11 @@ export interface App {
   readonly data: DataDirectory;
   /** Where it listens: `http://127.0.0.1:8090`. */
   readonly url: string;
-  /** Stops accepting, lets what is in flight end, settles and closes. */
+  /** Stops accepting requests, lets those in flight end, settles deliveries and closes the files. */
   stop(): Promise<void>;
 }
 
-/** Opens where the data is; makes the directory, its key and its default instance when they are not there. Throws StartError, SecretError. */
+/** Opens the data; creates the directory, its key and its default instance when they are missing. Throws StartError, SecretError. */
 export async function openDataDirectory(
   config: Config,
   parts: AppParts,
@@ -106,7 +106,7 @@ export async function openDataDirectory(
   };
 }
 
-/** What belongs to the whole service. When it cannot be had, nothing stays open. */
+/** Opens the master key and the directory of instances, which the whole service shares. Closes `home` when either fails. */
 async function openControl(
   home: DataHome,
   config: Config,
@@ -168,7 +168,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   };
 }
 
-/** One for all loggers: at the end of the process it writes what is left. */
+/** Shared by all loggers. It writes the remaining lines when the process ends. */
 const output = new LineOutput(1);
 
 /** Text lines for people, JSON lines for everything else. Errors come with their stack and cause. */
@@ -217,7 +217,7 @@ async function openHome({ data, postgres, masterKey, queryTimeoutMs }: Config): 
       'With --postgres the master key is given by CHANCERY_KEY or --key-file, the same on every node.',
     );
   }
-  // Only now: most servers never need the driver.
+  // Imported on demand: most servers never need the driver.
   const { openPostgresHome } = await import('./storage/postgres/open-postgres-home.ts');
   return openPostgresHome({ url: postgres.url, isLossAllowed: postgres.allowUnsafe, queryTimeoutMs });
 }
@@ -266,7 +266,7 @@ async function createDelivering(
     version,
   };
   if (config.postgres === undefined || !(data.dueClock instanceof DatabaseClock)) {
-    // A clock that was given is moved by a test, back as well, and stands still between.
+    // A test moves the clock in `parts`, also backwards, and it stands still in between: ForwardClock would follow neither.
     return deliverAlone({ ...common, clock: parts.clock ?? new ForwardClock(clock) });
   }
   const nodes = { database: data.home.background, url: config.postgres.url, clock: data.dueClock };
@@ -274,7 +274,7 @@ async function createDelivering(
   return deliverAmongNodes(common, nodes);
 }
 
-/** Before anything is made or opened. A file that cannot be read is named by its own error. */
+/** Checks certificate and key before anything is created or opened. An unreadable file throws an error that names it. */
 function requireTls(files: TlsFiles): void {
   const context = openTls(files);
   try {
@@ -329,12 +329,12 @@ async function startBackground({
   };
 }
 
-/** In reverse order of the start: first no more requests, then no more attempts, then no more files. */
+/** Stops in reverse order of the start: requests and attempts, then mails, then the files. */
 async function stopApp({ server, delivering, mailer, data, lock, config }: Running): Promise<void> {
   const cutOff = setTimeout(() => server.server.closeAllConnections(), requestsStopMs);
-  // A connection whose last request has just ended is idle only now, and would keep the server open until it times out.
+  // Closes connections that become idle only now: each would keep the server open until its keep-alive time-out.
   const idle = setInterval(() => server.server.closeIdleConnections(), idleCloseMs);
-  // Both at once: claims stop at the first moment of a stop, requests in flight may still write what is sent after the next start.
+  // Both at once: claims must stop immediately, while requests in flight may still write events that the next start delivers.
   await Promise.all([server.close(), delivering.stop(config.stopTimeoutMs)]);
   clearTimeout(cutOff);
   clearInterval(idle);

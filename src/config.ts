@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { parseCidr, type Cidr } from './base/cidr.ts';
 import { loopbackRanges, type NetworkPolicy } from './network/address-guard.ts';
 
-/** What the operator decides, read once and checked. Everything below app.ts gets plain values from here. */
+/** What the operator decides, read once and checked. app.ts hands its values to the other parts. */
 export interface Config {
   /** The data directory. */
   readonly data: string;
   readonly host: string;
-  /** 0 asks the system for a free one. */
+  /** 0 takes a free port. */
   readonly port: number;
   readonly dev: boolean;
   readonly policy: NetworkPolicy;
@@ -20,14 +20,14 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   readonly stopTimeoutMs: number;
   readonly queryTimeoutMs: number;
-  /** 0 keeps everything. */
+  /** Days that audit entries are kept; 0 keeps them for ever. */
   readonly auditDays: number;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
 
 /**
- * What the operator may decide, by a flag of the command line or a variable of the environment; the flag wins. The word setting is for what
- * superusers decide (settings/).
+ * One thing that the operator may decide, by a command-line flag or an environment variable; the flag wins. "Setting" is reserved for
+ * what superusers decide (settings/).
  */
 export interface FlagDefinition {
   /** `--name`, and `CHANCERY_NAME` in the environment. */
@@ -38,7 +38,7 @@ export interface FlagDefinition {
   readonly fallback?: string;
 }
 
-/** Of every command: they all open the same files. */
+/** Flags that every command takes, because every command opens the same data. */
 export const dataFlags: readonly FlagDefinition[] = [
   { name: 'data', value: 'DIR', description: 'the data directory', fallback: 'data' },
   {
@@ -55,7 +55,7 @@ export const dataFlags: readonly FlagDefinition[] = [
   },
 ];
 
-/** Of the server. */
+/** Flags that only the server takes. */
 export const serverFlags: readonly FlagDefinition[] = [
   { name: 'host', value: 'ADDRESS', description: 'address to listen on', fallback: '127.0.0.1' },
   { name: 'port', value: 'PORT', description: 'port to listen on, 0 for a free one', fallback: '8090' },
@@ -104,7 +104,7 @@ export const serverFlags: readonly FlagDefinition[] = [
   { name: 'log-level', value: 'LEVEL', description: 'debug, info, warn or error', fallback: 'info' },
 ];
 
-/** A flag or its variable is wrong. The message is one line for the operator. */
+/** A flag or environment variable is wrong. The message is one line for the operator. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -113,7 +113,7 @@ export class ConfigError extends Error {
 export type Flags = Readonly<Record<string, string | boolean | undefined>>;
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The config from flags, then the environment, then the defaults. Throws ConfigError. */
+/** Reads each value from the flags, else from the environment, else from the defaults. Throws ConfigError. */
 export function readConfig(flags: Flags, environment: Environment = process.env): Config {
   const read = (name: string): string | undefined => {
     const flag = flags[name];
@@ -141,14 +141,14 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
   };
 }
 
-/** An empty one is what is left of `--host "$HOST"` without the variable, and as an address would be all of this machine's. */
+/** Refuses an empty value: `--host "$HOST"` leaves one when the variable is unset, and an empty host would listen on all addresses. */
 function readFlag(name: string, flag: string | boolean): string {
   if (flag === '' && !isList(name))
     throw new ConfigError(`--${name} is empty: give it a value, or leave it out.`);
   return String(flag);
 }
 
-/** Which may be empty: `--cors-origins ''` lets no web page in. */
+/** True for a flag that takes a list. Lists may be empty: `--cors-origins ''` lets no web page in. */
 function isList(name: string): boolean {
   return definitionOf(name)?.value?.endsWith(',…') === true;
 }
@@ -166,7 +166,7 @@ function definitionOf(name: string): FlagDefinition | undefined {
   return [...dataFlags, ...serverFlags].find((flag) => flag.name === name);
 }
 
-/** Down to a millisecond. */
+/** Reads seconds with up to three decimals, above 0. */
 function readSeconds(name: string, text: string | undefined, max: number): number {
   const seconds = /^\d{1,6}(?:\.\d{1,3})?$/.test(text ?? '') ? Number(text) : 0;
   if (seconds > 0 && seconds <= max) return seconds;
@@ -200,10 +200,10 @@ function readRanges(name: string, text: string | undefined): readonly Cidr[] {
   }
 }
 
-/** Any; of a page without one; of a page that is a file, as shells of apps send it. */
+/** Any origin; that of a page without one; that of a page in a file, which app shells send. */
 const special = ['*', 'null', 'file://'];
 
-/** As browsers send them, who are believed letter by letter: another form would never let anybody in. */
+/** Accepts origins only as browsers send them: the header is compared character by character, so another form would never match. */
 function readOrigins(text: string | undefined): readonly string[] {
   const origins = listOf(text);
   const wrong = origins.find((origin) => !special.includes(origin) && !isOrigin(origin));
@@ -214,11 +214,11 @@ function readOrigins(text: string | undefined): readonly string[] {
 }
 
 function isOrigin(text: string): boolean {
-  // A URL may hold it; here it would look like a pattern.
+  // A URL may contain an asterisk; here it would look like a pattern.
   if (text.includes('*')) return false;
   const url = URL.parse(text);
   if (url?.protocol === 'https:' || url?.protocol === 'http:') return url.origin === text;
-  // Apps and extensions (capacitor://localhost) have none by the standard of URLs, and send scheme and host all the same.
+  // By the URL standard, apps and extensions (capacitor://localhost) have no origin, yet they send scheme and host as one.
   return /^[a-z][a-z\d+.-]*:\/\/[^\s/?#@]+$/.test(text);
 }
 

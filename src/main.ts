@@ -2,8 +2,8 @@ import { enableCompileCache, registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 
-// Node would open its inspector, through which every user of this machine could run code in the process that holds the master
-// key. A listener takes the signal from it; first of all, as what was opened stays open.
+// On SIGUSR1 Node opens its inspector, through which every user of this machine could run code in the process that holds the
+// master key. A listener prevents that. It comes first, because an inspector that is already open stays open.
 process.on('SIGUSR1', () => {});
 
 process.on('uncaughtException', (error) => {
@@ -12,21 +12,21 @@ process.on('uncaughtException', (error) => {
   process.exit(1);
 });
 
-// What is written here is its owner's alone, also in a folder that others may look into.
+// Only the owner can read the files written here, even in a folder that other users can read.
 process.umask(0o077);
 
-// Where objects have often outlived a collection, V8 makes the next ones among the old, of which only a full collection takes away any.
-// In a server under load requests are in flight at every collection, and such an object keeps its whole request (decision 15).
-// Before anything is loaded: what Node keeps of compiled modules is for the flags that are set.
+// Where objects often survive a young-generation collection, V8 allocates later ones directly in the old generation, which only a
+// full collection cleans. Under load requests are in flight at every collection, and such an object keeps its whole request alive
+// (decision 15). Set before any module is loaded: Node's compile cache is valid only for the V8 flags it was made with.
 setFlagsFromString('--no-allocation-site-pretenuring');
 
-// Stripping the types of every module and compiling it is most of the work of a start: what Node made of a module once
-// is kept beside the packages, by the module's content. Where that folder cannot be written, Node does it again. `npm start`
-// names the same folder to Node itself, for this file: to strip its types alone, Node would load 16 MB of a compiler.
+// Stripping the types of every module and compiling it is most of the work of a start, so Node caches the result beside the
+// packages, by the module's content. Where that folder cannot be written, Node repeats the work. `npm start` also passes the
+// folder to Node itself, for this file: just to strip its types, Node would load a 16 MB compiler.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)));
 
-// Our imports name files, beside themselves and with their ending: where they lead is told by the names. Node would ask the
-// disk what stands there, and whether it is a link, for each of two thousand: a fifth of the start.
+// Our imports are relative paths with their extension, so they resolve without the disk. Node would look up each of two thousand
+// files, and whether it is a symbolic link: a fifth of the start.
 const ownImports = registerHooks({
   resolve: (specifier, context, nextResolve) =>
     specifier.startsWith('.') && specifier.endsWith('.ts')
@@ -38,9 +38,9 @@ const ownImports = registerHooks({
       : nextResolve(specifier, context),
 });
 
-// Imported after these lines, since what is imported above them would be loaded before them.
+// A dynamic import, because a static one would be loaded before the lines above run.
 const { runCli } = await import('./cli/cli.ts');
 ownImports.deregister();
 
-// Commands that have nothing more to do must not be kept alive by a handle that somebody forgot.
+// Exits explicitly: a forgotten handle must not keep a finished command alive.
 process.exit(await runCli(process.argv.slice(2)));

@@ -29,7 +29,7 @@ export interface InstanceParts {
   readonly logger: Logger;
 }
 
-/** Puts the parts of one instance together, and remembers what every request to it asks for. When one cannot be had, nothing stays open. */
+/** Puts the parts of one instance together, and caches the definitions and settings that requests need. On failure nothing stays open. */
 export async function openInstance(entry: InstanceEntry, options: InstanceParts): Promise<Instance> {
   const { home, wrapDatabase, masterKey, clock, dueClock, wakeUp, auditDays, logger } = options;
   const sealer = sealerFor(masterKey, entry.id);
@@ -44,7 +44,7 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
       return () => {
         rememberCollections();
         settings.remember(read);
-        // Resumed through another node: when that told of it, this one still took it for paused.
+        // Another node resumed an endpoint. When its wake-up arrived, this node still took the endpoint for paused.
         if (rememberEndpoints?.() === true) wakeUp.notify(entry.id);
       };
     },
