@@ -21,7 +21,7 @@ declare module 'fastify' {
   }
 }
 
-/** Longer ones belong to nobody. */
+/** Longer identities are cut: a sign-in refuses more than 255 characters anyway. */
 const identityLengthMax = 256;
 
 export interface AdmissionOptions {
@@ -34,7 +34,7 @@ export interface Counted {
   readonly request: FastifyRequest<object>;
 }
 
-/** Who may come in, by where they come from and how often they ask. */
+/** Decides which requests are let in, by the client's address and by how often it asks. */
 export class Admission {
   readonly #options: AdmissionOptions;
   readonly #limiter = new RateLimiter();
@@ -48,12 +48,12 @@ export class Admission {
     return this.addressUnder(settings.current, request);
   }
 
-  /** As {@link addressOf} would be if these settings were in force. */
+  /** As {@link addressOf}, but under the given settings instead of those in force. */
   addressUnder({ trustedProxy: settings }: Settings, request: FastifyRequest<object>): Uint8Array {
     return clientAddress(request.raw, { proxies: this.#options.trustedProxies, settings });
   }
 
-  /** Throws forbidden, too_many_requests. A promise only where other nodes have to be asked. */
+  /** Throws forbidden, too_many_requests. Returns a promise only where the count is shared with other nodes. */
   admit(instance: Instance, caller: Caller, request: FastifyRequest<object>): Promise<void> | undefined {
     if (caller.kind === 'superuser') this.requireSuperuserPlace(instance, request);
     if (caller.kind === 'superuser' || !instance.settings.current.rateLimits.enabled) return undefined;
@@ -64,7 +64,7 @@ export class Admission {
     return undefined;
   }
 
-  /** Counts what a request does under one of these labels; undefined where it is not limited. A promise as above. */
+  /** Counts a request under one of these labels; undefined where it is not limited. Returns a promise in the same case as `admit`. */
   count(
     { instance, caller, request }: Counted,
     labels: readonly string[],
@@ -77,14 +77,14 @@ export class Admission {
     return this.#limiter.count(rules, { instance, address, labels, isGuest });
   }
 
-  /** Where superusers come from, or want to. Throws forbidden. */
+  /** Throws forbidden when the settings do not let superusers act or sign in from the client's address. */
   requireSuperuserPlace(instance: Instance, request: FastifyRequest<object>): void {
     const { superuserIPs } = instance.settings.current;
     if (superuserIPs.length === 0 || isInRanges(this.addressOf(instance, request), superuserIPs)) return;
     throw new AppError('forbidden', 'You are not allowed to perform this request.');
   }
 
-  /** As {@link requireSuperuserPlace}, of who wants to be let into this collection; nothing of any other. */
+  /** As {@link requireSuperuserPlace}, when this collection is that of the superusers; else does nothing. */
   requirePlaceOf(instance: Instance, collection: string, request: FastifyRequest<object>): void {
     if (instance.collections.find(collection)?.name === superusersName)
       this.requireSuperuserPlace(instance, request);
@@ -97,14 +97,14 @@ export class Admission {
     run: () => Promise<Result>,
   ): Promise<Result> {
     const collection = instance.collections.find(name);
-    // What is no credential costs no work, and belongs to no account.
+    // Such a request costs no password hash and belongs to no account, so no guard is needed.
     if (collection?.type !== 'auth' || typeof identity !== 'string') return run();
     let isAsked = false;
     const asked = (): Promise<Result> => {
       isAsked = true;
       return run();
     };
-    // Of the same length, however long the identity is, and of no use to whoever reads the memory.
+    // A keyed hash: of fixed length however long the identity is, and useless to an attacker who reads the memory.
     const known = identity.slice(0, identityLengthMax).toLowerCase();
     const account = instance.sealer.fingerprint(`${collection.id}|${known}`);
     const address = this.addressOf(instance, request);
@@ -113,7 +113,7 @@ export class Admission {
       if (collection.name === superusersName) this.requireSuperuserPlace(instance, request);
       return await this.#signIns.run(attempt, asked);
     } catch (error) {
-      // What the sign-in itself refuses it has written down, and knows of whom.
+      // The sign-in audits its own refusals, and knows the account.
       if (!isAsked && error instanceof AppError) auditRefusal({ instance, request }, collection.id, error);
       throw error;
     }

@@ -7,7 +7,7 @@ import { latestAnswer } from './latest-answer.ts';
 import { nodeHttp } from './node-http.ts';
 import { standardHeaders } from './standard-headers.ts';
 
-/** A reset would take the answer from a client that is still sending; one that never hangs up is not waited for. */
+/** How long to keep reading after the answer: a reset would take it from a client that is still sending. Then the socket is destroyed. */
 const lingerMs = 1_000;
 
 const timedOut = 'ERR_HTTP_REQUEST_TIMEOUT';
@@ -16,12 +16,12 @@ interface ClientError extends Error {
   readonly code?: string;
 }
 
-/** Connections whose last answer waits for those before it: of what else they bring nothing is heard. */
+/** Connections on which such an answer waits for earlier ones. Their further errors are ignored. */
 const waiting = new WeakSet<Duplex>();
 
 /**
- * Answers bytes that are no request: no route and no hook ever sees these. In its turn, or whoever has sent requests before them on
- * the same connection would take this for the answer to the first one that has none yet.
+ * Answers bytes that are no valid request, which no route and no hook ever sees. It waits for the answers to earlier requests on the
+ * connection: a client would otherwise take this for the answer to the first of them that is still open.
  */
 export function answerClientError(error: ClientError, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -34,7 +34,7 @@ export function answerClientError(error: ClientError, socket: Duplex): void {
     allowTimeAfter(before, socket, error);
     return;
   }
-  // Bytes of its own body, and it has no answer yet: this is it, as soon as it is its turn.
+  // The bytes belong to the body of the latest request, which has no answer yet: this becomes its answer, when its turn comes.
   const isItself = before !== undefined && !before.req.complete && !before.writableEnded;
   if (before === undefined || before.writableFinished || (isItself && before.socket !== null)) {
     if (before?.writableEnded === true && !before.req.complete) socket.end();
@@ -50,8 +50,8 @@ export function answerClientError(error: ClientError, socket: Duplex): void {
 }
 
 /**
- * What is left of a request's headers may have come in time: nothing of a connection is read while others of its requests wait. Node
- * looks at each request once.
+ * Gives the headers of a request their time again once the answer before them is out: while requests of a connection wait, nothing of
+ * it is read, so the rest of the headers may have come in time. Node reports the time-out of a request only once.
  */
 function allowTimeAfter(before: ServerResponse, socket: Duplex, error: ClientError): void {
   const look = (): void => {

@@ -3,7 +3,7 @@ import { newId } from '../base/ids.ts';
 import { errorBody } from './error-response.ts';
 import { standardHeaders } from './standard-headers.ts';
 
-/** Answers `Expect` with anything but `100-continue`, which Node keeps from every route and would refuse without a body. */
+/** Answers a request that expects anything but `100-continue`. Node passes it to no route, and would refuse it without a body. */
 export function answerExpectation(_request: IncomingMessage, response: ServerResponse): void {
   const body = errorBody(417, 'Only the expectation "100-continue" can be met.', {});
   response

@@ -6,10 +6,10 @@ import type { WriteOptions } from '../storage/database.ts';
 import type { RequestContext } from './on-instance.ts';
 import { sendAnswer, type Answer } from './send-answer.ts';
 
-/** The answer to a write, and what is kept of it under an Idempotency-Key. */
+/** The answer to a write, and the part of it to keep under an Idempotency-Key. */
 export interface WriteAnswer extends Answer {
   readonly json?: string;
-  /** In place of a body that is too large to be kept; absent where there is none. */
+  /** The body to keep when `json` is too large to be kept; absent where there is no body. */
   readonly idsJson?: () => string;
 }
 
@@ -20,7 +20,7 @@ export interface Exchange {
   readonly options?: WriteOptions;
 }
 
-/** Runs a write, and answers when it is synced; one that was answered under the same Idempotency-Key is not run again. */
+/** Runs a write and answers once it is synced. A write that was already answered under the same Idempotency-Key is not run again. */
 export async function answerWrite(
   { instance, caller }: RequestContext,
   { request, reply, options = {} }: Exchange,
@@ -36,7 +36,7 @@ export async function answerWrite(
         const { status, json, headers = {}, idsJson = () => '{}' } = await write(tx);
         return { status, json, headers, idsJson };
       }),
-    // Alone: the key is another row that is changed.
+    // Without the options that let writes share a transaction: they promise a single changed row, and the key is another one.
     alone,
   );
   const { status, json } = answer;

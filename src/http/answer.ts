@@ -17,19 +17,19 @@ export function answer(
 ): void {
   const { json, status = 200, headers = none } = content;
   const project = content.isList === true ? projectedList : projected;
-  // A sign-in that asks for a second factor is no success, and nobody could go on from a part of what it says.
+  // A sign-in that asks for a second factor is no success, and its client needs the whole answer to go on.
   const shown = status < 300 ? project(queryOf(request), json) : json;
   sendAnswer(request, reply, { status, json: shown, headers });
 }
 
 const none = {};
 
-/** What was asked is done, and there is nothing to say about it. */
+/** Answers 204 without a body. */
 export function answerNothing(request: FastifyRequest, reply: FastifyReply): void {
   sendAnswer(request, reply, { status: 204 });
 }
 
-/** Throws bad_request for a `fields` that cannot be followed: before anything is changed, not when the answer is written. */
+/** Throws bad_request for an invalid `fields`, before anything is changed rather than when the answer is written. */
 export function checkFields(query: QueryReader): void {
   projectionOf(query);
 }

@@ -14,12 +14,12 @@ export interface BatchAnswerOptions {
   readonly instance: Instance;
   /** The batch's transaction. */
   readonly reader: Reader;
-  /** Of the batch itself: `fields` is asked of its items. */
+  /** The query of the batch itself: its `fields` applies to each item of the answer. */
   readonly query: QueryReader;
   readonly entries: readonly BatchEntry[];
 }
 
-/** What became of each request, in their order, with the answer that each would have had alone. Throws bad_request when that is too much. */
+/** Returns, in order, the answer that each request would have had alone. Throws bad_request when they are too large together. */
 export async function batchAnswer(
   results: readonly BatchResult[],
   options: BatchAnswerOptions,
@@ -53,7 +53,7 @@ async function itemAnswer(
   return recordAnswer({ instance, reader, facts: entry.facts }, result.record, status);
 }
 
-/** What a failed batch is answered. Where an item failed by no fault of the client, the whole is answered as that item would be. */
+/** Returns the error that a failed batch is answered with: that of the item itself where it failed by no fault of the client. */
 export function toBatchError(error: unknown): unknown {
   if (!(error instanceof BatchItemFailed)) return error;
   const { cause, index } = error;

@@ -1,4 +1,4 @@
 import { jsonLimits, type JsonLimits } from '../base/json.ts';
 
-/** The body of each request stands in an object, in a list, in the body of the batch: its top is the fourth level. */
+/** An item's body is the fourth level of a batch: inside the body of the batch, its list of requests, and the item. */
 export const batchJsonLimits: JsonLimits = { ...jsonLimits, uniqueDepth: 4 };

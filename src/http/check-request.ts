@@ -5,7 +5,7 @@ import { hostName } from './host-name.ts';
 
 const headerLinesMax = 100;
 
-/** Headers of which a second one would let two parts of a chain of servers see two different requests. */
+/** Headers that must not be repeated, or two servers of a chain could see two different requests. */
 const SINGLE = [
   'host',
   'content-type',
@@ -15,12 +15,12 @@ const SINGLE = [
   'transfer-encoding',
 ];
 
-/** By their lengths, which are all different: most names of a request have another one, and need not be looked at any closer. */
+/** The same by length, which is different for each: most header names of a request have another length, and are skipped cheaply. */
 const SINGLE_BY_LENGTH = new Map(SINGLE.map((name) => [name.length, name]));
 assert(SINGLE_BY_LENGTH.size === SINGLE.length, 'no two of these headers have names of one length');
 
 /**
- * Refuses requests that servers are known to disagree about, before anything of them is believed (RFC 9112 sections 3.2,
+ * Refuses requests that servers are known to disagree about, before anything in them is trusted (RFC 9112 sections 3.2,
  * 6.1 and 11.2). Node is lenient here: it takes the first of two Host headers, and a transfer coding that it does not know.
  */
 export function checkRequest(request: IncomingMessage): void {
@@ -28,7 +28,7 @@ export function checkRequest(request: IncomingMessage): void {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') throw refusal('Expected HTTP/1.1');
   if (rawHeaders.length > headerLinesMax * 2)
     throw refusal(`At most ${headerLinesMax} header lines are allowed`);
-  // A bit for each length.
+  // One bit for each length in SINGLE_BY_LENGTH.
   let seen = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const written = rawHeaders[index] ?? '';
@@ -63,7 +63,7 @@ function checkCoding({ headers, httpVersion }: IncomingMessage): void {
   }
 }
 
-/** Percent signs that encode nothing, no UTF-8, or U+0000. Of a path the router has refused the first two already. */
+/** Refuses percent signs that encode nothing, invalid UTF-8 and U+0000. In a path, the router has already refused the first two. */
 function checkTarget(url: string): void {
   if (!url.startsWith('/')) throw refusal('Expected a path');
   if (!url.includes('%')) return;

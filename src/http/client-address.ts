@@ -4,19 +4,19 @@ import { readIpAddress } from '../base/ip-address.ts';
 import type { Settings } from '../settings/settings.ts';
 
 export interface ProxyTrust {
-  /** Where the operator's own proxies are: only of them a header is believed. */
+  /** Addresses of the operator's own proxies: headers of any other peer are ignored. */
   readonly proxies: readonly Cidr[];
-  /** Which header they write, as the settings have it. */
+  /** Which headers the proxies write, from the instance's settings. */
   readonly settings: Settings['trustedProxy'];
 }
 
-/** What a connection without an address comes from: one that is closed already. */
+/** Stands for the address of a connection that is already closed, and has none. */
 const nowhere = Uint8Array.of(0, 0, 0, 0);
 const usualHeaders = ['x-forwarded-for'];
 
 /**
- * Who asks. The peer of the connection; where that is a proxy of the operator, the right-most address of its header that is no
- * proxy again. What stands to the left of that the client may have written itself.
+ * Returns the address of the client: the peer of the connection or, where that is one of the operator's proxies, the right-most
+ * address in its header that is not. The client may have written anything to the left of that one itself.
  */
 export function clientAddress(request: IncomingMessage, { proxies, settings }: ProxyTrust): Uint8Array {
   const peer = readIpAddress(request.socket.remoteAddress ?? '') ?? nowhere;

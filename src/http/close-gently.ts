@@ -2,9 +2,9 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Node takes a connection for idle as soon as its answer was handed over, sent or not, and closing it then gives a slow reader
- * half of it. This makes a server's `closeIdleConnections` wait for unsent bytes: it does nothing while there are any, and
- * is to be called again. And it makes `closeAllConnections` close those that Node has let go of, after a CONNECT, as well.
+ * Makes a server's `closeIdleConnections` do nothing while any connection has unsent bytes; call it repeatedly. Node counts a
+ * connection as idle as soon as its answer was handed over, sent or not, and closing it then would truncate the answer for a slow
+ * reader. Also makes `closeAllConnections` close the connections that Node has let go of after a CONNECT.
  */
 export function closeGently(server: Server): void {
   const sockets = new Set<Socket>();

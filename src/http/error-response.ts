@@ -1,7 +1,7 @@
 import { codeOf } from '../base/code-of.ts';
 import { AppError, notFound, type ErrorCode, type ErrorEnvelope, type FieldErrors } from '../base/errors.ts';
 
-/** The one table from what went wrong to the status of the answer. */
+/** The status of the answer for each error code. */
 const statusOf: Readonly<Record<ErrorCode, number>> = {
   bad_request: 400,
   broken_rule: 400,
@@ -27,11 +27,11 @@ export interface ErrorAnswer {
   readonly body: string;
   /** Seconds for `Retry-After`. */
   readonly retryAfter: number | undefined;
-  /** Whether the operator must hear of it. */
+  /** True when the service is at fault, so that the operator must be told. */
   readonly isOurs: boolean;
 }
 
-/** The answer to whatever a handler threw. Only an AppError speaks to the caller; everything else is told as nothing. */
+/** Returns the answer to whatever a handler threw. Only an AppError's message reaches the caller; anything else says nothing. */
 export function toErrorAnswer(error: unknown): ErrorAnswer {
   if (error instanceof AppError) {
     const status = statusOf[error.code];
@@ -47,12 +47,12 @@ export function errorBody(status: number, message: string, data: FieldErrors): s
   return JSON.stringify({ data, message: sentence(message), status });
 }
 
-/** What an error says to its caller, as a value. */
+/** Returns the body of an error's answer as a value. */
 export function errorEnvelope(error: AppError): ErrorEnvelope {
   return { data: error.details, message: sentence(error.message), status: statusOf[error.code] };
 }
 
-/** What Fastify itself refuses before a handler runs, in our own words. */
+/** Translates what Fastify itself refuses before a handler runs into our own error. */
 function frameworkError(error: unknown): AppError | undefined {
   switch (codeOf(error)) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':

@@ -3,18 +3,18 @@ import type { InstanceDirectory, InstanceEntry } from '../instances/instance-dir
 import { defaultSlug } from '../instances/instance-directory.ts';
 import { hostName } from './host-name.ts';
 
-/** The slug of `/i/{slug}/…`, kept beside the request because its path goes on without it. */
+/** The slug of each request to `/i/{slug}/…`, kept here because the path is routed without it. */
 const slugs = new WeakMap<IncomingMessage, string>();
 
 const PREFIX = /^\/i\/([^/?]*)(\/.*)$/;
 
 export interface AddressOptions {
   readonly directory: InstanceDirectory;
-  /** Unbound hosts mean no instance, neither the default one nor the one of a slug. */
+  /** When true, a host that is bound to no instance addresses none: neither the default one nor the one of a slug. */
   readonly strictHosts: boolean;
 }
 
-/** The path without `/i/{slug}`, on hosts that are bound to no instance. */
+/** Returns the path without `/i/{slug}`; unchanged on hosts that are bound to an instance. */
 export function withoutInstancePrefix(request: IncomingMessage, options: AddressOptions): string {
   const url = request.url ?? '/';
   if (!url.startsWith('/i/') || findBound(request, options) !== undefined) return url;
@@ -24,7 +24,7 @@ export function withoutInstancePrefix(request: IncomingMessage, options: Address
   return rest;
 }
 
-/** The instance that a request's host or path means, or undefined. */
+/** Returns the instance that a request's host or path addresses, or undefined. */
 export function findAddressed(request: IncomingMessage, options: AddressOptions): InstanceEntry | undefined {
   const bound = findBound(request, options);
   if (bound !== undefined || options.strictHosts) return bound;
@@ -34,7 +34,7 @@ export function findAddressed(request: IncomingMessage, options: AddressOptions)
   return entry?.host === null ? entry : undefined;
 }
 
-/** None where the header is not valid: such a request is refused. */
+/** Finds nothing for an invalid Host header: checkRequest refuses such a request. */
 function findBound({ headers }: IncomingMessage, { directory }: AddressOptions): InstanceEntry | undefined {
   const name = hostName(headers.host ?? '');
   return name === undefined ? undefined : directory.findByHost(name);

@@ -3,10 +3,10 @@ import { GenerationMap } from '../base/generation-map.ts';
 const HOST = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?$/i;
 const portMax = 65_535;
 
-/** By what is written in the header: most requests name one of a few. */
+/** Names already parsed, by the text of the header: most requests name one of a few hosts. */
 const known = new GenerationMap<string, string>(1_000);
 
-/** The name or address in a Host header, in lower case and without its port; undefined where it is none (RFC 9112 section 3.2). */
+/** Returns the name or address in a Host header, in lower case and without port; undefined if invalid (RFC 9112 section 3.2). */
 export function hostName(header: string): string | undefined {
   const found = known.find(header);
   if (found !== undefined) return found;

@@ -3,7 +3,7 @@ export const httpLimits = {
   /** All header lines of a request together; Node answers 431 above. */
   headerBytesMax: 16 * 1024,
   bodyBytesMax: 32 * 1024 * 1024,
-  /** Of all clients together, while they are being read. Small ones are always taken, and do not count. */
+  /** Of the bodies of all clients together, while they are read. Those up to `smallBodyBytesMax` are always accepted and not counted. */
   bodiesBytesMax: 256 * 1024 * 1024,
   smallBodyBytesMax: 64 * 1024,
   /** Of all clients together, while they are not read; one answer alone may have half of it. Small ones do not count. */
@@ -16,10 +16,10 @@ export const httpLimits = {
   headersTimeoutMs: 10_000,
   /** For a whole request with its body. */
   requestTimeoutMs: 300_000,
-  /** Of a connection on which nothing moves in the middle of a request: its client does not read its answer. */
+  /** How long nothing may move on a connection in the middle of a request: its client does not read the answer. */
   stalledMs: 300_000,
   /** Longer than the idle time of common load balancers, or they would reuse a connection that we are closing. */
   keepAliveTimeoutMs: 65_000,
-  /** How often the time-outs above are looked at. */
+  /** How often the time-outs above are checked. */
   checkIntervalMs: 5_000,
 } as const;

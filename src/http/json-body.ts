@@ -6,18 +6,18 @@ import { readBody } from './read-body.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** For the bodies of a route that are not like all others. */
+    /** For a route whose bodies have other limits than the default. */
     readonly jsonLimits?: JsonLimits;
   }
   interface FastifyRequest {
-    /** How much was read of the body, once it is parsed. */
+    /** Length of the body, once it is parsed. */
     bodyBytes: number;
-    /** Why the body cannot be read; null where it was. It is told once it is known who asks, and of what. */
+    /** Why the body is malformed, or null. Thrown only once caller and collection are known, whose refusals come first. */
     bodyProblem: AppError | null;
   }
 }
 
-/** Bodies are JSON, decoded strictly and never coerced. Everything else is refused before it is read. */
+/** Makes `app` accept JSON bodies only, decoded strictly and never coerced. Other types are refused before the body is read. */
 export function acceptJsonBodies(app: FastifyInstance): void {
   app.decorateRequest('bodyBytes', 0);
   app.decorateRequest('bodyProblem', null);
@@ -30,7 +30,7 @@ export function acceptJsonBodies(app: FastifyInstance): void {
     },
   );
   app.addContentTypeParser('*', (request, _payload, done) => {
-    // No bytes are no body, whatever they are said to be; and what a path does not have comes before what it was sent.
+    // An empty body is none, whatever type it names; and on an unknown path the 404 comes before any fault of the body.
     if (request.is404 || request.headers['content-length'] === '0') done(null, undefined);
     else done(new AppError('unsupported_media_type', 'Unsupported Content-Type.'));
   });
@@ -41,7 +41,7 @@ function parseBody(request: FastifyRequest, bytes: Buffer): unknown {
     checkCharset(request.headers['content-type'] ?? '');
     request.bodyBytes = bytes.length;
     const limits = request.routeOptions.config.jsonLimits;
-    // Clients name a type for a DELETE without a body, too.
+    // Some clients send this type with a DELETE that has no body.
     return bytes.length === 0 ? undefined : parseJson(decodeUtf8(bytes), limits);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'bad_request') throw error;

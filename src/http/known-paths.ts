@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 
-/** The paths that have routes, to tell a path that is unknown (404) from a method that a path has not (405). */
+/** The paths that have routes, to tell an unknown path (404) from a known path without this method (405). */
 export interface KnownPaths {
   /** Methods of the path, or undefined when there is no such path. */
   methodsOf(path: string): readonly string[] | undefined;
@@ -17,7 +17,7 @@ export function knownPaths(app: FastifyInstance): KnownPaths {
   let patterns: readonly { readonly pattern: RegExp; readonly methods: ReadonlySet<string> }[] | undefined;
   return {
     methodsOf: (path) => {
-      // Parameters are the only special thing in our paths.
+      // Our paths have no other patterns than parameters.
       patterns ??= [...methods].map(([url, known]) => ({
         pattern: new RegExp(`^${url.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+')}$`),
         methods: known,

@@ -3,15 +3,15 @@ import type { Duplex } from 'node:stream';
 
 interface Noted {
   readonly latest: ServerResponse;
-  /** What had been read when its request was parsed: the same for all requests that came in one read. */
+  /** Bytes read from the connection when the request was parsed: equal for all requests that came in one read. */
   readonly bytesRead: number;
-  /** The answer before it, if the client has not waited for that. */
+  /** The previous answer on the connection, if the client sent this request without waiting for it. */
   readonly ahead: ServerResponse | undefined;
 }
 
 const notes = new WeakMap<Duplex, Noted>();
 
-/** Notes the answers of a server before anything else hears of their requests, whoever answers them. */
+/** Notes every answer of a server before any other listener sees its request. */
 export function noteLatestAnswers(server: Server): void {
   const note = ({ socket }: IncomingMessage, latest: ServerResponse): void => {
     const before = notes.get(socket);
@@ -23,12 +23,12 @@ export function noteLatestAnswers(server: Server): void {
   server.prependListener('checkExpectation', note);
 }
 
-/** Of a connection the answer to its latest request: Node gives answers in the order of requests, so all others come before it. */
+/** Returns the answer to a connection's latest request. Node sends answers in the order of requests, so all others precede it. */
 export function latestAnswer(socket: Duplex): ServerResponse | undefined {
   return notes.get(socket)?.latest;
 }
 
-/** The answer before the latest, if the client has not waited for it before it asked again: it was not out, or both came in one read. */
+/** Returns the answer before the latest if the client did not wait for it: it was not sent yet, or both requests came in one read. */
 export function answerAhead(socket: Duplex): ServerResponse | undefined {
   return notes.get(socket)?.ahead;
 }

@@ -1,5 +1,5 @@
 /**
- * `node:http` without an import statement: that would read every export of it, and behind one of them, `WebSocket`, stands the
- * whole client that `fetch` is made of: 15 MB of memory and a tenth of the start, for what nothing here uses.
+ * `node:http` without an import statement, which would read every export. One of them, `WebSocket`, loads the whole client behind
+ * `fetch`: 15 MB of memory and a tenth of the start, for something that nothing here uses.
  */
 export const nodeHttp = process.getBuiltinModule('node:http');

@@ -14,9 +14,9 @@ import { toErrorAnswer } from './error-response.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** When it came, for how long it took: milliseconds from an arbitrary start. */
+    /** When the request came, to tell how long it took: milliseconds from an arbitrary start. */
     startedMs: number;
-    /** Whether the log of its instance knows it already. */
+    /** Whether the request is already in the log of its instance. */
     isNoted: boolean;
   }
 }
@@ -29,12 +29,12 @@ interface Answered {
   readonly refusal?: string;
 }
 
-/** Puts an answered request into the log of its instance, in memory: what that costs is paid after the answer. */
+/** Puts an answered request into the log of its instance, which writes it to disk later: no answer waits for that. */
 export function noteRequest(request: FastifyRequest<object>, answered: Answered): void {
   request.isNoted = true;
   const { instance, status } = answered;
   const level = levelOf(status);
-  // Probes come every second and tell nothing as long as all is well.
+  // Health probes come every second, and successful ones say nothing.
   if (!instance.logs.wants(level) || (level === 0 && isProbe(request))) return;
   const { method = '', url = '' } = request.raw;
   const shown = cutText(maskUrl(url), logLimits.urlLengthMax);
@@ -46,7 +46,7 @@ export function noteRequest(request: FastifyRequest<object>, answered: Answered)
   });
 }
 
-/** A request that an operation has refused, or failed. */
+/** Logs a request that an operation has refused, or that failed. */
 export function noteFailure(
   request: FastifyRequest<object>,
   { instance, caller }: Omit<Answered, 'status'>,
@@ -57,8 +57,8 @@ export function noteFailure(
 }
 
 /**
- * A request that was refused before anybody looked at its instance. One whose files are closed stays so: whoever asks for
- * nothing but unknown paths does not keep it open.
+ * Logs a request that was refused before its instance was opened. Does nothing when the instance is closed: requests for unknown
+ * paths must not keep it open.
  */
 export function noteRefusal(request: FastifyRequest, instances: OpenInstances, error: unknown): void {
   if (request.isNoted || request.instanceEntry === null) return;
@@ -72,7 +72,7 @@ function isProbe({ raw }: FastifyRequest<object>): boolean {
   return raw.url?.startsWith('/api/health') === true;
 }
 
-/** In the order of their names. */
+/** The members of a log entry, in alphabetical order. */
 function membersOf(
   request: FastifyRequest<object>,
   url: string,
@@ -86,7 +86,7 @@ function membersOf(
     ...(logAuthId && caller.kind !== 'guest' && !isKey(caller) && { authId: caller.id }),
     ...(refusal !== undefined && { error: cutText(refusal, logLimits.textLengthMax) }),
     execTime: Math.round((systemClock.monotonic() - request.startedMs) * 1_000) / 1_000,
-    // Of a program, so that it is nothing that logAuthId would have to keep out.
+    // A key belongs to a program, so logAuthId, which is about the ids of accounts, does not govern it.
     ...(isKey(caller) && { key: caller.id }),
     method,
     referer,

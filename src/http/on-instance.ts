@@ -16,11 +16,11 @@ import { requireScope } from './route-scopes.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The instance that the host or the path means; null when they mean none. */
+    /** The instance that the host or the path addresses; null when they address none. */
     instanceEntry: InstanceEntry | null;
-    /** The same, open; null before it is. */
+    /** The same instance once it is open; null before. */
     instance: Instance | null;
-    /** Since when it is being served: what it says is here, and who says it is asked next. */
+    /** When serving began, by `systemClock.monotonic`: the answer may show any state that the data have had since. */
     asOfMs: number;
   }
 }
@@ -43,7 +43,7 @@ type Handler<Route extends RouteGenericInterface> = (
   reply: FastifyReply,
 ) => Promise<void>;
 
-/** A route's handler that works on the request's instance, which stays open until the operation is over. */
+/** Makes a route's handler. It opens the request's instance, which stays open until the operation is over. */
 export function onInstance<Route extends RouteGenericInterface>(
   instances: OpenInstances,
   serve: Serve<Route>,
@@ -75,15 +75,15 @@ export function onInstance<Route extends RouteGenericInterface>(
   };
 }
 
-/** Throws not_found where there is no such collection, which comes before what it was sent; else what is wrong with that. */
+/** Throws not_found when the collection does not exist, as that comes first; else the problem of the body. */
 function refuseBody({ collections }: Instance, { params }: FastifyRequest<object>, problem: AppError): never {
-  // Every route's parameters are texts by name.
+  // Path parameters are always strings by name.
   const { collection } = params as Readonly<Record<string, string | undefined>>;
   if (collection !== undefined) collections.get(collection);
   throw problem;
 }
 
-/** Throws unauthorized for an API key that is not valid, which is written down: somebody tries keys, or has lost one. */
+/** Throws unauthorized for an invalid API key, and audits it: somebody is guessing keys, or has lost theirs. */
 async function authenticated(
   instance: Instance,
   authorization: string,

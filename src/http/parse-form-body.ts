@@ -3,16 +3,16 @@ import { AppError } from '../base/errors.ts';
 import { isJsonObject, parseJson, type JsonObject } from '../base/json.ts';
 import { batchJsonLimits } from './batch-json-limits.ts';
 
-/** Parts of a form, as each costs a thousand times what its bytes do. */
+/** The parts of a form are limited because parsing one costs a thousand times as much as its bytes. */
 const partsMax = 1_000;
 
-/** The form that clients send when there may be files: one boundary, by the characters of RFC 2046 section 5.1.1. */
+/** The content type of forms that may hold files: one boundary, of the characters in RFC 2046 section 5.1.1. */
 const FORM_TYPE =
   /^multipart\/form-data\s*;\s*boundary=(?:"([\w'()+,./:=? -]{1,70})"|([\w'+.-]{1,70}))\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
 
 /**
- * The typed values of the form of a batch: the JSON objects of its parts `@jsonPayload`, of equal members the last. Other parts are ignored,
- * as unknown members are. Throws bad_request for what is no form and for files.
+ * Returns the body of a batch that was sent as a form: the members of the JSON objects in its `@jsonPayload` parts, of which the last
+ * one of a name wins. Other parts are ignored, as unknown members are. Throws bad_request for an invalid form and for files.
  */
 export async function parseFormBody(bytes: Buffer, contentType: string): Promise<JsonObject> {
   const [, quoted, plain] = FORM_TYPE.exec(contentType) ?? [];
@@ -28,16 +28,16 @@ export async function parseFormBody(bytes: Buffer, contentType: string): Promise
       throw new AppError('bad_request', `Files are not supported yet: ${JSON.stringify(name)} is one.`);
     if (name === '@jsonPayload') payloads.push(value);
   }
-  // The parser would replace what is not, and two names could become one.
+  // The parser replaces invalid bytes, so two different member names could become one.
   if (!isUtf8(bytes)) throw new AppError('bad_request', 'The form is not valid UTF-8.');
   return Object.fromEntries(payloads.flatMap((text) => Object.entries(toObject(text))));
 }
 
-/** By the parser of fetch, which Node has anyway. */
+/** Parses the form with the parser of fetch, which comes with Node. */
 async function readForm(bytes: Buffer, boundary: string): Promise<FormData> {
   const headers = { 'content-type': `multipart/form-data; boundary="${boundary}"` };
   try {
-    // A Buffer of a request has memory of its own, which nobody else writes to.
+    // The body of a request is never in shared memory.
     return await new Response(bytes as Uint8Array<ArrayBuffer>, { headers }).formData();
   } catch (error) {
     throw new AppError('bad_request', 'The form is not valid multipart/form-data.', { cause: error });

@@ -3,14 +3,14 @@ import type { QueryReader } from '../lists/list-query.ts';
 
 /** Fastify's parser of query strings: first values count, `a[b]` is just a name, no object is ever built from names. */
 export function parseQueryString(text: string): Record<string, unknown> {
-  // Fastify asks for an object; nothing reads its members but queryOf, which knows that it is this class.
+  // Fastify's type asks for a plain object, but only queryOf reads it, and expects URLSearchParams.
   return (text === '' ? empty : new URLSearchParams(text)) as unknown as Record<string, unknown>;
 }
 
 export function queryOf(request: FastifyRequest): QueryReader {
-  // What no route was found for was parsed by another parser.
+  // Where no route was found, another parser has parsed the query.
   return request.query instanceof URLSearchParams ? request.query : empty;
 }
 
-/** Nobody changes what a request has asked. */
+/** Safe to share: nothing ever modifies a query. */
 const empty = new URLSearchParams();

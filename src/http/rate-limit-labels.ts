@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { CollectionFinder } from '../collections/collection-store.ts';
 
-/** What is asked of a collection, by the end of the route. */
+/** The actions that rate limit rules may name, by the last segment of a collection's auth route. */
 const authActions: Readonly<Record<string, readonly string[]>> = {
   'auth-methods': ['listAuthMethods'],
   'auth-refresh': ['authRefresh'],
@@ -22,8 +22,8 @@ const OF_COLLECTION = /^\/api\/collections\/:collection\/([\w-]+)$/;
 const FILES = /^\/api\/files\/:collection\//;
 
 /**
- * What rules may call this request. Made from the route and the collection's own name, so that another spelling of a path,
- * the collection's id and the alias path are no way around a rule.
+ * Returns the labels by which rate limit rules may name this request. They are made from the route and the collection's own name,
+ * so another spelling of the path, the collection's id or the alias path does not evade a rule.
  */
 export function rateLimitLabels(
   request: FastifyRequest<object>,
@@ -31,7 +31,7 @@ export function rateLimitLabels(
 ): readonly string[] {
   const { method } = request;
   const pattern = request.routeOptions.url ?? '';
-  // Fastify makes texts of all parameters of a path.
+  // In Fastify all path parameters are strings.
   const params = request.params as Readonly<Record<string, string>>;
   const name = params['collection'];
   const collection = name === undefined ? undefined : (collections.find(name)?.name ?? name);
@@ -51,13 +51,13 @@ export function rateLimitLabels(
 
 export interface RecordRequest {
   readonly method: string;
-  /** By its own name. */
+  /** The collection's own name, not its id. */
   readonly collection: string;
   readonly id: string | undefined;
   readonly actions: readonly string[];
 }
 
-/** Of a request for records, which has two paths. */
+/** Returns the labels of a request for records, under both of its paths. */
 export function recordLabels({ method, collection, id, actions }: RecordRequest): readonly string[] {
   const end = id === undefined ? '' : `/${id}`;
   const paths = [`/api/collections/${collection}/records${end}`, `/api/records/${collection}${end}`];
@@ -83,7 +83,7 @@ function pathLabels(method: string, path: string): readonly string[] {
   return [...methodLabels(method, path), path];
 }
 
-/** A HEAD costs what its GET does, and a PUT, of a batch, may make what a POST makes. */
+/** A HEAD costs as much as its GET, and a PUT in a batch may create a record as a POST does: rules for those apply too. */
 const alike: Readonly<Record<string, readonly string[]>> = { HEAD: ['HEAD', 'GET'], PUT: ['PUT', 'POST'] };
 
 function methodLabels(method: string, path: string): readonly string[] {

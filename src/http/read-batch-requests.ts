@@ -8,7 +8,7 @@ import { checkFields } from './answer.ts';
 import { expectedRevision } from './entity-tag.ts';
 import { toHeaderName } from './request-facts.ts';
 
-/** The requests of `POST /api/batch`. Throws bad_request when they cannot be told from each other; what one of them asks is its own affair. */
+/** Reads the requests of `POST /api/batch`. Throws bad_request when their form is wrong; an invalid request becomes a refused item. */
 export function readBatchRequests(
   body: JsonObject,
   facts: RequestFacts,
@@ -53,7 +53,7 @@ function readEntry(raw: unknown, ofBatch: RequestFacts): BatchEntry {
   }
 }
 
-/** Those of a request stand before those of the batch, which alone says who asks. */
+/** Returns the headers of one request, which override those of the batch, but for `authorization`: only the batch names the caller. */
 function readHeaders(raw: unknown): ReadonlyMap<string, string> {
   if (!isJsonObject(raw)) throw unreadable();
   const headers = new Map<string, string>();
@@ -91,7 +91,7 @@ function toItem({ method, url, body, expected }: Asked): BatchItem {
   );
 }
 
-/** As the router does it: decoded once. */
+/** Decodes a path segment once, as the router does. */
 function decodeSegment(text: string): string {
   let decoded: string;
   try {

@@ -4,16 +4,16 @@ import { MemoryBudget } from './memory-budget.ts';
 import { httpLimits } from './http-limits.ts';
 
 /**
- * So many are put together: a piece of one byte, as clients can send them, takes hundreds as long as it is by itself. No more, or a body
- * that is small by its bytes would hold several times what a small one may.
+ * Pieces are concatenated when there are this many: a client can send pieces of one byte, each of which takes hundreds of bytes. With a
+ * larger number a body that counts as small could hold several times what a small body may.
  */
 const looseMax = 128;
 
 const ofAll = new MemoryBudget(httpLimits.bodiesBytesMax);
 
 /**
- * The bytes of a body. Throws payload_too_large, at once where that is announced, and unavailable where the bodies of all clients are
- * too much together; what still comes then goes nowhere.
+ * Reads the bytes of a body. Throws payload_too_large, at once when the announced length is too large, and unavailable when the bodies
+ * of all clients together are. Bytes that arrive after that are discarded.
  */
 export function readBody(payload: IncomingMessage, budget = ofAll): Promise<Buffer> {
   const announced = Number(payload.headers['content-length'] ?? 0);

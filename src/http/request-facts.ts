@@ -21,7 +21,7 @@ export function factsOf(request: FastifyRequest<object>, caller: Caller): Reques
   };
 }
 
-/** Asked for only where it is written down: to look for the address in headers is work. */
+/** Called only where the origin is recorded, because finding the address in headers takes time. */
 function originOf(request: FastifyRequest<object>): RequestOrigin {
   const { instance } = request;
   assert(instance !== null, 'facts are those of a request to an instance');
@@ -33,14 +33,14 @@ function headerReader({ headers }: FastifyRequest<object>): FactReader {
   return {
     get: (name) => {
       const header = toHeaderName(name);
-      // Every object has a `constructor`, which no client has sent.
+      // Own members only: every object inherits a `constructor`, which no client has sent.
       const value = Object.hasOwn(headers, header) ? headers[header] : undefined;
       return (Array.isArray(value) ? value[0] : value) ?? null;
     },
   };
 }
 
-/** By `x_token` a rule asks for `X-Token`, which Node calls `x-token`. */
+/** Returns Node's name for a header that a rule names: `x_token` is `X-Token`, which Node calls `x-token`. */
 export function toHeaderName(factName: string): string {
   return factName.toLowerCase().replaceAll('_', '-');
 }

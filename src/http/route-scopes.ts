@@ -5,8 +5,8 @@ import { hasScope } from '../rules/has-scope.ts';
 import { keyScopes, type KeyScope } from '../rules/key-scope.ts';
 
 /**
- * The routes that an API key may use with each scope; one that is not here needs `admin`. `any` stands for those that tell a key
- * what they tell a guest, and more to those who may know it.
+ * The routes that an API key may use with each scope; a route that is not listed needs `admin`. Every key may use those under `any`,
+ * which show it what a guest sees, and more if its scopes allow.
  */
 const routes: Readonly<Partial<Record<KeyScope | 'any', readonly string[]>>> = {
   any: ['GET /api/health', 'GET /api/openapi.json', 'GET /api/collections/:collection/auth-methods'],
@@ -47,7 +47,7 @@ const routes: Readonly<Partial<Record<KeyScope | 'any', readonly string[]>>> = {
     'POST /api/webhooks/endpoints',
     'PATCH /api/webhooks/endpoints/:id',
     'DELETE /api/webhooks/endpoints/:id',
-    // It signs: whoever has it can write in the name of the service.
+    // The secret signs webhooks: its holder can send some in the name of the service.
     'GET /api/webhooks/endpoints/:id/secret',
     'POST /api/webhooks/endpoints/:id/pause',
     'POST /api/webhooks/endpoints/:id/resume',
@@ -57,14 +57,14 @@ const routes: Readonly<Partial<Record<KeyScope | 'any', readonly string[]>>> = {
   ],
 };
 
-/** By method and path. */
+/** The scope of each route, by method and path. */
 export const routeScopes: ReadonlyMap<string, KeyScope | 'any'> = new Map(
   (['any', ...keyScopes] as const).flatMap((scope) =>
     (routes[scope] ?? []).map((route) => [route, scope] as const),
   ),
 );
 
-/** Throws forbidden for an API key without the scope that this route needs. Everyone else is the affair of rules. */
+/** Throws forbidden for an API key without the scope that this route needs. Other callers have no scopes. */
 export function requireScope(caller: Caller, request: FastifyRequest<object>): void {
   if (caller.kind !== 'superuser' || caller.key === undefined) return;
   const method = request.method === 'HEAD' ? 'GET' : request.method;

@@ -10,7 +10,7 @@ export interface AfterAnswer {
   readonly mailer: Mailer;
 }
 
-/** Has a work done once this request is answered; its instance stays open for it. False, and nothing is done, when too much waits. */
+/** Queues `work` for after the answer, and keeps the instance open for it. Returns false, and does nothing, when the queue is full. */
 export async function runAfterAnswer(
   { instances, mailer }: AfterAnswer,
   request: FastifyRequest<object>,
@@ -24,7 +24,7 @@ export async function runAfterAnswer(
   return isTaken;
 }
 
-/** As {@link runAfterAnswer}, of what the request is about. Throws unavailable. */
+/** As {@link runAfterAnswer}, for work that is the purpose of the request. Throws unavailable when the queue is full. */
 export async function requireAfterAnswer(
   options: AfterAnswer,
   request: FastifyRequest<object>,

@@ -5,14 +5,14 @@ import { holdUnread } from './unread-answers.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What a web page of another origin is told; null for requests of no page. */
+    /** CORS headers of the answer; null for a request that no web page sent, or one whose origin is not allowed. */
     corsHeaders: CorsHeaders | null;
-    /** What its client may still ask; null where no rule limits it. */
+    /** How many requests the client has left; null where no rule limits it. */
     rateLimitHeaders: Readonly<Record<string, string>> | null;
   }
 }
 
-/** What every answer to this request carries. */
+/** Returns the headers that every answer to this request carries. */
 export function commonHeaders(request: FastifyRequest): Readonly<Record<string, string>> {
   return { ...standardHeaders(request.id), ...request.corsHeaders, ...request.rateLimitHeaders };
 }
@@ -25,8 +25,8 @@ export interface Answer {
 }
 
 /**
- * Sends a whole answer in one go, past Fastify's reply, which collects headers in a map, copies and checks them: a view is
- * answered a sixth more often this way. For a HEAD Node leaves the body out.
+ * Sends a whole answer in one go, past Fastify's reply, which collects headers in a map, copies and checks them: this serves a
+ * sixth more views per second. For a HEAD, Node leaves the body out.
  */
 export function sendAnswer(request: FastifyRequest, reply: FastifyReply, answer: Answer): void {
   reply.hijack();

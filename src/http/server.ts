@@ -53,7 +53,7 @@ import { commonHeaders } from './send-answer.ts';
 import { takeTurns } from './take-turns.ts';
 import { openTls, type TlsFiles } from './tls.ts';
 
-/** What app.ts holds of it: a Fastify instance, known as such only in here. */
+/** The server as app.ts holds it. Only http/ knows that it is a Fastify instance. */
 export type HttpServer = FastifyInstance;
 
 export interface ServerOptions extends AddressOptions, AdmissionOptions {
@@ -70,14 +70,14 @@ export interface ServerOptions extends AddressOptions, AdmissionOptions {
 }
 
 /**
- * The HTTP side of the service: from bytes to one call of an operation, and from what it gives or throws to an answer.
- * Order for every request: its turn, checks, CORS, instance, body, caller, route.
+ * Creates the HTTP side of the service, which turns bytes into one call of an operation, and its result or error into an answer.
+ * Order for every request: its turn, CORS headers, checks, instance, body, caller, rate limits and scopes, operation.
  *
- * What comes before a route is here, in check-request.ts, cors.ts, find-addressed.ts and json-body.ts. Routes stand in routes/, a
- * file for each resource. Each serves its operation by `onInstance`: the instance is open, the caller known and within the rate
- * limits and the scopes of a key, and the request is logged. Records are answered by answer.ts, writes by answer-write.ts (run
- * once under an Idempotency-Key), all of them in the end by `sendAnswer`; what is thrown, by error-response.ts. openapi/ tells
- * clients of every route.
+ * The steps before a route are here and in take-turns.ts, check-request.ts, cors.ts, find-addressed.ts and json-body.ts. routes/ has
+ * one file per resource. Its routes call their operation through `onInstance`, which opens the instance, finds the caller, holds
+ * rate limits and the scopes of API keys, and logs the request. Answers go out through answer.ts, those of writes through
+ * answer-write.ts (once per Idempotency-Key), and all of these through `sendAnswer`. error-response.ts turns errors into answers.
+ * openapi/ describes every route to clients.
  */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const app = createApp(options);
@@ -150,25 +150,25 @@ function createApp(options: ServerOptions): FastifyInstance {
     exposeHeadRoutes: true,
     routerOptions: { maxParamLength: httpLimits.paramLengthMax, querystringParser: parseQueryString },
     rewriteUrl: (request: IncomingMessage) => withoutInstancePrefix(request, options),
-    // Not counted: whoever is served by this process could tell how much all others ask.
+    // Not a counter, which would show clients of one instance how many requests all others get.
     genReqId: newId,
     clientErrorHandler: answerClientError,
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
-      // No hook runs before these.
+      // Fastify reports these errors before any hook has run.
       request.corsHeaders = corsHeaders(request.raw, options.origins) ?? null;
       takeTurns(request.raw, () => void answerError(error, request, { reply, logger: options.logger }));
     },
-    // No route has a schema: to load what compiles them would be a tenth of a start.
+    // No route has a schema, and loading the schema compilers would be a tenth of a start.
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     logger: false,
   } as const;
   const server = {
     maxHeaderSize: Math.min(nodeHttp.maxHeaderSize, httpLimits.headerBytesMax),
     headersTimeout: httpLimits.headersTimeoutMs,
-    // A request that announces no body is over with its headers: a stream of nothing is a tenth of what Node does for a view.
+    // Ends a request that announces no body with its headers: an empty body stream is a tenth of Node's work for a view.
     optimizeEmptyRequests: true,
     connectionsCheckingInterval: httpLimits.checkIntervalMs,
-    // checkRequest does, with an answer that says so.
+    // checkRequest requires it, and its answer says so.
     requireHostHeader: false,
   };
   const app =
@@ -177,7 +177,7 @@ function createApp(options: ServerOptions): FastifyInstance {
       : fastifyWithTls({ ...settings, https: { ...server, ...openTls(options.tls) } });
   app.server.maxConnections = httpLimits.connectionsMax;
   app.server.maxHeadersCount = 0;
-  // Node has no such time by default: answers that nobody reads would be kept for as long as their clients like.
+  // Node has no such time-out by default: a client could make the server keep an unread answer for as long as it likes.
   app.server.setTimeout(httpLimits.stalledMs);
   closeGently(app.server);
   noteLatestAnswers(app.server);
@@ -190,7 +190,7 @@ function noSchemas(): never {
   throw new AssertionFailed('no route has a schema');
 }
 
-/** The type of a TLS server differs only in the raw request, of which nothing here uses more than both have. */
+/** Creates a TLS server. Its type differs only in the raw request, and nothing here uses more of that than both types have. */
 function fastifyWithTls(settings: FastifyHttpsOptions<TlsServer>): FastifyInstance {
   return fastify(settings);
 }
@@ -216,18 +216,18 @@ function begin({ request, reply, done }: Beginning, options: ServerOptions): voi
     request.instanceEntry = findAddressed(raw, options) ?? null;
     done();
   } catch (error) {
-    // Where the next request begins is not to be believed of one who was refused here.
+    // A request that is refused here does not reliably say where the next one on its connection begins.
     reply.header('connection', 'close');
     done(toError(error));
   }
 }
 
 /**
- * Clients name a type where they send no body. Fastify would wait for the end of a body of this type, which Node has ended with the
- * headers (`optimizeEmptyRequests`).
+ * Removes the Content-Type of a request without a body, which some clients send. Fastify would wait for the end of that body, but
+ * Node has ended the request with its headers (`optimizeEmptyRequests`).
  */
 function forgetTypeOfNothing({ method, headers }: IncomingMessage): void {
-  // Of these nobody reads a body.
+  // Fastify never reads a body of these.
   if (method === 'GET' || method === 'HEAD' || headers['content-type'] === undefined) return;
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
     delete headers['content-type'];
@@ -245,12 +245,12 @@ function answerError(
     logger.warn('A rule no longer compiles.', { requestId: request.id, method: request.method, error });
   reply.headers(commonHeaders(request));
   if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
-  // Closed at once, the connection of a client that is still sending would lose this answer. What it sends goes nowhere.
+  // Closed at once, the connection of a client that is still sending would lose this answer. The rest of the body is discarded.
   if (isUnread(request, status)) reply.removeHeader('connection');
   return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(body);
 }
 
-/** Whether the body was refused for what it is or has become; one that is announced too large is not waited for. */
+/** True for a body refused for its type, or because it grew too large. One whose announced length is too large is not waited for. */
 function isUnread({ headers }: FastifyRequest, status: number): boolean {
   if (status !== 413 && status !== 415) return false;
   return Number(headers['content-length'] ?? 0) <= httpLimits.bodyBytesMax;
@@ -258,7 +258,7 @@ function isUnread({ headers }: FastifyRequest, status: number): boolean {
 
 interface UnknownRefusal {
   readonly error: AppError;
-  /** Those of a path that is known, with another method. */
+  /** The methods of the path when it is known but not with this method; undefined when it is unknown. */
   readonly methods: readonly string[] | undefined;
 }
 

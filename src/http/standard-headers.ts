@@ -1,4 +1,4 @@
-/** What every answer carries, whoever gives it. */
+/** Returns the headers that every answer carries, also where Fastify is not involved. */
 export function standardHeaders(requestId: string): Record<string, string> {
   return {
     vary: 'Origin',

@@ -17,7 +17,7 @@ interface TlsContext {
   readonly minVersion: 'TLSv1.2';
 }
 
-/** What a TLS server is opened with, and given again when the files have changed. Throws when a file cannot be read. */
+/** Reads the options that a TLS server is created with, and given again when the files change. Throws when a file cannot be read. */
 export function openTls(files: TlsFiles): TlsContext {
   return { cert: readFileSync(files.certificate), key: readFileSync(files.key), minVersion: 'TLSv1.2' };
 }
@@ -26,11 +26,11 @@ export function openTls(files: TlsFiles): TlsContext {
 const lookIntervalMs = 1_000;
 
 /**
- * Gives the server the files again whenever one of them has changed. New files that do not fit leave the old ones in force.
- * What is compared are the bytes: times of files are too coarse, and a change just before the first look would be missed.
+ * Reloads certificate and key whenever one of the files has changed. New files that do not fit leave the old ones in force.
+ * Compares contents, since file times are too coarse: a change just before the first look would be missed.
  */
 export function watchTls(server: HttpServer, files: TlsFiles, logger: Logger): { stop(): void } {
-  // Opened with such files it is one, whatever its type says.
+  // A server that was created with a certificate is a TLS server, whatever its type says.
   const tlsServer: object = server;
   assert(tlsServer instanceof nodeTls.Server, 'a server with a certificate is one of node:tls');
   let last = '';
@@ -41,7 +41,7 @@ export function watchTls(server: HttpServer, files: TlsFiles, logger: Logger): {
       seen = `${String(context.cert)}\n${String(context.key)}`;
       if (seen !== last) tlsServer.setSecureContext(context);
     } catch (error) {
-      // Once for each state of the files, not once a second.
+      // Logged once for each state of the files, not once a second.
       if (seen !== last)
         logger.error('The certificate could not be read again; the old one stays in force.', { error });
     }

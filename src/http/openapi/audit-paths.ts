@@ -6,7 +6,7 @@ import { jsonAnswer, operation } from './operation.ts';
 import { listParameters } from './parameters.ts';
 import { schemaReference } from './reference.ts';
 
-/** Who did what, for superusers. */
+/** The audit log, for superusers. */
 export const auditPaths: Paths = {
   '/api/audit': {
     get: operation({

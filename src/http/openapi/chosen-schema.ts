@@ -2,14 +2,14 @@ import type { Schema } from './document.ts';
 
 export interface ChosenOptions {
   readonly item: Schema;
-  /** 0 and 1: one text. More: a list. */
+  /** 0 or 1: the value is one text; more: a list. */
   readonly maxSelect: number;
   readonly minSelect?: number;
   readonly required: boolean;
   readonly description?: string;
 }
 
-/** Of the types select, relation and file: one text or several different ones, none of them empty. */
+/** Schemas of select, relation and file fields: one text or several different ones, none of them empty. */
 export function chosenSchema(options: ChosenOptions): { readonly given: Schema; readonly answered: Schema } {
   const { item, maxSelect, required, description } = options;
   const noted = description === undefined ? {} : { description };
@@ -24,7 +24,7 @@ export function chosenSchema(options: ChosenOptions): { readonly given: Schema; 
   };
 }
 
-/** None at all is the affair of `required`, whatever the minimum. */
+/** Adds the minimum. Unless `required`, an empty list is valid whatever the minimum. */
 function withMinimum(several: Schema, { required, minSelect = 0 }: ChosenOptions): Schema {
   if (required) return { ...several, minItems: Math.max(1, minSelect) };
   if (minSelect <= 1) return several;

@@ -26,7 +26,7 @@ const indexes: Schema = {
   description: 'In SQL: `CREATE UNIQUE INDEX name ON posts (title, created DESC)`.',
 };
 
-/** What all fields have, whatever their type. */
+/** Members that fields of every type have. */
 const members: Readonly<Record<string, Schema>> = {
   id: { type: 'string', maxLength: 100 },
   name: { type: 'string', minLength: 1, maxLength: 100, pattern: '^[A-Za-z0-9_]+$' },
@@ -57,7 +57,7 @@ const name: Schema = {
 
 const nullable: Schema = { type: ['string', 'null'] };
 
-/** Of auth collections, beside the rest. */
+/** Additional members of auth collections. */
 const authMembers: Readonly<Record<string, Schema>> = {
   // The defaults have every member that there can be.
   ...Object.fromEntries(
@@ -148,9 +148,9 @@ function fieldMembers(type: FieldType): Readonly<Record<string, Schema>> {
   return { ...all, type: { const: type.type }, ...optionSchemas(type) };
 }
 
-/** By the defaults of the options, which say what each of them is: a type cannot get an option that is described nowhere. */
+/** Derives the schemas of a type's options from their defaults, so that a new option cannot be left undescribed. */
 function optionSchemas(type: FieldType): Readonly<Record<string, Schema>> {
-  // That an option is missing which has no default is no matter here.
+  // Problems are ignored: they only say that an option without a default is missing.
   const options = type.decodeOptions({}, { add: () => undefined });
   return Object.fromEntries(Object.entries(options).map(([option, value]) => [option, schemaOf(value)]));
 }

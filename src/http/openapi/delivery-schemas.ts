@@ -6,7 +6,7 @@ import { listSchema } from './list-schema.ts';
 import { objectSchema } from './object-schema.ts';
 import { schemaReference } from './reference.ts';
 
-// The compiler knows when one is missing here.
+// Written as an object so that the compiler reports a missing status.
 const statuses = Object.keys({
   pending: true,
   delivered: true,
@@ -64,7 +64,7 @@ export const deliverySchemas: Readonly<Record<string, Schema>> = {
       responseHeaders: { type: 'object', additionalProperties: true },
       responseBody: { type: 'string', description: 'The first 16 KiB of it.' },
     },
-    // Of one delivery, not of a list of them.
+    // Optional: only the answer for a single delivery has them.
     ['responseHeaders', 'responseBody'],
   ),
 };

@@ -6,7 +6,7 @@ export interface Description {
   readonly etag: string;
 }
 
-/** The tag tells documents apart, whoever asks for them. */
+/** Adds a tag made from the content, so equal documents have equal tags for every caller. */
 export function describe(json: string): Description {
   return { json, etag: `"${digest(json)}"` };
 }

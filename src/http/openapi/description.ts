@@ -6,7 +6,7 @@ import { serviceDocument } from './service-document.ts';
 
 type Known = WeakMap<Instance, Description & { readonly collections: readonly Collection[] }>;
 
-/** Makes each document once: that of the service, and those of an instance whenever its definitions have changed. */
+/** Makes and caches the service's document, and those of each instance until its definitions change. */
 export class Descriptions {
   readonly ofService: Description;
   readonly #service: ReturnType<typeof serviceDocument>;
@@ -18,12 +18,12 @@ export class Descriptions {
     this.ofService = describe(JSON.stringify(this.#service));
   }
 
-  /** `withSystem`: the collections of the service itself as well. */
+  /** `withSystem` includes the system collections. */
   ofInstance(instance: Instance, { withSystem }: { readonly withSystem: boolean }): Description {
     const collections = instance.collections.all().filter(({ system }) => withSystem || !system);
     const documents = withSystem ? this.#whole : this.#withoutSystem;
     const known = documents.get(instance);
-    // A definition is never changed but replaced: the same objects are the same definitions.
+    // Definitions are immutable: identical objects are identical definitions.
     if (
       known?.collections.length === collections.length &&
       known.collections.every((one, at) => one === collections[at])

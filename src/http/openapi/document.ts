@@ -5,8 +5,8 @@
  *   service-document       all of them together; `npm run openapi` writes it to openapi.json
  *   instance-document      the same with the real collections of an instance (value-schema: one field's values)
  *
- * Schemas of requests say what is accepted; schemas of answers say only what always holds, as options of a field are not asked
- * of values that were stored before them. Answers may get further members: no schema here forbids them. The tests do.
+ * Schemas of requests say what is accepted. Schemas of answers say only what always holds: a field's options do not apply to values
+ * that were stored before them. Answers may gain members later, so no schema here forbids others; the tests do.
  */
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';

@@ -7,7 +7,7 @@ import { schemaReference } from './reference.ts';
 const endpoint = schemaReference('Endpoint');
 const onOne = ['EndpointId', 'Fields'] as const;
 
-/** Where webhooks go, for superusers. */
+/** Endpoints, which say where webhooks go, for superusers. */
 export const endpointPaths: Paths = {
   '/api/webhooks/endpoints': {
     get: ours({

@@ -8,7 +8,7 @@ import { schemaReference } from './reference.ts';
 const text: Schema = { type: 'string' };
 const texts: Schema = { type: 'array', items: text };
 
-/** What its owner decides about an endpoint. */
+/** Members of an endpoint that its owner sets. */
 const settings: Readonly<Record<string, Schema>> = {
   url: { type: 'string', minLength: 1, description: 'Public HTTPS, unless the operator allows more.' },
   description: { type: 'string', maxLength: endpointLimits.descriptionLengthMax },
@@ -52,7 +52,7 @@ const shown: Readonly<Record<string, Schema>> = {
 
 const secret: Schema = { type: 'string', description: 'What signs: `whsec_…`.' };
 
-/** Where webhooks go. */
+/** Endpoints, which say where webhooks go. */
 export const endpointSchemas: Readonly<Record<string, Schema>> = {
   Endpoint: objectSchema(shown),
   EndpointWithSecret: objectSchema({ ...shown, secret }),

@@ -40,7 +40,7 @@ export const healthPaths: Paths = {
   },
 };
 
-/** Its 503 is an answer and no refusal. */
+/** The 503 of a readiness probe is an answer with its own body, not a refusal. */
 function readyResponses(): { readonly responses: Readonly<Record<string, Schema>> } {
   return {
     responses: {

@@ -7,7 +7,7 @@ import { recordMembers } from './record-schemas.ts';
 import { schemaReference } from './reference.ts';
 import { valueSchema, type ValueSchema } from './value-schema.ts';
 
-/** Of all described collections together: a document is made at once, and while it is, nothing else happens. */
+/** Limit for all described collections together: making a document blocks the event loop. */
 const describedFieldsMax = 5_000;
 
 /** The service's document with the collections of an instance, hidden fields and rules included: for superusers. */
@@ -40,7 +40,7 @@ function leftOut(count: number): string {
   return `\n- There are too many fields to describe them all: ${count} collections are left out. Their paths are as those of any collection.`;
 }
 
-/** A dot stands in no name of a collection or of ours. */
+/** The dot keeps names unique: neither collections nor our own schemas have one in their names. */
 function partName(collection: Collection, part: 'Record' | 'List' | 'Create' | 'Update'): string {
   return `${collection.name}.${part}`;
 }
@@ -67,7 +67,7 @@ function pathsOf(collection: Collection): Paths {
 function ruleText(collection: Collection, name: keyof Rules): string {
   const rule = collection.rules[name];
   if (rule === null) return 'Superusers only.';
-  // More backticks than the rule has in a row would end the code.
+  // The fence is longer than any run of backticks in the rule, which would otherwise end the code.
   const fence = '`'.repeat(1 + Math.max(0, ...[...rule.matchAll(/`+/g)].map(([ticks]) => ticks.length)));
   return rule === '' ? 'Everyone.' : `Rule: ${fence} ${rule} ${fence}`;
 }
@@ -103,10 +103,10 @@ type Values = readonly (ValueSchema & { readonly field: Field })[];
 
 function answeredSchema({ id, name, type }: Collection, values: Values): Schema {
   const shown = values.flatMap(({ field, answered }) =>
-    // What has no column is kept apart from the record, and never shown.
+    // A field without a column is a secret, kept apart from the record and never shown.
     answered === undefined || !hasColumn(field) ? [] : [{ field, schema: annotated(field, answered) }],
   );
-  // An account decides who sees its address.
+  // Accounts may hide their address.
   const isAlways = (field: Field): boolean => !field.hidden && !(type === 'auth' && field.name === 'email');
   const always = shown.filter(({ field }) => isAlways(field)).map(({ field }) => field.name);
   return {

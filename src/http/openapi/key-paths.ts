@@ -7,7 +7,7 @@ import { emptyAnswer, jsonAnswer, operation, type OperationParts } from './opera
 import { listParameters } from './parameters.ts';
 import { schemaReference } from './reference.ts';
 
-/** Keys for programs, for superusers. */
+/** API keys, for superusers. */
 export const keyPaths: Paths = {
   '/api/keys': {
     get: ours({
@@ -63,7 +63,7 @@ const shown: Readonly<Record<string, Schema>> = {
   lastUsed: { type: 'string', description: 'To the minute; empty when it never was.' },
 };
 
-/** What programs have in place of a sign-in. */
+/** API keys, which programs use in place of a sign-in. */
 export const keySchemas: Readonly<Record<string, Schema>> = {
   ApiKey: objectSchema(shown),
   ApiKeyWithKey: objectSchema({ ...shown, key: { type: 'string', description: 'What is sent: `ck_…`.' } }),

@@ -5,7 +5,7 @@ import { emptyAnswer, jsonAnswer, operation, type OperationParts } from './opera
 import { listParameters } from './parameters.ts';
 import { schemaReference } from './reference.ts';
 
-/** What was asked of an instance, for superusers. */
+/** The log of an instance's requests, for superusers. */
 export const logPaths: Paths = {
   '/api/logs': {
     get: ours({

@@ -4,7 +4,7 @@ import { objectSchema } from './object-schema.ts';
 import { emptyAnswer, jsonAnswer, operation } from './operation.ts';
 import { schemaReference } from './reference.ts';
 
-/** Whether mails arrive. */
+/** Sending a test mail. */
 export const mailPaths: Paths = {
   '/api/settings/test/email': {
     post: operation({

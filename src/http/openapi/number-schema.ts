@@ -1,7 +1,7 @@
 import type { NumberOptions } from '../../fields/number-field.ts';
 import type { Schema } from './document.ts';
 
-/** What a number field accepts. A zero is empty: within all bounds, unless a value is required. */
+/** Returns what a number field accepts. Zero counts as empty: unless a value is required, it is valid whatever the bounds. */
 export function numberSchema({ min, max, onlyInt, required }: NumberOptions): Schema {
   const bounded: Schema = {
     type: onlyInt ? 'integer' : 'number',

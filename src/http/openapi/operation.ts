@@ -14,21 +14,21 @@ export interface OperationParts {
   /** A body that may be left out, as all of its members may. */
   readonly isBodyOptional?: boolean;
   readonly answers: Readonly<Record<number, Schema>>;
-  /** Beside those that every operation has. */
+  /** Further refusals than those that every operation has. */
   readonly refusals?: readonly RefusalStatus[];
   readonly isForSuperusers?: boolean;
 }
 
 /**
- * Of every operation on an instance: a request that is none, an API key that is not valid, a superuser from another place than the settings say, an instance
- * that is unknown, a client that asks too often, a service that cannot.
+ * Refusals of every operation on an instance: malformed request, invalid API key, superuser from an address that the settings do not
+ * allow, unknown instance, rate limit, fault of the service, service busy or unavailable.
  */
 const refusedAnywhere = [400, 401, 403, 404, 429, 500, 503] as const;
 
-/** A request method that carries a body can carry a wrong one. */
+/** Further refusals of operations that take a body. */
 const refusedWithBody = [413, 415] as const;
 
-/** One operation with everything that operations have in common. */
+/** Describes one operation, and adds everything that all operations have in common. */
 export function operation(parts: OperationParts): Operation {
   const { id, tag, summary, description, parameters = [], body, isForSuperusers = false } = parts;
   const statuses = new Set<RefusalStatus>([
@@ -54,7 +54,7 @@ export function operation(parts: OperationParts): Operation {
             content: { 'application/json': { schema: body } },
           },
         }),
-    // Numbers are the keys of an object in ascending order, wherever they were added.
+    // Objects keep numeric keys in ascending order, whatever the order of insertion.
     responses: { ...Object.fromEntries(refusals), ...parts.answers },
   };
 }

@@ -4,9 +4,9 @@ import { listParameters } from './parameters.ts';
 import { schemaReference } from './reference.ts';
 
 export interface RecordOperations {
-  /** Stands behind each operation's id: ids are unique in a document. */
+  /** Appended to each operation's id, as ids must be unique in a document. */
   readonly suffix: string;
-  /** Of the path, before those of the query. */
+  /** Parameters of the path; those of the query follow. */
   readonly parameters: readonly string[];
   readonly schemas: {
     readonly record: Schema;
@@ -14,7 +14,7 @@ export interface RecordOperations {
     readonly create: Schema;
     readonly update: Schema;
   };
-  /** Stands in each description; absent for none. */
+  /** Text for each description; absent for none. */
   readonly describe?: (rule: 'listRule' | 'viewRule' | 'createRule' | 'updateRule' | 'deleteRule') => string;
 }
 

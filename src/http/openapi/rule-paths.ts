@@ -3,7 +3,7 @@ import { objectSchema } from './object-schema.ts';
 import { jsonAnswer, operation } from './operation.ts';
 import { schemaReference } from './reference.ts';
 
-/** What rules would say, for superusers. */
+/** Testing rules, for superusers. */
 export const rulePaths: Paths = {
   '/api/collections/{collection}/rules/test': {
     post: operation({

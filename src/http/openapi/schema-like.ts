@@ -2,7 +2,7 @@ import { isJsonObject } from '../../base/json.ts';
 import type { Schema } from './document.ts';
 import { objectSchema } from './object-schema.ts';
 
-/** The schema of values that have the form of this one, which has every member that there can be. */
+/** Returns the schema of values shaped like this example, which must have every possible member. */
 export function schemaLike(value: unknown): Schema {
   if (Array.isArray(value)) return { type: 'array', items: schemaLike(value[0] ?? '') };
   if (isJsonObject(value)) {

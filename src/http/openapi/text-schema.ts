@@ -9,7 +9,7 @@ export interface TextSchemaOptions {
   readonly required: boolean;
 }
 
-/** What a text field accepts. An empty text is the affair of `required`, whatever the other options. */
+/** Returns what a text field accepts. Only `required` decides about an empty text, whatever the other options say. */
 export function textSchema({ min, max, pattern, required }: TextSchemaOptions): Schema {
   const filled: Schema = {
     type: 'string',
@@ -22,7 +22,7 @@ export function textSchema({ min, max, pattern, required }: TextSchemaOptions): 
   return { anyOf: [filled, { const: '' }] };
 }
 
-/** RE2 has what JSON Schema has not: such a pattern is told in words, as a wrong one would refuse what is right. */
+/** Describes in words a pattern whose RE2 syntax JSON Schema lacks or reads differently: as a `pattern` it would refuse valid values. */
 function patternMembers(pattern: string): Schema {
   if (pattern === '') return {};
   return isEcmaScript(pattern) ? { pattern } : { description: `Matches \`${pattern}\` (RE2).` };
@@ -30,7 +30,7 @@ function patternMembers(pattern: string): Schema {
 
 function isEcmaScript(pattern: string): boolean {
   const bare = pattern.replaceAll(/\\[^sSpP]/g, '');
-  // White space, properties, the dot and flags compile in both, and mean other characters.
+  // `\s`, `\p`, the dot and flags compile in both syntaxes but match different characters.
   if (/\\|\.|\(\?[-ims]/.test(bare)) return false;
   try {
     return new RegExp(pattern, 'u').source !== '';

@@ -21,15 +21,15 @@ import { numberSchema } from './number-schema.ts';
 import { objectSchema } from './object-schema.ts';
 import { textSchema } from './text-schema.ts';
 
-/** What the values of a field look like. Each is absent where there is no such value. */
+/** Schemas of a field's values, each absent where the field has no such value. */
 export interface ValueSchema {
-  /** In a request: what the field's options accept, in the form of its type; other forms are brought into that one. */
+  /** In a request: what the field's options accept, in the type's own form. Other forms are converted to it. */
   readonly given?: Schema;
   /** In an answer: what always holds, whatever the options were when the value was stored. */
   readonly answered?: Schema;
 }
 
-/** The schemas of a field's values. `nameOf` tells the name of a collection by its id. */
+/** Returns the schemas of a field's values. `nameOf` returns the name of a collection by its id. */
 export function valueSchema(field: Field, nameOf: (id: string) => string): ValueSchema {
   return describers[field.type](field.options, nameOf);
 }
@@ -50,7 +50,7 @@ const point = objectSchema({
   lat: { type: 'number', minimum: -90, maximum: 90 },
 });
 
-/** Of every type: a new one is missed by the compiler here. */
+/** One describer for each type; the compiler reports a missing one. */
 const describers: Readonly<Record<FieldTypeName, Describer<FieldOptions>>> = {
   text: general<TextOptions>((options) => ({
     given: textSchema({ ...options, max: options.max === 0 ? textLengthMaxDefault : options.max }),
@@ -120,7 +120,7 @@ const describers: Readonly<Record<FieldTypeName, Describer<FieldOptions>>> = {
 };
 
 function general<Options extends FieldOptions>(describer: Describer<Options>): Describer<FieldOptions> {
-  // A field keeps its type and the options that the type's own decodeOptions made together.
+  // The cast holds: a field's options were made by the decodeOptions of its type.
   return describer as unknown as Describer<FieldOptions>;
 }
 

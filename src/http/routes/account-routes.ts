@@ -22,7 +22,7 @@ type Confirm = (context: RequestContext, asked: AccountRequest) => Promise<void>
 
 const path = '/api/collections/:collection';
 
-/** What accounts do by mail. Each is asked for, which sends a mail, and confirmed with what the mail brings. */
+/** Routes for what accounts do by mail. A request sends a mail, and a confirmation takes the token in it. */
 export function accountRoutes(app: FastifyInstance, options: AfterAnswer): void {
   const { instances } = options;
   const asks: Readonly<Record<string, Ask>> = {
@@ -64,7 +64,7 @@ export function accountRoutes(app: FastifyInstance, options: AfterAnswer): void 
     );
 }
 
-/** Throws forbidden where superusers may not come from. */
+/** Reads an account request. Throws forbidden for one about superusers from an address that they may not come from. */
 function askedBy(
   { instance, caller }: RequestContext,
   request: FastifyRequest<CollectionPath>,

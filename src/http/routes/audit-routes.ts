@@ -7,7 +7,7 @@ import { answer } from '../answer.ts';
 import { onInstanceAsSuperuser } from '../on-instance.ts';
 import { queryOf } from '../query-string.ts';
 
-/** Who did what, for superusers. Nothing changes it. */
+/** The audit log, for superusers. No route changes it. */
 export function auditRoutes(app: FastifyInstance, instances: OpenInstances): void {
   app.get(
     '/api/audit',

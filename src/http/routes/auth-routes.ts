@@ -97,7 +97,7 @@ interface SignInAnswer {
   readonly options: AfterAnswer;
 }
 
-/** Who is in; or, of who has to show more, with what. Its owner is told of a new place once this is answered. */
+/** Answers with account and token, or 401 with an `mfaId` for the second factor. After the answer, the owner is told of a new place. */
 async function answerSignIn(
   request: FastifyRequest<object>,
   reply: FastifyReply,
@@ -114,7 +114,7 @@ async function answerSignIn(
   return answerSignedIn(request, reply, { instance, signedIn });
 }
 
-/** The account as it sees itself. */
+/** Answers with the account as the account itself may see it, and its token. */
 async function answerSignedIn(
   request: FastifyRequest<object>,
   reply: FastifyReply,

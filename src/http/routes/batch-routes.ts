@@ -15,7 +15,7 @@ import { bodyOf } from '../json-body.ts';
 import { onInstance } from '../on-instance.ts';
 import { factsOf } from '../request-facts.ts';
 
-/** Several changes of records at once. `app` must be a context of its own: here a body may be a form. */
+/** Several changes of records at once. `app` must be a context of its own, as a parser for forms is added to it. */
 export function batchRoutes(app: FastifyInstance, instances: OpenInstances): void {
   app.addContentTypeParser(
     /^multipart\/form-data\b/i,
@@ -36,7 +36,7 @@ export function batchRoutes(app: FastifyInstance, instances: OpenInstances): voi
       const asked = readBatchRequests(bodyOf(request), facts, batch.maxRequests);
       const entries = await limitBatch({ instance, caller, request }, asked);
       const write = await prepareBatch(instance, entries);
-      // What waits for another's lock longer than this would be too late anyway.
+      // Limits each statement: one that waits longer for a lock would be too late for the batch anyway.
       const options = { statementMsMax: batch.timeout * 1_000, isGathering: entries.length > 1 };
       return answerWrite({ instance, caller }, { request, reply, options }, async (tx) => {
         const results = await write(tx).catch((error: unknown) => {
@@ -48,7 +48,7 @@ export function batchRoutes(app: FastifyInstance, instances: OpenInstances): voi
   );
 }
 
-/** What any body may have is the operator's affair, and was looked at as it was read. */
+/** Checks the instance's settings for batches. The limit for all bodies was already enforced while the body was read. */
 function requireAllowed(request: FastifyRequest, { enabled, maxBodySize }: Settings['batch']): void {
   if (!enabled) throw new AppError('forbidden', 'Batch requests are not allowed.');
   if (maxBodySize > 0 && request.bodyBytes > maxBodySize)

@@ -91,7 +91,7 @@ export function collectionRoutes(app: FastifyInstance, instances: OpenInstances)
   );
 }
 
-/** What concerns more than one definition, and the records of a collection as a whole. */
+/** Routes for several definitions at once, and for all records of a collection. */
 function wholesaleRoutes(app: FastifyInstance, instances: OpenInstances): void {
   app.get(
     '/api/collections/meta/scaffolds',
@@ -120,7 +120,7 @@ function wholesaleRoutes(app: FastifyInstance, instances: OpenInstances): void {
   );
 }
 
-/** With the definitions as they are now, whichever node changed them last. */
+/** As `onInstanceAsSuperuser`, with the current definitions, whichever node changed them last. */
 function onCurrentInstance<Route extends RouteGenericInterface>(
   instances: OpenInstances,
   serve: Parameters<typeof onInstanceAsSuperuser<Route>>[1],

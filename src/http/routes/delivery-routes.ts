@@ -12,7 +12,7 @@ interface DeliveryPath {
   Params: { id: string };
 }
 
-/** What became of each event on its way to each endpoint, for superusers. */
+/** Deliveries: what became of each event on its way to each endpoint, for superusers. */
 export function deliveryRoutes(
   app: FastifyInstance,
   { instances, dispatcher }: { readonly instances: OpenInstances; readonly dispatcher: Dispatcher },

@@ -14,17 +14,17 @@ export interface DescriptionOptions {
   readonly version: string;
 }
 
-/** What there is to ask of the service, for programs; for superusers also what their instance holds. */
+/** The OpenAPI description of the service, which for superusers includes the collections of their instance. */
 export function descriptionRoutes(app: FastifyInstance, { instances, version }: DescriptionOptions): void {
   let descriptions: Promise<Descriptions> | undefined;
   app.get(
     '/api/openapi.json',
     onInstance(instances, async (context, request, reply) => {
-      // Whoever asks meanwhile waits for the same: each keeps what it has made.
+      // Concurrent requests share this promise, and with it the documents that are already made.
       const whole = await describeFor(context, await (descriptions ??= makeDescriptions(version)));
       const part = projected(queryOf(request), whole.json);
       const { json, etag } = part === whole.json ? whole : describe(part);
-      // Kept by nobody without asking: what it tells depends on who asks.
+      // Caches must revalidate: the document depends on the caller.
       const headers = { etag, 'cache-control': 'no-cache' };
       const isFresh = isAlreadyKnown(request.headers['if-none-match'], etag);
       return sendAnswer(request, reply, isFresh ? { status: 304, headers } : { status: 200, json, headers });
@@ -32,7 +32,7 @@ export function descriptionRoutes(app: FastifyInstance, { instances, version }: 
   );
 }
 
-/** When somebody asks: their forty files would be a tenth of what each start loads. */
+/** Loads the descriptions on the first request: their forty files would be a tenth of what each start loads. */
 async function makeDescriptions(version: string): Promise<Descriptions> {
   const { Descriptions } = await import('../openapi/description.ts');
   return new Descriptions(version);

@@ -37,7 +37,7 @@ export interface EndpointRoutesOptions {
   readonly borrow: (instance: Instance) => Promise<Loan>;
 }
 
-/** Where webhooks go, for superusers. */
+/** Endpoints, which say where webhooks go, for superusers. */
 export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOptions): void {
   const { instances, policy, dispatcher } = options;
 
@@ -55,7 +55,7 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
     onInstanceAsSuperuser(instances, async ({ instance, caller }, request, reply) => {
       const saving = audited(instance, factsOf(request, caller));
       const endpoint = await createEndpoint(saving, bodyOf(request), policy);
-      // The one answer beside the secret's own route that shows it.
+      // Apart from the secret's own route, no other answer shows it.
       const json = JSON.stringify({ ...endpointView(endpoint), secret: endpoint.secret });
       return answer(request, reply, { status: 201, json, headers: { 'cache-control': 'no-store' } });
     }),
@@ -75,7 +75,7 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
       const { id } = request.params;
       const { secret } = await readEndpoint(instance, id);
       const facts = factsOf(request, caller);
-      // Written down before it is shown.
+      // Audited before the secret is shown.
       await instance.database.write((tx) =>
         auditLogOf(instance).append(tx, facts, { action: 'endpoint.secret', target: id }),
       );
@@ -142,7 +142,7 @@ function endpointActionRoutes(app: FastifyInstance, options: EndpointRoutesOptio
   );
 }
 
-/** With each change written down in its transaction: by the names of members, as headers and the query of a URL may be secret. */
+/** Audits each change in its transaction. Only names of members are recorded, as headers and the query of a URL may be secret. */
 function audited(instance: Instance, facts: RequestFacts): EndpointSaving {
   return {
     ...instance,
@@ -160,7 +160,7 @@ function audited(instance: Instance, facts: RequestFacts): EndpointSaving {
   };
 }
 
-/** Members of the contract that have one value so far: another one is refused, not ignored. */
+/** Refuses, rather than ignores, other values of members that have only one value so far. */
 function refuseOthers(body: Readonly<Record<string, unknown>>, only: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(only)) {
     if (body[name] === undefined || body[name] === value) continue;

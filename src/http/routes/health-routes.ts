@@ -8,7 +8,7 @@ import { readOldestPending } from '../../webhooks/deliveries.ts';
 import { answer } from '../answer.ts';
 import { onInstance } from '../on-instance.ts';
 
-/** `stopping` from the moment a stop was asked for, `degraded` while the database is away: a load balancer must look elsewhere. */
+/** `stopping` once a stop has begun, `degraded` while the database is unreachable: a load balancer must then use another node. */
 export type Readiness = 'ready' | 'stopping' | 'degraded';
 
 export interface HealthOptions {
@@ -55,7 +55,7 @@ const readinessMessages: Readonly<Record<Readiness, string>> = {
   degraded: 'The database is away.',
 };
 
-/** What an operator needs to see whether the proxies are trusted that should be. */
+/** Returns what an operator needs to see whether the right proxies are trusted. */
 function origin(instance: Instance, request: FastifyRequest): object {
   const possibleProxyHeader = proxyHeaders.find((name) => request.headers[name.toLowerCase()] !== undefined);
   return {

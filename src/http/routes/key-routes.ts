@@ -15,7 +15,7 @@ interface KeyPath {
   Params: { id: string };
 }
 
-/** Keys for programs, for superusers. */
+/** API keys, for superusers. */
 export function keyRoutes(app: FastifyInstance, instances: OpenInstances): void {
   app.get(
     '/api/keys',
@@ -30,7 +30,7 @@ export function keyRoutes(app: FastifyInstance, instances: OpenInstances): void 
     '/api/keys',
     onInstanceAsSuperuser(instances, async ({ instance, caller }, request, reply) => {
       const { apiKey, key } = await createApiKey(instance, bodyOf(request), factsOf(request, caller));
-      // The one answer that ever shows it.
+      // No other answer ever shows the key.
       const json = JSON.stringify({ ...apiKey, key });
       return answer(request, reply, { status: 201, json, headers: { 'cache-control': 'no-store' } });
     }),

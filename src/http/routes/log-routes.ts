@@ -11,7 +11,7 @@ interface LogPath {
   Params: { id: string };
 }
 
-/** What was asked of the instance, for superusers. */
+/** The log of the instance's requests, for superusers. */
 export function logRoutes(app: FastifyInstance, instances: OpenInstances): void {
   app.get(
     '/api/logs',

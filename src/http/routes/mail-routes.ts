@@ -14,7 +14,7 @@ export interface MailRoutesOptions {
   readonly mailer: Mailer;
 }
 
-/** Whether mails arrive, for superusers. */
+/** Sending a test mail, for superusers. */
 export function mailRoutes(app: FastifyInstance, { instances, mailer }: MailRoutesOptions): void {
   app.post(
     '/api/settings/test/email',

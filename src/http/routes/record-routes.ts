@@ -56,7 +56,7 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
       onInstance<RecordPath>(instances, async ({ instance, caller }, request, reply) => {
         const facts = factsOf(request, caller);
         const shown = rowAnswer(facts.query, await readRecord(instance, facts, request.params));
-        // What is expanded has revisions of its own, which the tag says nothing of.
+        // With `expand` a full answer is sent: expanded records have revisions of their own, which the tag does not cover.
         const isFresh =
           !facts.query.get('expand') && isAlreadyKnown(request.headers['if-none-match'], shown.headers.etag);
         return sendAnswer(request, reply, isFresh ? { status: 304, headers: shown.headers } : shown);
@@ -92,7 +92,7 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
   }
 }
 
-/** For superusers (https://www.w3.org/TR/server-timing/): a list that an index leads to, or one that reads a whole table. */
+/** Tells superusers whether a list used an index or read a whole table (https://www.w3.org/TR/server-timing/). */
 function timing(access: Access | undefined): Readonly<Record<string, string>> {
   return access === undefined ? {} : { 'server-timing': `query;desc="${access}"` };
 }

@@ -9,7 +9,7 @@ interface CollectionPath {
   Params: { collection: string };
 }
 
-/** What rules would say, for those who write them. */
+/** Testing rules without doing anything, for those who write them. */
 export function ruleRoutes(app: FastifyInstance, instances: OpenInstances): void {
   app.post<CollectionPath>(
     '/api/collections/:collection/rules/test',

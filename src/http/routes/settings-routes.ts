@@ -10,7 +10,7 @@ import { bodyOf } from '../json-body.ts';
 import { onInstanceAsSuperuser } from '../on-instance.ts';
 import { factsOf } from '../request-facts.ts';
 
-/** What superusers decide about their instance. */
+/** Settings: what superusers decide about their instance. */
 export function settingsRoutes(app: FastifyInstance, instances: OpenInstances): void {
   app.get(
     '/api/settings',

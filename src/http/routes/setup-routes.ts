@@ -6,7 +6,7 @@ import { bodyOf } from '../json-body.ts';
 import { onInstance } from '../on-instance.ts';
 import { factsOf } from '../request-facts.ts';
 
-/** The first superuser of an instance, for whoever has what its start has printed. */
+/** Creating the first superuser of an instance, with the setup token that a start prints as long as there is none. */
 export function setupRoutes(app: FastifyInstance, instances: OpenInstances): void {
   app.post(
     '/api/setup',
