@@ -13,10 +13,10 @@ export interface AdaptedDefinition {
   readonly secrets: ReadonlyMap<TokenKind, string>;
 }
 
-/** What of a definition had to be left out: `what` is its place in it. */
+/** Reports a part of a definition that had to be left out: `what` is its place in the definition. */
 type LeaveOut = (what: string, why: string) => void;
 
-/** What can be taken out of a field, which then is still the same field: none of it changes what its values are. */
+/** Options that can be removed from a field without changing what its values are. */
 const dispensable: ReadonlySet<string> = new Set([
   'pattern',
   'autogeneratePattern',
@@ -29,7 +29,7 @@ const dispensable: ReadonlySet<string> = new Set([
   'cost',
 ]);
 
-/** What can be left to its default, as a whole or member by member. */
+/** Options of a collection that can fall back to their default, as a whole or member by member. */
 const optionNames: ReadonlySet<string> = new Set([
   'oauth2',
   'passwordAuth',
@@ -44,12 +44,12 @@ const optionNames: ReadonlySet<string> = new Set([
 
 const rules: ReadonlySet<string> = new Set([...ruleNames, 'authRule', 'manageRule']);
 
-/** Leaving one thing out may bring the next to light; there are never more of them than levels in a definition. */
+/** Leaving one thing out may reveal the next problem, but never more often than a definition has levels. */
 const roundsMax = 20;
 
 /**
- * Reads a definition as the collections API does. What it refuses and a collection can do without is left out and told of; throws
- * bad_request for what its records cannot do without.
+ * Reads a definition as the collections API does. Refused parts that a collection can do without are left out and reported. Throws
+ * bad_request for a refused part that its records need.
  */
 export function adaptDefinition(
   raw: JsonObject,
@@ -84,7 +84,7 @@ function sort(
     if (path === undefined) refused.push(place);
     else places.push({ ...place, path });
   }
-  // From the last to the first: those before an item that is taken out of a list keep their numbers.
+  // From last to first: removing an item from a list does not renumber the items before it.
   const byItem = (one: ProblemPlace, other: ProblemPlace): number =>
     Number(other.path[1] ?? 0) - Number(one.path[1] ?? 0);
   const items = places.filter(({ path }) => path[0] === 'indexes').toSorted(byItem);
@@ -92,8 +92,8 @@ function sort(
 }
 
 /**
- * What has to be mended before the rest is looked at: a field with a problem is not there for indexes, and an index with one not for
- * what accounts sign in with, though both may be as good as any.
+ * Returns the problems to fix before the others are looked at. A field with a problem is missing for indexes, and an index with one
+ * for the options of sign-in, which would then be refused although nothing is wrong with them.
  */
 function basicOf(places: readonly ProblemPlace[]): readonly ProblemPlace[] {
   for (const name of ['fields', 'indexes']) {
@@ -105,7 +105,7 @@ function basicOf(places: readonly ProblemPlace[]): readonly ProblemPlace[] {
 
 const excerptLength = 100;
 
-/** As an operator finds it: by name where it stands in a list. */
+/** Names a place so that an operator finds it: items of lists by name instead of number. */
 function describe(definition: JsonObject, path: readonly string[]): string {
   const [name = '', index = '', ...rest] = path;
   const list: unknown = definition[name];
@@ -116,7 +116,7 @@ function describe(definition: JsonObject, path: readonly string[]): string {
   return path.join('.');
 }
 
-/** The path of what can be taken out, so that the problem at this path goes; undefined when there is no such thing. */
+/** Returns the path of the part to remove so that the problem at `path` goes away; undefined when no part can be removed. */
 function dispensablePath(definition: JsonObject, path: readonly string[]): readonly string[] | undefined {
   const [name = '', index = '', option = ''] = path;
   if (rules.has(name)) return ownMember(definition, name) === null ? undefined : [name];
@@ -137,11 +137,11 @@ function hasMember(value: unknown, path: readonly string[]): boolean {
   return isJsonObject(value) && Object.hasOwn(value, name) && hasMember(value[name], rest);
 }
 
-/** A rule that is left out lets nobody in but superusers. */
+/** Returns the definition without this part. A rule becomes null, which lets only superusers in. */
 function without(definition: JsonObject, path: readonly string[]): JsonObject {
   const [name = ''] = path;
   if (rules.has(name)) return { ...definition, [name]: null };
-  // Every place was looked up in it: an object stays one.
+  // The cast holds: removing a member of an object leaves an object.
   return removed(definition, path) as JsonObject;
 }
 

@@ -13,9 +13,9 @@ import type { ImportedRecord } from './record-reader.ts';
 
 /** Files of records: `STORAGE/<collection id>/<record id>/<name>`, as the source has them. */
 export interface FileCopying {
-  /** Where they are. */
+  /** The storage directory of the source. */
   readonly from: string;
-  /** Where they go; undefined to look only. */
+  /** The storage directory of the instance; undefined only counts the files. */
   readonly to: string | undefined;
   readonly collection: Collection;
   readonly omissions: Omissions;
@@ -27,8 +27,8 @@ export interface CopiedFiles {
 }
 
 /**
- * Copies the files that records name, with what the source says of each (`.attrs`); thumbs are made anew when they are asked for. A
- * copy that is complete is not made again. A file that is missing, or no plain file in its place, is told of.
+ * Copies the files that records name, with their metadata (`.attrs`). Thumbs are not copied, as they are made again on request. A
+ * complete copy is not made again. A file that is missing or is not a plain file is reported.
  */
 export async function copyFiles(
   records: Iterable<ImportedRecord>,
@@ -59,18 +59,18 @@ export async function copyFiles(
           await copyFile(join(root, `${place}.attrs`), join(to, `${place}.attrs`));
         folders.add(dirname(join(to, place)));
       }
-    // So that the names are on the disk before the records that name them are.
+    // The directory entries must be on the disk before the records that name the files.
     for (const folder of folders) await syncFolder(folder);
   }
   return { files, bytes };
 }
 
 function namesOf({ options }: Field, stored: StoredValue): readonly string[] {
-  // A file's options always have it (file-field.ts).
+  // The cast holds: options of a file field always have `maxSelect` (file-field.ts).
   return chosenTexts.read(stored, options as typeof options & { readonly maxSelect: number }) ?? [];
 }
 
-/** Why there is no such file to copy: names come from the source, and could be ways out of it. */
+/** Says why there is no such file to copy. Names come from the source and could be links or paths that lead out of it. */
 async function problemOf(root: string, parts: readonly string[]): Promise<string | undefined> {
   if (!parts.every(isName)) return 'Its name is no name of a file.';
   let path = root;
@@ -94,12 +94,12 @@ function isName(part: string): boolean {
 }
 
 const chunkBytes = 1024 * 1024;
-/** Always the same, so that what a run leaves that was killed goes with the next. */
+/** Name of a copy in progress. It is always the same, so that the next run replaces what a killed run has left. */
 const PASSING = '.importing';
 
-/** Under another name until it is complete and synced. */
+/** Copies a file under a temporary name, and renames it once it is complete and synced. */
 async function copyFile(from: string, to: string): Promise<void> {
-  // Not through a link that has been put there since it was looked at, and without waiting for what never ends.
+  // Neither follows a link that was put there since the check, nor blocks on a pipe.
   const source = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const { size } = await source.stat();
@@ -114,7 +114,7 @@ async function copyFile(from: string, to: string): Promise<void> {
       await target.sync();
     } catch (error) {
       await rm(passing, { force: true });
-      // A disk that is full says no name by itself.
+      // The error of a full disk names no file.
       const reason = error instanceof Error ? error.message : String(error);
       throw new AppError('bad_request', `${from} cannot be copied to ${to}: ${reason}.`, { cause: error });
     } finally {

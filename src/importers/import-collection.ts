@@ -20,9 +20,9 @@ export interface CollectionImport {
   readonly instance: Instance;
   readonly source: PocketbaseSource;
   readonly planned: PlannedCollection;
-  /** Before this collection. */
+  /** The state before this collection. */
   readonly state: ImportState;
-  /** Called every now and then with the records that were read. May await nothing. */
+  /** Called now and then, synchronously, with the number of records read so far. */
   readonly onRecords: (count: number) => void;
 }
 
@@ -32,8 +32,8 @@ export interface ImportedCollection {
 }
 
 /**
- * Makes a collection with all its records, in one transaction: definition, table, secrets, records and the word that it is done.
- * Nobody is told of them. Throws bad_request when its unique indexes do not admit them.
+ * Creates a collection with all its records in one transaction: definition, table, secrets, records and its mark in the import state.
+ * Writes no events. Throws bad_request when a unique index of the collection refuses records.
  */
 export async function importCollection(options: CollectionImport): Promise<ImportedCollection> {
   const { instance, planned } = options;
@@ -54,7 +54,7 @@ async function importInside(tx: Transaction, options: CollectionImport): Promise
   const { instance, planned, state } = options;
   const { collection, existing, secrets } = planned;
   await requireImportState(tx, state);
-  // Its own with each try: this work may run more than once.
+  // A new list for each try, because this work may run more than once.
   const omissions = new Omissions();
   let count = 0;
   const fill = async (): Promise<void> => {
@@ -71,7 +71,7 @@ async function importInside(tx: Transaction, options: CollectionImport): Promise
   return { state: next, omissions };
 }
 
-/** Resolves to how many there are of them now. */
+/** Inserts the records; resolves to their number. */
 async function importRecords(
   tx: Transaction,
   options: CollectionImport,
@@ -97,7 +97,7 @@ async function importRecords(
   return count;
 }
 
-/** Every row that the source counts was read, and nobody has written into it meanwhile. */
+/** Throws bad_request unless every row that the source counts was read and nothing has been written to it meanwhile. */
 function requireAll({ source: { database }, planned: { source } }: CollectionImport, read: number): void {
   const counted = database.count(source.name);
   database.requireUnchanged();
@@ -113,10 +113,10 @@ async function countRecords(tx: Transaction, { name }: Collection): Promise<numb
   return Number(row?.['count']);
 }
 
-/** How many records are read between two words of it. */
+/** Number of records read between two reports of progress. */
 const stepRecords = 1_000;
 
-/** What of a collection can be read, in order. */
+/** Yields the readable records of a collection, in order. */
 export function* readRecords(
   { instance, source, planned, onRecords }: Omit<CollectionImport, 'state'>,
   omissions: Omissions,
@@ -137,14 +137,14 @@ export function* readRecords(
   onRecords(count);
 }
 
-/** Ids and addresses of the superusers that the instance has already. */
+/** Returns ids and e-mail addresses of the superusers that the instance already has; an empty set for other collections. */
 async function presentSuperusers(tx: Transaction, { name }: Collection): Promise<ReadonlySet<string>> {
   if (name !== superusersName) return new Set();
   const rows = await tx.tuples(sql`SELECT id, email FROM ${tx.names.collectionTable(name)}`);
   return new Set(rows.flat().map(String));
 }
 
-/** Whoever is a superuser here stays who they are. */
+/** True, and reported, for a superuser that the instance already has: existing superusers stay unchanged. */
 function isPresent(
   { id, values }: ImportedRecord,
   present: ReadonlySet<string>,

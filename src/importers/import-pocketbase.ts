@@ -23,20 +23,20 @@ import { openPocketbaseSource, type PocketbaseSource } from './pocketbase-source
 import { tellOfEqualRecords } from './tell-of-equal-records.ts';
 
 /**
- * Everything of a PocketBase data directory into one instance.
+ * The map of this folder: imports a whole PocketBase data directory into one instance.
  *
- *   DIR ── pocketbase-source ──► definitions ── plan-import ──► collections of ours, and what has to be left out
- *                └── data.db, through storage/foreign-sqlite ── record-reader ──► values of ours
- *   for each collection: copy-files, then one transaction (import-collection) that says in import-state that it is done
+ *   DIR ── pocketbase-source ──► definitions ── plan-import ──► our collections, and what has to be left out
+ *                └── data.db, through storage/foreign-sqlite ── record-reader ──► our values
+ *   for each collection: copy-files, then one transaction (import-collection) that marks it as done in import-state
  *
- * Whoever dies in between is run again, and goes on behind the last collection that is complete. The source is only read.
+ * An import that died is run again, and continues after the last complete collection. The source is only read.
  */
 export interface PocketbaseImport {
   readonly instance: Instance;
-  /** Of the whole service. */
+  /** The database of the whole service, where sources are claimed. */
   readonly control: Database;
   readonly directory: string;
-  /** Where the instance keeps files of records. */
+  /** The directory where the instance keeps files of records. */
   readonly storage: string;
   readonly isDryRun: boolean;
   readonly rotateTokens: boolean;
@@ -44,7 +44,7 @@ export interface PocketbaseImport {
   readonly onProgress: (progress: ImportProgress) => void;
 }
 
-/** In this order for each collection. May await nothing. */
+/** Reported in this order for each collection, synchronously. */
 export type ImportProgress =
   | { readonly kind: 'files'; readonly collection: string }
   | { readonly kind: 'records'; readonly collection: string; readonly done: number; readonly of: number }
@@ -59,13 +59,13 @@ export interface CollectionSummary extends CopiedFiles {
   readonly name: string;
   /** Rows of the source. */
   readonly found: number;
-  /** Records that are here now, or in a dry run could be. */
+  /** Records imported, or in a dry run importable. */
   readonly records: number;
-  /** Whether an earlier run has made it. */
+  /** Whether an earlier run has imported it. */
   readonly wasDone: boolean;
 }
 
-/** Throws bad_request for a source that cannot be read or imported, and an instance that is not empty: nothing was written then. */
+/** Throws bad_request, before anything is written, for a source that cannot be read or imported and for an instance that is not empty. */
 export async function importPocketbase(options: PocketbaseImport): Promise<ImportSummary> {
   const source = await openPocketbaseSource(options.directory, options);
   try {
@@ -107,7 +107,7 @@ function requireOwnState(
   );
 }
 
-/** Until it is finished, the instance is this import's. */
+/** Reserves the instance for this import until the import is finished. */
 function begin(
   { options, source, planned }: Run,
   settings: typeof options.instance.settings.current,
@@ -117,11 +117,11 @@ function begin(
   const state: ImportState = { fingerprint, rotateTokens, isFinished: false, done: {} };
   return instance.database.write(
     async (tx) => {
-      // As it was, and is now that nobody can write anything before this.
+      // Checked again, inside the transaction: another process may have written since the first check.
       await requireImportState(tx, undefined);
       await requireEmpty(instance, tx);
       await writeImportState(tx, state);
-      // What a new instance has for its users: the source says what there is from now on.
+      // A new instance has a users collection. It goes unless the source has one, which decides what there is from now on.
       const users = instance.collections.find(usersCollection('').id);
       if (users !== undefined && !planned.some(({ existing }) => existing === users)) {
         await forgetCollection(tx, instance, users);
@@ -164,14 +164,14 @@ async function importAll(run: Run, begun: ImportState, omissions: Omissions): Pr
     const { id, name } = planned.collection;
     const done = state.done[id];
     if (done !== undefined) {
-      // The run that made it was stopped before it could say what it left out.
+      // The run that imported it was stopped before it could report its omissions, so they are found again.
       const seen = await lookAt(run, planned, omissions);
       collections.push({ ...seen, records: done, wasDone: true, files: 0, bytes: 0 });
       continue;
     }
     const found = run.source.database.count(planned.source.name);
     const copied = await copy(run, planned, { to: storage, omissions });
-    // Or the work would find out at its end that it rests on definitions of before the last one, and be done twice.
+    // Otherwise the work would find at its end that its definitions are older than the last import, and be run twice.
     await instance.refresh();
     const imported = await importCollection({
       instance,
@@ -203,7 +203,7 @@ function copy(
 ): Promise<CopiedFiles> {
   const { collection } = planned;
   run.options.onProgress({ kind: 'files', collection: collection.name });
-  // What is wrong with the values is told when they are read for good.
+  // These omissions are discarded: problems of values are reported when the records are imported.
   const records = recordsOf(run, planned, { omissions: new Omissions() });
   return copyFiles(records, { from: join(run.source.directory, 'storage'), to, collection, omissions });
 }

@@ -6,7 +6,7 @@ import type { Settings } from '../settings/settings.ts';
 import type { Omissions } from './omissions.ts';
 import { problemPlaces } from './problem-places.ts';
 
-/** The settings with those of the source put over them. A part of them that is refused stays as it is, and is told of. */
+/** Returns the settings with those of the source merged over them. A part that is refused keeps its current value and is reported. */
 export function importSettings(
   current: Settings,
   given: JsonObject | undefined,
@@ -39,7 +39,7 @@ export function importSettings(
 
 const rangesShown = 5;
 
-/** Nobody who could be shut out by it has asked for it: where the source was reached from need not be how this service is. */
+/** Warns of imported `superuserIPs`: clients may reach this service from other addresses than the source, and would be shut out. */
 function tellOfSuperusers({ superuserIPs }: Settings, omissions: Omissions): void {
   if (superuserIPs.length === 0) return;
   const shown = superuserIPs.slice(0, rangesShown).join(', ');

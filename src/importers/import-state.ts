@@ -7,13 +7,13 @@ import { usersCollection } from '../instances/users-collection.ts';
 import { sql } from '../sql/sql.ts';
 import type { Database, Reader, Transaction } from '../storage/database.ts';
 
-/** How far the import of an instance has come, kept in the instance itself: each step is committed with what it says is done. */
+/** Progress of an instance's import, kept in the instance itself: each step is committed together with its mark here. */
 export interface ImportState {
-  /** Of the source (pocketbase-source.ts). */
+  /** Fingerprint of the source (pocketbase-source.ts). */
   readonly fingerprint: string;
   readonly rotateTokens: boolean;
   readonly isFinished: boolean;
-  /** Records by the ids of the collections that are complete. */
+  /** Number of records of each complete collection, by collection id. */
   readonly done: Readonly<Record<string, number>>;
 }
 
@@ -23,7 +23,7 @@ export async function readImportState(reader: Reader): Promise<ImportState | und
     sql`SELECT value FROM ${names.table('$instance_setting')} WHERE ${names.scope} AND name = 'import'`,
   );
   if (row === undefined) return undefined;
-  // Written by writeImportState below, and by nobody else.
+  // Only writeImportState below writes it.
   return JSON.parse(String(row['value'])) as ImportState;
 }
 
@@ -35,7 +35,7 @@ export async function writeImportState(tx: Transaction, state: ImportState): Pro
     ON CONFLICT (${names.scopeColumn}name) DO UPDATE SET value = excluded.value`);
 }
 
-/** Throws bad_request when another process has gone on with this import. */
+/** Throws bad_request when another process has continued this import. */
 export async function requireImportState(reader: Reader, expected: ImportState | undefined): Promise<void> {
   const found = await readImportState(reader);
   if (JSON.stringify(found) === JSON.stringify(expected)) return;
@@ -52,7 +52,7 @@ export async function requireEmpty({ collections, slug }: Instance, reader: Read
   const isCompanion = (name: string): boolean => companionNames.some((known) => known === name);
   for (const { name, system } of collections.all()) {
     if (name === superusersName) continue;
-    // Superusers may have signed in here, which leaves a word of where from.
+    // Superusers may have signed in here, which leaves records of their origins in the companion collections.
     const where = system && isCompanion(name) ? sql`WHERE "collectionRef" <> ${superusers}` : sql`WHERE TRUE`;
     const row = await reader.get(
       sql`SELECT 1 AS found FROM ${reader.names.collectionTable(name)} ${where} LIMIT 1`,
@@ -69,8 +69,8 @@ function occupied(slug: string, why: string): AppError {
 }
 
 /**
- * Two instances with the same secrets would take each other's tokens: whoever is somebody in one would be somebody in the other.
- * So a source goes, with its secrets, into one instance of a service; whichever asks first keeps it. Throws bad_request.
+ * Claims a source for one instance of the service, the first that asks; throws bad_request for any other. Two instances with the
+ * same token secrets would accept each other's tokens: an account of one would be signed in to the other.
  */
 export async function claimSource(
   control: Database,
@@ -87,7 +87,7 @@ export async function claimSource(
   requireOwner(await ownerOf(control, fingerprint), id);
 }
 
-/** As {@link claimSource}, without a claim. */
+/** Throws as {@link claimSource} does, but claims nothing. */
 export async function requireUnclaimed(
   control: Database,
   fingerprint: string,

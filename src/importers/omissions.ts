@@ -1,18 +1,18 @@
-/** What an import tells the operator of: one line for a kind of thing, with examples. */
+/** One kind of problem that an import reports to the operator, with examples. */
 export interface Omission {
-  /** What it could not carry over, or what is there all the same and for somebody to see to. */
+  /** `left out` was not imported; `to look at` was, but the operator must check it. */
   readonly kind: 'left out' | 'to look at';
   /** A collection, or another part of the source. */
   readonly of: string;
   readonly what: string;
   readonly why: string;
   readonly count: number;
-  /** Ids of records, the first few. */
+  /** Ids of the first few records. */
   readonly examples: readonly string[];
 }
 
 export interface NewOmission {
-  /** `left out` where nothing else is said. */
+  /** `left out` when absent. */
   readonly kind?: Omission['kind'];
   readonly of: string;
   readonly what: string;
@@ -21,17 +21,17 @@ export interface NewOmission {
 }
 
 const examplesMax = 5;
-/** Kinds, not records: a source that is made to have more tells nothing that the first ones do not. */
+/** Limits kinds, not records: only a contrived source has more. */
 const kindsMax = 1_000;
 
-/** Collects them: equal ones are one, however many records they are about. */
+/** Collects omissions. Equal ones are counted as one kind, however many records they concern. */
 export class Omissions {
   readonly #kinds = new Map<
     string,
     { readonly omission: NewOmission; readonly examples: string[]; count: number }
   >();
 
-  /** How many were of kinds that are not told. */
+  /** How many omissions were of kinds beyond `kindsMax`. */
   #others = 0;
 
   add(omission: NewOmission): void {

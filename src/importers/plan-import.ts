@@ -15,13 +15,13 @@ import { adaptDefinition } from './adapt-definition.ts';
 import type { Omissions } from './omissions.ts';
 import type { PocketbaseSource, SourceCollection } from './pocketbase-source.ts';
 
-/** A collection on its way: what the source calls it, and what it is going to be here. */
+/** A collection of the source, and the collection that it becomes here. */
 export interface PlannedCollection {
   readonly source: SourceCollection;
   readonly collection: Collection;
-  /** What this instance has in its place already: collections of the service itself. */
+  /** The system collection that this instance already has in its place. */
   readonly existing: Collection | undefined;
-  /** Of its tokens; one that is empty is to be made up. */
+  /** Its token secrets; an empty one is to be generated. */
   readonly secrets: ReadonlyMap<TokenKind, string>;
 }
 
@@ -31,10 +31,10 @@ export interface PlanOptions {
   readonly omissions: Omissions;
 }
 
-/** What helps to sign in for some minutes: there is no use in it afterwards. */
+/** Collections whose records only serve a sign-in that lasts some minutes. */
 const passing: ReadonlySet<string> = new Set(['_mfas', '_otps']);
 
-/** The options of accounts that a collection of the service itself takes over; all else of it is as the service has it. */
+/** The account options that a system collection takes over from the source; the rest of it stays the service's own. */
 const accountOptions = [
   'passwordAuth',
   'authAlert',
@@ -46,7 +46,7 @@ const accountOptions = [
   ...tokenKinds,
 ];
 
-/** Decides about every collection of the source before anything is written. Throws bad_request for what cannot be imported at all. */
+/** Decides about every collection of the source before anything is written. Throws bad_request for a source that cannot be imported. */
 export function planImport(source: PocketbaseSource, options: PlanOptions): readonly PlannedCollection[] {
   const own = options.instance.collections.all().filter(({ system }) => system);
   const wanted = source.collections.filter((one) => isWanted(one, source, options.omissions));
@@ -94,7 +94,7 @@ function isWanted(
   return false;
 }
 
-/** A collection of the service itself that the source has as well. */
+/** Finds the system collection that stands for this collection of the source. */
 function findOwn({ id, name }: SourceCollection, own: readonly Collection[]): Collection | undefined {
   const found = own.find((one) => one.id === id || one.name.toLowerCase() === name.toLowerCase());
   if (found === undefined || (found.id === id && found.name === name)) return found;
@@ -104,7 +104,7 @@ function findOwn({ id, name }: SourceCollection, own: readonly Collection[]): Co
   );
 }
 
-/** What the others know of it until it is decoded. */
+/** Returns what other definitions need to know of a collection until it is decoded. */
 function sketchOf({ id, name, type }: SourceCollection): Collection {
   return { ...scaffoldCollection(type === 'auth' ? 'auth' : 'base'), id, name };
 }
@@ -140,13 +140,13 @@ function adapt(
   return adaptDefinition(Object.fromEntries(taken), { existing, others, now }, leaveOut);
 }
 
-/** Names of fields. */
+/** Returns the names of a definition's fields. */
 function ownFields({ fields }: SourceCollection['definition']): readonly string[] {
   const list: readonly unknown[] = Array.isArray(fields) ? fields : [];
   return list.map((field) => (isJsonObject(field) ? String(field['name']) : ''));
 }
 
-/** What the definition names and the table has not, or computes: no record has a value of it. */
+/** Reports fields that the table has no column for, or only a computed one: no record has a value for them. */
 function tellOfMissingColumns(
   { name, definition }: SourceCollection,
   collection: Collection,
@@ -166,7 +166,7 @@ function timesOf(
   return { created, updated: parseDate(String(definition['updated'])) || created };
 }
 
-/** A new collection has a secret for every kind of token, its own or one that is made up. */
+/** Returns the token secrets to write. A new collection gets one for every kind of token, from the source or generated. */
 function secretsOf(
   { type }: Collection,
   context: {
@@ -182,7 +182,7 @@ function secretsOf(
   return new Map([...made, ...secrets]);
 }
 
-/** A rule that this service would not follow becomes the strictest one: superusers only, or nobody. */
+/** Replaces each rule that this service cannot follow by the strictest one: superusers only, or nobody. */
 function withRules(
   planned: PlannedCollection,
   collections: Collections,

@@ -9,7 +9,7 @@ import { digest } from '../secrets/digest.ts';
 import { openEncryptedText } from '../secrets/open-encrypted-text.ts';
 import { ForeignSqlite, type ForeignValue } from '../storage/sqlite/foreign-sqlite.ts';
 
-/** A collection as the source defines it. Nothing of it has been checked but that its id, name and type are texts. */
+/** A collection as the source defines it. Only checked: id, name and type are texts. */
 export interface SourceCollection {
   readonly id: string;
   readonly name: string;
@@ -23,18 +23,18 @@ export interface PocketbaseSource {
   readonly directory: string;
   readonly database: ForeignSqlite;
   readonly collections: readonly SourceCollection[];
-  /** Undefined when it has none of its own. */
+  /** Undefined when the source has no settings of its own. */
   readonly settings: JsonObject | undefined;
-  /** Tells sources apart by the secrets of their tokens: two with equal ones take each other's. */
+  /** Identifies a source by its token secrets: sources with equal secrets accept each other's tokens. */
   readonly fingerprint: string;
 }
 
-/** Throws bad_request for what is no data directory of PocketBase 0.23 or newer, or cannot be read. */
+/** Opens a data directory. Throws bad_request when it is none of PocketBase 0.23 or newer, or cannot be read. */
 export async function openPocketbaseSource(
   directory: string,
   { encryptionKey }: { readonly encryptionKey: string | undefined },
 ): Promise<PocketbaseSource> {
-  // Whoever names it may name a link. What stands inside comes from somebody else, and could lead anywhere.
+  // The directory itself may be a link, as the operator named it. Links inside it come from others and could lead anywhere.
   const found = await unlessMissing(stat(directory));
   if (found?.isDirectory() !== true) throw new AppError('bad_request', `${directory} is no directory.`);
   const storage = join(directory, 'storage');
@@ -114,7 +114,7 @@ function readSettings(database: ForeignSqlite, encryptionKey: string | undefined
   for (const [id, value] of database.rows('_params', ['id', 'value'])) {
     if (id !== 'settings') continue;
     const stored = placed('the settings', () => textOf(value ?? null));
-    // As the table has it by itself.
+    // The column's default value.
     if (stored === '') return undefined;
     const plain = isEncrypted(stored) ? openSettings(stored, encryptionKey) : stored;
     const settings = placed('the settings', () => parseJson(plain));
@@ -124,10 +124,10 @@ function readSettings(database: ForeignSqlite, encryptionKey: string | undefined
   return undefined;
 }
 
-/** Of a nonce and a tag alone, without padding. */
+/** Length in base64 of a nonce and a tag alone, without padding. */
 const encryptedLengthMin = 38;
 
-/** It is base64, perhaps in quotes: neither bracket is of that, and other JSON that is no object is shorter than anything encrypted. */
+/** True for encrypted settings: base64, perhaps in quotes. JSON objects and lists begin with a bracket; other JSON is shorter. */
 function isEncrypted(stored: string): boolean {
   return !/^\s*[[{]/.test(stored) && stored.trim().length >= encryptedLengthMin;
 }
@@ -139,7 +139,7 @@ function openSettings(stored: string, encryptionKey: string | undefined): string
       'The settings of the source are encrypted: give its key of 32 characters with --encryption-key.',
     );
   }
-  // Some versions put the text into quotes, as JSON has it.
+  // Some versions store the text in quotes, as a JSON string.
   const opened = openEncryptedText(stored.replaceAll('"', ''), encryptionKey);
   if (opened !== undefined) return opened;
   throw new AppError(
@@ -153,7 +153,7 @@ function textOf(value: ForeignValue): string {
   return value === null ? '' : String(value);
 }
 
-/** A refusal of what is read says where it stands. */
+/** Adds the place in the source to the message of a refusal. */
 function placed<Value>(what: string, read: () => Value): Value {
   try {
     return read();
@@ -165,7 +165,7 @@ function placed<Value>(what: string, read: () => Value): Value {
   }
 }
 
-/** A later copy of the same installation has the same: its secrets are made once. */
+/** Later copies of the same installation have the same fingerprint, because its secrets are generated once. */
 function fingerprintOf(collections: readonly SourceCollection[]): string {
   const secrets = collections.flatMap(({ id, definition }) =>
     tokenKinds.flatMap((kind) => {

@@ -4,19 +4,19 @@ import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Names, PlainTuple, Transaction } from '../storage/database.ts';
 import type { ImportedRecord } from './record-reader.ts';
 
-/** More of them at once gain nothing. */
+/** Rows of one statement; more gain nothing. */
 const rowsMax = 200;
-/** Of all their values: articles with pictures inside would otherwise fill the memory. */
+/** Characters of all values of one statement: articles with embedded pictures would otherwise fill the memory. */
 const charactersMax = 4 * 1024 * 1024;
 
-/** Inserts records of one collection, many at once, and tells nobody of them. */
+/** Inserts records of one collection in batches, without events. */
 export class RecordInserter {
   readonly #tx: Transaction;
   readonly #records: Rows;
   readonly #secrets: Rows;
-  /** What each row of a secret begins with. */
+  /** The values that each row of a secret begins with. */
   readonly #scope: PlainTuple;
-  /** The last two statements, of which the first is waited for before the next is sent. */
+  /** The last two statements sent. The older one is awaited before another is sent. */
   #sent: readonly [Promise<unknown>, Promise<unknown>] = [Promise.resolve(), Promise.resolve()];
 
   constructor(tx: Transaction, collection: Collection) {
@@ -30,7 +30,7 @@ export class RecordInserter {
     this.#scope = [...names.scopeValue.values.map(String), collection.id];
   }
 
-  /** Undefined where nothing is to be waited for. */
+  /** Adds a record. Returns a promise only when a batch is sent. */
   add({ id, values, secrets }: ImportedRecord): Promise<void> | undefined {
     this.#records.add([1, ...values]);
     for (const [name, value] of secrets) this.#secrets.add([...this.#scope, id, name, value]);
@@ -47,12 +47,12 @@ export class RecordInserter {
     for (const rows of [this.#records, this.#secrets]) if (!rows.isEmpty) await this.#send(rows);
   }
 
-  /** While the database works on one statement the next lies there, and one more is put together. */
+  /** Keeps two statements in flight: while the database runs one, the next is queued there and a third is prepared here. */
   async #send(rows: Rows): Promise<void> {
     const [first, second] = this.#sent;
     await first;
     const sent = this.#tx.insertRows(rows.into, rows.take());
-    // Told of when it is waited for.
+    // A failure is thrown where the promise is awaited.
     sent.catch(() => undefined);
     this.#sent = [second, sent];
   }
@@ -76,7 +76,7 @@ class Rows {
     return this.#rows.length === 0;
   }
 
-  /** Whether there are as many now as one statement takes. */
+  /** True when there are enough rows for one statement. */
   get isFull(): boolean {
     return this.#rows.length >= rowsMax || this.#characters > charactersMax;
   }

@@ -15,16 +15,16 @@ import type { Omissions } from './omissions.ts';
 /** A record as it is going to be stored. */
 export interface ImportedRecord {
   readonly id: string;
-  /** Of the fields that have a column, in their order. */
+  /** Values of the fields that have a column, in their order. */
   readonly values: readonly StoredValue[];
-  /** What is kept apart from it, by name. */
+  /** Secrets, which are kept apart from the record, by name. */
   readonly secrets: readonly (readonly [name: string, value: string])[];
 }
 
 export interface RecordReaderOptions {
-  /** What the source keeps of each record. */
+  /** Columns of the source's table. */
   readonly columns: readonly string[];
-  /** For the dates that the source has not. */
+  /** The value of autodate fields for which the source has no column. */
   readonly now: Timestamp;
   readonly omissions: Omissions;
 }
@@ -33,11 +33,11 @@ type Omit = (what: string, why: string) => void;
 type Read = (row: readonly ForeignValue[]) => StoredValue;
 
 /**
- * Reads the records of one collection: values as the definition has them now, whatever the column has held since. A value that
- * cannot be stored becomes the empty one of its type, which is told of; so is a record without an id that could be asked for.
+ * Reads the records of one collection, with values as the current definition has them, whatever type a column held earlier. A value
+ * that cannot be stored becomes the empty value of its type. That is reported, as is a record without a usable id.
  */
 export class RecordReader {
-  /** To be read from the source, for each row. */
+  /** The columns to read from the source; rows have their values in this order. */
   readonly columns: readonly string[];
   readonly #reads: readonly Read[];
   readonly #secrets: readonly ((row: readonly ForeignValue[]) => readonly [string, string] | undefined)[];
@@ -61,7 +61,7 @@ export class RecordReader {
     this.#readId = idReaderOf(collection, omit);
   }
 
-  /** Undefined for a row that no record can be made of. */
+  /** Returns undefined for a row without a usable id. */
   read(row: readonly ForeignValue[]): ImportedRecord | undefined {
     this.#current = toText(plain(row[this.#idAt] ?? null)).slice(0, 100);
     const id = this.#readId(row[this.#idAt] ?? null);
@@ -71,7 +71,7 @@ export class RecordReader {
   }
 }
 
-/** Whatever its pattern says today: records stay as they are when a definition changes. */
+/** Checks ids without the pattern and length of the definition: those may be newer than the records. */
 function idReaderOf(collection: Collection, omit: Omit): (value: ForeignValue) => string | undefined {
   const field = collection.fields.find(({ name }) => name === 'id');
   const options = { ...field?.options, pattern: '', min: 0, max: 0 };
@@ -86,7 +86,7 @@ function idReaderOf(collection: Collection, omit: Omit): (value: ForeignValue) =
   };
 }
 
-/** It stands for bytes that are no UTF-8, of which two ids would become one. */
+/** Refuses an id with U+FFFD. That stands for bytes that are not UTF-8, so two such ids could become equal. */
 function unreadable(id: string): { readonly message: string } | undefined {
   return id.includes('\uFFFD') ? { message: 'It is no UTF-8.' } : undefined;
 }
@@ -100,7 +100,7 @@ interface Reading {
 function readerOf(field: Field, { at, now, omit }: Reading): Read {
   const zero = fieldType(field).zero(field.options);
   if (at === -1) {
-    // The source has no such dates, which every record has here.
+    // Every record here has a value for its autodate fields.
     const missing = field.type === 'autodate' ? now : zero;
     return () => missing;
   }
@@ -149,7 +149,7 @@ function normalised(field: Field, value: Plain): StoredValue {
   return fieldType(field).normalise(typeof value === 'bigint' ? Number(value) : value, field.options);
 }
 
-/** PostgreSQL keeps no such character, and nobody may send one. */
+/** Removes U+0000, which PostgreSQL cannot store and no request may contain. */
 function storable(text: string, omit: (why: string) => void): string {
   if (!text.includes('\0')) return text;
   omit('The character U+0000 is taken out.');
@@ -162,7 +162,7 @@ function finite(value: StoredValue, omit: (why: string) => void): StoredValue {
   return 0;
 }
 
-/** What nearly every date looks like; days that some months have not are left to the one who knows calendars. */
+/** The form of nearly every date, with days that every month has. Other days are left to the full parser. */
 const wireDate =
   /^(?!0000|0001)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8]) (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
 
@@ -173,7 +173,7 @@ function date(field: Field, value: Plain, omit: (why: string) => void): StoredVa
   return found;
 }
 
-/** A list comes as JSON, whose escapes can name what no text may hold. */
+/** Finds JSON escapes of characters that no text may contain: lists are stored as JSON. */
 const unstorable = /\\u(?:0000|d[89a-f])/;
 
 function chosen(stored: StoredValue, omit: (why: string) => void): StoredValue {
@@ -184,20 +184,20 @@ function chosen(stored: StoredValue, omit: (why: string) => void): StoredValue {
     return '';
   }
   if (!stored.startsWith('[')) return storable(stored, omit);
-  // Made by a field's normalise: a JSON array of texts.
+  // The cast holds: a field's normalise made it, a JSON array of texts.
   const texts = JSON.parse(stored) as readonly string[];
   omit('A value that is no Unicode text is taken out.');
   return JSON.stringify(texts.filter((text) => text.isWellFormed() && !text.includes('\0')));
 }
 
-/** Of any size: what the source has kept is not too large for it. */
+/** Converts JSON of any size: the source has stored it already. */
 function jsonConverter(field: Field, omit: (why: string) => void): Convert {
   const options = { ...field.options, maxSize: Number.MAX_SAFE_INTEGER };
   const { normalise } = fieldType(field);
   return (value) => {
     const text = String(value).trim();
     if (text === '') return null;
-    // SQLite makes a number of a JSON text that looks like one: of 1e999 one that JSON has no word for.
+    // SQLite turns JSON text that looks like a number into one: 1e999 becomes Infinity, which JSON cannot express.
     const isEndless = typeof value === 'number' && !Number.isFinite(value);
     const stored = isEndless ? '' : normalise(text, options);
     if (stored !== '') return stored;
@@ -246,7 +246,7 @@ function plain(value: ForeignValue): string | number {
   return typeof value === 'bigint' ? Number(value) : (value ?? '');
 }
 
-/** What is no text becomes one that no reader of it takes for anything. */
+/** Returns bytes that are not UTF-8 as an empty text, which no reader accepts as a value. */
 function textOf(bytes: Uint8Array): string {
   return isUtf8(bytes) ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8') : '';
 }

@@ -10,8 +10,8 @@ import type { Omissions } from './omissions.ts';
 import type { PlannedCollection } from './plan-import.ts';
 
 /**
- * Tells of records of the source that a unique index does not admit, as it does not hold them to it itself: the import would stop
- * at them. One question of the file for each index, of the values as they stand there: two ways to write one date are not seen.
+ * Reports records of the source that are equal under a unique index, which the source itself need not enforce: an import would stop
+ * at them. Runs one query per index on the values as stored, so two notations of the same date are not found.
  */
 export function tellOfEqualRecords(
   database: ForeignSqlite,
@@ -21,7 +21,7 @@ export function tellOfEqualRecords(
   const known = database.columnsOf(source.name) ?? [];
   for (const index of [byId, ...collection.indexes.filter(({ isUnique }) => isUnique)]) {
     const fields = index.columns.map(({ name }) => indexedField(collection, name));
-    // Token keys are kept among the secrets, where no index is over them.
+    // Token keys are kept with the secrets, which have no such index.
     if (!fields.every(hasColumn)) continue;
     const question = questionOf(collection, index, known);
     for (const [id] of database.equalRows(source.name, question))
@@ -58,9 +58,9 @@ function questionOf(
   return { columns: names.filter((name) => known.includes(name)), keys, where: [...conditions, ...present] };
 }
 
-/** What is not there becomes the empty value of its type; only JSON has none, and is equal to nothing then. */
+/** Replaces NULL by the empty value of the field's type. JSON has none: its NULL equals nothing. */
 function valueSql(field: Field, known: readonly string[]): Sql {
-  // Every row that is asked about has one: as it is, the index of the file serves it.
+  // Every row has an id. Without coalesce the source's index can be used.
   if (field.name === 'id') return identifier('id');
   const column = known.includes(field.name) ? identifier(field.name) : sql`NULL`;
   return sql`coalesce(${column}, ${fieldType(field).zero(field.options)})`;
