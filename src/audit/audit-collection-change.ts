@@ -6,7 +6,7 @@ import type { Rule } from '../rules/rule.ts';
 import type { AuditEntry } from './audit-entry.ts';
 import { changedPaths } from './changed-paths.ts';
 
-/** What changed in a definition: rules with what they were and are, all else by name. Undefined where nothing did. */
+/** Returns the entry for a changed definition: rules with old and new text, everything else by name. Undefined when nothing changed. */
 export function auditCollectionChange(
   before: Collection | undefined,
   after: Collection | undefined,
@@ -43,14 +43,14 @@ function detailsOf(before: Collection, after: Collection): JsonObject {
   };
 }
 
-/** Of an auth collection with those that are among its options. */
+/** Returns the rules of a collection, including those among the options of an auth collection. */
 function rulesOf({ rules, auth }: Collection): Readonly<Record<string, Rule>> {
   const own = Object.fromEntries(ruleNames.map((name) => [name, rules[name]]));
   if (auth === undefined) return own;
   return { ...own, authRule: auth.authRule, manageRule: auth.manageRule, 'mfa.rule': auth.mfa.rule };
 }
 
-/** By name; undefined where all are as they were. */
+/** Returns names of added, removed and changed fields; undefined when all are unchanged. */
 function changedFields(before: Collection, after: Collection): JsonObject | undefined {
   const idsOf = (fields: readonly Field[]): ReadonlyMap<string, Field> =>
     new Map(fields.map((field) => [field.id, field]));

@@ -5,19 +5,19 @@ import type { RequestFacts } from '../rules/request-facts.ts';
 /**
  * Who did what, and from where. The map of this folder:
  *
- *   what is done in a transaction ── append ──► a row, in the same transaction: done and written down, or neither
- *   what is done in none, and often ── note ──► tallies in memory ──► one row for all alike in a minute, within a second
- *                                                  (sign-ins, refusals)
+ *   done in a transaction ── append ──► a row in the same transaction: both are committed, or neither
+ *   done in none, and often ── note ──► tallies in memory ──► one row for all equal ones in a minute, written within a second
+ *     (sign-ins, refusals)
  *
- * No entry holds a secret, nor what was typed where one belongs: not even a user name that nobody has, as it may be a password.
+ * No entry holds a secret, nor anything typed that may be one: not even an unknown user name, which may be a misplaced password.
  */
 export interface AuditEntry {
   readonly action: AuditAction;
-  /** `done` where it is not said. */
+  /** `done` when absent. */
   readonly outcome?: 'done' | 'refused';
-  /** Id of the collection that it was about. */
+  /** Id of the collection that the action was about. */
   readonly collection?: string;
-  /** Id of what it was done to: a record, a key, an endpoint. */
+  /** Id of the record, key or endpoint that was acted on. */
   readonly target?: string;
   readonly details?: JsonObject;
 }
@@ -49,12 +49,12 @@ export const auditActions = [
 
 export type AuditAction = (typeof auditActions)[number];
 
-/** Whoever has the command line is the operator. */
+/** Who acted: a caller, or the operator, which is anyone with the command line. */
 export type Actor = Pick<RequestFacts, 'caller' | 'origin'> | 'operator';
 
 export const actorKinds = ['guest', 'user', 'superuser', 'key', 'operator'] as const;
 
-/** An actor as it is written down. */
+/** An actor as stored in an entry. */
 export interface WrittenActor {
   readonly kind: (typeof actorKinds)[number];
   readonly id: string;

@@ -10,20 +10,20 @@ import { pruneAudit } from './prune-audit.ts';
 type AuditedInstance = Pick<Instance, 'id' | 'database' | 'clock' | 'auditDays' | 'logger'>;
 
 export const auditLimits = {
-  /** Rows that one node writes for what is tallied in a minute: who comes from more addresses than that shares a row without one. */
+  /** Tally rows that one node writes per minute. Beyond it, entries from further addresses share a row without an address. */
   talliesMax: 1_000,
-  /** Of what is still to be written while the database is away: what more comes is not told of. */
+  /** Tallies kept in memory while the database is away; further ones are dropped silently. */
   unwrittenMax: 5_000,
   detailsBytesMax: 16 * 1024,
 } as const;
 
 const minuteMs = 60_000;
-/** Between two writes of tallies: a flood is a row that is counted up once a second. */
+/** Pause between two writes of tallies: even a flood only updates a row once a second. */
 const pauseMsDefault = 1_000;
-/** So many times as long where nothing could be written: the database is away or full, and says so to everyone. */
+/** The pause is this many times longer after a failed write: the database is away or full, which other requests report anyway. */
 const failurePauses = 10;
 
-/** What is all alike in a minute. */
+/** All equal entries of one minute. */
 interface Tally {
   readonly id: string;
   readonly entry: AuditEntry;
@@ -35,20 +35,20 @@ interface Tally {
 
 const logs = new WeakMap<Database, AuditLog>();
 
-/** The one of this instance. */
+/** Returns the audit log of an instance, one per open database. */
 export function auditLogOf(instance: AuditedInstance): AuditLog {
   let log = logs.get(instance.database);
   if (log === undefined) logs.set(instance.database, (log = new AuditLog(instance)));
   return log;
 }
 
-/** One instance's audit log. What is written is taken away by age alone, tallies also by their number. */
+/** One instance's audit log. Entries are deleted only by age; tallies also by their number. */
 export class AuditLog {
   readonly #instance: AuditedInstance;
   readonly #pauseMs: number;
-  /** What is still to be written. */
+  /** Tallies that are not written yet. */
   #tallies = new Map<string, Tally>();
-  /** The rows of this minute, to tell when there are enough. */
+  /** Ids of this minute's rows, to hold `talliesMax`. */
   #minute = { number: 0, ids: new Set<string>() };
   #prunedMs = Number.NEGATIVE_INFINITY;
   #isWriting = false;
@@ -61,7 +61,7 @@ export class AuditLog {
     this.#pauseMs = pauseMs;
   }
 
-  /** In the transaction of what it tells of. */
+  /** Writes an entry in the transaction of the action itself. */
   async append(tx: Transaction, actor: Actor, entry: AuditEntry): Promise<void> {
     const nowMs = this.#instance.clock.now();
     const id = newTimeOrderedId(nowMs);
@@ -70,7 +70,7 @@ export class AuditLog {
     if (this.#instance.auditDays > 0 && this.#isPruneDue(nowMs)) tx.afterCommit(() => this.#wake());
   }
 
-  /** Of what has no transaction and may happen any number of times. Nobody waits for it to be written. */
+  /** Tallies an entry for an action that has no transaction and may happen any number of times. It is written later. */
   note(actor: Actor, entry: AuditEntry): void {
     const nowMs = this.#instance.clock.now();
     const tally = this.#tallyOf(writtenActor(actor), entry, nowMs);
@@ -78,13 +78,13 @@ export class AuditLog {
     this.#wake();
   }
 
-  /** Resolves when everything that was noted is written, or cannot be. To be called before the database is closed. */
+  /** Resolves when everything noted is written, or has failed to be. Call it before the database is closed. */
   async settle(): Promise<void> {
     this.#isSettling = true;
     this.#endPause();
     await this.#written;
     if (this.#tallies.size === 0) return;
-    // What could not be written before is tried once more: there is no later.
+    // Tallies that could not be written are tried a last time.
     this.#wake();
     await this.#written;
     const { id, logger } = this.#instance;
@@ -123,7 +123,7 @@ export class AuditLog {
       isWritten = await this.#write();
       await this.#pause(isWritten ? this.#pauseMs : this.#pauseMs * failurePauses);
     } while (this.#tallies.size > 0 && (isWritten || !this.#isSettling));
-    // In the same turn as the last look: what is noted from now on wakes again.
+    // No await since the check of the loop: an entry noted from now on wakes the writer again.
     this.#isWriting = false;
   }
 
@@ -135,7 +135,7 @@ export class AuditLog {
     this.#tallies = new Map();
     try {
       await database.write(async (tx) => {
-        // In one order on every node, or two would wait for each other's rows.
+        // The same order on every node prevents deadlocks on row locks.
         for (const [, tally] of [...tallies].toSorted(([one], [other]) => (one < other ? -1 : 1)))
           await insert(tx, tally, 'tallied');
         if (isPruneDue) await pruneAudit(tx, { nowMs, days: auditDays });
@@ -169,7 +169,7 @@ export class AuditLog {
   }
 }
 
-/** The same on every node: their counts are added up. */
+/** Returns an id that is equal on every node, so that the counts of all nodes add up in one row. */
 function tallyId(minute: number, { kind, id, address }: WrittenActor, entry: AuditEntry): string {
   return digest(JSON.stringify([minute, kind, id, address, entry]));
 }

@@ -1,6 +1,6 @@
 import { isJsonObject } from '../base/json.ts';
 
-/** Where two values of the same shape differ, as `smtp.host`: names of members, and never what they hold. Lists are compared as a whole. */
+/** Returns the paths where two values of the same shape differ, as `smtp.host`: names, never values. Lists are compared as a whole. */
 export function changedPaths(before: unknown, after: unknown, at = ''): readonly string[] {
   if (isJsonObject(before) && isJsonObject(after)) {
     const names = new Set([...Object.keys(before), ...Object.keys(after)]);

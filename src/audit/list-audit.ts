@@ -13,7 +13,7 @@ import type { Tuple } from '../storage/database.ts';
 export interface AuditView {
   readonly id: string;
   readonly created: Timestamp;
-  /** Of the last one, where several are counted in one entry. */
+  /** When the last one happened, where several are counted in one entry. */
   readonly until: Timestamp;
   readonly count: number;
   readonly action: string;

@@ -2,13 +2,13 @@ import { toTimestamp } from '../base/timestamp.ts';
 import { sql } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 
-/** Of tallied rows, which strangers can cause: beyond it the oldest go. What superusers did is kept as long as it is to be kept. */
+/** Limit for tallied rows, which strangers can cause; the oldest beyond it are deleted. Other entries are deleted by age alone. */
 export const auditTalliesMax = 100_000;
-/** How many rows a look takes away: more than can be made until the next one, and few enough not to be felt. */
+/** Rows deleted at a time: more than can be added until the next time, and few enough not to delay other work. */
 const prunedMax = 2_000;
 const dayMs = 86_400_000;
 
-/** Takes away what is too old, and of what is tallied what is too much. `days` 0 keeps everything. */
+/** Deletes entries older than `days`, and tallied rows beyond their limit. With `days` 0 no entry is too old. */
 export async function pruneAudit(
   tx: Transaction,
   { nowMs, days }: { readonly nowMs: number; readonly days: number },

@@ -3,11 +3,11 @@ import { AppError } from '../base/errors.ts';
 import type { Caller } from '../rules/caller.ts';
 import type { Sealer } from '../secrets/seal.ts';
 
-/** A request under an `Idempotency-Key`, as two digests, both under a key of the instance: a body may hold a password. */
+/** A request under an `Idempotency-Key`, as two digests. They are keyed with a secret of the instance, as a body may hold a password. */
 export interface IdempotentRequest {
-  /** Of caller, method, path and key: the same for all that ask for the same thing. */
+  /** Digest of caller, method, path and key: equal for all repetitions of a request. */
   readonly id: string;
-  /** Of all else that decides what is done: it tells a repetition from another request under the same key. */
+  /** Digest of everything else that decides what is done. It tells a repetition from another request under the same key. */
   readonly content: string;
 }
 
@@ -18,13 +18,13 @@ export interface RequestParts {
   readonly path: string;
   readonly query: string;
   readonly ifMatch: string | undefined;
-  /** As it was parsed: a multipart body has another boundary each time. */
+  /** The parsed body, since the bytes of a multipart body have another boundary each time. */
   readonly body: unknown;
 }
 
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
-/** Throws bad_request for a key that is none. */
+/** Throws bad_request for an invalid key. */
 export function idempotentRequest(key: string, parts: RequestParts): IdempotentRequest {
   if (!KEY.test(key)) {
     throw new AppError('bad_request', 'Expected an Idempotency-Key of 1 to 255 printable ASCII characters.');
@@ -36,7 +36,7 @@ export function idempotentRequest(key: string, parts: RequestParts): IdempotentR
   };
 }
 
-/** All guests are one: nobody can tell them apart. */
+/** Identifies the caller. All guests count as one, because nothing tells them apart. */
 function callerText(caller: Caller): string {
   switch (caller.kind) {
     case 'guest':

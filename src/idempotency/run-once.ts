@@ -6,13 +6,13 @@ import type { Transaction } from '../storage/database.ts';
 import type { IdempotentRequest } from './idempotent-request.ts';
 
 /**
- * The map of this folder: a write that is asked for again under its `Idempotency-Key` is not done again.
+ * The map of this folder: a write that is repeated under its `Idempotency-Key` is not done again.
  *
- *   idempotentRequest   the key and what is asked under it, as digests
+ *   idempotentRequest   the key and the request under it, as digests
  *   runOnce             in the transaction of the write: claims the key, does the work, keeps the answer
  *
- * Claim, work and answer are committed together or not at all, so what was refused may be asked again. A twin in flight waits
- * at the claim: on SQLite writes come one after the other, on PostgreSQL for the lock on the row.
+ * Claim, work and answer are committed together or not at all, so a refused request may be repeated. A concurrent repetition waits
+ * at the claim: on SQLite because writes run one after the other, on PostgreSQL for the row lock.
  */
 export interface KeptAnswer {
   readonly status: number;
@@ -22,7 +22,7 @@ export interface KeptAnswer {
 }
 
 export interface NewAnswer extends KeptAnswer {
-  /** What is kept of a body that is too large: which records it was about. */
+  /** Kept in place of a body that is too large: the ids of its records. */
   readonly idsJson: () => string;
 }
 
@@ -34,19 +34,19 @@ export interface OnceOptions {
 
 export interface OnceResult {
   readonly answer: KeptAnswer;
-  /** Whether this is what an earlier request was answered. */
+  /** True when this is the answer of an earlier request. */
   readonly isReplayed: boolean;
 }
 
 export const idempotencyLimits = {
   keptMs: 24 * 60 * 60 * 1000,
-  /** Bytes of a body that is kept as it is. */
+  /** Bytes of the largest body that is kept whole. */
   bodyBytesMax: 256 * 1024,
-  /** How many expired answers a write takes away: more than the one it adds, and few enough not to be felt. */
+  /** Expired answers that a write deletes: more than the one that it adds, and few enough not to slow it down. */
   removedMax: 16,
 } as const;
 
-/** Throws what the work throws, and unprocessable when another request was answered under the key. */
+/** Runs the work unless its request was already answered. Throws what the work throws, and unprocessable for a key of another request. */
 export async function runOnce(
   tx: Transaction,
   { request, now }: OnceOptions,
@@ -74,13 +74,13 @@ async function findAnswer(
   }
   return {
     status: Number(status),
-    // Written by `keep`, from a record of texts.
+    // The cast holds: `keep` wrote it, from a record of strings.
     headers: JSON.parse(String(headers)) as Record<string, string>,
     json: typeof body === 'string' ? body : undefined,
   };
 }
 
-/** Undefined when the key is ours now; else what a twin, who has it and is done, was answered. */
+/** Claims the key. Returns undefined on success, else the answer of the concurrent repetition that claimed it first. */
 async function claim(
   tx: Transaction,
   request: IdempotentRequest,
@@ -106,7 +106,7 @@ async function keep(tx: Transaction, request: IdempotentRequest, answer: NewAnsw
     WHERE ${tx.names.scope} AND id = ${request.id}`);
 }
 
-/** Those that another write is taking away, or claiming anew, are left to it: nobody waits here. */
+/** Deletes expired answers. Skips rows that another write has locked, so that no write waits here. */
 async function removeExpired(tx: Transaction, now: number): Promise<void> {
   const { names } = tx;
   await tx.run(sql`
