@@ -20,16 +20,16 @@ export interface LogView {
   readonly level: number;
 }
 
-/** The requests of an hour. */
+/** The number of entries in one hour. */
 export interface LogCount {
-  /** Its beginning. */
+  /** The beginning of the hour. */
   readonly date: string;
   readonly total: number;
 }
 
 interface LogReading {
   readonly database: Database;
-  /** For the macros, in milliseconds since 1970. */
+  /** The time for the macros of filters, in milliseconds since 1970. */
   readonly now: number;
 }
 
@@ -61,7 +61,7 @@ export async function getLog(database: Database, logId: string): Promise<LogView
   return toView(found);
 }
 
-/** How many entries each hour has that has any, in the order of time. Throws bad_request. */
+/** Counts the entries of each hour that has any, in order of time. Throws bad_request. */
 export async function countLogs(
   { database, now }: LogReading,
   filter: string | null,
@@ -83,7 +83,7 @@ function conditionOf(filter: string, { names, now }: { readonly names: Names; re
   }
 }
 
-/** The table under the name that lets an engine look at the clock for every row of a search. */
+/** The table, with the alias and columns that `names.isInTime` needs to check the query timeout at every row. */
 function fromOf(names: Names): Sql {
   return sql`(SELECT *, id AS "$position" FROM ${names.table('$log')}) AS entry`;
 }

@@ -1,4 +1,4 @@
-/** How serious an entry is, in the numbers that the SDKs know. */
+/** Levels of severity, by the numbers that the SDKs use. */
 export const logLevels = { info: 0, warn: 4, error: 8 } as const;
 
 /** One request as its superusers find it in the log. Never holds a body, nor a header that could be a credential. */
@@ -11,7 +11,7 @@ export interface LogEntry {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** As {@link logLevels} has it: a refusal is the caller's concern, a failure ours. */
+/** Returns the level of an answer: refusals are warnings, failures of the service are errors. */
 export function levelOf(status: number): number {
   return status >= 500 ? logLevels.error : status >= 400 ? logLevels.warn : logLevels.info;
 }

@@ -1,17 +1,17 @@
-/** What an instance may leave in its log: the log is shared with nobody, but memory and time are. */
+/** Limits of an instance's log. Instances share no log, but they share memory and time. */
 export const logLimits = {
-  /** Oldest first out, whatever `maxDays` says. */
+  /** The oldest rows beyond this are deleted, whatever `maxDays` says. */
   rowsMax: 100_000,
-  /** Noted in memory until the next write; more requests are counted, not noted. */
+  /** Entries in memory until the next write; further requests are only counted. */
   bufferedMax: 200,
-  /** Of these, so many only for what is more serious. */
+  /** Places among these that are reserved for refusals and failures, and for failures alone. */
   keptForRefusals: 40,
   keptForFailures: 10,
-  /** How long a note may wait to be written. */
+  /** How long an entry may wait to be written. */
   writeDelayMs: 1_000,
-  /** After a write that failed. */
+  /** Pause after a failed write. */
   pauseMs: 10_000,
-  /** UTF-16 units of a URL, and of each other text that came with a request. */
+  /** Length in UTF-16 units of a URL, and of each other text that came with a request. */
   urlLengthMax: 2_000,
   textLengthMax: 500,
 } as const;

@@ -2,7 +2,7 @@ import { sql, type Sql } from '../sql/sql.ts';
 import type { Database } from '../storage/database.ts';
 
 export interface LogRow {
-  /** In the order of time. */
+  /** Ids sort in order of time. */
   readonly id: string;
   readonly created: string;
   readonly level: number;
@@ -11,7 +11,7 @@ export interface LogRow {
   readonly data: string;
 }
 
-/** All at once: as one parameter, so that the statement is the same however many there are. */
+/** Appends rows, passed as one JSON parameter so that the statement is the same for any number of them. */
 export async function appendToLog(database: Database, rows: readonly LogRow[]): Promise<void> {
   const { names } = database;
   const json = JSON.stringify(
@@ -28,7 +28,7 @@ export async function appendToLog(database: Database, rows: readonly LogRow[]): 
   );
 }
 
-/** Takes away what was created before this time, and all but the newest `rowsMax`. */
+/** Deletes rows created before this time, and all but the newest `rowsMax`. */
 export async function trimLog(
   database: Database,
   { before, rowsMax }: { readonly before: string; readonly rowsMax?: number },
@@ -37,7 +37,7 @@ export async function trimLog(
   const table = names.table('$log');
   const isOld = sql`created < ${before}`;
   const found = await database.tuples(sql`SELECT 1 FROM ${table} WHERE ${names.scope} AND ${isOld} LIMIT 1`);
-  // A write for nothing would be one more transaction with every batch.
+  // Looks first: a DELETE that finds nothing would cost every batch another transaction.
   if (found.length > 0)
     await database.write((tx) => tx.run(sql`DELETE FROM ${table} WHERE ${names.scope} AND ${isOld}`));
   if (rowsMax === undefined) return;

@@ -1,17 +1,17 @@
 const secretWords = 'token|secret|passw|key|code|otp|auth|credential|signature|session';
-/** Names of parameters whose values are nobody's business, wherever in the name these stand. */
+/** Matches names of parameters with a secret value: those that contain any of the words. */
 const secretName = new RegExp(secretWords, 'i');
-/** Tokens of records (JWT), keys of machines, and a URL inside another one that has a secret. */
+/** Matches values that are secret under any name: record tokens (JWT), API keys, and URLs that have a secret parameter themselves. */
 const secretValue = new RegExp(
   String.raw`\bey[\w-]+\.[\w-]+\.[\w-]*|\bck_\w+|[?&]\w*(?:${secretWords})\w*=`,
   'i',
 );
-/** As far as they stand in a path. */
+/** Matches tokens and keys within a path. */
 const secretStep = /\bey[\w-]+\.[\w-]+\.[\w-]*|\bck_\w+/gi;
 
 const masked = '***';
 
-/** A URL, or a path with its query, without what would let its reader in. */
+/** Masks credentials in a URL, or in a path with its query. */
 export function maskUrl(url: string): string {
   const at = url.indexOf('?');
   if (at < 0) return url.replace(secretStep, masked);
@@ -28,7 +28,7 @@ function maskParameter(text: string): string {
   return isSecret ? `${name}=${masked}` : text;
 }
 
-/** As the server reads it, so that no way of writing hides a name. */
+/** Decodes as the server does, so that encoding cannot hide a name. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

@@ -9,17 +9,17 @@ import { logLimits } from './log-limits.ts';
 import { appendToLog, clearLog, trimLog, type LogRow } from './log-table.ts';
 
 /**
- * The requests of one instance, for its superusers.
+ * The log of one instance's requests, for its superusers. The map of this folder:
  *
  *   request ──► note (memory) ──► write, once a second ──► log-table ──► list-logs
  *
- * A request waits for none of this: it is noted when it was answered. So many a second are kept whole; of more than that only
- * the number is. What cannot be written is counted as well, and nobody is refused for it. The table is apart from the
- * instance's data, and what was written last may be lost when the machine fails: no answer rests on it.
+ * No request waits for this: it is noted once it is answered. A limited number of entries a second is kept whole; of the rest only
+ * the number is. Entries that cannot be written are counted as well, and fail no request. The table is kept apart from the
+ * instance's data, and the last writes may be lost when the machine fails: no answer depends on them.
  *
  *   log-entry    one request, and how serious it is
- *   mask-url     what of a URL is not for the log
- *   log-limits   how much there may be
+ *   mask-url     removes credentials from URLs
+ *   log-limits   the limits
  */
 export class RequestLog {
   readonly #options: RequestLogOptions;
@@ -32,14 +32,14 @@ export class RequestLog {
   #untilCount = 0;
   #count = 0;
   #isStopped = false;
-  /** Whether all was taken away since nothing is to be logged any more. */
+  /** True when the log was cleared since logging was turned off. */
   #hasForgotten = false;
 
   constructor(options: RequestLogOptions) {
     this.#options = options;
   }
 
-  /** Whether an entry of this level is to be noted; one that is, but for which there is no room, is counted. Asked with every request. */
+  /** True when an entry of this level is to be noted. Counts it when only room is missing. Called for every request. */
   wants(level: number): boolean {
     const { maxDays, minLevel } = this.#options.settings.current.logs;
     if (maxDays === 0) this.#forgetOnce();
@@ -55,7 +55,7 @@ export class RequestLog {
     if (this.#timer === undefined && !this.#isStopped) this.#writeAfter(logLimits.writeDelayMs);
   }
 
-  /** Where the entries are, with all that was noted before, and without what is too old. */
+  /** Returns the log's database after writing all noted entries and deleting old ones. */
   async table(): Promise<Database> {
     await this.#write();
     const database = await this.#open();
@@ -63,7 +63,7 @@ export class RequestLog {
     return database;
   }
 
-  /** Forgets everything. */
+  /** Deletes all entries. */
   async clear(): Promise<void> {
     await this.#writing;
     await this.#clearNow();
@@ -76,7 +76,7 @@ export class RequestLog {
     await database?.stop();
   }
 
-  /** Whoever wants no log wants none that is left from before. */
+  /** Clears the log once when logging is turned off, so that nothing is left from before. */
   #forgetOnce(): void {
     if (this.#hasForgotten || this.#isStopped) return;
     this.#hasForgotten = true;
@@ -95,7 +95,7 @@ export class RequestLog {
     this.#timer = setTimeout(() => void this.#write(), delayMs).unref();
   }
 
-  /** One after the other. Never rejects: what could not be written is counted. */
+  /** Writes noted entries, one batch after the other. Never rejects: entries that cannot be written are counted. */
   #write(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -123,7 +123,7 @@ export class RequestLog {
     }
   }
 
-  /** Of this instance alone: its superusers are shown ids, which must not tell how much others are asked. */
+  /** Counts per instance: superusers see the ids, which must not reveal how busy other instances are. */
   #nextCount(): number {
     return (this.#count = (this.#count + 1) % 36 ** 3);
   }
@@ -134,7 +134,7 @@ export class RequestLog {
     return [{ at: this.#options.clock.now(), level: logLevels.warn, message, data: { missed, type: 'log' } }];
   }
 
-  /** Age is looked at with every write; how many there are takes a look at all of them, and is asked when it may have changed by much. */
+  /** Deletes old rows after every write. The number of rows is checked only after many writes, because that reads all of them. */
   async #trimAfter(database: Database, written: number): Promise<void> {
     this.#untilCount -= written;
     const isCountDue = this.#untilCount <= 0;
@@ -149,7 +149,7 @@ export class RequestLog {
     return { before: toTimestamp(before), rowsMax: logLimits.rowsMax };
   }
 
-  /** Only when there is something to write or to read: an instance nobody asks has no such file. */
+  /** Opens the database on first use, so that an instance without requests has no log file. */
   #open(): Promise<Database> {
     return (this.#opening ??= this.#options.open().catch((error: unknown) => {
       this.#opening = undefined;
@@ -167,7 +167,7 @@ export interface RequestLogOptions {
 
 const dayMs = 86_400_000;
 
-/** Whoever asks for very much must not hide what was refused meanwhile, nor refusals what has failed. */
+/** Returns the number of places for entries of this level: a flood must not crowd out refusals, nor refusals failures. */
 function roomFor(level: number): number {
   const { bufferedMax, keptForRefusals, keptForFailures } = logLimits;
   if (level >= logLevels.error) return bufferedMax;
@@ -178,7 +178,7 @@ function toRow({ at, level, message, data }: LogEntry, count: number): LogRow {
   return { id: newLogId(at, count), created: toTimestamp(at), level, message, data: JSON.stringify(data) };
 }
 
-/** 15 characters, as ids have, in the order of time: milliseconds, which one of this log it is, and chance where several write. */
+/** Returns an id of 15 characters that sorts by time: milliseconds, a counter of this log, and random characters, as nodes share a log. */
 function newLogId(epochMs: number, count: number): string {
   const order = count.toString(36).padStart(3, '0');
   return epochMs.toString(36).padStart(9, '0') + order + randomText(3, idAlphabet);

@@ -7,10 +7,10 @@ export interface RecordedMail {
   readonly result: MailResult;
 }
 
-/** All instances together: it is for looking at the last few while developing. */
+/** For all instances together: the record only serves to look at the last few mails while developing. */
 export const recordedMailsMax = 100;
 
-/** The last mails, with what they hold: of a development server only, as each is as good as its recipient's password. */
+/** The last mails with their content. Only on a development server, because a mail can be worth as much as its recipient's password. */
 export class MailRecord {
   readonly #mails: (RecordedMail & { readonly instanceId: string })[] = [];
 
@@ -19,7 +19,7 @@ export class MailRecord {
     if (this.#mails.length > recordedMailsMax) this.#mails.shift();
   }
 
-  /** The latest first. */
+  /** Returns an instance's mails, the latest first. */
   of(instanceId: string): readonly RecordedMail[] {
     return this.#mails.filter((mail) => mail.instanceId === instanceId).toReversed();
   }

@@ -4,7 +4,7 @@
  *   template and facts ── render-mail ──► Mail ── mailer ── turn-queue ── send-mail ──► the instance's mail server
  *                                                   └── mail-record: what was sent, while developing
  *
- * Nothing in here touches a database: a mail is made of what was read before, and sent when nobody waits for it.
+ * Nothing in here touches a database: a mail is made from data read earlier, and sent while no request waits for it.
  */
 export interface Mail extends MailText {
   readonly sender: { readonly name: string; readonly address: string };
@@ -18,7 +18,7 @@ export interface MailText {
   readonly html: string;
 }
 
-/** What became of it. That it was taken by a server is not that it has arrived. */
+/** What became of a mail. `sent` means that a server accepted it, not that it has arrived. */
 export type MailResult =
   | { readonly kind: 'sent' }
   | { readonly kind: 'kept' }

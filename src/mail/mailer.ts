@@ -9,7 +9,7 @@ import { MailRecord, type RecordedMail } from './mail-record.ts';
 import { sendMail, type MailGuard, type MailServer } from './send-mail.ts';
 import { TurnQueue, type TurnLimits } from './turn-queue.ts';
 
-/** Conversations with servers: each may take half a minute, and of a dead server's they do. */
+/** Limits for SMTP conversations: each may take half a minute, and with a dead server it does. */
 const sendLimits: TurnLimits = {
   runningMax: 8,
   runningOfOneMax: 2,
@@ -17,7 +17,7 @@ const sendLimits: TurnLimits = {
   waitingOfOneMax: 100,
 };
 
-/** What is to be found out before there is a mail: short works on the database. */
+/** Limits for preparing mails: short pieces of work on the database. */
 const prepareLimits: TurnLimits = {
   runningMax: 8,
   runningOfOneMax: 2,
@@ -33,7 +33,7 @@ export interface MailerOptions {
   readonly isDevelopment: boolean;
 }
 
-/** Whose mail it is. */
+/** The instance that sends a mail. */
 export interface MailOrigin {
   readonly id: string;
   readonly settings: { readonly current: Settings };
@@ -41,7 +41,7 @@ export interface MailOrigin {
 
 export interface MailToSend extends MailText {
   readonly to: string;
-  /** What it is for, in the log. */
+  /** What the mail is for, as the log says it. */
   readonly purpose: string;
 }
 
@@ -72,8 +72,8 @@ export class Mailer {
   }
 
   /**
-   * Begins a work after the request that asked for it was answered, so that the answer does not tell by its time what there was
-   * to do. False, and it never begins, when too many are waiting. What it throws is logged.
+   * Queues work that prepares a mail, to begin after its request was answered: the time of the answer must not reveal whether there
+   * was anything to do. Returns false, and never begins it, when too many are waiting. Errors of the work are logged.
    */
   prepare(instanceId: string, work: () => Promise<void>): boolean {
     const { logger } = this.#options;
@@ -88,7 +88,7 @@ export class Mailer {
     return true;
   }
 
-  /** Sends a mail when its turn comes, with the settings of now. A failure is logged, and told. */
+  /** Sends a mail when its turn comes, with the settings of this moment. A failure is logged and returned. */
   async send(origin: MailOrigin, mail: MailToSend): Promise<MailResult> {
     const { smtp, meta } = origin.settings.current;
     const { to, subject, html } = mail;
@@ -120,11 +120,11 @@ export class Mailer {
     return result;
   }
 
-  /** Lets what was asked for be sent, but not for longer than this. */
+  /** Waits for queued mails to be sent, at most this long. */
   async stop(timeoutMs: number): Promise<void> {
     const { promise: timeout, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, timeoutMs);
-    // A work that is prepared may still have a mail to send.
+    // In this order, because preparing may still queue a mail.
     const done = this.#preparing.whenIdle().then(() => this.#sending.whenIdle());
     await Promise.race([done, timeout]);
     clearTimeout(timer);
@@ -140,9 +140,9 @@ const noServer: MailResult = {
 };
 const tooMany: MailResult = { kind: 'failed', reason: 'Too many mails are waiting to be sent.' };
 
-/** A server wants to be told a name: that of the application's address, as nothing of this machine is anybody's business. */
+/** SMTP clients must give their name: this gives the host of the application's URL, which reveals nothing about this machine. */
 function serverOf({ smtp, meta }: Settings): MailServer {
   const { hostname = '' } = URL.parse(meta.appURL) ?? {};
-  // What has no letter in it, or brackets around it, is an address.
+  // A host without a letter, or in brackets, is an IP address.
   return { smtp, name: /^[^[]*[a-z]/i.test(hostname) ? hostname : 'localhost' };
 }

@@ -2,7 +2,7 @@ import type { EmailTemplate } from '../collections/auth-options.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { MailText } from './mail.ts';
 
-/** What the placeholders of a template stand for. One that this mail has nothing for stays as it is written. */
+/** The values of a template's placeholders. A placeholder without a value in this mail stays as written. */
 export interface MailFacts {
   readonly meta: Settings['meta'];
   readonly token?: string;
@@ -15,10 +15,10 @@ export interface MailFacts {
 
 const PLACEHOLDER = /\{(?:(APP_NAME|APP_URL|TOKEN|OTP|OTP_ID|ALERT_INFO)|RECORD:(\w{1,255}))\}/g;
 
-/** A name may be as long as a text field; a line of a header should not. */
+/** Names may be as long as a text field, but a header line should not be. */
 const subjectLengthMax = 255;
 
-/** Values come from whoever signs up: in the body they are text and never HTML, in the subject they stay on its line. */
+/** Fills a template. Values may come from anyone who signs up, so they are escaped in the body and kept on one line in the subject. */
 export function renderMail(template: EmailTemplate, facts: MailFacts): MailText {
   return {
     subject: fill(template.subject, facts, (value) => value)
@@ -29,7 +29,7 @@ export function renderMail(template: EmailTemplate, facts: MailFacts): MailText 
   };
 }
 
-/** In one pass: what a value holds is not looked into again, or somebody named `{TOKEN}` would get it into a subject. */
+/** Fills placeholders in one pass: values are not searched again, or an account named `{TOKEN}` would put the token into a subject. */
 function fill(text: string, facts: MailFacts, write: (value: string) => string): string {
   const { meta, token, otp, otpId, alertInfo } = facts;
   const values: Readonly<Record<string, string | undefined>> = {

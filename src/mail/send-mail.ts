@@ -6,14 +6,14 @@ import type { Settings } from '../settings/settings.ts';
 import type { Mail, MailResult } from './mail.ts';
 import { textOfHtml } from './text-of-html.ts';
 
-/** Of a conversation as a whole; a server may take its time for each answer, and these bound each of them. */
+/** Limits of a whole conversation, of connecting, and of waiting for one answer. */
 const totalMsMax = 30_000;
 const connectMsMax = 10_000;
 const answerMsMax = 15_000;
-/** Of one answer of the server. */
+/** Size of one answer of the server. */
 const answerBytesMax = 64 * 1_024;
 
-/** What a server says may be anything. */
+/** Limits how much of a server's answer is quoted, as it may be of any length. */
 const quotedLengthMax = 200;
 
 const refusedServer = 'This address is not allowed for a mail server.';
@@ -22,7 +22,7 @@ type Socket = Awaited<ReturnType<typeof guardedConnect>>;
 
 export interface MailServer {
   readonly smtp: Settings['smtp'];
-  /** How this service calls itself where the settings do not say. */
+  /** The client name to give when the settings have none. */
   readonly name: string;
 }
 
@@ -32,8 +32,8 @@ export interface MailGuard extends ConnectGuard {
 }
 
 /**
- * Hands one mail to a server: the address is judged as that of a webhook is, and no password and no mail goes without TLS but
- * where the operator allows it. What the server does is a value and never an error; `signal` gives up.
+ * Hands one mail to a server. The server's address passes the same guard as a webhook's, and neither password nor mail goes without
+ * TLS unless the operator allows it. Failures of the server are returned, never thrown; `signal` aborts.
  */
 export async function sendMail(
   mail: Mail,
@@ -43,7 +43,7 @@ export async function sendMail(
   const total = AbortSignal.any([signal, AbortSignal.timeout(totalMsMax)]);
   let socket: Socket | undefined;
   try {
-    // Only now, as most services never send one; and before the socket is there, whose errors nobody would hear meanwhile.
+    // Imported on demand, as most services never send a mail; and before the socket exists, whose errors would have no listener yet.
     const { createTransport } = await import('nodemailer');
     socket = await connect(server.smtp, guard, total);
     await converse(mail, { createTransport, server, socket, guard, signal: total });
@@ -79,7 +79,7 @@ async function converse(
   { createTransport, server, socket, guard, signal }: Conversation,
 ): Promise<void> {
   const { host, username, password, authMethod, tls, localName } = server.smtp;
-  // Where a mail may go without TLS, TLS with a certificate that nobody vouches for is better than none.
+  // Where a mail may go without TLS, TLS with an untrusted certificate is still better than none.
   const isPlainEnough = !tls && guard.isPlainAllowed(socket.remoteAddress ?? '');
   const transport = createTransport({
     host,
@@ -90,7 +90,7 @@ async function converse(
     authMethod: authMethod === '' ? 'PLAIN' : authMethod,
     tls: {
       minVersion: 'TLSv1.2',
-      // Said here because NODE_TLS_REJECT_UNAUTHORIZED would turn the default off.
+      // Set explicitly, because NODE_TLS_REJECT_UNAUTHORIZED could turn the default off.
       rejectUnauthorized: !isPlainEnough,
       ...(guard.trustedCertificates === undefined ? {} : { ca: guard.trustedCertificates }),
     },
@@ -106,20 +106,20 @@ async function converse(
   await transport.sendMail({
     from: { name: asWritten(onOneLine(sender.name)), address: sender.address },
     to: { name: '', address: to },
-    // Said here, so that nothing is read out of the headers.
+    // Set explicitly, so that nodemailer does not parse the headers for it.
     envelope: { from: sender.address, to: [to] },
     subject: asWritten(subject),
-    // For readers who are shown no HTML, and for those who take a mail without a text for an advertisement.
+    // For readers without HTML, and for filters that take a mail without a text part for spam.
     text: textOfHtml(html),
     html,
-    // RFC 3834: nobody's absence note answers a machine.
+    // Keeps out-of-office replies from answering (RFC 3834).
     headers: { 'Auto-Submitted': 'auto-generated' },
     xMailer: false,
     signal,
   });
 }
 
-/** What looks like an encoded word would be decoded by whoever reads the header (RFC 2047), and hide what it says from the checks above. */
+/** Breaks up what looks like an encoded word: mail readers would decode it (RFC 2047), so its content would evade the checks above. */
 function asWritten(text: string): string {
   return text.replaceAll(/=\?(?=[^?\s]+\?[bq]\?)/gi, '= ?');
 }
@@ -130,19 +130,19 @@ function onOneLine(text: string): string {
 
 const noAnswer = 'The mail server did not answer in time.';
 
-/** By the codes of the package. */
+/** Messages by the error codes of nodemailer. */
 const words: Readonly<Record<string, string>> = {
   EABORT: noAnswer,
   EAUTH: 'The mail server did not accept the user name and password.',
   EENVELOPE: 'The mail server did not accept the sender or the recipient.',
   EMESSAGE: 'The mail server did not accept the mail.',
-  // What is wrong with a certificate comes under this, too.
+  // Includes problems with the certificate.
   ESOCKET: 'The connection to the mail server failed.',
   ETIMEDOUT: noAnswer,
   ETLS: 'The mail server offers no TLS that can be trusted.',
 };
 
-/** In plain words, with the server's own, of which no address is repeated: this is logged. */
+/** Says why sending failed, and quotes the server without any mail address, because the reason is logged. */
 function reasonOf(error: unknown): string {
   if (error instanceof ConnectFailure) return error.message;
   const code = codeOf(error);

@@ -1,26 +1,26 @@
 import { readHtml, type HtmlReader, type HtmlTag } from '../base/read-html.ts';
 
-/** What somebody would read who is shown the HTML, as plain text: with paragraphs, and behind each link where it leads. */
+/** Returns the plain text that a reader of the HTML would see, with paragraphs, and with the target behind each link. */
 export function textOfHtml(html: string): string {
   const text = new PlainText();
   readHtml(html, text);
   return text.written;
 }
 
-/** What may stand between two words: of several the last of these. */
+/** Gaps between two words, in order of size: of several adjacent ones the largest is written. */
 const gaps = ['', ' ', '\n', '\n\n'] as const;
 const [none, blank, line, paragraph] = [0, 1, 2, 3] as const;
 
 const paragraphs = new Set('blockquote dl h1 h2 h3 h4 h5 h6 hr ol p pre table ul'.split(' '));
 const cells = new Set(['td', 'th']);
-/** Nothing else is of use to a reader, and what could be part of the text is no address. */
+/** Link targets worth showing. Those with blanks or angle brackets are left out: their end would not be recognised in the text. */
 const shownTarget = /^(?:https?|mailto):[^\s<>]+$/i;
 
 class PlainText implements HtmlReader {
   readonly isFull = false;
   written = '';
   #gap: number = none;
-  /** That is open, with its words so far. */
+  /** The link that is open, with its words so far. */
   #link: { readonly target: string; text: string } | undefined;
 
   text(part: string): void {
@@ -42,7 +42,7 @@ class PlainText implements HtmlReader {
     this.#link = { target: target.trim(), text: '' };
   }
 
-  /** In angle brackets, so that what follows is no part of it (RFC 3986, appendix C). */
+  /** Writes the target in angle brackets, so that what follows is not taken for a part of it (RFC 3986, appendix C). */
   #endLink(): void {
     const { target = '', text = '' } = this.#link ?? {};
     this.#link = undefined;

@@ -1,4 +1,4 @@
-/** Bounds: `…OfOne` of what one instance may have, so that a slow server of one keeps nobody else waiting. */
+/** Limits of a queue. `…OfOne` limits a single instance, so that its slow mail server does not hold up other instances. */
 export interface TurnLimits {
   readonly runningMax: number;
   readonly runningOfOneMax: number;
@@ -10,10 +10,10 @@ interface Waiting {
   readonly work: () => Promise<void>;
 }
 
-/** Works of several instances: each has its own in order, and they take turns. */
+/** Runs the work of several instances: in order for each instance, and in turn among them. */
 export class TurnQueue {
   readonly #limits: TurnLimits;
-  /** Whose turn is next comes first. */
+  /** Waiting work by instance; the instance whose turn is next comes first. */
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #running = new Map<string, number>();
   #waitingCount = 0;
@@ -25,8 +25,8 @@ export class TurnQueue {
   }
 
   /**
-   * What the work gives, which begins after whatever the caller is doing now; undefined, and it never begins, when too many are
-   * waiting already.
+   * Queues work and returns its result; it begins in a later turn of the event loop at the earliest. Returns undefined, and never
+   * begins it, when too many are waiting.
    */
   run<Result>(instanceId: string, work: () => Promise<Result>): Promise<Result> | undefined {
     const own = this.#waiting.get(instanceId) ?? [];
@@ -56,7 +56,7 @@ export class TurnQueue {
       const running = this.#running.get(instanceId) ?? 0;
       if (running >= this.#limits.runningOfOneMax) continue;
       const next = own.shift();
-      // Behind all others, if it has more.
+      // An instance with more work goes to the end of the line.
       this.#waiting.delete(instanceId);
       if (own.length > 0) this.#waiting.set(instanceId, own);
       if (next === undefined) continue;
