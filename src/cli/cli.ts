@@ -34,7 +34,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Commander would end the process by itself: only main.ts does. */
+/** Keeps commander from ending the process, which only main.ts may do. */
 function overrideExits(command: Command): void {
   command.exitOverride();
   for (const child of command.commands) overrideExits(child);

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { variableOf, type Flags, type FlagDefinition } from '../config.ts';
 
-/** Gives a command its flags. Nothing has a default here: config.ts decides, the environment included. */
+/** Adds flags to a command, without defaults: config.ts applies those after the environment. */
 export function addFlags(command: Command, flags: readonly FlagDefinition[]): void {
   for (const { name, value, description, fallback } of flags) {
     const otherwise = fallback === undefined ? '' : `, otherwise ${fallback}`;
@@ -10,7 +10,7 @@ export function addFlags(command: Command, flags: readonly FlagDefinition[]): vo
   }
 }
 
-/** What was given, by the names of the flags: commander turns `allow-net` into `allowNet`. */
+/** Returns the given values by the names of the flags. Commander itself turns `allow-net` into `allowNet`. */
 export function flagsOf(command: Command): Flags {
   const flags: Record<string, string | boolean | undefined> = {};
   for (const option of command.options) {

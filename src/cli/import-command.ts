@@ -24,7 +24,7 @@ export function importCommand(): Command {
     const flags = flagsOf(pocketbase);
     const isDryRun = flags['dry-run'] === true;
     const encryptionKey = flags['encryption-key'];
-    // Only now: a server never needs it.
+    // Imported on demand: a server never needs it.
     const { importPocketbase } = await import('../importers/import-pocketbase.ts');
     const summary = await withInstance(flags, (instance, data) =>
       importPocketbase({
@@ -55,7 +55,7 @@ function showProgress(progress: ImportProgress): void {
   showLine(text);
 }
 
-/** Written over the one before, where somebody looks at it. */
+/** Shows progress on a terminal, each line in place of the one before. */
 function showLine(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001B[K${printable(text)}`);
 }

@@ -36,7 +36,7 @@ export function instanceCommand(): Command {
   return command;
 }
 
-/** Made, it is opened once, so that its audit log begins with that. */
+/** Creates an instance, and opens it once so that its audit log begins with its creation. */
 async function createInstance(
   data: DataDirectory,
   slug: string,

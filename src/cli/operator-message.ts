@@ -7,23 +7,23 @@ import { SecretError } from '../secrets/secret-error.ts';
 import { OutputError } from './print.ts';
 import { printable } from './printable.ts';
 
-/** One line for errors that the operator can mend; the whole stack for those that only we can. */
+/** Returns one line for errors that the operator can fix, and the whole stack for bugs. */
 export function operatorMessage(error: unknown): string {
   if (error instanceof UnopenedFile) return error.explanation;
   if (error instanceof EngineFailure && error.cause instanceof Error)
     return `The data cannot be read or written: ${error.cause.message}.`;
-  // It may quote an import's source.
+  // The message may quote the source of an import.
   if (error instanceof AppError) return printable(`${error.message}${details(error)}`);
   if (isKnown(error) || isFileError(error)) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** Their message is one line for the operator. */
+/** True for errors whose message is one line for the operator. */
 function isKnown(error: unknown): error is Error {
   return [StartError, ConfigError, SecretError, OutputError].some((kind) => error instanceof kind);
 }
 
-/** The system refused a file, which its message names: a certificate that is not there, a disk that is full. */
+/** True for errors of the file system, whose message names the file: a missing certificate, a full disk. */
 function isFileError(error: unknown): error is Error {
   return error instanceof Error && 'syscall' in error && 'path' in error;
 }

@@ -1,17 +1,17 @@
 import { codeOf } from '../base/code-of.ts';
 
-/** What a command had to say could not be written: the disk under its output is full. */
+/** The output of a command could not be written: the disk under it is full, for example. */
 export class OutputError extends Error {
   override readonly name = 'OutputError';
 }
 
 /**
- * Writes to standard output, and waits for it: the process ends with the command, and what went wrong later nobody would hear. A
- * reader who is gone, as `head` is, has what it wanted.
+ * Writes to standard output and waits for it: the process ends with the command, so a later failure would go unnoticed. A reader
+ * that has closed the pipe, as `head` does, is no failure.
  */
 export async function print(text: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  // A failure is told here as well as to the callback; what nobody hears of it ends the process with a stack.
+  // A failure is also emitted as an event, which without a listener would end the process with a stack.
   process.stdout.once('error', reject);
   process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
   try {

@@ -10,7 +10,7 @@ import { operatorMessage } from './operator-message.ts';
 export async function serve(flags: Flags): Promise<void> {
   const config = readConfig(flags);
   const logger = createLogger(config);
-  // Before anything that takes time: a signal during the start would otherwise end the process without a stop.
+  // Listens first: a signal during the start would otherwise end the process without a stop.
   const stopAsked = stopSignal();
   const app = await startApp(config, { logger });
   logger.info(`Chancery ${version} listens on ${app.url}`, { url: app.url });
@@ -22,15 +22,15 @@ export async function serve(flags: Flags): Promise<void> {
   logger.info('Stopped.');
 }
 
-/** Of the default instance: those of others are made by people who have the command line. */
+/** Explains how to make the first superuser of the default instance. Other instances are made by operators, who have the command line. */
 async function explainFirstSteps(app: App, config: Config, logger: Logger): Promise<void> {
   const entry = app.data.directory.findBySlug(defaultSlug);
-  // On hosts that are bound to nobody it is not reached.
+  // With strict hosts, a default instance without a host cannot be reached.
   if (entry === undefined || (config.strictHosts && entry.host === null)) return;
   try {
     tellFirstSteps(await findSetupToken(app, entry), { url: app.url, config, logger });
   } catch (error) {
-    // Whatever is wrong with one instance must not end the server of all the others, which listens by now.
+    // A broken instance must not end the server, which serves all the others by now.
     const members = { instance: entry.id, error };
     logger.error(`The instance ${entry.slug} cannot be used: ${operatorMessage(error)}`, members);
   }
@@ -58,14 +58,14 @@ function tellFirstSteps(token: string | undefined, { url, config, logger }: Firs
   );
 }
 
-/** Without the URL of a database, which may hold a password. */
+/** Names the data for a command line. The URL of a database is left out, as it may hold a password. */
 function placeOf({ postgres, data }: Config): string {
   return postgres === undefined
     ? ` --data ${data}`
     : ' (with the variables CHANCERY_POSTGRES and CHANCERY_KEY of this server)';
 }
 
-/** The first signal. The next one, of either kind, finds no listener and ends the process. */
+/** Resolves to the first signal. The next one, of either kind, finds no listener and ends the process. */
 function stopSignal(): Promise<NodeJS.Signals> {
   const signals = ['SIGTERM', 'SIGINT'] as const;
   return new Promise((resolve) => {

@@ -6,7 +6,7 @@ import { defaultSlug, type InstanceEntry } from '../instances/instance-directory
 import type { Instance } from '../instances/instance.ts';
 
 export interface OpeningOptions {
-  /** Of a command that makes nothing: no data directory is made for it either, as its name is then a mistake. */
+  /** For commands that create nothing: a missing data directory is an error instead of being created, as its name must be a mistake. */
   readonly mustExist?: boolean;
 }
 
@@ -19,7 +19,7 @@ export async function withDataDirectory<Result>(
   const config = readConfig(flags);
   if (mustExist && config.postgres === undefined && !existsSync(config.data))
     throw new ConfigError(`There is no data directory ${config.data}.`);
-  // What of the audit log is old is the server's affair: a command may be called without its flags.
+  // Only the server deletes old audit entries: commands may run without its `--audit-days`.
   const data = await openDataDirectory({ ...config, logLevel: 'error', auditDays: 0 }, {});
   try {
     return await work(data);

@@ -10,13 +10,13 @@ import type { SettingsStore } from './settings-store.ts';
 export interface SettingsChange {
   readonly database: Database;
   readonly settings: SettingsStore;
-  /** Runs inside the transaction of the change, for those who have to know of it. May await nothing but `tx`. */
+  /** Runs inside the transaction of the change. May await nothing but `tx`. */
   readonly onChange?: (tx: Transaction, before: Settings, after: Settings) => Promise<void>;
 }
 
 /**
- * Puts what was given over the settings that are stored then, whichever node stored them. Throws bad_request with what is
- * wrong by its place; nothing is changed then. `from` tells where the caller would be under the new ones: no superuser shuts himself out.
+ * Merges the given members over the stored settings, whichever node stored them. Throws bad_request with each problem at its place,
+ * and then changes nothing. `from` returns the caller's address under the new settings: no superuser may shut themselves out.
  */
 export function changeSettings(
   { database, settings, onChange }: SettingsChange,
@@ -28,7 +28,7 @@ export function changeSettings(
       const problems = new ProblemList();
       const before = await settings.read(tx);
       const changed = mergeSettings(before, given, problems);
-      // What has the wrong type was left out; whether the rest makes sense cannot be said before.
+      // Members of the wrong type were left out, so the whole can be checked only when there are none.
       if (problems.isEmpty) checkSettings(changed, problems);
       const { superuserIPs } = changed;
       if (problems.isEmpty && superuserIPs.length > 0 && !isInRanges(from(changed), superuserIPs))
@@ -41,7 +41,7 @@ export function changeSettings(
       await onChange?.(tx, before, changed);
       return changed;
     },
-    // Other nodes look for what was changed alone in its commit.
+    // Other nodes reload settings only after commits of exclusive writes.
     { isExclusive: true },
   );
 }

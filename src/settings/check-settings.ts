@@ -10,7 +10,7 @@ import { isCron } from './is-cron.ts';
 import type { RateLimitRule, S3Settings, Settings } from './settings.ts';
 import { settingsLimits } from './settings-limits.ts';
 
-/** Tells in `problems` what of the settings cannot be followed; each kind of them under its own name. */
+/** Adds to `problems`, under the name of each group of settings, what is invalid in it. */
 export function checkSettings(settings: Settings, problems: ProblemList): void {
   const { superuserIPs, smtp, backups, s3, meta, rateLimits, trustedProxy, batch, logs } = settings;
   const inside = (name: string, check: (problems: ProblemList) => void): void => {

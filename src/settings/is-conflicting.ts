@@ -1,6 +1,6 @@
 import type { RateLimitRule } from './settings.ts';
 
-/** Of one label a rule for everybody leaves nothing to others. */
+/** True when two rules have the same label and overlapping audiences: a rule for everybody overlaps every other. */
 export function isConflicting(one: RateLimitRule, other: RateLimitRule): boolean {
   return (
     one.label === other.label &&

@@ -11,7 +11,7 @@ const MACRO = /^@(?:yearly|annually|monthly|weekly|daily|midnight|hourly)$/;
 /** `*`, a number or a range, with a step or without. */
 const PART = /^(?:\*|(\d{1,2})(?:-(\d{1,2}))?)(?:\/(\d{1,2}))?$/;
 
-/** Whether a text says when something is to be done, as cron does: `0 3 * * 1-5`, `@daily`. */
+/** True for a cron expression: `0 3 * * 1-5`, `@daily`. */
 export function isCron(text: string): boolean {
   if (MACRO.test(text)) return true;
   const segments = text.split(' ');

@@ -2,7 +2,7 @@ import { isInCidr, parseCidr, type Cidr } from '../base/cidr.ts';
 
 const known = new WeakMap<readonly string[], readonly Cidr[]>();
 
-/** Whether an address is in one of the ranges of a list of the settings, which were checked when they were saved. */
+/** True when an address is in one of the ranges of a list of the settings. The ranges were checked when they were saved. */
 export function isInRanges(address: Uint8Array, texts: readonly string[]): boolean {
   if (texts.length === 0) return false;
   const ranges = known.get(texts) ?? texts.map(parseCidr);

@@ -5,11 +5,11 @@ import type { RateLimitRule, Settings } from './settings.ts';
 import { settingsLimits } from './settings-limits.ts';
 
 /**
- * The settings with what was given put over them: members of objects one by one, lists as a whole. Members that are unknown
- * or null change nothing. What has another type than the member stays out, and is told of in `problems`.
+ * Returns the current settings with the given ones merged over them: objects member by member, lists as a whole. Members that are
+ * unknown or null change nothing. A value of the wrong type is left out and added to `problems`.
  */
 export function mergeSettings(current: Settings, given: JsonObject, problems: ProblemList): Settings {
-  // Every member got the type that it had, so the whole has too.
+  // The cast holds: merging keeps the type of every member.
   return mergeMembers({ ...current }, given, problems) as unknown as Settings;
 }
 
@@ -18,7 +18,7 @@ function mergeMembers(current: JsonObject, given: JsonObject, problems: ProblemL
     const asked = ownMember(given, name) ?? undefined;
     return [name, asked === undefined ? value : mergeMember(value, asked, { name, problems })];
   });
-  // The names are those of `current`.
+  // The cast holds: the names are those of `current`.
   return Object.fromEntries(merged) as JsonObject;
 }
 

@@ -4,8 +4,8 @@ import type { RateLimitRule, Settings } from './settings.ts';
 import type { SettingsStore } from './settings-store.ts';
 
 /**
- * Lets the rate limits of collections follow them to their new names, in the transaction that gives them these. Gives the settings
- * before and after, or undefined where no rule names one of them.
+ * Renames collections in the labels of rate limit rules, in the transaction that renames the collections. Returns the settings before
+ * and after, or undefined when no rule names any of them.
  */
 export async function renameLabels(
   tx: Transaction,
@@ -20,7 +20,7 @@ export async function renameLabels(
   return { before, after };
 }
 
-/** All at once, as names may be exchanged. */
+/** Renames all labels at once, because two collections may swap names. */
 function renamed(
   rules: readonly RateLimitRule[],
   names: ReadonlyMap<string, string>,
@@ -28,11 +28,11 @@ function renamed(
   const followed = rules.map((rule) => ({ ...rule, label: renamedLabel(rule.label, names) }));
   const moved = followed.filter(({ label }, at) => label !== rules[at]?.label);
   if (moved.length === 0) return undefined;
-  // What had the name before was a rule of no collection: it limited nothing, and would now hide one that did.
+  // A rule that already had a new label named no collection: it limited nothing, and would now conflict with a rule that does.
   return followed.filter((rule) => moved.every((other) => other === rule || !isConflicting(rule, other)));
 }
 
-/** `posts:create`; labels of other forms name no collection. */
+/** Renames the collection in a label like `posts:create`. Labels of other forms name no collection. */
 function renamedLabel(label: string, names: ReadonlyMap<string, string>): string {
   const end = label.indexOf(':');
   const name = end === -1 ? undefined : names.get(label.slice(0, end));

@@ -7,8 +7,8 @@ import { mergeSettings } from './merge-settings.ts';
 import { defaultSettings, mapSecrets, type Settings } from './settings.ts';
 
 /**
- * One instance's settings, in memory: every request asks for them. The memory changes only after the commit of a change; a
- * change by another process is read with the collections'. What was not decided yet is as the defaults have it.
+ * One instance's settings, kept in memory because every request needs them. They change only after the commit of a change. Changes
+ * by other processes are read together with the collections'. Members that were never set have their defaults.
  */
 export class SettingsStore {
   readonly #sealer: Sealer;
@@ -18,7 +18,7 @@ export class SettingsStore {
     this.#sealer = sealer;
   }
 
-  /** Another object with each change, and never changed itself. */
+  /** The settings in force. The object is immutable: a change replaces it. */
   get current(): Settings {
     return this.#current;
   }
@@ -27,12 +27,12 @@ export class SettingsStore {
     this.remember(await this.read(reader));
   }
 
-  /** What was read, from now on in force. */
+  /** Puts settings that were read from the database into force. */
   remember(settings: Settings): void {
     this.#current = settings;
   }
 
-  /** As the database has them. */
+  /** Reads the settings from the database. */
   async read(reader: Reader): Promise<Settings> {
     const { names } = reader;
     const row = await reader.get(
@@ -41,7 +41,7 @@ export class SettingsStore {
     const stored: unknown = row === undefined ? undefined : JSON.parse(String(row['value']));
     if (!isJsonObject(stored)) return defaultSettings;
     const opened = mapSecrets(stored, (sealed, path) => this.#sealer.open(sealed, placeOf(path)));
-    // What an older version has written lacks members, and what a newer one has written may have others: neither is a problem.
+    // Problems are ignored: settings of an older version lack members, and those of a newer one may have unknown ones.
     return mergeSettings(defaultSettings, opened, new ProblemList());
   }
 

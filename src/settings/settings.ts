@@ -1,14 +1,14 @@
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 
 /**
- * What the superusers of an instance decide about it. The order of members is the one in which they are shown.
+ * What the superusers of an instance decide about it. Members are shown in this order. The map of this folder:
  *
- *   merge-settings    a change over what is there, member by member
- *   check-settings    whether the whole makes sense
- *   settings-store    what is in force, in memory and in the database
+ *   merge-settings    merges a change over the current settings, member by member
+ *   check-settings    checks whether the result makes sense
+ *   settings-store    the settings in force, in memory and in the database
  *   change-settings   the operation behind PATCH
  *
- * What only the operator may decide is a flag (config.ts) and never stands here.
+ * Anything that only the operator may decide is a flag (config.ts) and no setting.
  */
 export interface Settings {
   /** Addresses and ranges that superusers may come from; none means everywhere. */
@@ -45,7 +45,7 @@ export interface Settings {
     readonly maxRequests: number;
     /** Seconds. */
     readonly timeout: number;
-    /** Bytes; 0 means what any body may have. */
+    /** Bytes; 0 allows as many as in any other body. */
     readonly maxBodySize: number;
   };
   readonly logs: {
@@ -85,7 +85,7 @@ const s3: S3Settings = {
   forcePathStyle: false,
 };
 
-/** Of http-api.md sections 4 and 17; batches are on (A11). */
+/** Defaults of http-api.md sections 4 and 17, except that batches are on (A11). */
 export const defaultSettings: Settings = {
   superuserIPs: [],
   smtp: {
@@ -123,15 +123,15 @@ export const defaultSettings: Settings = {
   logs: { maxDays: 5, minLevel: 0, logIP: true, logAuthId: false },
 };
 
-/** Members that are never shown: by the names that only secrets have. */
+/** Names of members that are never shown. Only secrets have these names. */
 const secretNames: ReadonlySet<string> = new Set(['password', 'secret']);
 
-/** As superusers see them. */
+/** Returns the settings as superusers see them, without secrets. */
 export function settingsToJson(settings: Settings): string {
   return JSON.stringify(settings, (name, value: unknown) => (secretNames.has(name) ? undefined : value));
 }
 
-/** The same settings with each secret that is not empty made another text; `path` is where it stands, as `backups.s3.secret`. */
+/** Returns the settings with each non-empty secret replaced by `change`; `path` is its place, as `backups.s3.secret`. */
 export function mapSecrets<Tree extends Settings | JsonObject>(
   settings: Tree,
   change: (secret: string, path: string) => string,
@@ -145,6 +145,6 @@ export function mapSecrets<Tree extends Settings | JsonObject>(
     });
     return Object.fromEntries(members);
   };
-  // Nothing but texts was put in the place of texts.
+  // The cast holds: only strings were replaced, by strings.
   return walk(settings, '') as Tree;
 }
