@@ -1,13 +1,13 @@
 import { newId } from '../../src/base/ids.ts';
 import type { AccessStage } from './access-stage.ts';
 
-/** A request for a route, and what it is about. */
+/** One request for a route, which every role makes. */
 export interface AccessCase {
-  /** As the router has it: `GET /api/collections/{collection}`. */
+  /** Method and path as in the router: `GET /api/collections/{collection}`. */
   readonly route: string;
-  /** Tells it from others of the same route. */
+  /** Names the case among those of the same route. */
   readonly of: string;
-  /** Makes what is asked for anew, so that no case depends on what another has done. */
+  /** Builds the request, and creates its target anew so that no case depends on another. */
   readonly request: (stage: AccessStage) => Promise<AccessRequest> | AccessRequest;
 }
 
@@ -16,7 +16,7 @@ export interface AccessRequest {
   readonly body?: object;
 }
 
-/** At least one for every route that there is; what each role is answered stands in spec/access.json. */
+/** At least one case for every route. spec/access.json says what each role is answered. */
 export const accessCases: readonly AccessCase[] = [
   ...['/api/collections/{collection}/records', '/api/records/{collection}'].flatMap(recordCases),
   ...accountCases(),
@@ -59,7 +59,7 @@ function recordCases(route: string): readonly AccessCase[] {
   ];
 }
 
-/** Records of auth collections, which have rules of their own beside those of the collection. */
+/** Cases for records of auth collections, which are also governed by rules for accounts. */
 function accountCases(): readonly AccessCase[] {
   const route = '/api/collections/{collection}/records';
   const users = '/api/collections/users/records';
@@ -294,7 +294,7 @@ function keyCases(): readonly AccessCase[] {
   ];
 }
 
-/** The mails are about an account that nothing else is asked of. */
+/** Cases that send mails, about an account that no other case uses. */
 function mailCases(): readonly AccessCase[] {
   const route = 'POST /api/collections/{collection}';
   const users = '/api/collections/users';
@@ -326,13 +326,13 @@ function mailCases(): readonly AccessCase[] {
     {
       route: `${route}/request-otp`,
       of: 'for an address that nobody has',
-      // A code would be kept after the answer.
+      // An unknown address: for a known one a code would be stored after the answer.
       request: () => ({ path: `${users}/request-otp`, body: { email: 'nobody@example.com' } }),
     },
     {
       route: `${route}/auth-with-otp`,
       of: 'with a code that is none',
-      // Wrong codes are counted by how the id begins.
+      // A new id each time, because wrong codes are counted by the beginning of the id.
       request: () => ({ path: `${users}/auth-with-otp`, body: { otpId: newId(), password: 'none' } }),
     },
     {
@@ -347,7 +347,7 @@ function mailCases(): readonly AccessCase[] {
   ];
 }
 
-/** What everybody may see. */
+/** Cases that every role is answered alike. */
 function openCases(): readonly AccessCase[] {
   return ['/api/health', '/api/health/live', '/api/health/ready', '/api/openapi.json'].map((path) => ({
     route: `GET ${path}`,

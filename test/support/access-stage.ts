@@ -7,25 +7,25 @@ import { sql, type Sql } from '../../src/sql/sql.ts';
 import { makeKey } from './make-key.ts';
 import { startService, type TestAnswer, type TestService } from './service.ts';
 
-/** Who asks, in the order of the columns of spec/access.json. */
+/** Callers, in the order of the columns of spec/access.json. */
 export const roles = [
   'guest',
-  /** Owns what the cases are about. */
+  /** Owns the records that the cases are about. */
   'user',
-  /** Of the same collection, and owns none of it. */
+  /** An account of the same collection that owns none of them. */
   'other',
   /** Admitted by the manage rule. */
   'manager',
   'superuser',
-  /** Of another instance, and there has the id of `user`. */
+  /** An account of another instance with the same id as `user`. */
   'userElsewhere',
-  /** Of another instance, and there has the id of `superuser`. */
+  /** A superuser of another instance with the same id as `superuser`. */
   'superuserElsewhere',
   /** An API key that reads records. */
   'readKey',
-  /** One that reads and writes records, of another collection than those that the cases are about. */
+  /** An API key that reads and writes records, but only of a collection that no case is about. */
   'boundKey',
-  /** One with every scope but `admin`. */
+  /** An API key with every scope but `admin`. */
   'wideKey',
   'adminKey',
   'revokedKey',
@@ -36,7 +36,7 @@ export type Role = (typeof roles)[number];
 const password = 'correct horse';
 const superuserId = 'root00000000000';
 
-/** Two instances with the same accounts, and what the cases of access are about, made when one needs it. */
+/** Two instances with the same accounts, and methods that create the targets of access cases on demand. */
 export class AccessStage {
   readonly service: TestService;
   readonly userId = 'user00000000000';
@@ -78,7 +78,7 @@ export class AccessStage {
     return stage;
   }
 
-  /** A name, and an id, that nothing has had. */
+  /** Returns an unused name, which is also a valid id. */
   fresh(): string {
     this.#count += 1;
     return `fresh${String(this.#count).padStart(10, '0')}`;
@@ -97,7 +97,7 @@ export class AccessStage {
     });
   }
 
-  /** As the superuser, to make what is asked about. */
+  /** Makes a request as the superuser, to create the target of a case. */
   async make(path: string, body: object = {}, method = 'POST'): Promise<TestAnswer['json']> {
     return this.#callerOf('', this.service.superuser.token)(method, path, body);
   }
@@ -120,9 +120,9 @@ export class AccessStage {
     return (await this.make('/api/collections/_superusers/records', accountOf(name, name))).id;
   }
 
-  /** One that is paused: of what is for it nothing is sent, so that its deliveries stay as they are. */
+  /** Creates a paused endpoint: nothing is sent to it, so its deliveries do not change by themselves. */
   async endpoint(): Promise<string> {
-    // An instance has at most a hundred; a case may have deleted the last one.
+    // Deletes the previous one, since an instance may have at most a hundred; a case may have deleted it already.
     const old = `/api/webhooks/endpoints/${this.#endpoint}`;
     await this.service.request(old, { method: 'DELETE', token: true });
     const { id } = await this.make('/api/webhooks/endpoints', { url: 'http://127.0.0.1:9/' });
@@ -131,7 +131,7 @@ export class AccessStage {
     return id;
   }
 
-  /** Of the only endpoint that there is. */
+  /** Creates a delivery to a new endpoint, which is the only one. */
   async delivery(): Promise<string> {
     const endpoint = await this.endpoint();
     await this.note();
@@ -149,7 +149,7 @@ export class AccessStage {
     return page.json.items[0].id;
   }
 
-  /** All that the instance keeps and that no timer of its own changes, as a digest. */
+  /** Returns a digest of all that the instance stores, except for what its own timers change. */
   state(): Promise<string> {
     return this.service.withInstance('default', async ({ database, collections }) => {
       const { names } = database;
@@ -160,7 +160,7 @@ export class AccessStage {
         sql`* FROM ${names.table('$idempotency')} WHERE ${names.scope} ORDER BY id`,
         sql`* FROM ${names.table('$secret')} WHERE ${names.scope} ORDER BY collection, record, name`,
         sql`* FROM ${names.table('$instance_setting')} WHERE ${names.scope} ORDER BY name`,
-        // Whether it is pending, and when a key was used, may change by the time.
+        // Only these columns: the state of a delivery and the last use of a key change with time.
         sql`id, endpoint FROM ${names.table('$delivery')} WHERE ${names.scope} ORDER BY id`,
         sql`id, digest, scopes FROM ${names.table('$api_key')} WHERE ${names.scope} ORDER BY id`,
         sql`* FROM ${names.table('$setup_token')} WHERE ${names.scope} ORDER BY digest`,
@@ -208,7 +208,7 @@ export class AccessStage {
   }
 }
 
-/** Bytes as they are: written as JSON, each would be a member. */
+/** Returns bytes unchanged, since JSON would write each byte as a member; other values as text. */
 function bytesOf(value: unknown): Uint8Array | string {
   if (value instanceof Uint8Array) return value;
   return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
@@ -217,7 +217,7 @@ function bytesOf(value: unknown): Uint8Array | string {
 const usersDefinition = {
   manageRule: "@request.auth.name = 'manager'",
   otp: { enabled: true },
-  // What is remembered of a sign-in comes after its answer, when the next case is on.
+  // Off, because the origin of a sign-in is stored after its answer, during the next case.
   authAlert: { enabled: false },
   updateRule: "id = @request.auth.id || @request.auth.name = 'manager'",
 };

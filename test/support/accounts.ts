@@ -4,7 +4,7 @@ import { startService, type TestAnswer, type TestService, type TestServiceOption
 
 export const password = 'correct horse';
 
-/** Where the accounts of a new instance are. */
+/** Path of the records of `users`, the auth collection of a new instance. */
 export const users = '/api/collections/users/records';
 
 export interface Account {
@@ -13,7 +13,7 @@ export interface Account {
   readonly token: string;
 }
 
-/** A service, and what people do with accounts of its `users`. */
+/** A service, with the requests that tests make about accounts of its `users`. */
 export class Accounts {
   readonly service: TestService;
 
@@ -25,7 +25,7 @@ export class Accounts {
     return new Accounts(await startService(t, options));
   }
 
-  /** As a guest, unless a token is given. */
+  /** Makes a request, as a guest unless a token is given. */
   ask(
     method: string,
     path: string,
@@ -35,7 +35,7 @@ export class Accounts {
     return this.service.request(path, { method, ...(body && { body }), ...(token && { token }) });
   }
 
-  /** Another rule for `users`, or whatever a definition says. */
+  /** Changes the definition of `users`, its rules for example. */
   async define(definition: object): Promise<void> {
     const answer = await this.ask('PATCH', '/api/collections/users', { token: true, body: definition });
     assert.equal(answer.status, 200, answer.text);
@@ -46,7 +46,7 @@ export class Accounts {
     return this.ask('POST', `/api/collections/${collection}/auth-with-password`, { body });
   }
 
-  /** One who has signed up and in. */
+  /** Signs up a new account, and signs it in. */
   async account(name: string, more: object = {}): Promise<Account> {
     const email = `${name}@example.com`;
     const body = { email, password, passwordConfirm: password, name, ...more };
@@ -60,7 +60,7 @@ export class Accounts {
     return this.ask('PATCH', `${users}/${id}`, { body, token });
   }
 
-  /** Whether `users` knows who has this token. */
+  /** True when `users` accepts this token. */
   async isIn(token: string): Promise<boolean> {
     const answer = await this.ask('POST', '/api/collections/users/auth-refresh', { token });
     assert.ok([200, 401].includes(answer.status), answer.text);
@@ -68,7 +68,7 @@ export class Accounts {
   }
 }
 
-/** Of a refusal: the code by member. */
+/** Returns the error codes of a refusal, by member. */
 export function codes(answer: TestAnswer): Record<string, string> {
   const data: Record<string, { readonly code: string }> = answer.json.data;
   return Object.fromEntries(Object.entries(data).map(([name, { code }]) => [name, code]));

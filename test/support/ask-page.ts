@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestAnswer, TestService } from './service.ts';
 
-/** A block of a page: its first line, its headers, its body. */
+/** A request or answer in a page: first line, headers and body. */
 interface Message {
   readonly start: string;
   readonly headers: readonly (readonly [string, string])[];
@@ -9,8 +9,8 @@ interface Message {
 }
 
 /**
- * Sends every request of a page in its order, and compares the answer with the block behind it. `seen` has what stands for a text of a
- * request, as a token; of each text with an ellipsis, what stood for it when it was last answered is added.
+ * Sends every request of a page in order, and compares each answer with the block after it. `seen` maps texts of the page to real
+ * values, for example of a token. For each text of an answer with an ellipsis, the real value is added.
  */
 export async function askPage(
   service: TestService,
@@ -79,7 +79,7 @@ function toPattern(text: string): RegExp {
   );
 }
 
-/** The value, with the expected text in place of each that it stands for. */
+/** Returns the value with each text that matches an expected one with an ellipsis replaced by it. */
 function withEllipses(value: unknown, expected: unknown, seen: Map<string, string>): unknown {
   if (typeof value === 'string' && typeof expected === 'string') {
     if (!toPattern(expected).test(value)) return value;

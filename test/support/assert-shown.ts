@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-/** Every member that a page shows is there; of a list, every item. */
+/** Asserts that every member that a page shows is there, and every item of its lists. */
 export function assertShown(actual: unknown, shown: unknown, where: string): void {
   if (typeof shown !== 'object' || shown === null) return assert.equal(actual, shown, where);
   assert.ok(typeof actual === 'object' && actual !== null, where);

@@ -1,7 +1,7 @@
 export interface Attack {
   readonly id: string;
   readonly what: string;
-  /** Parts of titles; the id itself stands for all titles that carry it. */
+  /** Parts of test titles; the id itself stands for all titles that contain it. */
   readonly tests?: readonly string[];
   readonly reason?: string;
 }
@@ -13,7 +13,7 @@ export interface AttackGroup {
   readonly rows: readonly Attack[];
 }
 
-/** What is wrong with a table of attacks, beside these titles of tests. */
+/** Returns the problems of a table of attacks, compared with the titles of all tests. */
 export function attackProblems(groups: readonly AttackGroup[], titles: readonly string[]): readonly string[] {
   const rows = groups.flatMap((group) => group.rows);
   return [
@@ -49,7 +49,7 @@ function rowProblems(
   ];
 }
 
-/** A title that names an attack is one of those that its row names. */
+/** Reports titles that name an attack whose row does not list them. */
 function titleProblems(
   groups: readonly AttackGroup[],
   rows: readonly Attack[],

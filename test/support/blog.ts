@@ -4,10 +4,10 @@ import { startService, type TestAnswer, type TestService, type TestServiceOption
 
 export interface Blog {
   readonly service: TestService;
-  /** As a superuser. */
+  /** Makes a request as a superuser. */
   readonly ask: Ask;
   readonly askAsGuest: Ask;
-  /** Ids of the posts that a filter selects, in order, as a superuser; the refusal's message for one that is refused. */
+  /** Returns ids of the posts that a filter selects for a superuser, in order; the message of the refusal if it is refused. */
   readonly select: (filter: string, options?: SelectOptions) => Promise<string>;
 }
 
@@ -21,7 +21,7 @@ export interface SelectOptions {
 
 const open = { listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' };
 
-/** `a` is `a00000000000000`: ids that tests can read. */
+/** Pads a short id that tests can read to a valid one: `a` becomes `a00000000000000`. */
 export function longId(id: string): string {
   return id.padEnd(15, '0');
 }

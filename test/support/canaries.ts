@@ -6,36 +6,36 @@ import { tokenSecretPlace } from '../../src/instances/token-secrets.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { endpointStoreOf } from '../../src/webhooks/endpoint-store.ts';
 
-/** A text that a service has told somebody. */
+/** A text that a service has answered, logged or written. */
 interface Told {
-  /** Whom or what: `GET /api/logs`, `the log of the service`. */
+  /** Where the text was seen: `GET /api/logs`, `the log of the service`. */
   readonly where: string;
   readonly text: string;
 }
 
-/** Shorter ones could stand in a text by chance. */
+/** Shorter secrets are not searched for: they could stand in a text by chance. */
 const lengthMin = 8;
-/** A test of huge bodies must not keep all of them. */
+/** Characters kept of all answers: a test of huge bodies must not keep all of them. */
 const toldLengthMax = 50_000_000;
 
-/** The two answers that show the secret of an endpoint: to who makes it, and to who asks for it. */
+/** The two requests whose answers show the secret of an endpoint: its creation, and the route for the secret. */
 const showsEndpointSecret =
   /^(?:POST \S*\/api\/webhooks\/endpoints|GET \S*\/api\/webhooks\/endpoints\/[^/]+\/secret)(?:\?|$)/;
 const anEndpointSecret = 'the secret of an endpoint';
-/** The one answer that shows an API key. */
+/** The one request whose answer shows an API key. */
 const showsKey = /^POST \S*\/api\/keys$/;
 const anApiKey = 'an API key';
-/** What a password is stored as, whoever's it is. */
+/** Matches the stored hash of any password. */
 const passwordHash = /\$argon2id?\$|\$2[aby]\$\d\d\$/;
 
 /**
- * The secrets that an instance has anywhere are canaries: whatever a service has answered, logged, or told in events is searched
- * for each of them when its test is over.
+ * Uses all secrets of an instance as canaries: when a test is over, everything that its service has answered, logged or written
+ * into events is searched for each of them.
  */
 export class Canaries {
   readonly #told: Told[] = [];
   #length = 0;
-  /** What answers to those who made them have shown. */
+  /** API keys, collected from the answers that created them: only digests are stored. */
   readonly #keys: (readonly [what: string, secret: string])[] = [];
 
   /** Remembers an answer. */
@@ -46,7 +46,7 @@ export class Canaries {
     if (this.#length <= toldLengthMax) this.#told.push({ where, text });
   }
 
-  /** Throws for the first secret that was told. `log` is what the service has told its operator. */
+  /** Throws for the first secret found. `log` is the service's log for its operator. */
   async search(app: App, log: unknown, masterKey: string): Promise<void> {
     const told = [...this.#told, { where: 'the log of the service', text: textOf(log) }];
     assertSilent(told, [['the master key', masterKey], ...this.#keys]);
@@ -59,7 +59,7 @@ export class Canaries {
         const written = await writtenBy(loan.instance);
         assertSilent([...told, ...written], [...this.#keys, ...(await secretsOf(loan.instance))]);
       } catch (error) {
-        // Else a test of failures has taken the database away: nothing can be known of its secrets then.
+        // Other errors mean that a test of failures has taken the database away, and with it the secrets.
         if (error instanceof assert.AssertionError) throw error;
       } finally {
         loan.release();
@@ -74,7 +74,7 @@ function assertSilent(
 ): void {
   for (const [what, secret] of secrets) {
     if (secret.length < lengthMin) continue;
-    // As it stands in JSON.
+    // The secret as JSON escapes it.
     const written = JSON.stringify(secret).slice(1, -1);
     for (const { where, text } of told) {
       if (!text.includes(written) && !text.includes(secret)) continue;
@@ -85,7 +85,7 @@ function assertSilent(
   }
 }
 
-/** Events as receivers get them, what came of them, and the log of requests. */
+/** Returns events as receivers get them, causes and answers of their deliveries, and the log of requests. */
 async function writtenBy({ database, logs }: Instance): Promise<readonly Told[]> {
   const { names } = database;
   const events = await database.all(sql`SELECT body FROM ${names.table('$event')} WHERE ${names.scope}`);
@@ -136,7 +136,7 @@ async function secretsOf(instance: Instance): Promise<readonly (readonly [string
   ];
 }
 
-/** With what errors hold, which JSON leaves out. */
+/** Writes a value as JSON, including the members of errors, which JSON.stringify leaves out. */
 function textOf(value: unknown): string {
   return JSON.stringify(value, (_name, member: unknown) => {
     if (typeof member === 'bigint') return String(member);

@@ -6,9 +6,9 @@ import { serviceDocument } from '../../src/http/openapi/service-document.ts';
 
 export interface AnsweredRequest {
   readonly method: string;
-  /** Of the whole request, with its query. */
+  /** The URL of the request, with its query. */
   readonly url: string;
-  /** As it was sent; empty for none. */
+  /** The body as it was sent; empty for none. */
   readonly body: string;
 }
 
@@ -18,7 +18,7 @@ export interface CheckedAnswer {
   readonly json: unknown;
 }
 
-/** Given by the server itself, whatever the path. */
+/** Statuses that the server itself may answer on any path. */
 const statusesOfServer = [405, 408, 413, 431];
 
 /** Throws unless the document describes this answer: its path, its status, and each of its members. */
@@ -47,7 +47,7 @@ interface FoundOperation {
 
 const document = serviceDocument(version);
 
-/** Fixed paths before those with parameters. */
+/** The paths of the document, fixed ones before those with parameters. */
 const routes = Object.entries(document.paths)
   .toSorted(([a], [b]) => a.split('{').length - b.split('{').length)
   .map(([path, item]) => ({
@@ -68,7 +68,7 @@ function findOperation(method: string, written: string): FoundOperation | undefi
   return undefined;
 }
 
-/** As the router reads it, which takes an encoded slash for no slash. */
+/** Decodes a path as the router does, which does not take an encoded slash for a separator. */
 function decoded(pathname: string): string {
   try {
     return decodeURI(pathname);
@@ -77,7 +77,7 @@ function decoded(pathname: string): string {
   }
 }
 
-/** Where the schema of an answer stands; empty for one that has no body, undefined for one that is not described. */
+/** Returns the JSON pointer to the schema of an answer; empty for one without a body, undefined for one that is not described. */
 function schemaPointer({ pointer, operation }: FoundOperation, status: number): string | undefined {
   const response = operation.responses[String(status)];
   if (response === undefined) return undefined;
@@ -88,18 +88,18 @@ function schemaPointer({ pointer, operation }: FoundOperation, status: number): 
 
 const content = '/content/application~1json/schema';
 
-/** What no route answers: of an unknown path, with a method it has not, or by no valid HTTP. */
+/** True for answers that no route gives: to an unknown path, a method that the path does not have, or invalid HTTP. */
 function isOfServer(found: FoundOperation | undefined, status: number): boolean {
   return statusesOfServer.includes(status) || (found === undefined && status >= 400);
 }
 
-/** With `fields`, members that were not asked for are missing. */
+/** `partial` for answers under `fields`, which lack the members that were not asked for. */
 type Mode = 'whole' | 'partial';
 
 const validators = new Map<string, ValidateFunction>();
 let ajv: Ajv2020 | undefined;
 
-/** Compiled when it is first asked for: a file of tests has answers of a few kinds. */
+/** Compiles a validator on first use, since a test file sees only a few kinds of answers. */
 function validatorOf(mode: Mode, pointer: string): ValidateFunction {
   const key = `${mode}#${pointer}`;
   const known = validators.get(key);
@@ -117,18 +117,18 @@ function openValidator(): Ajv2020 {
     strictRequired: false,
     validateSchema: false,
   });
-  // To the validator the document is a schema with parts that it does not know.
+  // The validator takes the whole document for a schema, so the document's own members have to be allowed.
   made.addVocabulary([...Object.keys(document), 'discriminator']);
   for (const mode of ['whole', 'partial'] as const) made.addSchema(toStrict({ ...document }, mode), mode);
   return made;
 }
 
-/** The document's schemas, without leave for members that they do not describe. */
+/** Makes the document's schemas refuse members that they do not describe. */
 function toStrict(schema: Schema, mode: Mode): Schema {
   const members = Object.entries(schema).flatMap(([name, value]): readonly (readonly [string, unknown])[] => {
-    // A member of an object may have that name, too.
+    // Only a list is the keyword: an object may have a property named `required`.
     if (mode === 'partial' && name === 'required' && Array.isArray(value)) return [];
-    // What is left of two forms may be alike.
+    // Without the members that tell them apart, several alternatives may match.
     const key = mode === 'partial' && name === 'oneOf' ? 'anyOf' : name;
     return [[key, toStrictValue(value, mode)]];
   });

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 export interface Child {
   /** The first line it printed; undefined when it ended without one. */
   readonly line: string | undefined;
-  /** As by `kill -9`; resolves when it is gone. */
+  /** Kills the process as `kill -9` does; resolves when it is gone. */
   kill(): Promise<void>;
 }
 

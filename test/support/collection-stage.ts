@@ -3,7 +3,7 @@ import { startService, type TestAnswer, type TestService } from './service.ts';
 
 const path = '/api/collections';
 
-/** What a superuser does with collections, and with the records in them. */
+/** A service, with requests of a superuser about collections and their records. */
 export class CollectionStage {
   readonly service: TestService;
 
@@ -27,7 +27,7 @@ export class CollectionStage {
     return this.service.request(`${path}/${name}`, { token: true });
   }
 
-  /** A collection, or by `name/truncate` its records. */
+  /** Deletes a collection, or with `name/truncate` its records. */
   remove(what: string): Promise<TestAnswer> {
     return this.service.request(`${path}/${what}`, { method: 'DELETE', token: true });
   }

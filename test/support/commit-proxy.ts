@@ -5,13 +5,13 @@ import type { TestContext } from 'node:test';
 /**
  * Stands between a client and PostgreSQL on loopback and knows where a message ends
  * (https://www.postgresql.org/docs/18/protocol-message-formats.html), so that it can cut a connection at a COMMIT and nowhere
- * else. Gone when the test ends.
+ * else. Closed when the test ends.
  */
 export interface CommitProxy {
   readonly port: number;
   /**
-   * Cuts the connection of the next transaction that sends `text`, at its COMMIT: `before` the server has a byte of it, or
-   * `after` the server has answered it, with nothing of the answer passed on. Resolves when that is done.
+   * Cuts the connection of the next transaction that sends `text`, at its COMMIT: `before` the server gets a byte of the COMMIT, or
+   * `after` the server has answered it, but without passing the answer on. Resolves when the connection is cut.
    */
   cutAtCommit(text: string, when: CutTime): Promise<void>;
 }
@@ -49,12 +49,12 @@ const isBegin = (message: Buffer): boolean => /^Q....BEGIN/s.test(message.toStri
 const isCommit = (message: Buffer): boolean => /^Q....COMMIT\0$/s.test(message.toString('latin1'));
 const isCommitted = (message: Buffer): boolean => /^C....COMMIT\0$/s.test(message.toString('latin1'));
 
-/** One connection of a client, and ours to the server for it. */
+/** A client's connection, and the proxy's connection to the server for it. */
 class Link {
   readonly #client: Socket;
   readonly #server: Socket;
   readonly #cuts: Set<Cut>;
-  /** Of the cuts that are wanted, the one for the transaction that is open here. */
+  /** The requested cut that matches the transaction open on this connection. */
   #chosen: Cut | undefined;
   #isCommitSent = false;
 
@@ -67,7 +67,7 @@ class Link {
       socket.on('error', () => undefined);
       socket.on('close', () => this.cut());
     }
-    // Only the client's first message has no letter before its length.
+    // A message begins with a type byte before its length, except for the first one of the client.
     const asked = new Messages(0);
     const answered = new Messages(1);
     client.on('data', (bytes: Buffer) => {
@@ -106,7 +106,7 @@ class Link {
   }
 }
 
-/** Cuts a stream into the messages that it is made of. */
+/** Splits a stream into protocol messages. */
 class Messages {
   #rest = Buffer.alloc(0);
   #lengthAt: number;
@@ -115,7 +115,7 @@ class Messages {
     this.#lengthAt = lengthAt;
   }
 
-  /** Those that are whole by now. */
+  /** Returns the messages that are complete after these bytes. */
   split(bytes: Buffer): readonly Buffer[] {
     this.#rest = Buffer.concat([this.#rest, bytes]);
     const whole: Buffer[] = [];

@@ -10,14 +10,14 @@ import { ask } from './postgres.ts';
 import { temporaryPlace } from './temporary-folder.ts';
 import { databaseOf, testConfig, testEngine } from './test-config.ts';
 
-/** Of every service of a test. */
+/** The superuser of every test service. */
 export const superuser = { email: 'root@example.com', password: 'correct horse' } as const;
 
 /**
- * Puts into an empty directory, or into the database that stands for it, what the product makes at a first start, and a superuser.
- * Migrations and a hash take longer than most tests, so they are made once for a process, and copied. With a clock that a test moves
- * they are made at its time. What was sealed is good for nothing in the copy, whose instance has an id of its own: the product counts
- * by it, and no test is to be counted with another.
+ * Fills an empty directory, or the database that stands for it, with what the product creates at a first start, and a superuser.
+ * Migrations and a password hash take longer than most tests, so this is made once per process and copied; with a clock that a test
+ * moves, once for its time. The instance of each copy gets an id of its own, because the product counts requests by it and tests must
+ * not share counts. Secrets that were sealed under the old id cannot be opened under the new one.
  */
 export async function copyFirstStart(data: string, clock: Clock = systemClock): Promise<void> {
   const time = clock === systemClock ? 'now' : clock.now();
@@ -36,11 +36,11 @@ export async function copyFirstStart(data: string, clock: Clock = systemClock): 
 
 interface Original {
   readonly data: string;
-  /** Of its instance. */
+  /** Id of its instance. */
   readonly id: string;
 }
 
-/** By the time that they were made at. */
+/** Originals by the time at which they were made. */
 const originals = new Map<number | 'now', Promise<Original>>();
 
 async function makeOriginal(clock: Clock): Promise<Original> {
@@ -74,7 +74,7 @@ function renameOnSqlite(data: string, { from, to }: Renaming): void {
   control.close();
 }
 
-/** Every table that holds an id of an instance, however many there are. */
+/** Renames the instance in every table that has an `instance_id`, now or in future. */
 async function renameOnPostgres(url: string, { from, to }: Renaming): Promise<void> {
   await ask(
     url,

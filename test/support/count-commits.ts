@@ -4,7 +4,7 @@ const headerBytes = 32;
 const frameHeaderBytes = 24;
 
 /**
- * How many transactions the log of an SQLite file holds since it was last reset: frames that end one carry the file's size
+ * Counts the transactions in the write-ahead log of an SQLite file since its last reset: frames that end one carry the file's size
  * (https://www.sqlite.org/fileformat2.html#the_write_ahead_log).
  */
 export function countCommits(file: string): number {

@@ -5,7 +5,7 @@ import { openPostgresDatabase } from './postgres-database.ts';
 
 export interface Counters {
   readonly database: Database;
-  /** Of the same rows, as another node has it. */
+  /** Another handle of the same rows, as another node would have. */
   readonly other: Database;
   readonly url: string;
 }
@@ -21,7 +21,7 @@ export async function openCounters(t: TestContext, ids: readonly string[]): Prom
   return { database, other: open(), url };
 }
 
-/** Reads, and writes what it has made of that: two of them at once would lose one of the two. */
+/** Reads a count and writes it plus one: without isolation, two concurrent calls would lose one increment. */
 export function increment(database: Database, id: string): Promise<number> {
   return database.write(
     async (tx) => {

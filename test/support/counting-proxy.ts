@@ -6,13 +6,13 @@ import { StatementCounter } from './statement-counter.ts';
 /** Stands between a client and a server on loopback; closed when the test ends. */
 export interface CountingProxy {
   readonly port: number;
-  /** Times the client spoke after the server had, over all connections: what it had to wait for. */
+  /** How often the client sent something after the server had, over all connections. */
   readonly roundTrips: number;
-  /** Statements that the client has sent; several in one text count as one. */
+  /** Number of statements that the client has sent; several in one text count as one. */
   readonly statements: number;
-  /** From now on swallows what passes in either direction, like a network that lost its way; nobody is told. */
+  /** From now on drops everything in both directions without closing, like a network that has failed silently. */
   swallow(): void;
-  /** From now on holds back what the server says to a connection that has sent it `text`, until the function it gives is called. */
+  /** From now on holds back the server's answers on connections that have sent `text`, until the returned function is called. */
   holdAnswersTo(text: string): () => void;
 }
 

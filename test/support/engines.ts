@@ -5,7 +5,7 @@ import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
 import { openPostgresDatabase } from './postgres-database.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-/** An empty database, or another handle of the one that `same` is of; stopped, and gone, when the test ends. */
+/** Opens an empty database, or another handle of the database of `same`; stopped and removed when the test ends. */
 export type OpenDatabase = (t: TestContext, same?: Database) => Promise<Database>;
 
 /** Declares the same tests for every engine. */
@@ -13,7 +13,7 @@ export function describeEngines(name: string, declare: (open: OpenDatabase, engi
   for (const [engine, open] of engines) describe(`${name} (${engine})`, () => declare(open, engine));
 }
 
-/** The file of a database that {@link openSqliteFile} has opened. */
+/** Returns the file of a database that {@link openSqliteFile} has opened. */
 export function fileOf(database: Database): string {
   const file = files.get(database);
   if (file === undefined) throw new Error('the database was not opened here');
@@ -24,17 +24,17 @@ export const openSqliteFile: OpenDatabase = async (t, same) => {
   const file = same === undefined ? join(temporaryFolder(t), 'data.db') : fileOf(same);
   const database = openSqlite({ path: file });
   files.set(database, file);
-  // A test may have stopped it itself, and a stopped one cannot be stopped again.
+  // The test may have stopped the database already, and a second stop fails.
   t.after(() => database.stop().catch(() => undefined));
   return database;
 };
 
 const files = new WeakMap<Database, string>();
 
-/** Ten thousand works that wait for a slow machine are not to be refused for its slowness. */
+/** How long a write may wait: ten thousand queued ones must not be refused because the machine is slow. */
 const patienceMs = 60_000;
 
-/** Another handle is one of another pool, as another process would have it. */
+/** Opens a schema. Another handle has a pool of its own, as another process would. */
 const openPostgresSchema: OpenDatabase = async (t, same) => {
   const url = same === undefined ? undefined : urls.get(same);
   const opened = await openPostgresDatabase(t, url === undefined ? {} : { url });

@@ -7,14 +7,14 @@ export interface EventRow {
   readonly data: Record<string, unknown>;
 }
 
-/** What was written to the log about a record, in order. */
+/** Returns the events about a record, in order. */
 export function eventsOf(service: TestService, id: string): Promise<readonly EventRow[]> {
   return service.withInstance('default', async ({ database }) => {
     const rows = await database.all(
       sql`SELECT kind, revision, body FROM ${database.names.table('$event')} WHERE record = ${id} ORDER BY position`,
     );
     return rows.map(({ kind, revision, body }) => {
-      // Bodies are the payloads of webhooks, which have this member.
+      // The cast holds: bodies are webhook payloads, which have this member.
       const payload = JSON.parse(Buffer.from(body as Uint8Array).toString()) as {
         data: Record<string, unknown>;
       };

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Only what never comes must fail: far above what a slow and busy machine needs, below the time limit of a test. */
+/** Far above what a slow and busy machine needs, but below the time limit of a test. */
 const timeoutMsDefault = 60_000;
 const pauseMs = 10;
 
-/** Looks again until `check` throws no more and gives anything but undefined or false; then gives that. */
+/** Repeats `check` until it neither throws nor returns undefined or false; then returns its result. */
 export async function eventually<Value>(
   what: string,
   check: () => Value | Promise<Value>,
@@ -15,7 +15,7 @@ export async function eventually<Value>(
   do {
     try {
       const value = await check();
-      // What is neither undefined nor false is what the type leaves of Value.
+      // The cast holds: undefined and false were just ruled out.
       if (value !== undefined && value !== false) return value as Exclude<Value, undefined | false>;
       cause = undefined;
     } catch (error) {

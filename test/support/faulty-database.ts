@@ -1,17 +1,17 @@
 import type { Sql } from '../../src/sql/sql.ts';
 import type { Database, Row, Transaction, Tuple, WriteOptions } from '../../src/storage/database.ts';
 
-/** A database whose medium can be told to fail: where deliveries are read, and wherever anything is written. */
+/** A database that can be told to fail: for reads of deliveries, and for all writes. */
 export class FaultyDatabase implements Database {
   canRead = true;
   canWrite = true;
-  /** Writes that were refused. */
+  /** Number of writes that were refused. */
   refusedCount = 0;
-  /** Reads that were answered late. */
+  /** Number of reads that were answered late. */
   heldCount = 0;
   /** The texts of all reads by rows of tuples. */
   readonly texts: string[] = [];
-  /** How each write was asked for. */
+  /** The options of each write. */
   readonly options: WriteOptions[] = [];
   #held: { readonly part: string; readonly released: Promise<void> } | undefined;
   readonly #database: Database;
@@ -58,7 +58,7 @@ export class FaultyDatabase implements Database {
     return this.tuples(statement);
   }
 
-  /** From now on the answers to reads whose text has this part come only when the returned function was called. */
+  /** From now on holds back the answers to reads whose text contains `part`, until the returned function is called. */
   holdReads(part: string): () => void {
     const { promise: released, resolve } = Promise.withResolvers<void>();
     this.#held = { part, released };

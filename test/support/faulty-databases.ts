@@ -1,7 +1,7 @@
 import type { Database } from '../../src/storage/database.ts';
 import { FaultyDatabase } from './faulty-database.ts';
 
-/** For the parts of a service: every database that it opens, the default instance's first, can be told to fail. */
+/** Parts for a service whose databases can all be told to fail; that of the default instance comes first. */
 export function faultyDatabases(): {
   readonly databases: readonly FaultyDatabase[];
   readonly wrapDatabase: (plain: Database) => Database;

@@ -20,11 +20,11 @@ export class Forwarder {
   }
 
   get port(): number {
-    // A TCP server that is listening has an address of this form.
+    // The cast holds: a TCP server that is listening has such an address.
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Ends what is open; new connections lead there, or end at once when it is nowhere. */
+  /** Ends all open connections. New ones are forwarded to this port, or ended at once if it is undefined. */
   pointTo(target: number | undefined): void {
     this.#target = target;
     for (const socket of this.#sockets) socket.destroy();

@@ -10,7 +10,7 @@ export type ImportOptions = Partial<
   Pick<PocketbaseImport, 'isDryRun' | 'rotateTokens' | 'encryptionKey' | 'onProgress'>
 > & { readonly slug?: string };
 
-/** Imports a directory into an instance of a service, past the command line. Its superuser signs in again: their token has ended. */
+/** Imports a directory into an instance without the command line. The import ends the superuser's token, so they sign in again. */
 export async function importInto(
   service: TestService,
   directory: string,
@@ -42,7 +42,7 @@ export function storageOf({ data }: Pick<TestService, 'data'>, instanceId: strin
   return join(data, 'instances', instanceId, 'storage');
 }
 
-/** What was left out, a line each: `posts: listRule`. */
+/** Returns the omissions, one line each: `posts: listRule`. */
 export function omissionsOf({ omissions }: ImportSummary): readonly string[] {
   return omissions.map(({ of, what, count }) => `${of}: ${what}${count > 1 ? ` × ${count}` : ''}`).toSorted();
 }

@@ -6,7 +6,7 @@ import type { Instance } from '../../src/instances/instance.ts';
 import { superusersName } from '../../src/instances/system-collections.ts';
 import { valueOf } from '../../src/records/record.ts';
 
-/** What a sign-in would answer, without the hash that it costs. */
+/** Returns a token as a sign-in would answer it, without the cost of a password hash. */
 export function issueSuperuserToken(instance: Instance, email: string): Promise<string> {
   return withAuthCollection(instance, superusersName, async (collection) => {
     const record = await findByIdentity(instance, collection, { identity: email, fields: ['email'] });

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import type { Logger, LogMembers } from '../../src/base/logger.ts';
 
-/** Keeps what is logged as warnings and errors, a line for each, for a test that looks at them in the end. */
+/** Returns a logger that adds a line to `lines` for each warning and error. */
 export function logInto(lines: string[]): Logger {
   const at =
     (level: string) =>

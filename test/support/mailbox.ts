@@ -5,7 +5,7 @@ import { MovableClock } from './movable-clock.ts';
 import type { TestServiceOptions } from './service.ts';
 import { SmtpSink, type ReadMail } from './smtp-sink.ts';
 
-/** A service with accounts, a clock that is moved, and a real mail server that has all of its mails. */
+/** A service with accounts, a movable clock, and a real mail server that receives all of its mails. */
 export class Mailbox {
   readonly accounts: Accounts;
   readonly sink: SmtpSink;
@@ -25,7 +25,7 @@ export class Mailbox {
     return new Mailbox(accounts, sink, clock);
   }
 
-  /** Does what sends a mail, and waits for it. */
+  /** Runs `ask`, which sends a mail, and waits for that mail. */
   async mailOf(ask: () => Promise<unknown>): Promise<ReadMail & { readonly html: string }> {
     const count = this.sink.mails.length;
     await ask();
@@ -33,7 +33,7 @@ export class Mailbox {
     return { ...mail, html: mail.parsed.html ?? '' };
   }
 
-  /** The token in the link of the mail that this sends. */
+  /** Returns the token in the link of the mail that `ask` sends. */
   async tokenOf(ask: () => Promise<unknown>): Promise<string> {
     const { html } = await this.mailOf(ask);
     const [, token] = /\/_\/#\/auth\/confirm-[a-z-]+\/([\w.-]+)"/.exec(html) ?? [];
@@ -41,7 +41,7 @@ export class Mailbox {
     return token;
   }
 
-  /** The one-time password in the mail that this sends. */
+  /** Returns the one-time password in the mail that `ask` sends. */
   async codeOf(ask: () => Promise<unknown>): Promise<string> {
     const { html } = await this.mailOf(ask);
     const [, code] = /<strong>(\d+)<\/strong>/.exec(html) ?? [];
@@ -49,7 +49,7 @@ export class Mailbox {
     return code;
   }
 
-  /** Says that the mails that were asked for so far have all come: a mail that is asked for after them. */
+  /** Resolves when all mails requested so far have arrived: it requests another one and waits for that. */
   async settle(name: string): Promise<void> {
     const { email } = await this.accounts.account(name);
     const mail = await this.mailOf(() =>

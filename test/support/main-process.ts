@@ -8,7 +8,7 @@ export const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
 export type Environment = Readonly<Record<string, string>>;
 
-/** How a process ended: `code` when by itself, `signal` when a signal did it. */
+/** How a process ended: `code` if by itself, `signal` if a signal ended it. */
 export interface Ended {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -16,7 +16,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** `node src/main.ts …` as an operator starts it: a process of its own, which ends with the test at the latest. */
+/** `node src/main.ts …` in a process of its own, as an operator starts it. It ends with the test at the latest. */
 export class MainProcess {
   stdout = '';
   stderr = '';
@@ -39,7 +39,7 @@ export class MainProcess {
     return this.#isClosed;
   }
 
-  /** Whoever reads its log goes away, as a collector of logs may. */
+  /** Closes the reading end of its log, as a failing log collector would. */
   closeLog(): void {
     this.#child.stdout?.destroy();
   }
@@ -48,14 +48,14 @@ export class MainProcess {
     this.#child.kill(signal);
   }
 
-  /** Its log so far. A line that is not JSON makes this throw, as it must not be there. */
+  /** Returns its log so far. Throws for a line that is not JSON, as there must be none. */
   logLines(): readonly Readonly<Record<string, unknown>>[] {
     const lines = this.stdout.split('\n').slice(0, -1);
-    // pino writes an object on each line; what is inside is checked where it is looked at.
+    // The cast holds: pino writes an object per line. Its members are unknown.
     return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   }
 
-  /** The first line of the log that says this, as soon as it is there. */
+  /** Waits for the first line of the log whose message matches. */
   async waitForLog(text: RegExp): Promise<Readonly<Record<string, unknown>>> {
     const find = () => this.logLines().find(({ msg }) => text.test(String(msg)));
     await eventually(`the log says ${text}`, () => this.hasEnded || find() !== undefined);
@@ -66,7 +66,7 @@ export class MainProcess {
   }
 
   async #waitForEnd(): Promise<Ended> {
-    // 'close' and not 'exit': only then has everything been read that it wrote.
+    // 'close' rather than 'exit': only then has all of its output been read.
     await once(this.#child, 'close');
     this.#isClosed = true;
     const { exitCode: code, signalCode: signal } = this.#child;
@@ -101,7 +101,7 @@ export interface ServingMain {
   readonly url: string;
 }
 
-/** Starts the server on a free port over this data directory; gives it when it listens. */
+/** Starts the server on a free port over this data directory; resolves when it listens. */
 export async function serveMain(
   t: TestContext,
   data: string,

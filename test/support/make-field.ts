@@ -3,7 +3,7 @@ import { decodeField } from '../../src/fields/field.ts';
 import type { Modifier, RawOptions, StoredValue } from '../../src/fields/field-type.ts';
 import { fieldType } from '../../src/fields/field-types.ts';
 
-/** A field with the given options, its definition accepted. */
+/** Returns a field with the given options, which must be valid. */
 export function makeField(raw: RawOptions) {
   const field = decodeField(
     { name: 'value', ...raw },

@@ -3,11 +3,11 @@ import type { TestService } from './service.ts';
 
 export interface MadeKey {
   readonly id: string;
-  /** What is sent. */
+  /** The key itself, as a program sends it. */
   readonly key: string;
 }
 
-/** An API key, made by the service's superuser. */
+/** Makes an API key as the service's superuser. */
 export async function makeKey(
   service: TestService,
   scopes: readonly string[],

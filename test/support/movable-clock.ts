@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/base/clock.ts';
 
-/** Stands still until it is moved, backwards too. Durations go on by themselves: sockets and timers are real. */
+/** A clock that stands still until it is moved, also backwards. Its monotonic time passes by itself: sockets and timers are real. */
 export class MovableClock implements Clock {
   #now: number;
 

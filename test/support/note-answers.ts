@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TestContext } from 'node:test';
 
-/** What Node's HTTP server tells of each request before anybody answers it. */
+/** What Node's HTTP server publishes about each request before it is answered. */
 interface Started {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -12,8 +12,8 @@ interface Started {
 const channel = 'http.server.request.start';
 
 /**
- * Notes the body of every answer that the server of this process on a port gives, whoever has asked and however: by `fetch`, by a
- * client library, over a socket. `where` is a method and a path.
+ * Notes the body of every answer that this process's server on a port gives, whatever the client: `fetch`, a client library or a
+ * socket. `where` is a method and a path.
  */
 export function noteAnswers(t: TestContext, port: number, note: (where: string, text: string) => void): void {
   const onStart = (started: unknown): void => {

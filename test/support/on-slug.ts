@@ -2,7 +2,7 @@ import type { DataDirectory } from '../../src/app.ts';
 import { onInstance } from '../../src/cli/with-instance.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 
-/** Works on an instance past HTTP. */
+/** Runs `work` on an instance directly, without HTTP. */
 export function onSlug<Result>(
   data: DataDirectory,
   slug: string,

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { startService, type TestAnswer, type TestService } from './service.ts';
 
-/** Where the records of `posts` are. */
+/** Path of the records of `posts`. */
 export const postsPath = '/api/collections/posts/records';
 
-/** The fields of `posts`: of every type that needs nothing else, and one that nobody is shown. */
+/** The fields of `posts`: one of most types that need neither a collection nor a file, and a hidden one. */
 export const postFields = [
   { name: 'text', type: 'text', max: 20 },
   { name: 'number', type: 'number' },
@@ -19,7 +19,7 @@ export const postFields = [
   { name: 'secret', type: 'text', hidden: true },
 ];
 
-/** A service with a collection `posts` that everyone may do everything with, and one, `locked`, for superusers only. */
+/** Starts a service with a collection `posts`, on which everyone may do everything, and `locked`, for superusers only. */
 export async function startWithPosts(t: TestContext): Promise<TestService> {
   const service = await startService(t);
   const open = { listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' };
@@ -31,7 +31,7 @@ export async function startWithPosts(t: TestContext): Promise<TestService> {
   return service;
 }
 
-/** Creates a record, in `posts` unless another path is given, for nobody in particular. */
+/** Creates a record as a guest, in `posts` unless another path is given. */
 export function addPost(service: TestService, body: unknown, path = postsPath): Promise<TestAnswer> {
   return service.request(path, { method: 'POST', body });
 }

@@ -9,7 +9,7 @@ import {
   type SourceTable,
 } from './pocketbase-directory.ts';
 
-/** Of everybody in it. */
+/** The password of all accounts of the source. */
 export const password = 'correct horse';
 const hash = hashSync(password, 4);
 const created = '2024-03-04 05:06:07.890Z';
@@ -94,7 +94,7 @@ const links: SourceTable = {
   ],
 };
 
-/** A small source with something of everything. */
+/** Makes a small source with something of everything. */
 export function makeBlogDirectory(t: TestContext): string {
   return makePocketbaseDirectory(t, {
     tables: [...sourceAccounts([ann, ben], [superuser]), blogPosts, links],

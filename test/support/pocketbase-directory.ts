@@ -14,24 +14,24 @@ export interface SourceTable {
   readonly system?: boolean;
   readonly fields: readonly Members[];
   readonly indexes?: readonly string[];
-  /** Rules, and the options of its type. */
+  /** Rules, and the options of the collection's type. */
   readonly more?: Members;
-  /** Declarations of columns that are not what a new directory has. */
+  /** SQL declarations of columns that differ from those of a new directory. */
   readonly declared?: Readonly<Record<string, string>>;
   readonly rows?: readonly Readonly<Record<string, SQLInputValue>>[];
 }
 
 export interface SourceDirectory {
   readonly tables: readonly SourceTable[];
-  /** JSON, or the base64 of what is encrypted. */
+  /** The settings as JSON, or as base64 when they are encrypted. */
   readonly settings?: string;
-  /** By paths under `storage/`. */
+  /** Contents of files by path under `storage/`. */
   readonly files?: Readonly<Record<string, string>>;
-  /** More of the database: SQL. */
+  /** SQL to run on the database at the end. */
   readonly sql?: string;
 }
 
-/** A data directory as PocketBase would have written it, which goes when the test ends. */
+/** Makes a data directory as PocketBase would have written it, removed when the test ends. */
 export function makePocketbaseDirectory(t: TestContext, source: SourceDirectory): string {
   const folder = join(temporaryFolder(t), 'pb_data');
   mkdirSync(folder);
@@ -138,7 +138,7 @@ export const sourceDates: readonly Members[] = [
   },
 ];
 
-/** What an auth collection has besides its id. */
+/** Fields of an auth collection besides its id. */
 export const sourceAccount: readonly Members[] = [
   {
     cost: 10,
@@ -186,7 +186,7 @@ export const sourceAccount: readonly Members[] = [
 
 const tokenKinds = ['authToken', 'passwordResetToken', 'emailChangeToken', 'verificationToken', 'fileToken'];
 
-/** Of an auth collection: each secret is its name, as long as secrets are. */
+/** Returns options of an auth collection. Each token secret is made of its name, padded to the length of a secret. */
 export function sourceAuthOptions(name: string): Members {
   const tokens = tokenKinds.map((kind) => [
     kind,
@@ -195,7 +195,7 @@ export function sourceAuthOptions(name: string): Members {
   return { authRule: '', manageRule: null, ...Object.fromEntries(tokens) };
 }
 
-/** An account's row; `tokenKey` is made of its id. */
+/** Returns the row of an account; `tokenKey` is made of its id. */
 export function sourceUser(id: string, email: string, hash: string): Record<string, SQLInputValue> {
   return {
     id,
@@ -213,7 +213,7 @@ export function tokenKeyOf(id: string): string {
   return id.padEnd(50, 'k');
 }
 
-/** `users` and `_superusers`, as every source has them. */
+/** Returns `users` and `_superusers` as every source has them. */
 export function sourceAccounts(
   users: readonly Record<string, SQLInputValue>[],
   superusers: readonly Record<string, SQLInputValue>[] = [],

@@ -9,18 +9,18 @@ import {
 import { PostgresState } from '../../src/storage/postgres/postgres-state.ts';
 import { ask, openTestPostgres } from './postgres.ts';
 
-/** Of every instance that tests open. */
+/** The schema of every instance that tests open. */
 export const testSchema = 'i_test';
 
 export interface TestPostgresDatabase {
   readonly database: Database;
   readonly pool: PostgresPool;
   readonly url: string;
-  /** Another handle of the same instance, as another process would have it. */
+  /** Opens another handle of the same instance, as another process would. */
   readonly open: (options?: Partial<PostgresOptions>) => Database;
 }
 
-/** An instance with an empty schema in an empty database of the process's server, with a pool of its own; closed with the test. */
+/** Opens an instance with an empty schema in an empty database of the process's server, with a pool of its own; closed with the test. */
 export async function openPostgresDatabase(
   t: TestContext,
   { url, ...options }: Partial<PostgresPoolOptions> = {},
@@ -40,7 +40,7 @@ export async function openPostgresDatabase(
   return { database: open(), pool, url: address, open };
 }
 
-/** A database with the schemas that our names lead into. */
+/** Creates a database with the schemas that the product's statements name. */
 export async function createInstanceDatabase(): Promise<string> {
   const url = await (await openTestPostgres()).createDatabase();
   await ask(url, `CREATE SCHEMA ${testSchema}; CREATE SCHEMA chancery`);

@@ -2,13 +2,13 @@ import { eventually } from './eventually.ts';
 import { Forwarder } from './forwarder.ts';
 import { ask, startTestPostgres, type TestPostgres } from './postgres.ts';
 
-/** A primary that acknowledges no commit before its standby has it, and that standby. */
+/** A primary with synchronous replication, which acknowledges no commit before its standby has it, and that standby. */
 export interface PostgresPair {
   readonly primary: TestPostgres;
   readonly standby: TestPostgres;
-  /** Cuts the standby off, and resolves when a commit waits for it: the primary has it, and may not acknowledge it. */
+  /** Cuts the standby off. Resolves when a commit waits for it, which the primary has written but cannot acknowledge. */
   part(): Promise<void>;
-  /** Makes the standby a server that takes writes and waits for nobody. */
+  /** Promotes the standby to a server that takes writes and waits for no other. */
   promote(): Promise<void>;
   stop(): Promise<void>;
 }

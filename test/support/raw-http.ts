@@ -3,20 +3,20 @@ import type { TestContext } from 'node:test';
 
 export interface RawAnswer {
   readonly status: number;
-  /** By name in lower case. */
+  /** Headers by name in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
 
-/** Long for a machine that is slow and busy, short for a test that would hang. */
+/** Long enough for a slow and busy machine, short enough to fail a test that hangs. */
 const patienceMs = 60_000;
 
-/** A TCP connection that sends exactly the bytes it is told, which `fetch` would repair, and keeps all that comes back. */
+/** A TCP connection that sends exactly the given bytes, which `fetch` would correct, and keeps all answers. */
 export class RawConnection {
   readonly socket: Socket;
   /** Interim answers (1xx) are left out. */
   readonly answers: RawAnswer[] = [];
-  /** Whether the server has said that nothing more will come. */
+  /** True once the server has ended its side. */
   hasEnded = false;
   isClosed = false;
   #received = Buffer.alloc(0);
@@ -41,7 +41,7 @@ export class RawConnection {
     });
   }
 
-  /** Connects to a service at `http://address:port`; `stays` leaves our side open when the server has ended its own. */
+  /** Connects to a service at `http://address:port`. `stays` keeps our side open after the server has ended its own. */
   static open(t: TestContext, url: string, stays = false): RawConnection {
     const { hostname, port } = new URL(url);
     const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: stays });
@@ -54,7 +54,7 @@ export class RawConnection {
     this.socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
   }
 
-  /** The answers, as soon as there are so many. */
+  /** Waits for this many answers. */
   async waitForAnswers(count: number): Promise<readonly RawAnswer[]> {
     await this.#until(
       `${count} answers`,
@@ -99,7 +99,7 @@ export class RawConnection {
   }
 }
 
-/** The answer to these bytes on a connection of their own. */
+/** Sends these bytes on a connection of their own and returns the answer. */
 export async function sendRaw(t: TestContext, url: string, bytes: string | Uint8Array): Promise<RawAnswer> {
   const connection = RawConnection.open(t, url);
   connection.send(bytes);
@@ -109,7 +109,7 @@ export async function sendRaw(t: TestContext, url: string, bytes: string | Uint8
   return answer;
 }
 
-/** The bytes of a request; `Host` and `Content-Length` come by themselves unless they are given. */
+/** Returns the text of a request. `Host` and `Content-Length` are added unless they are given. */
 export function rawRequest(line: string, headers: Readonly<Record<string, string>> = {}, body = ''): string {
   const all = {
     Host: 'a.example',

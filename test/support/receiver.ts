@@ -16,7 +16,7 @@ export type ReceiverMode =
       readonly body?: string | Uint8Array;
     }
   | { readonly kind: 'slow'; readonly delayMs: number; readonly status?: number }
-  /** As soon as `until` resolves: what must come before the answer does, however slow the machine is. */
+  /** Answers once `until` resolves: a test can order events without relying on time. */
   | { readonly kind: 'held'; readonly until: Promise<unknown>; readonly status?: number }
   | { readonly kind: 'never answers' }
   /** Status and headers at once, then one byte of body at a time. */
@@ -29,7 +29,7 @@ export type ReceiverMode =
   | { readonly kind: 'half response' }
   /** These bytes instead of an answer; the connection stays open. */
   | { readonly kind: 'raw'; readonly bytes: string }
-  /** These bytes before any request was made. */
+  /** These bytes as soon as the connection is accepted, before any request. */
   | { readonly kind: 'raw on accept'; readonly bytes: string }
   | { readonly kind: 'garbage' }
   | { readonly kind: 'redirect'; readonly location: string; readonly status?: number }
@@ -50,7 +50,7 @@ export interface ReceivedRequest {
 
 export interface ReceiverOptions {
   readonly mode?: ReceiverMode;
-  /** Loopback only; 127.0.0.2 and its neighbours are addresses of this machine too. */
+  /** A loopback address; all of 127.0.0.0/8 belongs to this machine. */
   readonly address?: string;
   readonly port?: number;
   readonly tls?: { readonly key: string; readonly cert: string };
@@ -62,7 +62,7 @@ export class Receiver implements AsyncDisposable {
   readonly requests: ReceivedRequest[] = [];
   /** Accepted connections, whether or not a request came. */
   connectionCount = 0;
-  /** The most requests that were open at one time; may be set back to count anew. */
+  /** The most requests that were open at one time; a test may reset it. */
   openRequestsMost = 0;
   /** What each TLS client named in its greeting (SNI). */
   readonly serverNames: string[] = [];
@@ -80,7 +80,7 @@ export class Receiver implements AsyncDisposable {
       this.#onRequest(request, response);
     this.#server =
       options.tls === undefined ? createServer(onRequest) : createTlsServer(options.tls, onRequest);
-    // An idle connection is the client's to close: closed from both sides at once, it would fail an attempt.
+    // Only the client closes idle connections: if the receiver did so just as a request arrives, the attempt would fail.
     this.#server.keepAliveTimeout = 0;
     this.#server.on('connection', (socket: Socket) => this.#onConnection(socket));
     this.#server.on('secureConnection', (socket: TLSSocket) => {
@@ -97,7 +97,7 @@ export class Receiver implements AsyncDisposable {
   }
 
   get port(): number {
-    // A TCP server that is listening has an address of this form.
+    // The cast holds: a TCP server that is listening has such an address.
     return (this.#server.address() as AddressInfo).port;
   }
 
@@ -109,7 +109,7 @@ export class Receiver implements AsyncDisposable {
     return `${this.#isTls ? 'https' : 'http'}://${host}:${this.port}${path}`;
   }
 
-  /** Resolves as soon as so many requests have arrived in all. */
+  /** Resolves as soon as this many requests have arrived in all. */
   async waitForRequests(count: number): Promise<readonly ReceivedRequest[]> {
     if (this.requests.length < count) {
       await new Promise<void>((resolve) => this.#waiting.push({ count, resolve }));

@@ -2,7 +2,7 @@ import { tokenKinds } from '../../src/collections/auth-options.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { writeTokenSecrets } from '../../src/instances/token-secrets.ts';
 
-/** Those of an instance that has got another id, under which it can open none that it had. */
+/** Renews the token secrets of an instance whose id was changed: it cannot open those that were sealed under the old id. */
 export async function renewTokenSecrets({ database, collections, sealer }: Instance): Promise<void> {
   const secrets = new Map(tokenKinds.map((kind) => [kind, '']));
   await database.write(async (tx) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { App } from '../../src/app.ts';
 
-/** Every route of a running server as `GET /api/collections/{collection}`, from the router itself, without those for HEAD. */
+/** Returns every route of a running server as `GET /api/collections/{collection}`, read from the router itself, without HEAD. */
 export function routerTable(app: App): readonly string[] {
   const starts: string[] = [];
   const routes: string[] = [];

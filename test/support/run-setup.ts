@@ -1,22 +1,22 @@
-/** For `node --test --test-global-setup`: what all processes of a run share, which is a place for their files and a PostgreSQL server. */
+/** For `node --test --test-global-setup`: makes what all processes of a run share, a folder for their files and a PostgreSQL server. */
 import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { freemem } from 'node:os';
 import { join } from 'node:path';
 import { startTestPostgres, type TestPostgres } from './postgres.ts';
 
-/** Linux keeps it in memory, where a sync costs nothing. */
+/** Linux keeps this folder in memory, where a sync costs nothing. */
 const memoryFolder = '/dev/shm';
-/** Free there, and of memory: three times what a run holds there at most. */
+/** Required free space there, and free memory: three times what a run uses at most. */
 const freeBytesMin = 3 * 1024 ** 3;
 
 let place: string | undefined;
 let server: TestPostgres | undefined;
 
 export async function globalSetup(): Promise<void> {
-  // Only for data that nobody pulls the plug of: the tests of faults have servers of their own, on a disk.
+  // Only for tests that need no durability: tests of crashes have servers of their own, on a disk.
   if (process.env['CHANCERY_TEST_PLACE'] === undefined && hasRoom()) {
     place = mkdtempSync(join(memoryFolder, 'chancery-tests-'));
-    // However the run ends: what is left there would stay in memory.
+    // Removed however the run ends, because leftovers would stay in memory.
     process.once('exit', removePlace);
     // The server runs as another user, who must be able to reach its own folder.
     chmodSync(place, 0o711);
@@ -36,7 +36,7 @@ export async function globalTeardown(): Promise<void> {
 }
 
 function removePlace(): void {
-  // Processes that have not ended yet may be writing.
+  // Retries, because processes that have not ended yet may still be writing.
   if (place !== undefined) rmSync(place, { recursive: true, force: true, maxRetries: 5 });
 }
 

@@ -9,7 +9,7 @@ export async function superuserSdk(service: TestService): Promise<PocketBase> {
   return pb;
 }
 
-/** What the SDK makes of a refusal. */
+/** Returns the error that the SDK throws for a refusal. */
 export async function refusalOf(promise: Promise<unknown>): Promise<ClientResponseError> {
   const outcome = await promise.then(
     () => 'it was answered',

@@ -7,7 +7,7 @@ import { startService, type TestAnswer, type TestRequest, type TestService } fro
 
 const open = { listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' };
 
-/** A service with `posts` that everybody may change, and `locked` for superusers. */
+/** Starts a service with `posts`, which everybody may change, and `locked`, which only superusers may. */
 export async function startBatchService(t: TestContext, clock?: Clock): Promise<TestService> {
   const service = await startService(t, clock === undefined ? {} : { parts: { clock } });
   await service.withInstance('default', makeCollections);
@@ -32,7 +32,7 @@ export function sendBatch(
   return service.request('/api/batch', { method: 'POST', ...more, body: { requests } });
 }
 
-/** Which item failed, and what it would have been answered; undefined when none did. */
+/** The item that failed, and the answer that it would have had alone. */
 export interface Failure {
   readonly index: string;
   readonly response: TestAnswer['json'];
@@ -48,7 +48,7 @@ export function failureOf(answer: TestAnswer): Failure | undefined {
   return { index, response };
 }
 
-/** Of the only item. */
+/** Returns the refusal of the only item of a batch. */
 export async function refusalOf(
   service: TestService,
   item: unknown,

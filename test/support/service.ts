@@ -26,11 +26,11 @@ export interface TestService {
   readonly url: string;
   readonly data: string;
   readonly superuser: { readonly email: string; readonly password: string; token: string };
-  /** Everything it logged. A test that expects trouble looks here; others may assert that nothing is an error. */
+  /** Everything the service has logged. Tests look here for expected errors, or assert that there are none. */
   readonly log: readonly LogLine[];
-  /** Fetches a path of it. `body` is sent as JSON; `token` true means the superuser's. The answer must be one that openapi.json describes. */
+  /** Requests a path. `body` is sent as JSON; `token: true` is the superuser's. Fails if openapi.json does not describe the answer. */
   request(path: string, options?: TestRequest): Promise<TestAnswer>;
-  /** Works on an instance's own files, past HTTP. */
+  /** Runs `work` on an instance directly, without HTTP. */
   withInstance<Result>(slug: string, work: (instance: Instance) => Promise<Result>): Promise<Result>;
   stop(): Promise<void>;
 }
@@ -70,7 +70,7 @@ export async function startService(t: TestContext, options: TestServiceOptions =
   noteAnswers(t, Number(new URL(app.url).port), (where, text) => canaries.note(where, text));
   t.after(async () => {
     try {
-      // A test that has stopped it itself has closed what would have to be looked at.
+      // A test that has stopped the service itself has also closed the databases to search.
       if (stopping === undefined) await canaries.search(app, log, masterKey);
     } finally {
       await stop();
@@ -79,7 +79,7 @@ export async function startService(t: TestContext, options: TestServiceOptions =
   const { email, password } = superuser;
   const token = await onSlug(app.data, 'default', async (instance) => {
     if (options.data === undefined) await renewTokenSecrets(instance);
-    // Of data that were there before, the test may have changed it.
+    // In an existing directory, an earlier run of the test may have changed the superuser.
     else await upsertSuperuser(instance, email, password);
     return issueSuperuserToken(instance, email);
   });

@@ -10,20 +10,20 @@ import { eventually } from './eventually.ts';
 export interface ReceivedMail {
   readonly from: string;
   readonly to: readonly string[];
-  /** Whether it came over TLS. */
+  /** True when it came over TLS. */
   readonly isSecure: boolean;
-  /** As whom the client had signed in. */
+  /** The user name that the client signed in with. */
   readonly user: string | undefined;
-  /** All bytes, as text. */
+  /** The whole mail with its headers, as text. */
   readonly raw: string;
 }
 
-/** The same as whoever reads it sees it. */
+/** A received mail together with its parsed form, as a mail reader shows it. */
 export interface ReadMail extends ReceivedMail {
   readonly parsed: Email;
 }
 
-/** A real mail server on a loopback port, which keeps what it gets. */
+/** A real mail server on a loopback port, which keeps the mails that it gets. */
 export class SmtpSink {
   readonly mails: ReceivedMail[] = [];
   readonly #server: SMTPServer;
@@ -62,7 +62,7 @@ export class SmtpSink {
   }
 
   get port(): number {
-    // It listens on a port.
+    // The cast holds: the server listens on a port.
     return (this.#server.server.address() as AddressInfo).port;
   }
 
@@ -73,7 +73,7 @@ export class SmtpSink {
     if (status !== 200) throw new Error(text);
   }
 
-  /** The mail that comes after so many, as a reader of mails sees it. */
+  /** Waits for the mail that comes after the first `count`, and returns it parsed. */
   async mail(count: number): Promise<ReadMail> {
     const mail = await eventually('a mail', () => this.mails[count]);
     return { ...mail, parsed: await PostalMime.parse(mail.raw) };

@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test';
 import { startMain, type MainProcess } from './main-process.ts';
 import { testConfig } from './test-config.ts';
 
-/** A command as a process of its own, over what a service of the same directory uses. */
+/** Starts a command in a process of its own, over the same data that a service of this directory uses. */
 export async function startCommand(
   t: TestContext,
   data: string,

@@ -1,4 +1,4 @@
-/** What a client of PostgreSQL says on one connection, as frames: a letter, four bytes of length, the rest. The first has no letter. */
+/** Counts statements that a PostgreSQL client sends. A frame is a type byte, four bytes of length and a body; the first has no type. */
 export class StatementCounter {
   readonly #onStatement: () => void;
   #bytes: Buffer = Buffer.alloc(0);

@@ -4,14 +4,14 @@ import { once } from 'node:events';
 import { addressBytes } from '../../src/base/address-bytes.ts';
 
 export type StubDnsAnswer =
-  /** Addresses of either family; each question gets those of its own. An empty list: the name exists, without any. */
+  /** Addresses of both families; each question gets those of its own. With an empty list, the name exists without addresses. */
   | readonly string[]
   | { readonly cname: string; readonly addresses: readonly string[] }
   | 'no such name'
   | 'server failure'
   | 'silence';
 
-/** A constant answer, or one that depends on how often the name was asked for this type before: 0, 1, 2 … */
+/** A constant answer, or one that depends on how often this name and type were asked for before: 0, 1, 2 … */
 export type StubDnsEntry = StubDnsAnswer | ((asked: number) => StubDnsAnswer);
 
 export interface StubDnsQuestion {
@@ -28,7 +28,7 @@ const SERVER_FAILURE = 2;
 const NO_SUCH_NAME = 3;
 const HEADER_LENGTH = 12;
 
-/** A name server on loopback that knows only its table, so that no test asks or reaches anybody else. */
+/** A name server on loopback that knows only its table, so that no test uses an outside one. */
 export class StubDns implements AsyncDisposable {
   readonly questions: StubDnsQuestion[] = [];
   readonly table: Map<string, StubDnsEntry>;
@@ -46,7 +46,7 @@ export class StubDns implements AsyncDisposable {
     return server;
   }
 
-  /** As the resolver takes it: `127.0.0.1:5353`. */
+  /** Its address in the resolver's form: `127.0.0.1:5353`. */
   get server(): string {
     return `127.0.0.1:${this.#socket.address().port}`;
   }
@@ -100,7 +100,7 @@ function recordsOf(answer: Exclude<StubDnsAnswer, string>, type: number): Buffer
   return [record(Buffer.from([0xc0, HEADER_LENGTH]), TYPE_CNAME, nameBytes(answer.cname)), ...records];
 }
 
-/** With a time to live of 0: whoever asks again must be told anew. */
+/** Encodes a record with a time to live of 0, so that it is not cached. */
 function record(owner: Buffer, type: number, content: Uint8Array): Buffer {
   const fixed = Buffer.alloc(10);
   fixed.writeUInt16BE(type, 0);
@@ -123,6 +123,6 @@ function readName(packet: Buffer, start: number): { readonly name: string; reado
     labels.push(packet.toString('latin1', at + 1, at + 1 + length));
     at += 1 + length;
   }
-  // Resolvers may write the case of letters at random (DNS 0x20) and compare it in the answer, never its meaning.
+  // Resolvers may randomise the case of letters, and compare it with the answer's (DNS 0x20). It never changes the name.
   return { name: labels.join('.').toLowerCase(), end: at + 1 };
 }

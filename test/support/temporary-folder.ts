@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 
-/** Where tests leave their files that have nothing to prove about a disk: in memory, if the run has found room there. */
+/** The folder for files of tests that need no real disk: in memory, if the run has found room there. */
 export const temporaryPlace = process.env['CHANCERY_TEST_PLACE'] ?? tmpdir();
 
-/** An empty folder, removed when the test ends. */
+/** Makes an empty folder, removed when the test ends. */
 export function temporaryFolder(t: TestContext): string {
   const folder = mkdtempSync(join(temporaryPlace, 'chancery-test-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 
-/** Paths and the texts of their files. */
+/** Contents of files by path. */
 export type Tree = Readonly<Record<string, string>>;
 
-/** Writes a tree into a folder of its own, which goes when the test ends; gives the folder. */
+/** Writes a tree into a new folder, which is removed when the test ends, and returns the folder. */
 export function temporaryTree(t: TestContext, tree: Tree): string {
   const folder = mkdtempSync(join(tmpdir(), 'chancery-tree-'));
   t.after(() => rmSync(folder, { recursive: true }));

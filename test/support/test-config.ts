@@ -2,16 +2,16 @@ import { after } from 'node:test';
 import { readConfig, type Config, type Flags } from '../../src/config.ts';
 import { openTestPostgres } from './postgres.ts';
 
-/** Of the whole run: the gate runs all tests of the API once for each engine. */
+/** The engine of the whole run: the gate runs all tests of the API once for each engine. */
 export const testEngine = process.env['CHANCERY_TEST_ENGINE'] === 'postgres' ? 'postgres' : 'sqlite';
 
-/** Any key will do, but the same one for the same data. */
+/** Any key would do, as long as it is the same for the same data. */
 export const masterKey = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f';
 
-/** A config over this directory, or over the database that stands for it. */
+/** Returns a config for this directory, or for the database that stands for it. */
 export async function testConfig(data: string, flags: Flags = {}): Promise<Config> {
   const place = testEngine === 'postgres' ? { postgres: await databaseOf(data) } : {};
-  // A machine that is slow for a moment must not end a test's question.
+  // A machine that is slow for a moment must not time out a test's query.
   const patient = { 'query-timeout': '30' };
   return readConfig(
     { data, port: '0', dev: true, ...patient, ...place, ...flags },
@@ -19,7 +19,7 @@ export async function testConfig(data: string, flags: Flags = {}): Promise<Confi
   );
 }
 
-/** The database that stands for a directory on the other engine; made when it is first asked for, as a copy of `template`'s if there is one. */
+/** Returns the PostgreSQL database that stands for a directory. It is created on first use, as a copy of `template` if given. */
 export async function databaseOf(data: string, template?: string): Promise<string> {
   const server = await openTestPostgres();
   const database = databases.get(data) ?? server.createDatabase(template);
@@ -29,7 +29,7 @@ export async function databaseOf(data: string, template?: string): Promise<strin
 
 const databases = new Map<string, Promise<string>>();
 
-// Each has its own copy of all that PostgreSQL knows: those of a whole run would fill the memory that it runs in.
+// Each database has its own copy of PostgreSQL's catalogs: those of a whole run would fill the memory that holds them.
 after(async () => {
   if (databases.size === 0) return;
   const server = await openTestPostgres();

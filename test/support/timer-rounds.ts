@@ -1,6 +1,6 @@
 /**
- * Waits until a timer of this length has gone off so often. Timers of the same length go off in the order in which they were set:
- * whatever looked each time before this has looked as often, however slow the machine is.
+ * Waits until a timer of this length has fired `count` times. Timers of equal length fire in the order in which they were set, so a
+ * timer of this length that was set earlier has fired as often, however slow the machine is.
  */
 export function timerRounds(lengthMs: number, count: number): Promise<void> {
   let left = count;

@@ -14,22 +14,22 @@ export interface WebhookServiceOptions extends TestServiceOptions {
 /** A service with a collection `posts`, a receiver, and the calls that a superuser makes about webhooks. */
 export interface WebhookService extends TestService {
   readonly receiver: Receiver;
-  /** One request as the superuser; fails unless it is answered with `status`. */
+  /** Makes a request as the superuser; fails unless it is answered with `status`. */
   call(
     method: string,
     path: string,
     expected?: { readonly body?: unknown; readonly status?: number },
   ): Promise<Json>;
-  /** An endpoint for the receiver, unless `settings` say otherwise. */
+  /** Creates an endpoint for the receiver, unless `settings` say otherwise. */
   addEndpoint(settings?: Readonly<Record<string, unknown>>): Promise<Json>;
   addPost(title?: string): Promise<Json>;
-  /** In the order of their events. */
+  /** Returns deliveries in the order of their events. */
   deliveries(filter?: string): Promise<readonly Json[]>;
-  /** The only delivery of all, once it satisfies `check`. */
+  /** Waits until the only delivery there is satisfies `check`, and returns it. */
   delivery(what: string, check: (delivery: Json) => boolean): Promise<Json>;
-  /** A new token for `call`, when a moved clock has ended the old one. */
+  /** Signs in again for `call`, when moving the clock has ended the old token. */
   signIn(): Promise<void>;
-  /** What the dispatcher's own timer does: looks at what is due by the clock now. */
+  /** Does what the dispatcher's own timer does: looks for deliveries that are due by now. */
   look(): void;
 }
 
@@ -58,7 +58,7 @@ export async function startWebhookService(
   return webhooks;
 }
 
-/** An array of an answer. */
+/** Returns an array of an answer; fails if it is none. */
 export function listOf(value: unknown): readonly Json[] {
   assert.ok(Array.isArray(value));
   return value;
