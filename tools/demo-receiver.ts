@@ -1,6 +1,6 @@
 /**
- * The receiver of the demo, in a process of its own as receivers are. It believes a request only if both checks do, answers
- * 200 or 401, and tells its parent. It ends with its parent.
+ * The receiver of the demo, in a process of its own. It accepts a request only if both checks do, answers 200 or 401, and reports
+ * the request to its parent process, with which it ends.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { ReceiverMessage, SecretMessage } from './demo/receiver-message.ts';

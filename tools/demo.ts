@@ -16,9 +16,9 @@ import { checkWebhooks, prepare, sendTampered, tellStory, type History } from '.
 
 const email = 'demo@example.com';
 const password = 'correct horse battery';
-/** Only for what never comes: it takes about two seconds, and on a slow and busy machine ten times that. */
+/** A limit for hangs only: the demo takes about two seconds, and ten times that on a slow and busy machine. */
 const timeoutMs = 60_000;
-/** How long a webhook too many is waited for. */
+/** How long to wait for webhooks that should not come. */
 const surplusMs = 200;
 
 process.exitCode = await main();
@@ -57,7 +57,7 @@ async function play(printer: Printer, children: ChildProcesses, directory: strin
   printer.heading('→ what is asked of the service   ← what the receiver is told, and whether it is genuine');
   const history = await tellStory({ pb, printer });
   await inbox.waitFor(countEvents(history));
-  // Some that should not come would come now.
+  // Any surplus webhooks would arrive now.
   await new Promise((resolve) => setTimeout(resolve, surplusMs));
   checkWebhooks(inbox.webhooks, history);
   await checkTampering(printer, inbox, receiver);
@@ -67,7 +67,7 @@ async function play(printer: Printer, children: ChildProcesses, directory: strin
   );
 }
 
-/** A webhook with another number in it must be refused, by both checks. */
+/** Checks that both checks refuse a webhook in which a number was changed. */
 async function checkTampering(printer: Printer, inbox: Inbox, receiver: StartedReceiver): Promise<void> {
   const [genuine] = inbox.webhooks;
   if (genuine === undefined) throw new Error('No webhook came.');

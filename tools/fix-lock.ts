@@ -30,7 +30,7 @@ const processors = ['arm', 'arm64', 'ia32', 'loong64', 'ppc64', 'riscv64', 's390
 const exactVersion = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/;
 
 const lockPath = new URL('../package-lock.json', import.meta.url);
-// A lockfile is written by npm alone; its version 3 has this shape.
+// The cast holds: npm alone writes the lockfile, and version 3 has this shape.
 const lock = JSON.parse(readFileSync(lockPath, 'utf8')) as Lock;
 const added = addMissing(lock);
 removeHosts(lock);
@@ -50,7 +50,7 @@ function addMissing(lock: Lock): number {
   return added;
 }
 
-/** Node looks for a package beside its user and then in every folder above; so does the lockfile. */
+/** Looks for a package as Node does: beside the package that uses it, then in every folder above. */
 function isLocked(lock: Lock, path: string, name: string): boolean {
   let folder = path;
   for (;;) {
@@ -90,7 +90,7 @@ function libcOf(words: readonly string[]): string | undefined {
   return words.some((word) => word.startsWith('gnu')) ? 'glibc' : undefined;
 }
 
-/** Where a package came from is the affair of whoever installs it; its checksum stays. */
+/** Removes the registry of each package, which every installation chooses itself. The checksums stay. */
 function removeHosts(lock: Lock): void {
   for (const [path, entry] of Object.entries(lock.packages)) {
     if (!entry.resolved?.startsWith('http')) continue;

@@ -2,20 +2,20 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** Of files that share a process: enough for loading the service to cost little, and few enough for all processors to end together. */
+/** Files per process: enough to spread the cost of loading the service, few enough to keep all processors busy to the end. */
 const sharingMax = 8;
 
 export interface GroupOptions {
   readonly root: string;
-  /** For what imports the files of a group, which is what node is given to run. */
+  /** Folder for the generated files that import the files of a group. Node runs those. */
   readonly folder: string;
-  /** Whether a file may be in a process with others. */
+  /** True when a file may share a process with others. */
   readonly isSharing: (file: string) => boolean;
 }
 
 /**
- * The files that node runs, each a process, in this order (it sorts by name): first those of test/ that have a process of their own,
- * among which are the longest, then groups of those that share one, then those of src/, which are short.
+ * Writes the files that Node runs, each in a process, and returns their paths. Node runs them by name, so names give the order: first
+ * files of test/ with a process of their own, which include the longest, then groups, then files of src/, which are short.
  */
 export function groupTests(
   files: readonly string[],
@@ -39,12 +39,12 @@ export function groupTests(
   });
 }
 
-/** A hook outside of any `describe` would be one of all files of a group. */
+/** True for a file with hooks outside any `describe`, which in a group would apply to all of its files. */
 function hasHooksOfFile(path: string): boolean {
   return /^(?:before|after)(?:Each)?\(/m.test(readFileSync(path, 'utf8'));
 }
 
-/** As even as they come. */
+/** Splits files into groups of nearly equal size. */
 function chunksOf(files: readonly string[]): readonly (readonly string[])[] {
   const count = Math.ceil(files.length / sharingMax);
   return Array.from({ length: count }, (_, index) =>

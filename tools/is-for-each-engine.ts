@@ -1,34 +1,34 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Where the engine of a run is read. */
+/** The file that reads the engine of a run. */
 const engineOfRun = join('test', 'support', 'test-config.ts');
 
 /**
- * Tests of the API say nothing of an engine, so they are run once on each: all that read which engine it is, themselves or by what
- * they import. Others would only do the same twice.
+ * True for test files that are to run once on each engine: those that read the engine of the run, themselves or through an import.
+ * Other tests would do the same twice.
  */
 export function isForEachEngine(root: string, file: string): boolean {
   const reached = new Set([file]);
-  // A set gives what was added while it was walked through.
+  // Iterating over a set also visits members that are added meanwhile.
   for (const one of reached) for (const imported of importsOf(root, one)) reached.add(imported);
   return reached.has(engineOfRun);
 }
 
-/** Of the files of test/, which are not known by the product. */
+/** Returns the imported files of test/. Others need no search, as the product never imports from there. */
 function importsOf(root: string, file: string): readonly string[] {
   const path = join(root, file);
   const known = imports.get(path);
   if (known !== undefined) return known;
   const matches = readFileSync(path, 'utf8').matchAll(importPattern);
   const files = [...matches].map(([, specifier = '']) => join(dirname(file), specifier));
-  // A test of what reads files may have such a line in a text.
+  // A string in a test may look like an import, so the file must exist.
   const found = files.filter((one) => one.startsWith('test') && existsSync(join(root, one)));
   imports.set(path, found);
   return found;
 }
 
-/** Of more than types. */
+/** Matches imports of more than types. */
 const importPattern = /^import\b(?!\s+type\b)[^;'"]*'(\.[^']+\.ts)';$/gm;
 
 const imports = new Map<string, readonly string[]>();

@@ -22,9 +22,10 @@ interface Stage {
 const root = fileURLToPath(new URL('..', import.meta.url));
 const binaries = join(root, 'node_modules', '.bin');
 const inCi = ['true', '1'].includes(process.env['CI'] ?? '');
-// One more than CI machines have processors, as many tests wait for timers and for processes that they have started.
+// One more than CI machines have processors, because many tests wait for timers and child processes.
 const processesMax = 3;
-// Only for what hangs: the longest takes half a minute, on a slow and busy machine several times that. A process counts as one.
+// A limit for hangs only: the longest test takes half a minute, and several times that on a slow and busy machine. It applies to a
+// whole process.
 const testTimeoutMs = 600_000;
 
 const checks: readonly Stage[] = [
@@ -49,7 +50,7 @@ function main(paths: readonly string[]): number {
     failed.push(check.name);
     if (inCi) return giveUp(check.name);
   }
-  // Said before the tests, so that the output ends with their summary.
+  // Printed before the tests, so that the output ends with their summary.
   if (failed.length > 0) console.log(`\nfailed before the tests: ${failed.join(', ')}`);
   const passed = runTests(files);
   return passed && failed.length === 0 ? 0 : 1;
@@ -66,7 +67,7 @@ function runTests(files: readonly string[]): boolean {
       folder: join(folder, 'postgres'),
       isSharing,
     });
-    // Without a file to run, node would run all that it finds.
+    // Without a file argument, Node would run every test that it finds.
     const passedOnPostgres = forEach.length === 0 || runStage(testStage(forEach, 'postgres'));
     return passedOnSqlite && passedOnPostgres;
   } finally {
@@ -89,7 +90,7 @@ function testStage(groups: readonly string[], engine: 'sqlite' | 'postgres'): St
     name: `tests on ${engine} (${groups.length} processes)`,
     command: process.execPath,
     args: ['--test', '--test-reporter=spec', ...options, ...groups],
-    // Loading the service takes a process of tests as long as some tests: what Node compiled is kept where the product keeps it.
+    // Loading the service takes as long as some tests, so test processes use the compile cache of the product.
     env: {
       CHANCERY_TEST_ENGINE: engine,
       NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled'),
@@ -103,13 +104,13 @@ function runStage({ name, command, args, env }: Stage): boolean {
   const result = spawnSync(command, args, {
     cwd: root,
     stdio: ['ignore', 'inherit', 'inherit'],
-    // The tools start themselves with "env node"; this makes it the Node of the repository.
+    // The tools start with "env node": this makes it the Node of the repository.
     env: { ...process.env, ...env, PATH: `${binaries}${delimiter}${process.env['PATH'] ?? ''}` },
   });
   if (result.error !== undefined) console.error(`could not start ${command}: ${result.error.message}`);
   const passed = result.status === 0;
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
-  // The tests speak for themselves: node's summary is the last word.
+  // Node's own summary ends the output of tests.
   if (!name.startsWith('tests')) console.log(`   ${passed ? 'ok' : 'FAILED'} in ${seconds} s`);
   return passed;
 }

@@ -5,15 +5,15 @@ import type { ReceivedWebhook, ReceiverMessage, SecretMessage } from './receiver
 
 const mainPath = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const receiverPath = fileURLToPath(new URL('../demo-receiver.ts', import.meta.url));
-/** A server stops in milliseconds; one that does not is ended by force. */
+/** How long a process may take to stop before it is killed. A server takes milliseconds. */
 const stopMs = 4_000;
 
-/** The processes of the demo, ended together, the newest first. */
+/** The processes of the demo. They are ended together, the newest first. */
 export class ChildProcesses {
   readonly #children: ChildProcess[] = [];
   #isStopping = false;
 
-  /** Runs a command of Chancery's to its end; gives what it printed. */
+  /** Runs a command of Chancery to its end; returns its output. */
   async run(...args: readonly string[]): Promise<string> {
     const child = this.#spawnMain(args);
     const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
@@ -22,7 +22,7 @@ export class ChildProcesses {
     throw new Error(`chancery ${args.join(' ')} failed: ${stderr().trim()}`);
   }
 
-  /** Starts the server on a free port; gives its URL when it listens. */
+  /** Starts the server on a free port; returns its URL once it listens. */
   async startService(dataDirectory: string): Promise<string> {
     const child = this.#spawnMain(['serve', '--port', '0', '--dev', '--data', dataDirectory]);
     const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
@@ -67,7 +67,7 @@ export class ChildProcesses {
 
   #spawnMain(args: readonly string[]): ChildProcess {
     if (this.#isStopping) throw new Error('The demo is stopping.');
-    // Settings of the one who runs the demo would change it.
+    // Without the CHANCERY_ variables of the user's environment, which would change the demo.
     const own = Object.entries(process.env).filter(([name]) => !name.startsWith('CHANCERY_'));
     const child = spawn(process.execPath, [mainPath, ...args], {
       env: Object.fromEntries(own),

@@ -1,7 +1,7 @@
 import colors from 'picocolors';
 import type { ReceivedWebhook } from './receiver-message.ts';
 
-/** The demo's output: → is what it asks of the service, ← what the receiver is told. */
+/** The demo's output: → marks requests to the service, ← webhooks at the receiver. */
 export class Printer {
   readonly #colors = colors.createColors(process.stdout.isTTY ? colors.isColorSupported : false);
 

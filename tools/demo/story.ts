@@ -4,7 +4,7 @@ import type { StartedReceiver } from './child-processes.ts';
 import type { Printer } from './printer.ts';
 import type { ReceivedWebhook } from './receiver-message.ts';
 
-/** What the demo did with one record, as the webhooks must tell it again: in this order, each once, each with this state. */
+/** What the demo did with each record. The webhooks must repeat it: in this order, each change once, with this state. */
 export type History = Map<
   string,
   { readonly event: string; readonly title: string; readonly views: number }[]
@@ -20,7 +20,7 @@ export interface StoryOptions {
   readonly printer: Printer;
 }
 
-/** A collection, and an endpoint at the receiver that is told of its records. */
+/** Creates a collection, and an endpoint at the receiver that is told of its records. */
 export async function prepare(pb: PocketBase, receiver: StartedReceiver): Promise<void> {
   await pb.collections.create({
     name: 'posts',
@@ -33,13 +33,13 @@ export async function prepare(pb: PocketBase, receiver: StartedReceiver): Promis
   });
   const { secret } = await pb.send<{ readonly secret: string }>('/api/webhooks/endpoints', {
     method: 'POST',
-    // One at a time, so that webhooks also arrive in the order in which things happened.
+    // One attempt at a time, so that webhooks arrive in the order of their events.
     body: { url: `${receiver.url}/hook`, collections: ['posts'], maxInFlight: 1 },
   });
   receiver.setSecret(secret);
 }
 
-/** Changes records and reads them back. Gives what the receiver must have been told when all is over. */
+/** Changes records and reads them back. Returns the history that the receiver must have been told in the end. */
 export async function tellStory({ pb, printer }: StoryOptions): Promise<History> {
   const posts = pb.collection<Post>('posts');
   const history: History = new Map();
@@ -84,12 +84,12 @@ export async function tellStory({ pb, printer }: StoryOptions): Promise<History>
   return history;
 }
 
-/** Throws unless the webhooks are the history: each event once, in order for each record, genuine, of the right state. */
+/** Throws unless the webhooks match the history: each event once, in order for each record, genuine and with the right state. */
 export function checkWebhooks(webhooks: readonly ReceivedWebhook[], history: History): void {
   const told: History = new Map();
   for (const { headers, body, verdicts } of webhooks) {
     assert.deepEqual(verdicts, { byHand: true, byPackage: true }, 'every signature is right');
-    // Both checks have just said that this is what the service wrote.
+    // The cast holds: both checks have just confirmed that the service wrote this body.
     const payload = JSON.parse(body) as { readonly event: string; readonly data: Post };
     const { id, title, views } = payload.data;
     const events = [...(told.get(id) ?? []), { event: payload.event, title, views }];
@@ -100,7 +100,7 @@ export function checkWebhooks(webhooks: readonly ReceivedWebhook[], history: His
   assert.deepEqual(Object.fromEntries(told), Object.fromEntries(history), 'each event came once, in order');
 }
 
-/** Sends the receiver a webhook of before with one thing changed. Gives the status of its answer. */
+/** Sends the receiver an earlier webhook with one thing changed. Returns the status of its answer. */
 export async function sendTampered(receiver: StartedReceiver, webhook: ReceivedWebhook): Promise<number> {
   const { host: _, 'content-length': __, connection: ___, ...headers } = webhook.headers;
   const body = webhook.body.replace('"views":12', '"views":1200');

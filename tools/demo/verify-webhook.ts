@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 
-/** What two checks say of one request, neither of which is Chancery's own code. */
+/** Verdicts of two checks of one request, neither of which uses Chancery's own code. */
 export interface Verdicts {
   /** `X-Service-Signature`, by the few lines that every receiver can write. */
   readonly byHand: boolean;
@@ -18,7 +18,7 @@ export function verifyWebhook(secret: string, { headers, body }: SignedRequest):
   return { byHand: isSigned(secret, { headers, body }), byPackage: isStandard(secret, { headers, body }) };
 }
 
-/** The lower-case hex of HMAC-SHA256 over the body as it came, with the secret as it was shown. */
+/** Checks the signature: HMAC-SHA256 in lower-case hex over the body as it came, with the secret as it was shown. */
 function isSigned(secret: string, { headers, body }: SignedRequest): boolean {
   const expected = Buffer.from(createHmac('sha256', secret).update(body).digest('hex'));
   const given = Buffer.from(headers['x-service-signature'] ?? '');

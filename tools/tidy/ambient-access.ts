@@ -11,7 +11,7 @@ interface Ambient {
   readonly message: string;
 }
 
-/** What any line could reach without an import, and therefore must have one home that tests can replace. */
+/** Globals that any line could use without an import. Each must have one home, which tests can replace. */
 const ambients: readonly Ambient[] = [
   {
     rule: 'environment',
@@ -45,7 +45,7 @@ const ambients: readonly Ambient[] = [
   },
 ];
 
-/** `new Date` without parentheses is the time too, and `process` in one hand (`const { env } = process`) as well. */
+/** `new Date` without parentheses reads the time too, and destructuring `process` (`const { env } = process`) also counts as access. */
 const newDate = ['new', 'Date'];
 
 export function checkAmbientAccess(files: readonly SourceFile[]): readonly Violation[] {
@@ -64,7 +64,7 @@ function checkFile(file: SourceFile): readonly Violation[] {
 
 function usesAmbient(tokens: readonly Token[], index: number, ambient: Ambient): boolean {
   const before = tokens[index - 1]?.text;
-  // `this.process.env` is somebody else's; `globalThis.process.env` is not.
+  // `this.process.env` is another `process`; `globalThis.process.env` is the global one.
   if ((before === '.' || before === '?.') && tokens[index - 2]?.text !== 'globalThis') return false;
   if (ambient.phrases.some((phrase) => startsPhrase(tokens, index, phrase.split(' ')))) return true;
   if (ambient.rule === 'environment' && tokens[index]?.text === 'process')

@@ -2,7 +2,7 @@ import type { SourceFile } from './source-file.ts';
 import type { Token } from './tokenize.ts';
 import type { Violation } from './violation.ts';
 
-/** What the language allows and we refuse. `any` and too long functions are the linter's affair (.oxlintrc.json). */
+/** Refuses syntax that the language allows. The linter refuses `any` and functions that are too long (.oxlintrc.json). */
 export function checkBannedSyntax(files: readonly SourceFile[]): readonly Violation[] {
   return files.flatMap((file) =>
     file.tokens.flatMap((token, index) => {
@@ -22,7 +22,7 @@ function refusal(file: SourceFile, index: number): Pick<Violation, 'rule' | 'mes
   if (token.text === 'enum' && next?.kind === 'word' && second?.text === '{') {
     return { rule: 'enum', message: 'a closed set is a union of literals' };
   }
-  // `declare module 'fastify'` is no namespace of ours: it tells the compiler what we add to a library's types.
+  // `declare module 'fastify'` is no namespace: it extends the types of a library.
   const isNamespace = token.text === 'namespace' || (token.text === 'module' && next?.kind !== 'string');
   if (isNamespace && next?.kind === 'word' && (second?.text === '{' || second?.text === '.')) {
     return { rule: 'namespace', message: 'a file is the namespace' };
@@ -33,7 +33,7 @@ function refusal(file: SourceFile, index: number): Pick<Violation, 'rule' | 'mes
   return undefined;
 }
 
-/** Tells `value as Type` from `as const`, from a renaming in import or export, and from a thing that is named `as`. */
+/** Tells `value as Type` from `as const`, from a renaming in import or export, and from an identifier named `as`. */
 function isCast(tokens: readonly Token[], index: number): boolean {
   const before = tokens[index - 1];
   const next = tokens[index + 1];
@@ -44,7 +44,7 @@ function isCast(tokens: readonly Token[], index: number): boolean {
   return canBeginType && !isRenaming(tokens, index);
 }
 
-/** Walks out to the bracket around: `{ a as b }` of an import or export, `* as x`, or `[Key in Keys as New]` of a type. */
+/** Looks at the enclosing bracket for a renaming: `{ a as b }` of an import or export, `* as x`, or `[Key in Keys as New]` of a type. */
 function isRenaming(tokens: readonly Token[], index: number): boolean {
   if (tokens[index - 1]?.text === '*') return true;
   let depth = 0;

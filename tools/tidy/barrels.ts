@@ -2,7 +2,7 @@ import type { SourceFile } from './source-file.ts';
 import type { Token } from './tokenize.ts';
 import type { Violation } from './violation.ts';
 
-/** Import the file you mean: no index.ts, and no file that only hands on what others export. */
+/** Refuses index.ts, and files that only re-export: imports name the file that they mean. */
 export function checkBarrels(files: readonly SourceFile[]): readonly Violation[] {
   return files.flatMap((file) => {
     const message = refusal(file);

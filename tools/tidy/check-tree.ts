@@ -23,7 +23,7 @@ const sourceRules = [
   checkTestFunctions,
 ];
 
-/** All that is wrong with a tree, in the order of its files. */
+/** Returns all violations in a tree, in the order of its files. */
 export function checkTree(files: readonly TextFile[]): readonly Violation[] {
   const sources = files.filter((file) => isSource(file.path)).map(sourceFile);
   const violations = [...sourceRules.flatMap((rule) => rule(sources)), ...checkPlainText(files)];

@@ -2,9 +2,9 @@ import { isProduct, type SourceFile } from './source-file.ts';
 import type { Violation } from './violation.ts';
 
 /**
- * Parts of Node that the product takes by `process.getBuiltinModule`, and in which file. An import statement reads every export:
- * behind `WebSocket` of node:http stands the client that fetch is made of (15 MB), and `rootCertificates` of node:tls decodes a
- * hundred and fifty certificates. node:https and node:http2 lead to both.
+ * Modules of Node that the product loads by `process.getBuiltinModule`, each in one file. An import statement reads every export:
+ * `WebSocket` of node:http loads the client behind `fetch` (15 MB), and `rootCertificates` of node:tls decodes a hundred and fifty
+ * certificates. node:https and node:http2 load both.
  */
 const homes: Readonly<Record<string, string>> = {
   'node:http': 'src/http/node-http.ts',
@@ -13,7 +13,7 @@ const homes: Readonly<Record<string, string>> = {
   'node:tls': 'src/network/node-tls.ts',
 };
 
-/** Types cost nothing, if the whole statement is one of types: of others Node loads the module. */
+/** Refuses costly imports. `import type` costs nothing, but for any other import statement Node loads the module. */
 export function checkCostlyImports(files: readonly SourceFile[]): readonly Violation[] {
   return files.filter((file) => isProduct(file.path)).flatMap(checkFile);
 }

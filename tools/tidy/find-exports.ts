@@ -18,7 +18,7 @@ const modifiers = new Set([
   'var',
 ]);
 
-/** Every name a file exports by itself, types among them; what it takes from elsewhere by `export *` is not seen. */
+/** Returns every name that a file itself exports, types included. Names from `export *` are not found. */
 export function findExports(tokens: readonly Token[]): readonly Export[] {
   return tokens.flatMap((token, index) => {
     const isExport = token.kind === 'word' && token.text === 'export' && tokens[index - 1]?.text !== '.';
@@ -35,7 +35,7 @@ function exportsAt(tokens: readonly Token[], start: number): readonly Export[] {
   return [{ line: token.line, name: token.text }];
 }
 
-/** In `{ a, b as c }` and `{ a: b }` alike the name that is seen outside is the last before the comma. */
+/** In both `{ a, b as c }` and `{ a: b }`, the exported name is the last one before the comma. */
 function namesInBraces(tokens: readonly Token[], start: number): readonly Export[] {
   const names: Export[] = [];
   for (let index = start; index < tokens.length; index += 1) {

@@ -1,6 +1,6 @@
 import type { Token } from './tokenize.ts';
 
-/** An import, a re-export, or an `import()` in code or in a type. All of them count alike: a type is knowledge too. */
+/** An import, a re-export, or an `import()` in code or in a type. All count alike: knowing a type is knowing the part. */
 export interface Import {
   readonly line: number;
   /** Undefined for an `import()` whose argument is not a plain string. */
@@ -37,7 +37,7 @@ function readReExport(tokens: readonly Token[], index: number): Import | undefin
   return tokens[close + 1]?.text === 'from' ? specifierAfterFrom(tokens, close + 1, token.line) : undefined;
 }
 
-/** The clause of an import holds only names, braces, commas and stars; anything else means it was no import. */
+/** Returns the specifier after `from`. An import's clause holds only names, braces, commas and stars; with anything else it is none. */
 function specifierAfterFrom(tokens: readonly Token[], start: number, line: number): Import | undefined {
   for (let index = start; index < tokens.length; index += 1) {
     const token = tokens[index];

@@ -8,7 +8,7 @@ interface Walk {
   readonly violations: Violation[];
 }
 
-/** Every import that closes a circle, with the circle; imports of types close circles as well as others. */
+/** Reports every import that closes a cycle, with the cycle. Imports of types count as well. */
 export function checkImportCycles(files: readonly SourceFile[]): readonly Violation[] {
   const inSource = files.filter((file) => file.path.startsWith('src/'));
   const walk: Walk = {

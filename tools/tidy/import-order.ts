@@ -9,7 +9,7 @@ const importOrder: readonly string[] =
   `base network sql storage fields filters rules lists collections events secrets settings logs instances limits audit idempotency
    mail files records auth webhooks realtime importers http config open-instance app cli main`.split(/\s+/);
 
-/** What the order alone would allow and we refuse: no file of the folder `from` may know a path that begins with one of `to`. */
+/** Further refusals beside the order: no file in `from` may import a path that begins with one of `to`. */
 const strangers: readonly { readonly from: string; readonly to: readonly string[]; readonly why: string }[] =
   [
     { from: 'fields', to: ['storage/', 'filters/'], why: 'fields know neither storage nor filters' },
@@ -32,7 +32,7 @@ const strangers: readonly { readonly from: string; readonly to: readonly string[
     })),
   ];
 
-/** Tests beside their source are excused: to set their stage they may use any part. */
+/** Checks the product only: tests beside their source may use any part to set up. */
 export function checkImportOrder(files: readonly SourceFile[]): readonly Violation[] {
   const product = files.filter((file) => isProduct(file.path));
   return [...unknownParts(product), ...product.flatMap(checkFile)];

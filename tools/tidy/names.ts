@@ -2,9 +2,9 @@ import { isProduct, isTest, type SourceFile } from './source-file.ts';
 import type { Violation } from './violation.ts';
 
 const bannedFolders = new Set(['utils', 'helpers', 'common', 'services', 'types', 'interfaces', 'models']);
-/** Words that say nothing wherever they stand in a name … */
+/** Words that say nothing anywhere in a name. */
 const emptyWords = new Set(['manager', 'helper', 'helpers', 'util', 'utils', 'impl']);
-/** … and words that say nothing only at its end: `dataDirectory` is a name, `recordData` is not. */
+/** Words that say nothing at the end of a name: `dataDirectory` is allowed, `recordData` is not. */
 const emptyEndings = new Set(['data', 'info']);
 const kebabCase = /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.ts$/;
 
@@ -29,8 +29,8 @@ function breach(path: string, rule: string, message: string): Violation {
 /**
  * A file is named after what it exports. One export: exactly, create-record.ts exports `createRecord`. Several exports, or
  * a name of one word or in the plural, make the file a subject, and an export must carry a word of its name: sqlite.ts
- * exports `openSqlite`, engine-errors.ts `toEngineError`, request-context.ts `contextOf`. What is started and not
- * imported, and migrations, export what they like.
+ * exports `openSqlite`, engine-errors.ts `toEngineError`, request-context.ts `contextOf`. Entry points, which are started
+ * and not imported, and migrations are exempt.
  */
 function checkOwnName(file: SourceFile): readonly Violation[] {
   const isEntry = file.path === 'src/main.ts' || file.path.endsWith('-worker.ts');
@@ -61,7 +61,7 @@ function checkExportedNames(file: SourceFile): readonly Violation[] {
   });
 }
 
-/** `openSqlite3` is open, sqlite3; `HTTPServer` is httpserver, as we write `HttpServer`. */
+/** Splits a name into words: `openSqlite3` is open, sqlite3. `HTTPServer` is the one word httpserver: we write `HttpServer`. */
 function wordsOf(name: string): readonly string[] {
   return name
     .split(/(?<=[a-z0-9])(?=[A-Z])|_/)

@@ -6,9 +6,8 @@ import type { Violation } from './violation.ts';
 const network = ['src/http/', 'src/network/', 'src/webhooks/'];
 
 /**
- * Which paths of src/ may import a package. A name that ends in `/` owns its whole scope; an empty list means never
- * in the product. A package that is not listed has no owner yet and is refused; a part of Node that is not listed is
- * free for all.
+ * The paths of src/ that may import each package. A name that ends in `/` stands for a whole scope; an empty list means
+ * never in the product. A package that is not listed is refused; a module of Node that is not listed is free for all.
  */
 const owners: Readonly<Record<string, readonly string[]>> = {
   'node:sqlite': ['src/storage/'],
@@ -66,7 +65,7 @@ function refusal(path: string, specifier: string): string | undefined {
     : `${name} belongs to ${allowed.join(', ')}`;
 }
 
-/** `node:dns/promises` and `dns/promises` are `node:dns`; `typebox/value` is `typebox`. */
+/** Returns the package of a specifier: `node:dns` for `node:dns/promises` and `dns/promises`, `typebox` for `typebox/value`. */
 function packageName(specifier: string): string {
   const bare = specifier.replace(/^node:/, '').split('/');
   const name = bare.slice(0, specifier.startsWith('@') ? 2 : 1).join('/');

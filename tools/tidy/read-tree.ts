@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import type { TextFile } from './source-file.ts';
 
-/** Not ours, or not committed. */
+/** Folders that are not ours, or not committed. */
 const foreignFolders = new Set(['.git', 'node_modules', 'coverage', 'dist', 'data']);
 const textEndings =
   /\.(ts|js|json|md|sql|html|css|yml|yaml|sh|txt)$|(^|\/)(\.npmrc|\.gitignore|LICENSE|\.ci\/[^/.]+)$/;

@@ -30,12 +30,12 @@ export function isTest(path: string): boolean {
   return path.endsWith('.test.ts');
 }
 
-/** What is shipped: everything in src/ but the tests that stand there beside their source. */
+/** True for what is shipped: everything in src/ except the tests beside their source. */
 export function isProduct(path: string): boolean {
   return path.startsWith('src/') && !isTest(path);
 }
 
-/** The file a relative specifier means; undefined for a package. */
+/** Returns the file that a relative specifier means; undefined for a package. */
 export function resolveImport(from: string, specifier: string): string | undefined {
   return specifier.startsWith('.') ? posix.join(posix.dirname(from), specifier) : undefined;
 }

@@ -5,8 +5,8 @@ import type { Violation } from './violation.ts';
 const linesMax = 70;
 
 /**
- * The linter holds functions to 70 lines everywhere but in tests, as it cannot tell the callback of `describe`, which
- * holds a whole suite, from a function. This does: in tests the functions that have a name keep the limit.
+ * Limits named functions in tests to 70 lines. The linter does so everywhere else, but in tests it cannot tell functions
+ * from the callback of `describe`, which holds a whole suite.
  */
 export function checkTestFunctions(files: readonly SourceFile[]): readonly Violation[] {
   return files.filter((file) => isTest(file.path)).flatMap(checkFile);
@@ -40,7 +40,7 @@ function isArrowAfter(tokens: readonly Token[], index: number): boolean {
   return tokens[arrow]?.text === '=>';
 }
 
-/** The line of the brace that closes the body, which is the first brace after the parameters that no type opens. */
+/** Returns the line of the brace that closes the body. The body's is the first brace after the parameters that opens no type. */
 function lastLine(tokens: readonly Token[], start: number): number {
   const parameters = tokens.findIndex(({ text }, index) => index > start && text === '(');
   for (let index = closing(tokens, parameters) + 1; index < tokens.length; index += 1) {

@@ -1,6 +1,6 @@
 /**
  * Cuts TypeScript into words, strings, numbers and punctuation: enough to find imports, exports and banned syntax
- * without a compiler. Comments come apart, as the rules want to know where they stand but never what follows them.
+ * without a compiler. Comments are returned separately: rules need their places, but never the tokens after them.
  *
  * A template literal becomes one `template` token per stretch of text, with the tokens of its `${…}` between them.
  * A slash begins a regular expression where a value may begin and the expression ends on the same line; after `)`
@@ -23,7 +23,7 @@ interface Cursor {
   readonly text: string;
   readonly tokens: Token[];
   readonly comments: Comment[];
-  /** For each open template hole, how many braces are open inside it. */
+  /** For each open `${`, the number of braces open inside it. */
   readonly holes: number[];
   position: number;
   line: number;
