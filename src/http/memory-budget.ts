@@ -1,10 +1,10 @@
 /**
- * A bound for the memory that many clients hold together, as by bodies that are half sent or answers that nobody reads. Beyond it the
- * oldest holding is given up: most last for less than a second, and a client that fills the memory on purpose leaves its own standing.
+ * A bound on the memory that clients hold together, for example with bodies that are half sent or answers that are not read. Beyond it
+ * the oldest holding is given up: most last for less than a second, and a client that fills the memory on purpose never ends its own.
  */
 export class MemoryBudget {
   readonly #bytesMax: number;
-  /** The bytes of each holding, by the function that gives it up; the oldest first. */
+  /** The bytes of each holding by its `giveUp` function, oldest first. */
   readonly #held = new Map<() => void, number>();
   #bytes = 0;
 
@@ -12,12 +12,12 @@ export class MemoryBudget {
     this.#bytesMax = bytesMax;
   }
 
-  /** The bytes of all holdings. */
+  /** The bytes of all holdings together. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Sets how much a holding takes by now. `giveUp` may be called here and now, as may those of others. */
+  /** Sets the bytes of a holding. May call `giveUp` of this and of other holdings before it returns. */
   hold(giveUp: () => void, bytes: number): void {
     this.#bytes += bytes - (this.#held.get(giveUp) ?? 0);
     this.#held.set(giveUp, bytes);
@@ -28,7 +28,7 @@ export class MemoryBudget {
     }
   }
 
-  /** Ends a holding; nothing happens where it has ended or never begun. */
+  /** Ends a holding, if it has not ended yet. */
   release(giveUp: () => void): void {
     this.#bytes -= this.#held.get(giveUp) ?? 0;
     this.#held.delete(giveUp);

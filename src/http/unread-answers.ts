@@ -2,12 +2,12 @@ import type { ServerResponse } from 'node:http';
 import { httpLimits } from './http-limits.ts';
 import { MemoryBudget } from './memory-budget.ts';
 
-/** The answers of all clients that are sent and not read yet. */
+/** The memory of answers that were sent and that their clients have not read yet, over all connections. */
 export const unreadAnswers = new MemoryBudget(httpLimits.answersBytesMax);
 
 /**
- * Counts what an answer that has just been ended leaves in memory until its client reads it. Where all of them are too much the connection
- * of the oldest is cut: its client may have five minutes for the whole answer, but not everybody's memory.
+ * Counts the bytes of an answer that its client has not read yet; call it right after `end`. When the answers of all clients together
+ * exceed the budget, the connection of the oldest is destroyed: a client has five minutes to read an answer, but not everybody's memory.
  */
 export function holdUnread(response: ServerResponse, budget = unreadAnswers): void {
   const bytes = response.socket?.writableLength ?? 0;
