@@ -26,7 +26,7 @@ import { openSqliteHome, prepareDirectory } from './storage/sqlite/open-sqlite-h
 import { sqliteVersion } from './storage/sqlite/sqlite.ts';
 import { deliverAlone, type Delivering } from './webhooks/delivering.ts';
 import type { DispatcherOptions } from './webhooks/dispatcher.ts';
-import { openSender } from './webhooks/sender.ts';
+import { openSender } from './webhooks/sending/sender.ts';
 
 /** The version of this service, from package.json. */
 export const version = readVersion();

@@ -28,7 +28,7 @@ interface Case {
 }
 
 const page = readFileSync(new URL('../docs/webhooks.md', import.meta.url), 'utf8');
-// Our own file; src/webhooks/signature.test.ts holds it against independent computations.
+// Our own file; src/webhooks/sending/signature.test.ts holds it against independent computations.
 const { vectors } = JSON.parse(readFileSync(new URL('../spec/signatures.json', import.meta.url), 'utf8')) as {
   readonly vectors: readonly Vector[];
 };

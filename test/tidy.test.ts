@@ -150,10 +150,10 @@ describe('packages', () => {
     ['node:sqlite', 'src/storage/sqlite/sqlite.ts'],
     ['pg', 'src/storage/postgres/postgres.ts'],
     ['node:crypto', 'src/secrets/token.ts'],
-    ['node:crypto', 'src/webhooks/signature.ts'],
+    ['node:crypto', 'src/webhooks/sending/signature.ts'],
     ['bcryptjs', 'src/secrets/password.ts'],
     ['nodemailer', 'src/mail/mailer.ts'],
-    ['undici', 'src/webhooks/guarded-agent.ts'],
+    ['undici', 'src/webhooks/sending/guarded-agent.ts'],
     ['fastify', 'src/http/server.ts'],
     ['@fastify/cors', 'src/http/server.ts'],
     ['typebox/value', 'src/http/validation.ts'],
@@ -162,9 +162,9 @@ describe('packages', () => {
     ['commander', 'src/cli/cli.ts'],
     ['@clack/prompts', 'src/cli/cli.ts'],
     ['picocolors', 'src/cli/cli.ts'],
-    ['node:worker_threads', 'src/webhooks/lane.ts'],
+    ['node:worker_threads', 'src/webhooks/sending/sender.ts'],
     ['node:http', 'src/http/server.ts'],
-    ['node:https', 'src/webhooks/attempt.ts'],
+    ['node:https', 'src/webhooks/sending/attempt.ts'],
     ['node:net', 'src/network/address.ts'],
     ['node:tls', 'src/http/server.ts'],
     ['node:dns', 'src/network/address.ts'],
@@ -179,7 +179,7 @@ describe('packages', () => {
 
   test('packages of the tests are never part of the product', () => {
     for (const name of ['standardwebhooks', 'pocketbase', 'fast-check', 'autocannon', 'node:process']) {
-      assertRed('package-owner', importing('src/webhooks/signature.ts', name));
+      assertRed('package-owner', importing('src/webhooks/sending/signature.ts', name));
       assertClean({ 'test/api/sign.test.ts': `import '${name}';\n` });
     }
   });
@@ -268,7 +268,7 @@ describe('files and names', () => {
     assertClean({ 'src/storage/engine-errors.ts': 'export function toEngineError() {}\n' });
     assertClean({ 'src/base/errors.ts': 'export class AppError {}\n' });
     assertClean({ 'src/records/expand.ts': 'const a = 1;\nexport { a as b, a as expand };\n' });
-    assertClean({ 'src/webhooks/attempt-worker.ts': 'void 0;\n' });
+    assertClean({ 'src/webhooks/sending/attempt-worker.ts': 'void 0;\n' });
   });
 
   test('folders that name a kind of file are refused', () => {

@@ -10,7 +10,7 @@ import { decodeEndpoint, decodeSecret, decodeStatus, refuseFixed } from './decod
 import { endpointStoreOf, type EndpointStore } from './endpoint-store.ts';
 import { endpointLimits } from './endpoint-limits.ts';
 import type { Endpoint } from './endpoint.ts';
-import { newSigningSecret } from './signature.ts';
+import { newSigningSecret } from './sending/signature.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 

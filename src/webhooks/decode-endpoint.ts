@@ -8,7 +8,7 @@ import { decodeHeaders } from './endpoint-headers.ts';
 import { endpointLimits } from './endpoint-limits.ts';
 import type { Endpoint } from './endpoint.ts';
 import { checkEndpointUrl } from './endpoint-url.ts';
-import { checkSigningSecret } from './signature.ts';
+import { checkSigningSecret } from './sending/signature.ts';
 
 /** What a client decides about an endpoint; the service sets the rest. */
 export type EndpointSettings = Pick<

@@ -2,7 +2,7 @@ import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
 import type { Event } from '../events/event.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { FollowingRows, Names, Reader, Transaction, Tuple } from '../storage/database.ts';
-import type { AttemptResult } from './attempt-result.ts';
+import type { AttemptResult } from './sending/attempt-result.ts';
 import type { DeliveryState, DeliveryStatus } from './delivery.ts';
 
 /** A pending delivery with all of its event that an attempt needs. */

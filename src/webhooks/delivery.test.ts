@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { abortedResult, type AttemptResult } from './attempt-result.ts';
+import { abortedResult, type AttemptResult } from './sending/attempt-result.ts';
 import { afterAttempt, bodyBytesMax, newDelivery, standardSchedule, type DeliveryState } from './delivery.ts';
 
 const now = Date.UTC(2026, 10, 20);

@@ -1,4 +1,4 @@
-import type { AttemptResult } from './attempt-result.ts';
+import type { AttemptResult } from './sending/attempt-result.ts';
 
 /**
  * The map of this folder. An *endpoint* is where to tell; a *delivery* is one event on its way to one endpoint; an *attempt*
@@ -8,7 +8,8 @@ import type { AttemptResult } from './attempt-result.ts';
  *   dispatcher       finds work (agenda: which instances, and when; loans: the open ones), claims what is due (choose-turns: whose
  *                    turn it is; lane: how much an endpoint takes at once) and gives it to the sender
  *   flights          what was claimed: settles the results in batches
- *   sender, attempt  another thread: signs, posts through the guarded agent; every failure is a value
+ *   sending/         another thread, and the sender as its handle here: signs, posts through the guarded agent; every failure is a
+ *                    value. It knows requests and their results, not deliveries
  *   deliveries       the rows; delivery-log: what owners see of them
  *
  *   pending ──attempt succeeded──► delivered

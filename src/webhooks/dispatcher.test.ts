@@ -12,7 +12,7 @@ import type { InstanceEntry } from '../instances/instance-directory.ts';
 import { getEndpoint } from './change-endpoint.ts';
 import { readPending } from './deliveries.ts';
 import { endpointStoreOf } from './endpoint-store.ts';
-import { abortedResult, type AttemptRequest, type AttemptResult } from './attempt-result.ts';
+import { abortedResult, type AttemptRequest, type AttemptResult } from './sending/attempt-result.ts';
 import { soleOwnership } from './ownership.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 

@@ -3,7 +3,7 @@ import type { Logger } from '../base/logger.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { Loan } from '../instances/open-instances.ts';
 import { Agenda } from './agenda.ts';
-import type { AttemptRequest, AttemptResult } from './attempt-result.ts';
+import type { AttemptRequest, AttemptResult } from './sending/attempt-result.ts';
 import { chooseTurns, type Turn } from './choose-turns.ts';
 import type { PendingDelivery } from './deliveries.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -13,7 +13,7 @@ import { Loans } from './loans.ts';
 import type { Ownership } from './ownership.ts';
 import type { HandOver } from './prepare-hand-over.ts';
 import { readTaken, type Taken } from './read-taken.ts';
-import type { Sender } from './sender.ts';
+import type { Sender } from './sending/sender.ts';
 import { toAttemptRequest } from './to-attempt-request.ts';
 
 /** Attempts in flight over all instances, tests not counted. Bounds the sockets and memory of the sending thread. */

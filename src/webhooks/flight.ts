@@ -1,4 +1,4 @@
-import type { AttemptResult } from './attempt-result.ts';
+import type { AttemptResult } from './sending/attempt-result.ts';
 import type { PendingDelivery } from './deliveries.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { InstanceLanes } from './instance-lanes.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
-import type { AttemptResult } from './attempt-result.ts';
+import type { AttemptResult } from './sending/attempt-result.ts';
 import { pauseEndpoint } from './change-endpoint.ts';
 import { settle } from './deliveries.ts';
 import type { Endpoint } from './endpoint.ts';

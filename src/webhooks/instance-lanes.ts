@@ -1,5 +1,5 @@
 import type { Instance } from '../instances/instance.ts';
-import type { AttemptResult } from './attempt-result.ts';
+import type { AttemptResult } from './sending/attempt-result.ts';
 import { readDue, readPendings, type PendingDelivery } from './deliveries.ts';
 import { findDueFloor } from './due-floor.ts';
 import { endpointStoreOf } from './endpoint-store.ts';

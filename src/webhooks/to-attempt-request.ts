@@ -1,4 +1,4 @@
-import type { AttemptRequest } from './attempt-result.ts';
+import type { AttemptRequest } from './sending/attempt-result.ts';
 import type { PendingDelivery } from './deliveries.ts';
 import type { Endpoint } from './endpoint.ts';
 

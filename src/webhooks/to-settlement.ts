@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { randomUnit } from '../base/ids.ts';
 import { sql, type Sql } from '../sql/sql.ts';
-import type { AttemptResult } from './attempt-result.ts';
+import type { AttemptResult } from './sending/attempt-result.ts';
 import { isMovedFrom, isPutOffUntil, type Settlement } from './deliveries.ts';
 import { afterAttempt, standardSchedule } from './delivery.ts';
 import type { Flight } from './flight.ts';

@@ -5,7 +5,7 @@ import { createCollection } from '../../src/collections/change-collection.ts';
 import { readConfig } from '../../src/config.ts';
 import { createRecord } from '../../src/records/create-record.ts';
 import { factsOfCaller } from '../../src/rules/request-facts.ts';
-import { abortedResult } from '../../src/webhooks/attempt-result.ts';
+import { abortedResult } from '../../src/webhooks/sending/attempt-result.ts';
 import { createEndpoint, setEndpointStatus } from '../../src/webhooks/change-endpoint.ts';
 import { isMovedFrom, readDue, readPendings, settle } from '../../src/webhooks/deliveries.ts';
 import { afterAttempt } from '../../src/webhooks/delivery.ts';

@@ -15,7 +15,7 @@ import { readRecord } from '../../src/records/read-record.ts';
 import { valueOf } from '../../src/records/record.ts';
 import { updateRecord } from '../../src/records/update-record.ts';
 import { factsOfCaller } from '../../src/rules/request-facts.ts';
-import { abortedResult } from '../../src/webhooks/attempt-result.ts';
+import { abortedResult } from '../../src/webhooks/sending/attempt-result.ts';
 import { createEndpoint, setEndpointStatus } from '../../src/webhooks/change-endpoint.ts';
 import { isMovedFrom, readDue, readPendings, settle } from '../../src/webhooks/deliveries.ts';
 import { afterAttempt } from '../../src/webhooks/delivery.ts';

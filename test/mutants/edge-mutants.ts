@@ -115,7 +115,7 @@ export const edgeMutants: readonly Mutant[] = [
     file: 'src/network/guarded-connect.ts',
     from: 'if (addresses.length === 0 || !addresses.every(isPermitted))',
     to: 'if (addresses.length === 0 || !addresses.some(isPermitted))',
-    tests: ['src/webhooks/guarded-agent.test.ts'],
+    tests: ['src/webhooks/sending/guarded-agent.test.ts'],
   },
   {
     name: 'a URL has no user name',

@@ -1,5 +1,5 @@
 import { recordEventKinds } from '../../events/event.ts';
-import type { AttemptKind } from '../../webhooks/attempt-result.ts';
+import type { AttemptKind } from '../../webhooks/sending/attempt-result.ts';
 import type { DeliveryStatus } from '../../webhooks/delivery.ts';
 import type { Schema } from './document.ts';
 import { listSchema } from './list-schema.ts';

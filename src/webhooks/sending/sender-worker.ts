@@ -3,8 +3,8 @@
  * lost: the main thread knows every attempt that it has sent here, and reports those of a dead worker as aborted.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { assert } from '../base/assert.ts';
-import { systemClock } from '../base/clock.ts';
+import { assert } from '../../base/assert.ts';
+import { systemClock } from '../../base/clock.ts';
 import { sendAttempt } from './attempt.ts';
 import { AttemptsInFlight } from './attempts-in-flight.ts';
 import { GuardedAgent } from './guarded-agent.ts';

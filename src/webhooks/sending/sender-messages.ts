@@ -3,7 +3,7 @@
  * block of bytes. Cloning them as objects costs several times as much, and cloning a small view into a shared buffer would copy
  * all of that buffer.
  */
-import type { NetworkPolicy } from '../network/address-guard.ts';
+import type { NetworkPolicy } from '../../network/address-guard.ts';
 import type { AttemptKind, AttemptRequest, AttemptResult } from './attempt-result.ts';
 
 /** What the sending worker is started with. */

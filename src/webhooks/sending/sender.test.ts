@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { attemptRequest } from '../../test/support/attempt-request.ts';
-import { Receiver } from '../../test/support/receiver.ts';
-import { systemClock } from '../base/clock.ts';
-import type { Logger } from '../base/logger.ts';
-import { loopbackRanges } from '../network/address-guard.ts';
+import { attemptRequest } from '../../../test/support/attempt-request.ts';
+import { Receiver } from '../../../test/support/receiver.ts';
+import { systemClock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import { loopbackRanges } from '../../network/address-guard.ts';
 import type { AttemptRequest, AttemptResult } from './attempt-result.ts';
 import { openSender } from './sender.ts';
 import type { Sender } from './sender.ts';

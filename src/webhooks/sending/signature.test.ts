@@ -15,7 +15,7 @@ interface Vector {
   readonly webhookSignature: string;
 }
 
-const published = readFileSync(new URL('../../spec/signatures.json', import.meta.url), 'utf8');
+const published = readFileSync(new URL('../../../spec/signatures.json', import.meta.url), 'utf8');
 // Our own file; what is missing in it makes the tests below fail.
 const { vectors } = JSON.parse(published) as { readonly vectors: readonly Vector[] };
 

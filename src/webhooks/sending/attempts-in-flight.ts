@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 
 /** How late a missed deadline may be noticed. */
 const TICK_MS = 20;

@@ -1,5 +1,5 @@
-import { codeOf } from '../base/code-of.ts';
-import { ConnectFailure } from '../network/connect-failure.ts';
+import { codeOf } from '../../base/code-of.ts';
+import { ConnectFailure } from '../../network/connect-failure.ts';
 import type { AttemptKind } from './attempt-result.ts';
 
 export interface AttemptFailure {

@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net';
 import { Client } from 'undici';
 import type { buildConnector } from 'undici';
-import type { Clock } from '../base/clock.ts';
-import type { NetworkPolicy } from '../network/address-guard.ts';
-import { ConnectFailure } from '../network/connect-failure.ts';
-import { checkEndpointUrl, hostOf, refusedTarget } from './endpoint-url.ts';
-import { guardedConnect } from '../network/guarded-connect.ts';
-import type { ConnectGuard, ConnectTarget } from '../network/guarded-connect.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { NetworkPolicy } from '../../network/address-guard.ts';
+import { ConnectFailure } from '../../network/connect-failure.ts';
+import { checkEndpointUrl, hostOf, refusedTarget } from '../endpoint-url.ts';
+import { guardedConnect } from '../../network/guarded-connect.ts';
+import type { ConnectGuard, ConnectTarget } from '../../network/guarded-connect.ts';
 import { GuardedConnection } from './guarded-connection.ts';
-import { HostResolver } from '../network/host-resolver.ts';
+import { HostResolver } from '../../network/host-resolver.ts';
 
 /** An address is checked when its socket is opened; after this long the name may lead to another one. */
 const socketAgeMsMax = 60_000;

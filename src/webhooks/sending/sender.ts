@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
-import type { Clock } from '../base/clock.ts';
-import type { Logger } from '../base/logger.ts';
-import { threadEnvironment } from '../base/thread-environment.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import { threadEnvironment } from '../../base/thread-environment.ts';
 import { abortedResult } from './attempt-result.ts';
 import type { AttemptRequest, AttemptResult } from './attempt-result.ts';
 import { packRequests, unpackResults } from './sender-messages.ts';

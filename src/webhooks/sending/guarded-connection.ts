@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Client, Dispatcher } from 'undici';
-import type { ConnectRun, ConnectTimings } from '../network/guarded-connect.ts';
+import type { ConnectRun, ConnectTimings } from '../../network/guarded-connect.ts';
 
 /** One connect for an idle connection that the receiver had closed, and one more in case the new one closes too. */
 const connectsPerAttemptMax = 2;

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { attemptFailure, isEndpointWideStatus } from './attempt-failure.ts';
 import type { AttemptFailure } from './attempt-failure.ts';
 import type { AttemptKind, AttemptRequest, AttemptResult, AttemptTimings } from './attempt-result.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Client } from 'undici';
-import { ConnectFailure } from '../network/connect-failure.ts';
+import { ConnectFailure } from '../../network/connect-failure.ts';
 import { GuardedConnection } from './guarded-connection.ts';
 
 test('a connection that fails in a way undici would repeat without end is given up after the second time', async () => {
