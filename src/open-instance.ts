@@ -14,7 +14,7 @@ import { sealerFor } from './secrets/seal.ts';
 import { SettingsStore } from './settings/settings-store.ts';
 import type { DataHome } from './storage/data-home.ts';
 import type { Database } from './storage/database.ts';
-import { endpointStoreOf, type EndpointStore } from './webhooks/endpoint-store.ts';
+import { endpointStoreOf, type EndpointStore } from './webhooks/endpoints/endpoint-store.ts';
 import { fanOut } from './webhooks/fan-out.ts';
 
 export interface InstanceParts {

@@ -4,7 +4,7 @@ import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import { usersCollection } from '../instances/users-collection.ts';
 import type { Database } from '../storage/database.ts';
-import { forgetCollection } from '../webhooks/change-endpoint.ts';
+import { forgetCollection } from '../webhooks/endpoints/change-endpoint.ts';
 import { copyFiles, type CopiedFiles } from './copy-files.ts';
 import { importCollection, readRecords } from './import-collection.ts';
 import { importSettings } from './import-settings.ts';

@@ -4,6 +4,7 @@ import type { AttemptResult } from './sending/attempt-result.ts';
  * The map of this folder. An *endpoint* is where to tell; a *delivery* is one event on its way to one endpoint; an *attempt*
  * is one request of a delivery.
  *
+ *   endpoints/       what owners define, and its checks. It knows no deliveries
  *   fan-out          in the record's transaction: one pending delivery per endpoint that wants the event
  *   dispatcher       finds work (agenda: which instances, and when; loans: the open ones), claims what is due (choose-turns: whose
  *                    turn it is; lane: how much an endpoint takes at once) and gives it to the sender

@@ -6,7 +6,7 @@ import { Agenda } from './agenda.ts';
 import type { AttemptRequest, AttemptResult } from './sending/attempt-result.ts';
 import { chooseTurns, type Turn } from './choose-turns.ts';
 import type { PendingDelivery } from './deliveries.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { Endpoint } from './endpoints/endpoint.ts';
 import { Flights } from './flights.ts';
 import type { InstanceLanes } from './instance-lanes.ts';
 import { Loans } from './loans.ts';

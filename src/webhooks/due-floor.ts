@@ -1,6 +1,6 @@
 import { GenerationMap } from '../base/generation-map.ts';
 import type { Database } from '../storage/database.ts';
-import { endpointLimits } from './endpoint-limits.ts';
+import { endpointLimits } from './endpoints/endpoint-limits.ts';
 
 /** A delivery gets its due time before its commit. One that is committed later than this is found by a look from the start. */
 const lateMs = 2_000;

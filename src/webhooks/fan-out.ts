@@ -3,8 +3,8 @@ import type { Event } from '../events/event.ts';
 import type { FollowingRows, Transaction } from '../storage/database.ts';
 import { newDelivery } from './delivery.ts';
 import { deliveryRows, type ToldEndpoint } from './deliveries.ts';
-import type { EndpointStore } from './endpoint-store.ts';
-import { wants, type Endpoint } from './endpoint.ts';
+import type { EndpointStore } from './endpoints/endpoint-store.ts';
+import { wants, type Endpoint } from './endpoints/endpoint.ts';
 
 export interface FanOutParts {
   readonly endpoints: EndpointStore;

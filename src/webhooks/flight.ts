@@ -1,6 +1,6 @@
 import type { AttemptResult } from './sending/attempt-result.ts';
 import type { PendingDelivery } from './deliveries.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { Endpoint } from './endpoints/endpoint.ts';
 import type { InstanceLanes } from './instance-lanes.ts';
 
 /** A claimed delivery, until its settlement is committed. */

@@ -1,9 +1,9 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
-import { pauseEndpoint } from './change-endpoint.ts';
+import { pauseEndpoint } from './endpoints/change-endpoint.ts';
 import { settle } from './deliveries.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { Endpoint } from './endpoints/endpoint.ts';
 import type { Flight } from './flight.ts';
 import type { InstanceLanes } from './instance-lanes.ts';
 import type { Ownership } from './ownership.ts';

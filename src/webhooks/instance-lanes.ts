@@ -2,8 +2,8 @@ import type { Instance } from '../instances/instance.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
 import { readDue, readPendings, type PendingDelivery } from './deliveries.ts';
 import { findDueFloor } from './due-floor.ts';
-import { endpointStoreOf } from './endpoint-store.ts';
-import type { Endpoint } from './endpoint.ts';
+import { endpointStoreOf } from './endpoints/endpoint-store.ts';
+import type { Endpoint } from './endpoints/endpoint.ts';
 import { afterResult, afterSend, newLane, roomOf, withinMax, type Lane } from './lane.ts';
 
 /** Ids read ahead for one endpoint: one read per delivery would cost more than the delivery itself. */

@@ -3,12 +3,12 @@ import { toTimestamp } from '../base/timestamp.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Loan } from '../instances/open-instances.ts';
 import type { Database, Transaction } from '../storage/database.ts';
-import { getEndpoint } from './change-endpoint.ts';
+import { getEndpoint } from './endpoints/change-endpoint.ts';
 import { deliveryId, insertDelivery, readPending } from './deliveries.ts';
 import { readDelivery, type DeliveryView } from './delivery-log.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import { endpointStoreOf } from './endpoint-store.ts';
-import type { Endpoint } from './endpoint.ts';
+import { endpointStoreOf } from './endpoints/endpoint-store.ts';
+import type { Endpoint } from './endpoints/endpoint.ts';
 
 /** For this long a test is its sender's alone. If that process dies, the dispatcher then finds the delivery due and ends it. */
 const handoverMs = 120_000;

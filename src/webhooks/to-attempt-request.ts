@@ -1,6 +1,6 @@
 import type { AttemptRequest } from './sending/attempt-result.ts';
 import type { PendingDelivery } from './deliveries.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { Endpoint } from './endpoints/endpoint.ts';
 
 /** Returns the request of a delivery's next attempt, as the sender takes it. */
 export function toAttemptRequest(

@@ -15,7 +15,7 @@ import { sql } from '../../src/sql/sql.ts';
 import type { Reader } from '../../src/storage/database.ts';
 import { openPostgresHome } from '../../src/storage/postgres/open-postgres-home.ts';
 import { loopbackRanges } from '../../src/network/address-guard.ts';
-import { createEndpoint } from '../../src/webhooks/change-endpoint.ts';
+import { createEndpoint } from '../../src/webhooks/endpoints/change-endpoint.ts';
 import { startCountingProxy, type CountingProxy } from '../support/counting-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask, openTestPostgres } from '../support/postgres.ts';

@@ -6,7 +6,7 @@ import { readConfig } from '../../src/config.ts';
 import { createRecord } from '../../src/records/create-record.ts';
 import { factsOfCaller } from '../../src/rules/request-facts.ts';
 import { abortedResult } from '../../src/webhooks/sending/attempt-result.ts';
-import { createEndpoint, setEndpointStatus } from '../../src/webhooks/change-endpoint.ts';
+import { createEndpoint, setEndpointStatus } from '../../src/webhooks/endpoints/change-endpoint.ts';
 import { isMovedFrom, readDue, readPendings, settle } from '../../src/webhooks/deliveries.ts';
 import { afterAttempt } from '../../src/webhooks/delivery.ts';
 import { soleOwnership } from '../../src/webhooks/ownership.ts';

@@ -5,7 +5,7 @@ import { startApp } from '../../src/app.ts';
 import { onInstance } from '../../src/cli/with-instance.ts';
 import { createCollection } from '../../src/collections/change-collection.ts';
 import { readConfig } from '../../src/config.ts';
-import { createEndpoint } from '../../src/webhooks/change-endpoint.ts';
+import { createEndpoint } from '../../src/webhooks/endpoints/change-endpoint.ts';
 import { errorsOnly } from './errors-only.ts';
 import type { Journal } from './journal.ts';
 import { posts } from './posts.ts';

@@ -8,7 +8,7 @@ import { readConfig } from '../../src/config.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { sql } from '../../src/sql/sql.ts';
 import type { Engine } from '../../src/storage/database.ts';
-import { createEndpoint } from '../../src/webhooks/change-endpoint.ts';
+import { createEndpoint } from '../../src/webhooks/endpoints/change-endpoint.ts';
 import { environment } from '../faults/prepare-instances.ts';
 import { issueSuperuserToken } from '../support/issue-superuser-token.ts';
 import { logInto } from '../support/log-into.ts';

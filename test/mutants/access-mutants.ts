@@ -181,7 +181,7 @@ export const accessMutants: readonly Mutant[] = [
   },
   {
     name: 'values of secret headers of an endpoint are not shown',
-    file: 'src/webhooks/endpoint.ts',
+    file: 'src/webhooks/endpoints/endpoint.ts',
     from: 'isSecretHeader(name) ? maskedValue : value,',
     to: 'value,',
     tests: ['test/api/canaries.test.ts'],

@@ -119,14 +119,14 @@ export const edgeMutants: readonly Mutant[] = [
   },
   {
     name: 'a URL has no user name',
-    file: 'src/webhooks/endpoint-url.ts',
+    file: 'src/webhooks/endpoints/endpoint-url.ts',
     from: "if (url.username !== '' || url.password !== '')",
     to: "if (url.password === '\\0')",
-    tests: ['src/webhooks/endpoint-url.test.ts'],
+    tests: ['src/webhooks/endpoints/endpoint-url.test.ts'],
   },
   {
     name: 'an endpoint hears of the collections that it asked for',
-    file: 'src/webhooks/endpoint.ts',
+    file: 'src/webhooks/endpoints/endpoint.ts',
     from: 'return endpoint.collections.length === 0 || endpoint.collections.includes(event.collection);',
     to: 'return true;',
     tests: ['test/api/webhook-requests.test.ts'],

@@ -7,7 +7,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import { onInstance } from '../../src/cli/with-instance.ts';
 import { createCollection } from '../../src/collections/change-collection.ts';
 import { readConfig } from '../../src/config.ts';
-import { createEndpoint } from '../../src/webhooks/change-endpoint.ts';
+import { createEndpoint } from '../../src/webhooks/endpoints/change-endpoint.ts';
 import { listNodes } from '../../src/webhooks/list-nodes.ts';
 import { eventually } from '../support/eventually.ts';
 import { logInto } from '../support/log-into.ts';

@@ -4,7 +4,7 @@ import { tokenKinds } from '../../src/collections/auth-options.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { tokenSecretPlace } from '../../src/instances/token-secrets.ts';
 import { sql } from '../../src/sql/sql.ts';
-import { endpointStoreOf } from '../../src/webhooks/endpoint-store.ts';
+import { endpointStoreOf } from '../../src/webhooks/endpoints/endpoint-store.ts';
 
 /** A text that a service has answered, logged or written. */
 interface Told {

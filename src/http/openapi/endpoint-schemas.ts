@@ -1,5 +1,5 @@
 import { recordEventKinds } from '../../events/event.ts';
-import { endpointLimits } from '../../webhooks/endpoint-limits.ts';
+import { endpointLimits } from '../../webhooks/endpoints/endpoint-limits.ts';
 import type { Schema } from './document.ts';
 import { listSchema } from './list-schema.ts';
 import { objectSchema } from './object-schema.ts';

@@ -23,7 +23,7 @@ import { hasScope } from '../../rules/has-scope.ts';
 import { requireReach } from '../../rules/reaches.ts';
 import type { RequestFacts } from '../../rules/request-facts.ts';
 import { renameLabels } from '../../settings/rename-labels.ts';
-import { forgetCollection } from '../../webhooks/change-endpoint.ts';
+import { forgetCollection } from '../../webhooks/endpoints/change-endpoint.ts';
 import { eraseAccount } from '../../records/accounts/erase-account.ts';
 import { truncateCollection } from '../../records/truncate-collection.ts';
 import { listJson } from '../../lists/list-json.ts';

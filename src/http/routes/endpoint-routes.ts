@@ -14,10 +14,10 @@ import {
   setEndpointStatus,
   updateEndpoint,
   type EndpointSaving,
-} from '../../webhooks/change-endpoint.ts';
+} from '../../webhooks/endpoints/change-endpoint.ts';
 import type { Dispatcher } from '../../webhooks/dispatcher.ts';
-import { endpointView } from '../../webhooks/endpoint.ts';
-import { listEndpoints, readEndpoint } from '../../webhooks/list-endpoints.ts';
+import { endpointView } from '../../webhooks/endpoints/endpoint.ts';
+import { listEndpoints, readEndpoint } from '../../webhooks/endpoints/list-endpoints.ts';
 import { testEndpoint } from '../../webhooks/test-endpoint.ts';
 import { listJson } from '../../lists/list-json.ts';
 import { answer, answerNothing } from '../answer.ts';

@@ -13,7 +13,7 @@ import type { AttemptRequest, AttemptResult } from './attempt-result.ts';
 import { sendAttempt } from './attempt.ts';
 import { AttemptsInFlight } from './attempts-in-flight.ts';
 import { parseCidr } from '../../base/cidr.ts';
-import { refusedTarget } from '../endpoint-url.ts';
+import { refusedTarget } from '../endpoints/endpoint-url.ts';
 import { GuardedAgent } from './guarded-agent.ts';
 import type { GuardedAgentOptions } from './guarded-agent.ts';
 

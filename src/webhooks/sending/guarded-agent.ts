@@ -4,7 +4,7 @@ import type { buildConnector } from 'undici';
 import type { Clock } from '../../base/clock.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
 import { ConnectFailure } from '../../network/connect-failure.ts';
-import { checkEndpointUrl, hostOf, refusedTarget } from '../endpoint-url.ts';
+import { checkEndpointUrl, hostOf, refusedTarget } from '../endpoints/endpoint-url.ts';
 import { guardedConnect } from '../../network/guarded-connect.ts';
 import type { ConnectGuard, ConnectTarget } from '../../network/guarded-connect.ts';
 import { GuardedConnection } from './guarded-connection.ts';

@@ -1,5 +1,5 @@
 import type { AttemptRequest } from './attempt-result.ts';
-import { isReservedHeader } from '../endpoint-headers.ts';
+import { isReservedHeader } from '../endpoints/endpoint-headers.ts';
 import { signBody, standardSignature } from './signature.ts';
 
 /** Returns the headers of one attempt as a flat list of names and values; `timestampSeconds` is the time of the attempt. */

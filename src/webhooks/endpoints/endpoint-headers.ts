@@ -1,6 +1,6 @@
-import type { FieldError, FieldErrors } from '../base/errors.ts';
-import { isJsonObject } from '../base/json.ts';
-import { invalidValue } from '../fields/field-error.ts';
+import type { FieldError, FieldErrors } from '../../base/errors.ts';
+import { isJsonObject } from '../../base/json.ts';
+import { invalidValue } from '../../fields/field-error.ts';
 import { endpointLimits } from './endpoint-limits.ts';
 
 const { headersMax, headerValueLengthMax } = endpointLimits;

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
-import { isInCidr } from '../base/cidr.ts';
-import { isAddressAllowed, isPlainAllowed, loopbackRanges } from '../network/address-guard.ts';
-import type { NetworkPolicy } from '../network/address-guard.ts';
-import { isLocalhostName, withoutRootDot } from '../network/local-name.ts';
+import { isInCidr } from '../../base/cidr.ts';
+import { isAddressAllowed, isPlainAllowed, loopbackRanges } from '../../network/address-guard.ts';
+import type { NetworkPolicy } from '../../network/address-guard.ts';
+import { isLocalhostName, withoutRootDot } from '../../network/local-name.ts';
 import { endpointLimits } from './endpoint-limits.ts';
 
 const { urlLengthMax } = endpointLimits;

@@ -1,5 +1,5 @@
-import type { Timestamp } from '../base/timestamp.ts';
-import type { Event, RecordEventKind } from '../events/event.ts';
+import type { Timestamp } from '../../base/timestamp.ts';
+import type { Event, RecordEventKind } from '../../events/event.ts';
 import { isSecretHeader, maskedValue } from './endpoint-headers.ts';
 
 /** Where to tell what happened: a URL, the events that it is told of, and how requests are sent to it. */

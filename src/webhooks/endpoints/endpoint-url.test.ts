@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loopbackRanges } from '../network/address-guard.ts';
-import type { NetworkPolicy } from '../network/address-guard.ts';
-import { parseCidr } from '../base/cidr.ts';
+import { loopbackRanges } from '../../network/address-guard.ts';
+import type { NetworkPolicy } from '../../network/address-guard.ts';
+import { parseCidr } from '../../base/cidr.ts';
 import { checkEndpointUrl, refusedTarget } from './endpoint-url.ts';
 
 const strict: NetworkPolicy = { allowHttp: false, allowed: [] };

@@ -1,8 +1,8 @@
-import type { Timestamp } from '../base/timestamp.ts';
-import { recordEventKinds } from '../events/event.ts';
-import type { Sealer } from '../secrets/seal.ts';
-import { sql } from '../sql/sql.ts';
-import type { Database, Reader, Row, Transaction } from '../storage/database.ts';
+import type { Timestamp } from '../../base/timestamp.ts';
+import { recordEventKinds } from '../../events/event.ts';
+import type { Sealer } from '../../secrets/seal.ts';
+import { sql } from '../../sql/sql.ts';
+import type { Database, Reader, Row, Transaction } from '../../storage/database.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /**
