@@ -270,7 +270,7 @@ async function createDelivering(
     return deliverAlone({ ...common, clock: parts.clock ?? new ForwardClock(clock) });
   }
   const nodes = { database: data.home.background, url: config.postgres.url, clock: data.dueClock };
-  const { deliverAmongNodes } = await import('./webhooks/deliver-among-nodes.ts');
+  const { deliverAmongNodes } = await import('./webhooks/nodes/deliver-among-nodes.ts');
   return deliverAmongNodes(common, nodes);
 }
 

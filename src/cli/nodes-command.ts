@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { AppError } from '../base/errors.ts';
 import { dataFlags, readConfig } from '../config.ts';
-import { listNodes } from '../webhooks/list-nodes.ts';
-import { shardCount } from '../webhooks/shard-of.ts';
+import { listNodes } from '../webhooks/nodes/list-nodes.ts';
+import { shardCount } from '../webhooks/nodes/shard-of.ts';
 import { addFlags, flagsOf } from './flags.ts';
 import { print } from './print.ts';
 import { withDataDirectory } from './with-instance.ts';

@@ -12,6 +12,7 @@ import type { AttemptResult } from './sending/attempt-result.ts';
  *   sending/         another thread, and the sender as its handle here: signs, posts through the guarded agent; every failure is a
  *                    value. It knows requests and their results, not deliveries
  *   deliveries       the rows; delivery-log: what owners see of them
+ *   nodes/           several processes on one PostgreSQL: who delivers for which instance, and how they tell each other
  *
  *   pending ──attempt succeeded──► delivered
  *      │  ▲──attempt failed, the schedule goes on (due moves), or a retry by hand was asked for meanwhile

@@ -8,7 +8,7 @@ import { onInstance } from '../../src/cli/with-instance.ts';
 import { createCollection } from '../../src/collections/change-collection.ts';
 import { readConfig } from '../../src/config.ts';
 import { createEndpoint } from '../../src/webhooks/endpoints/change-endpoint.ts';
-import { listNodes } from '../../src/webhooks/list-nodes.ts';
+import { listNodes } from '../../src/webhooks/nodes/list-nodes.ts';
 import { eventually } from '../support/eventually.ts';
 import { logInto } from '../support/log-into.ts';
 import { onSlug } from '../support/on-slug.ts';

@@ -1,11 +1,11 @@
-import type { Clock } from '../base/clock.ts';
-import { newId } from '../base/ids.ts';
-import type { Logger } from '../base/logger.ts';
-import { Watch } from '../base/watch.ts';
-import { sql, type Sql } from '../sql/sql.ts';
-import type { Database } from '../storage/database.ts';
-import type { Ownership } from './ownership.ts';
-import type { HandOver } from './prepare-hand-over.ts';
+import type { Clock } from '../../base/clock.ts';
+import { newId } from '../../base/ids.ts';
+import type { Logger } from '../../base/logger.ts';
+import { Watch } from '../../base/watch.ts';
+import { sql, type Sql } from '../../sql/sql.ts';
+import type { Database } from '../../storage/database.ts';
+import type { Ownership } from '../ownership.ts';
+import type { HandOver } from '../prepare-hand-over.ts';
 import { shardCount, shardOf } from './shard-of.ts';
 
 /** A node that has not renewed its leases for this long, by the database's clock, is taken for dead. */

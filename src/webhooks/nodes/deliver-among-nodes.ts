@@ -1,10 +1,10 @@
-import type { Logger } from '../base/logger.ts';
-import { Watch } from '../base/watch.ts';
-import type { DatabaseClock } from '../storage/postgres/database-clock.ts';
-import type { Database } from '../storage/database.ts';
-import { listenPostgres } from '../storage/postgres/listen-postgres.ts';
-import type { Delivering, DeliveringParts } from './delivering.ts';
-import { Dispatcher } from './dispatcher.ts';
+import type { Logger } from '../../base/logger.ts';
+import { Watch } from '../../base/watch.ts';
+import type { DatabaseClock } from '../../storage/postgres/database-clock.ts';
+import type { Database } from '../../storage/database.ts';
+import { listenPostgres } from '../../storage/postgres/listen-postgres.ts';
+import type { Delivering, DeliveringParts } from '../delivering.ts';
+import { Dispatcher } from '../dispatcher.ts';
 import { LeasedOwnership } from './leased-ownership.ts';
 import { NodeHints } from './node-hints.ts';
 import { PendingPoll } from './pending-poll.ts';

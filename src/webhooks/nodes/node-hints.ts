@@ -1,6 +1,6 @@
-import type { Logger } from '../base/logger.ts';
-import { sql } from '../sql/sql.ts';
-import type { Database } from '../storage/database.ts';
+import type { Logger } from '../../base/logger.ts';
+import { sql } from '../../sql/sql.ts';
+import type { Database } from '../../storage/database.ts';
 
 /** Hints are gathered for this long and sent as one message. */
 const intervalMs = 50;

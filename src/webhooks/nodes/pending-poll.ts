@@ -1,9 +1,9 @@
-import type { Clock } from '../base/clock.ts';
-import type { Logger } from '../base/logger.ts';
-import { Watch } from '../base/watch.ts';
-import { sql } from '../sql/sql.ts';
-import type { Database } from '../storage/database.ts';
-import { DueFloor } from './due-floor.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import { Watch } from '../../base/watch.ts';
+import { sql } from '../../sql/sql.ts';
+import type { Database } from '../../storage/database.ts';
+import { DueFloor } from '../due-floor.ts';
 
 const intervalMs = 250;
 

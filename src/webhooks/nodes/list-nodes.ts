@@ -1,5 +1,5 @@
-import { sql } from '../sql/sql.ts';
-import type { Database } from '../storage/database.ts';
+import { sql } from '../../sql/sql.ts';
+import type { Database } from '../../storage/database.ts';
 
 /** A node as the database knows it. */
 export interface NodeView {
