@@ -1,6 +1,6 @@
 /*
- * Who a caller is. This file finds that out for a request, by an API key (caller-of-key.ts) or by the token of an account
- * (verify-record-token.ts), which ends when its record gets another token key. The rest of the folder issues both:
+ * Who a caller is. This file finds that out for a request, by an API key (all about those is in keys/) or by the token of an account
+ * (verify-record-token.ts), which ends when its record gets another token key. The rest of the folder issues tokens:
  *
  * - sign-in.ts and sign-in-with-otp.ts find the account; finish-sign-in.ts is the rest of both: the collection's rule
  *   (require-sign-in-allowed.ts), second-factor.ts where one is required, issue-token.ts. note-sign-in.ts audits the outcome.
@@ -20,7 +20,7 @@
 import { callerOf } from '../instances/caller-of.ts';
 import type { Instance } from '../instances/instance.ts';
 import { guest, type Caller } from '../rules/caller.ts';
-import { callerOfKey, isApiKey } from './caller-of-key.ts';
+import { callerOfKey, isApiKey } from './keys/caller-of-key.ts';
 import { verifyRecordToken } from './verify-record-token.ts';
 
 /**

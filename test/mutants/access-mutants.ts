@@ -329,14 +329,14 @@ export const accessMutants: readonly Mutant[] = [
   },
   {
     name: 'an API key ends',
-    file: 'src/auth/caller-of-key.ts',
+    file: 'src/auth/keys/caller-of-key.ts',
     from: "if (expires !== '' && fromTimestamp(expires) <= clock.now()) throw refusal();",
     to: 'void [expires, fromTimestamp, clock];',
     tests: ['test/api/api-keys.test.ts'],
   },
   {
     name: 'an API key is all of its text',
-    file: 'src/auth/caller-of-key.ts',
+    file: 'src/auth/keys/caller-of-key.ts',
     from: 'if (row === undefined || !isDigestOf(String(row.at(-1)), text)) throw refusal();',
     to: 'if (row === undefined || isDigestOf === undefined) throw refusal();',
     tests: ['test/api/api-keys.test.ts'],

@@ -1,4 +1,4 @@
-import { apiKeyLimits } from '../../auth/api-key.ts';
+import { apiKeyLimits } from '../../auth/keys/api-key.ts';
 import { keyScopes } from '../../rules/key-scope.ts';
 import type { Operation, Paths, Schema } from './document.ts';
 import { listSchema } from './list-schema.ts';

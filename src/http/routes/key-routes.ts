@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { createApiKey } from '../../auth/create-api-key.ts';
-import { deleteApiKey } from '../../auth/delete-api-key.ts';
-import { listApiKeys } from '../../auth/list-api-keys.ts';
+import { createApiKey } from '../../auth/keys/create-api-key.ts';
+import { deleteApiKey } from '../../auth/keys/delete-api-key.ts';
+import { listApiKeys } from '../../auth/keys/list-api-keys.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
 import { parseListQuery } from '../../lists/list-query.ts';
 import { listJson } from '../../lists/list-json.ts';

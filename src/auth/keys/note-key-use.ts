@@ -1,6 +1,6 @@
-import { fromTimestamp, toTimestamp, type Timestamp } from '../base/timestamp.ts';
-import type { Instance } from '../instances/instance.ts';
-import { sql } from '../sql/sql.ts';
+import { fromTimestamp, toTimestamp, type Timestamp } from '../../base/timestamp.ts';
+import type { Instance } from '../../instances/instance.ts';
+import { sql } from '../../sql/sql.ts';
 import { apiKeyLimits } from './api-key.ts';
 
 const minuteMs = 60_000;

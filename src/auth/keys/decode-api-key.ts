@@ -1,10 +1,10 @@
-import { AppError, type FieldError, type FieldErrors } from '../base/errors.ts';
-import { ownMember, type JsonObject } from '../base/json.ts';
-import { fromTimestamp, type Timestamp } from '../base/timestamp.ts';
-import type { CollectionFinder } from '../collections/collection-store.ts';
-import { fieldError, invalidValue } from '../fields/field-error.ts';
-import { parseDate } from '../fields/parse-date.ts';
-import { keyScopes, type KeyScope } from '../rules/key-scope.ts';
+import { AppError, type FieldError, type FieldErrors } from '../../base/errors.ts';
+import { ownMember, type JsonObject } from '../../base/json.ts';
+import { fromTimestamp, type Timestamp } from '../../base/timestamp.ts';
+import type { CollectionFinder } from '../../collections/collection-store.ts';
+import { fieldError, invalidValue } from '../../fields/field-error.ts';
+import { parseDate } from '../../fields/parse-date.ts';
+import { keyScopes, type KeyScope } from '../../rules/key-scope.ts';
 import { apiKeyLimits, type ApiKey } from './api-key.ts';
 
 /** What the owner of a key decides about it. */

@@ -1,10 +1,10 @@
-import type { Instance } from '../instances/instance.ts';
-import { columnResolver } from '../lists/column-resolver.ts';
-import { column } from '../lists/column.ts';
-import type { ListQuery } from '../lists/list-query.ts';
-import { runList, type ListResult } from '../lists/run-list.ts';
-import { tableSource, type ListedTable } from '../lists/table-source.ts';
-import { sql } from '../sql/sql.ts';
+import type { Instance } from '../../instances/instance.ts';
+import { columnResolver } from '../../lists/column-resolver.ts';
+import { column } from '../../lists/column.ts';
+import type { ListQuery } from '../../lists/list-query.ts';
+import { runList, type ListResult } from '../../lists/run-list.ts';
+import { tableSource, type ListedTable } from '../../lists/table-source.ts';
+import { sql } from '../../sql/sql.ts';
 import { apiKeyColumns, toApiKey, type ApiKey } from './api-key.ts';
 
 const resolve = columnResolver({

@@ -1,9 +1,9 @@
-import { AppError } from '../base/errors.ts';
-import { fromTimestamp } from '../base/timestamp.ts';
-import type { Instance } from '../instances/instance.ts';
-import type { Caller } from '../rules/caller.ts';
-import { isDigestOf } from '../secrets/digest.ts';
-import { runTogether, sql } from '../sql/sql.ts';
+import { AppError } from '../../base/errors.ts';
+import { fromTimestamp } from '../../base/timestamp.ts';
+import type { Instance } from '../../instances/instance.ts';
+import type { Caller } from '../../rules/caller.ts';
+import { isDigestOf } from '../../secrets/digest.ts';
+import { runTogether, sql } from '../../sql/sql.ts';
 import { apiKeyColumns, toApiKey } from './api-key.ts';
 import { noteKeyUse } from './note-key-use.ts';
 

@@ -1,7 +1,7 @@
-import type { Timestamp } from '../base/timestamp.ts';
-import { keyScopes, type KeyScope } from '../rules/key-scope.ts';
-import { sql } from '../sql/sql.ts';
-import type { Tuple } from '../storage/database.ts';
+import type { Timestamp } from '../../base/timestamp.ts';
+import { keyScopes, type KeyScope } from '../../rules/key-scope.ts';
+import { sql } from '../../sql/sql.ts';
+import type { Tuple } from '../../storage/database.ts';
 
 /**
  * What a program uses in place of a sign-in. The key itself is `ck_`, the id and 43 random characters; only its digest is stored,

@@ -1,14 +1,14 @@
-import type { Actor } from '../audit/audit-entry.ts';
-import { auditLogOf } from '../audit/audit-log.ts';
-import { AppError } from '../base/errors.ts';
-import { newId } from '../base/ids.ts';
-import type { JsonObject } from '../base/json.ts';
-import { toTimestamp } from '../base/timestamp.ts';
-import type { Instance } from '../instances/instance.ts';
-import { digest } from '../secrets/digest.ts';
-import { newSecretText } from '../secrets/new-secret-text.ts';
-import { sql } from '../sql/sql.ts';
-import type { Transaction } from '../storage/database.ts';
+import type { Actor } from '../../audit/audit-entry.ts';
+import { auditLogOf } from '../../audit/audit-log.ts';
+import { AppError } from '../../base/errors.ts';
+import { newId } from '../../base/ids.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { toTimestamp } from '../../base/timestamp.ts';
+import type { Instance } from '../../instances/instance.ts';
+import { digest } from '../../secrets/digest.ts';
+import { newSecretText } from '../../secrets/new-secret-text.ts';
+import { sql } from '../../sql/sql.ts';
+import type { Transaction } from '../../storage/database.ts';
 import { apiKeyLimits, type ApiKey } from './api-key.ts';
 import { decodeApiKey } from './decode-api-key.ts';
 
