@@ -4,8 +4,8 @@
  *
  * - sign-in.ts and sign-in-with-otp.ts find the account; finish-sign-in.ts is the rest of both: the collection's rule
  *   (require-sign-in-allowed.ts), second-factor.ts where one is required, issue-token.ts. note-sign-in.ts audits the outcome.
- * - request-*.ts mail a token or a code (mail-account.ts) after the answer, whose timing would otherwise tell which accounts
- *   exist; confirm-*.ts take the token back (mailed-token.ts).
+ * - mailed/ is what goes by a mailed token: its request-*.ts mail one (mail-account.ts), as request-otp.ts mails a code, after the
+ *   answer, whose timing would otherwise tell which accounts exist; its confirm-*.ts take the token back (mailed-token.ts).
  * - account-rows.ts keeps an account's rows in companion collections (get-companion.ts): one-time passwords, sessions of a
  *   second factor, origins.
  * - set-up.ts makes the first superuser, with a token of setup-token.ts; superuser.ts is for the command line.

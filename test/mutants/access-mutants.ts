@@ -308,14 +308,14 @@ export const accessMutants: readonly Mutant[] = [
   },
   {
     name: 'a mail goes to the address that its account has when its token is made',
-    file: 'src/auth/mail-token-to.ts',
+    file: 'src/auth/mailed/mail-token-to.ts',
     from: "valueOf(now, 'email') !== valueOf(record, 'email')",
     to: 'false',
     tests: ['test/api/sign-in-races.test.ts'],
   },
   {
     name: 'no password is reset where none lets anybody in',
-    file: 'src/auth/confirm-password-reset.ts',
+    file: 'src/auth/mailed/confirm-password-reset.ts',
     from: 'requirePasswordAuth(collection);',
     to: '',
     tests: ['test/api/account-mails.test.ts'],

@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { AccountRequest, WorkAfterAnswer } from '../../auth/account-request.ts';
-import { confirmEmailChange } from '../../auth/confirm-email-change.ts';
-import { confirmPasswordReset } from '../../auth/confirm-password-reset.ts';
-import { confirmVerification } from '../../auth/confirm-verification.ts';
-import { requestEmailChange } from '../../auth/request-email-change.ts';
+import { confirmEmailChange } from '../../auth/mailed/confirm-email-change.ts';
+import { confirmPasswordReset } from '../../auth/mailed/confirm-password-reset.ts';
+import { confirmVerification } from '../../auth/mailed/confirm-verification.ts';
+import { requestEmailChange } from '../../auth/mailed/request-email-change.ts';
 import { requestOtp } from '../../auth/request-otp.ts';
-import { requestPasswordReset } from '../../auth/request-password-reset.ts';
-import { requestVerification } from '../../auth/request-verification.ts';
+import { requestPasswordReset } from '../../auth/mailed/request-password-reset.ts';
+import { requestVerification } from '../../auth/mailed/request-verification.ts';
 import { answer, answerNothing } from '../answer.ts';
 import { requireAfterAnswer, type AfterAnswer } from '../run-after-answer.ts';
 import { bodyOf } from '../json-body.ts';

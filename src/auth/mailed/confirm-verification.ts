@@ -1,12 +1,12 @@
-import type { FieldError } from '../base/errors.ts';
-import type { Instance } from '../instances/instance.ts';
-import { changeAccount } from '../records/accounts/change-account.ts';
-import { valueOf } from '../records/record.ts';
-import { refusedAs } from '../records/refused-write.ts';
-import { refuseSuperusers, type AccountRequest } from './account-request.ts';
-import { decodeForm } from './decode-form.ts';
+import type { FieldError } from '../../base/errors.ts';
+import type { Instance } from '../../instances/instance.ts';
+import { changeAccount } from '../../records/accounts/change-account.ts';
+import { valueOf } from '../../records/record.ts';
+import { refusedAs } from '../../records/refused-write.ts';
+import { refuseSuperusers, type AccountRequest } from '../account-request.ts';
+import { decodeForm } from '../decode-form.ts';
 import { readMailedToken, refuseToken, useMailedToken } from './mailed-token.ts';
-import { withAuthCollection } from './with-auth-collection.ts';
+import { withAuthCollection } from '../with-auth-collection.ts';
 
 /**
  * Verifies the token's account, if it still has the address that the token was sent to. A second use succeeds as well, as mail

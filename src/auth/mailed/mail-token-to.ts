@@ -1,12 +1,12 @@
-import type { EmailTemplate, TokenKind } from '../collections/auth-options.ts';
-import { findRecord } from '../records/find-record.ts';
-import { valueOf, type StoredRecord } from '../records/record.ts';
-import type { WorkAfterAnswer } from './account-request.ts';
-import { findByIdentity } from './find-by-identity.ts';
-import { findTokenKey } from './find-token-key.ts';
-import { issueToken } from './issue-token.ts';
-import { mailAccount } from './mail-account.ts';
-import { withAuthCollection, type AuthCollection } from './with-auth-collection.ts';
+import type { EmailTemplate, TokenKind } from '../../collections/auth-options.ts';
+import { findRecord } from '../../records/find-record.ts';
+import { valueOf, type StoredRecord } from '../../records/record.ts';
+import type { WorkAfterAnswer } from '../account-request.ts';
+import { findByIdentity } from '../find-by-identity.ts';
+import { findTokenKey } from '../find-token-key.ts';
+import { issueToken } from '../issue-token.ts';
+import { mailAccount } from '../mail-account.ts';
+import { withAuthCollection, type AuthCollection } from '../with-auth-collection.ts';
 
 export interface TokenMail {
   /** Id of the collection. */

@@ -1,10 +1,10 @@
-import type { Instance } from '../instances/instance.ts';
-import { valueOf } from '../records/record.ts';
-import { refuseSuperusers, type AccountRequest, type WorkAfterAnswer } from './account-request.ts';
-import { decodeForm, refuseForm } from './decode-form.ts';
-import { emailProblem } from './email-problem.ts';
+import type { Instance } from '../../instances/instance.ts';
+import { valueOf } from '../../records/record.ts';
+import { refuseSuperusers, type AccountRequest, type WorkAfterAnswer } from '../account-request.ts';
+import { decodeForm, refuseForm } from '../decode-form.ts';
+import { emailProblem } from '../email-problem.ts';
 import { mailTokenTo } from './mail-token-to.ts';
-import { withAuthCollection } from './with-auth-collection.ts';
+import { withAuthCollection } from '../with-auth-collection.ts';
 
 /** Mails a verification token to the account with this address unless it is verified. Throws not_found (collection), bad_request. */
 export function requestVerification(

@@ -1,17 +1,17 @@
-import { AppError, type FieldError } from '../base/errors.ts';
-import { ownMember } from '../base/json.ts';
-import type { TokenKind } from '../collections/auth-options.ts';
-import { fieldError } from '../fields/field-error.ts';
-import { toText } from '../fields/to-text.ts';
-import type { Instance } from '../instances/instance.ts';
-import { findRecordToChange } from '../records/find-record.ts';
-import type { WriteScope } from '../records/record-write.ts';
-import type { StoredRecord } from '../records/record.ts';
-import type { RequestFacts } from '../rules/request-facts.ts';
-import { decodeToken } from '../secrets/token.ts';
-import { refuseForm } from './decode-form.ts';
-import { verifyRecordToken } from './verify-record-token.ts';
-import type { AuthCollection } from './with-auth-collection.ts';
+import { AppError, type FieldError } from '../../base/errors.ts';
+import { ownMember } from '../../base/json.ts';
+import type { TokenKind } from '../../collections/auth-options.ts';
+import { fieldError } from '../../fields/field-error.ts';
+import { toText } from '../../fields/to-text.ts';
+import type { Instance } from '../../instances/instance.ts';
+import { findRecordToChange } from '../../records/find-record.ts';
+import type { WriteScope } from '../../records/record-write.ts';
+import type { StoredRecord } from '../../records/record.ts';
+import type { RequestFacts } from '../../rules/request-facts.ts';
+import { decodeToken } from '../../secrets/token.ts';
+import { refuseForm } from '../decode-form.ts';
+import { verifyRecordToken } from '../verify-record-token.ts';
+import type { AuthCollection } from '../with-auth-collection.ts';
 
 /** A token that came by mail and was valid for its account when it was read. */
 export interface MailedToken {

@@ -1,16 +1,16 @@
-import { assert } from '../base/assert.ts';
-import type { FieldError } from '../base/errors.ts';
-import { fieldError } from '../fields/field-error.ts';
-import { fieldType } from '../fields/field-types.ts';
-import type { Instance } from '../instances/instance.ts';
-import { changeAccount } from '../records/accounts/change-account.ts';
-import { valueOf } from '../records/record.ts';
-import { refusedAs } from '../records/refused-write.ts';
-import { hashPassword } from '../secrets/password.ts';
-import { requirePasswordAuth, type AccountRequest } from './account-request.ts';
-import { decodeForm, refuseForm } from './decode-form.ts';
+import { assert } from '../../base/assert.ts';
+import type { FieldError } from '../../base/errors.ts';
+import { fieldError } from '../../fields/field-error.ts';
+import { fieldType } from '../../fields/field-types.ts';
+import type { Instance } from '../../instances/instance.ts';
+import { changeAccount } from '../../records/accounts/change-account.ts';
+import { valueOf } from '../../records/record.ts';
+import { refusedAs } from '../../records/refused-write.ts';
+import { hashPassword } from '../../secrets/password.ts';
+import { requirePasswordAuth, type AccountRequest } from '../account-request.ts';
+import { decodeForm, refuseForm } from '../decode-form.ts';
 import { readMailedToken, useMailedToken } from './mailed-token.ts';
-import { withAuthCollection, type AuthCollection } from './with-auth-collection.ts';
+import { withAuthCollection, type AuthCollection } from '../with-auth-collection.ts';
 
 /**
  * Sets a new password for the token's account, which ends its sessions and makes the token invalid. The token has shown that its

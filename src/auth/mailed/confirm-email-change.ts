@@ -1,20 +1,20 @@
-import type { FieldError } from '../base/errors.ts';
-import { fieldError } from '../fields/field-error.ts';
-import { fieldType } from '../fields/field-types.ts';
-import type { Instance } from '../instances/instance.ts';
-import { changeAccount } from '../records/accounts/change-account.ts';
-import { eraseAccount } from '../records/accounts/erase-account.ts';
-import { guardOldPassword } from '../records/accounts/guard-old-password.ts';
-import { valueOf, type StoredRecord } from '../records/record.ts';
-import type { WriteScope } from '../records/record-write.ts';
-import { RefusedWrite } from '../records/refused-write.ts';
-import { guest } from '../rules/caller.ts';
-import { verifyPassword } from '../secrets/password.ts';
-import { readSecret } from '../secrets/secrets.ts';
-import { refuseSuperusers, type AccountRequest } from './account-request.ts';
-import { decodeForm, refuseForm } from './decode-form.ts';
+import type { FieldError } from '../../base/errors.ts';
+import { fieldError } from '../../fields/field-error.ts';
+import { fieldType } from '../../fields/field-types.ts';
+import type { Instance } from '../../instances/instance.ts';
+import { changeAccount } from '../../records/accounts/change-account.ts';
+import { eraseAccount } from '../../records/accounts/erase-account.ts';
+import { guardOldPassword } from '../../records/accounts/guard-old-password.ts';
+import { valueOf, type StoredRecord } from '../../records/record.ts';
+import type { WriteScope } from '../../records/record-write.ts';
+import { RefusedWrite } from '../../records/refused-write.ts';
+import { guest } from '../../rules/caller.ts';
+import { verifyPassword } from '../../secrets/password.ts';
+import { readSecret } from '../../secrets/secrets.ts';
+import { refuseSuperusers, type AccountRequest } from '../account-request.ts';
+import { decodeForm, refuseForm } from '../decode-form.ts';
 import { readMailedToken, refuseToken, useMailedToken, type MailedToken } from './mailed-token.ts';
-import { withAuthCollection } from './with-auth-collection.ts';
+import { withAuthCollection } from '../with-auth-collection.ts';
 
 /**
  * Changes an account's address to the one that the token was sent to, if the password is right. The address is verified by that;
