@@ -69,6 +69,11 @@ export function conflicting(): AppError {
   return new AppError('conflict', 'The request conflicts with another change.');
 }
 
+/** The refusal of too frequent requests; the client may try again after `retryAfter` seconds. */
+export function tooManyRequests(retryAfter: number): AppError {
+  return new AppError('too_many_requests', 'Too Many Requests.', { retryAfter });
+}
+
 /** The service is overloaded at the moment: nothing was done, and the same request may succeed in a second. */
 export class Busy extends AppError {
   constructor(cause?: unknown) {

@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 import { auditLogOf } from '../audit/audit-log.ts';
-import { AppError } from '../base/errors.ts';
+import { AppError, tooManyRequests } from '../base/errors.ts';
 import type { Cidr } from '../base/cidr.ts';
 import type { Instance } from '../instances/instance.ts';
 import { superusersName } from '../instances/system-collections.ts';
 import { countingOf } from '../limits/counting-of.ts';
-import { rateLimitHeaders, RateLimiter, tooManyRequests, type Quota } from '../limits/rate-limiter.ts';
+import { rateLimitHeaders, RateLimiter, type Quota } from '../limits/rate-limiter.ts';
 import { SignInGuard } from '../limits/sign-in-guard.ts';
 import { guest, type Caller } from '../rules/caller.ts';
 import { isInRanges } from '../settings/is-in-ranges.ts';

@@ -1,4 +1,4 @@
-import { tooManyRequests } from '../limits/rate-limiter.ts';
+import { tooManyRequests } from '../base/errors.ts';
 import type { BatchEntry } from '../records/batch.ts';
 import type { Counted } from './admission.ts';
 import { recordLabels } from './rate-limit-labels.ts';

@@ -1,4 +1,3 @@
-import { AppError } from '../base/errors.ts';
 import type { RateLimitRule } from '../settings/settings.ts';
 import { clientKey } from './client-key.ts';
 import { countingOf, type CountedInstance } from './counting-of.ts';
@@ -71,11 +70,6 @@ export interface Quota {
   readonly remaining: number;
   readonly resetSeconds: number;
   readonly isExceeded: boolean;
-}
-
-/** The refusal of too frequent requests; the client may try again after `retryAfter` seconds. */
-export function tooManyRequests(retryAfter: number): AppError {
-  return new AppError('too_many_requests', 'Too Many Requests.', { retryAfter });
 }
 
 /** `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-10). A label never needs escaping in a quoted string. */

@@ -1,8 +1,7 @@
-import { AppError } from '../base/errors.ts';
+import { AppError, tooManyRequests } from '../base/errors.ts';
 import { clientKey } from './client-key.ts';
 import { countTry, type Count } from './count-try.ts';
 import type { Counting } from './counting-of.ts';
-import { tooManyRequests } from './rate-limiter.ts';
 import { secondsUntil } from './seconds-until.ts';
 import { SharedCounter, type SharedLimit } from './shared-counter.ts';
 

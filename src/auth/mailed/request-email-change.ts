@@ -1,9 +1,8 @@
-import type { FieldError } from '../../base/errors.ts';
+import { tooManyRequests, type FieldError } from '../../base/errors.ts';
 import { fieldError } from '../../fields/field-error.ts';
 import { fieldType } from '../../fields/field-types.ts';
 import type { Instance } from '../../instances/instance.ts';
 import { countingOf } from '../../limits/counting-of.ts';
-import { tooManyRequests } from '../../limits/rate-limiter.ts';
 import { secondsUntil } from '../../limits/seconds-until.ts';
 import { SharedCounter } from '../../limits/shared-counter.ts';
 import { findRecord } from '../../records/find-record.ts';

@@ -1,7 +1,7 @@
+import { tooManyRequests } from '../../base/errors.ts';
 import type { Instance } from '../../instances/instance.ts';
 import { countGuess } from '../../limits/count-guess.ts';
 import { countingOf } from '../../limits/counting-of.ts';
-import { tooManyRequests } from '../../limits/rate-limiter.ts';
 import { secondsUntil } from '../../limits/seconds-until.ts';
 import { SharedCounter } from '../../limits/shared-counter.ts';
 import type { Caller } from '../../rules/caller.ts';
