@@ -1,7 +1,7 @@
 import { AppError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
+import { superusersName } from '../collections/superusers-name.ts';
 import type { Instance } from '../instances/instance.ts';
-import { superusersName } from '../instances/system-collections.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import type { AuthCollection } from './with-auth-collection.ts';

@@ -1,5 +1,5 @@
+import { superusersName } from '../collections/superusers-name.ts';
 import type { Instance } from '../instances/instance.ts';
-import { superusersName } from '../instances/system-collections.ts';
 import { digest } from '../secrets/digest.ts';
 import { newSecretText } from '../secrets/new-secret-text.ts';
 import { sql } from '../sql/sql.ts';

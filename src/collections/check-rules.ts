@@ -7,6 +7,7 @@ import type { Collections } from './collection-store.ts';
 import { ruleNames, type Collection } from './collection.ts';
 import type { ProblemList } from './problem-list.ts';
 import { RecordScope, baseAlias } from './record-scope.ts';
+import { superusersName } from './superusers-name.ts';
 
 /**
  * Compiles every rule as for a guest and, where it names `@request.auth`, as for accounts, so that one that does not compile is
@@ -67,7 +68,7 @@ function accountsAskedFor(rule: string, collections: Collections): readonly Call
     const names = new Set(fields.map(({ name }) => name));
     return asked.every((name) => name !== undefined && names.has(name));
   };
-  const signingIn = collections.all().filter(({ type, name }) => type === 'auth' && name !== '_superusers');
+  const signingIn = collections.all().filter(({ type, name }) => type === 'auth' && name !== superusersName);
   const fitting = signingIn.filter(hasAll).slice(-accountsMax);
   return fitting.map(({ id }) => ({ kind: 'user', id: '', collectionId: id }));
 }

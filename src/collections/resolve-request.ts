@@ -6,6 +6,7 @@ import type { RequestFacts } from '../rules/request-facts.ts';
 import { identifier, sql, type Sql } from '../sql/sql.ts';
 import type { Collection } from './collection.ts';
 import { findPath, isMultiple, type Path, type PathContext, type Step } from './path.ts';
+import { superusersName } from './superusers-name.ts';
 
 export interface RequestContext extends PathContext {
   readonly facts: RequestFacts;
@@ -146,7 +147,7 @@ function resolveCaller(asked: Asked, context: RequestContext): Resolved {
   // Checked for guests, too: a rule is compiled for a guest when it is saved, and would otherwise fail only for accounts.
   if (modifier !== undefined && !['each', 'length', 'lower'].includes(modifier)) return misuse(modifier);
   if (caller.kind === 'guest') return null;
-  const collectionId = caller.kind === 'user' ? caller.collectionId : '_superusers';
+  const collectionId = caller.kind === 'user' ? caller.collectionId : superusersName;
   const collection = context.collections.find(collectionId);
   if (collection === undefined) return null;
   const [first] = asked.segments;

@@ -1,7 +1,7 @@
 import { AppError } from '../base/errors.ts';
 import { isJsonObject, ownMember } from '../base/json.ts';
+import { superusersName } from '../collections/superusers-name.ts';
 import { companionNames } from '../instances/companion-collections.ts';
-import { superusersName } from '../instances/system-collections.ts';
 import type { Instance } from '../instances/instance.ts';
 import { usersCollection } from '../instances/users-collection.ts';
 import { sql } from '../sql/sql.ts';

@@ -1,5 +1,5 @@
 import type { Collection } from '../collections/collection.ts';
-import { superusersName } from './system-collections.ts';
+import { superusersName } from '../collections/superusers-name.ts';
 import type { Caller } from '../rules/caller.ts';
 
 /** Returns the caller that a record of an auth collection is when it makes a request. */

@@ -1,6 +1,7 @@
 import { defaultAuthOptions, tokenKinds, type TokenKind } from '../collections/auth-options.ts';
 import type { Collection } from '../collections/collection.ts';
 import { CollectionStore } from '../collections/collection-store.ts';
+import { superusersName } from '../collections/superusers-name.ts';
 import type { Timestamp } from '../base/timestamp.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import { sql } from '../sql/sql.ts';
@@ -10,8 +11,7 @@ import { systemCollection } from './system-collection.ts';
 import { writeTokenSecrets } from './token-secrets.ts';
 import { usersCollection } from './users-collection.ts';
 
-/** The collection of superusers. Clients know it by this id. */
-export const superusersName = '_superusers';
+/** The id by which clients know the collection of superusers. */
 const superusersId = 'pbc_3142635823';
 const SUPERUSER_TOKEN_SECONDS = 86_400;
 

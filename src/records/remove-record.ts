@@ -1,9 +1,9 @@
 import { AppError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
+import { superusersName } from '../collections/superusers-name.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { fieldType } from '../fields/field-types.ts';
 import { joinSql, sql } from '../sql/sql.ts';
-import { superusersName } from '../instances/system-collections.ts';
 import { eraseRecord } from './erase-record.ts';
 import { findRecordToDelete } from './find-record.ts';
 import { keepSuperuser } from './accounts/keep-superuser.ts';

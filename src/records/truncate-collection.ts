@@ -1,9 +1,9 @@
 import { auditLogOf } from '../audit/audit-log.ts';
 import { AppError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
+import { superusersName } from '../collections/superusers-name.ts';
 import { fieldColumn } from '../fields/field.ts';
 import type { Instance } from '../instances/instance.ts';
-import { superusersName } from '../instances/system-collections.ts';
 import { requireReach } from '../rules/reaches.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { limit } from '../sql/limit.ts';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { findByIdentity } from '../../src/auth/find-by-identity.ts';
 import { issueToken } from '../../src/auth/issue-token.ts';
 import { withAuthCollection } from '../../src/auth/with-auth-collection.ts';
+import { superusersName } from '../../src/collections/superusers-name.ts';
 import type { Instance } from '../../src/instances/instance.ts';
-import { superusersName } from '../../src/instances/system-collections.ts';
 import { valueOf } from '../../src/records/record.ts';
 
 /** Returns a token as a sign-in would answer it, without the cost of a password hash. */

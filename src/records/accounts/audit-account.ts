@@ -1,6 +1,6 @@
 import type { AuditAction } from '../../audit/audit-entry.ts';
 import { auditLogOf } from '../../audit/audit-log.ts';
-import { superusersName } from '../../instances/system-collections.ts';
+import { superusersName } from '../../collections/superusers-name.ts';
 import { valueOf, type StoredRecord } from '../record.ts';
 import type { WriteScope } from '../record-write.ts';
 import type { SecretChange } from './secret-change.ts';

@@ -1,8 +1,8 @@
 import { conflicting, type FieldError } from '../../base/errors.ts';
 import type { Collection } from '../../collections/collection.ts';
 import type { ScopeContext } from '../../collections/record-scope.ts';
+import { superusersName } from '../../collections/superusers-name.ts';
 import type { StoredValue } from '../../fields/field-type.ts';
-import { superusersName } from '../../instances/system-collections.ts';
 import { parseRule } from '../../rules/parse-rule.ts';
 import { unlessBroken } from '../../rules/unless-broken.ts';
 import { readSecret } from '../../secrets/secrets.ts';

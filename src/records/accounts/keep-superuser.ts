@@ -1,5 +1,5 @@
 import { AppError } from '../../base/errors.ts';
-import { superusersName } from '../../instances/system-collections.ts';
+import { superusersName } from '../../collections/superusers-name.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Transaction } from '../../storage/database.ts';
 
