@@ -2,6 +2,7 @@ import { AppError, type FieldError, type FieldErrors } from '../../base/errors.t
 import { ownMember, type JsonObject } from '../../base/json.ts';
 import { fromTimestamp, type Timestamp } from '../../base/timestamp.ts';
 import type { CollectionFinder } from '../../collections/collection-store.ts';
+import type { Decoded } from '../../fields/decoded.ts';
 import { fieldError, invalidValue } from '../../fields/field-error.ts';
 import { parseDate } from '../../fields/parse-date.ts';
 import { keyScopes, type KeyScope } from '../../rules/key-scope.ts';
@@ -41,8 +42,6 @@ export function decodeApiKey(body: JsonObject, context: DecodeApiKeyContext): Ap
     throw new AppError('bad_request', 'Failed to create API key.', { details: errors });
   return settings;
 }
-
-type Decoded<Value> = { readonly value: Value } | { readonly error: FieldError };
 
 function decodeName(value: unknown): Decoded<string> {
   if (value === null || value === '') return { error: fieldError('validation_required') };

@@ -2,6 +2,7 @@ import { AppError, type FieldError, type FieldErrors } from '../../base/errors.t
 import type { CollectionStore } from '../../collections/collection-store.ts';
 import { emitsEvents } from '../../collections/collection.ts';
 import { recordEventKinds, type RecordEventKind } from '../../events/event.ts';
+import type { Decoded } from '../../fields/decoded.ts';
 import { fieldError, invalidValue } from '../../fields/field-error.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
 import { decodeHeaders } from './endpoint-headers.ts';
@@ -53,10 +54,9 @@ export function decodeEndpoint(raw: Raw, context: DecodeEndpointContext): Endpoi
     collections: member('collections', existing?.collections ?? [], (value) =>
       decodeCollections(value, context),
     ),
-    headers: member('headers', existing?.headers ?? {}, (value) => {
-      const decoded = decodeHeaders(value, existing?.headers ?? {});
-      return 'error' in decoded ? decoded : { value: decoded.headers };
-    }),
+    headers: member('headers', existing?.headers ?? {}, (value) =>
+      decodeHeaders(value, existing?.headers ?? {}),
+    ),
     maxInFlight: member(
       'maxInFlight',
       existing?.maxInFlight ?? maxInFlightDefault,
@@ -101,8 +101,6 @@ export function refuseFixed(raw: Raw, existing: Endpoint, failed: string): void 
   };
   if (Object.keys(details).length > 0) throw new AppError('bad_request', failed, { details });
 }
-
-type Decoded<Value> = { readonly value: Value } | { readonly error: FieldError | FieldErrors };
 
 function decodeUrl(value: unknown, policy: NetworkPolicy): Decoded<string> {
   if (typeof value !== 'string') return { error: invalidValue('Must be text.') };

@@ -1,5 +1,6 @@
-import type { FieldError, FieldErrors } from '../../base/errors.ts';
+import type { FieldError } from '../../base/errors.ts';
 import { isJsonObject } from '../../base/json.ts';
+import type { Decoded } from '../../fields/decoded.ts';
 import { invalidValue } from '../../fields/field-error.ts';
 import { endpointLimits } from './endpoint-limits.ts';
 
@@ -30,7 +31,7 @@ export function isSecretHeader(name: string): boolean {
 export function decodeHeaders(
   raw: unknown,
   existing: Readonly<Record<string, string>>,
-): { readonly headers: Readonly<Record<string, string>> } | { readonly error: FieldError | FieldErrors } {
+): Decoded<Readonly<Record<string, string>>> {
   if (!isJsonObject(raw)) return { error: invalidValue('Must be an object.') };
   const entries = Object.entries(raw);
   if (entries.length > headersMax) return { error: invalidValue(`Must be at most ${headersMax} headers.`) };
@@ -43,7 +44,7 @@ export function decodeHeaders(
     if (problem !== undefined) errors[written] = invalidValue(problem);
     else if (typeof known === 'string') headers.set(name, known);
   }
-  return Object.keys(errors).length > 0 ? { error: errors } : { headers: Object.fromEntries(headers) };
+  return Object.keys(errors).length > 0 ? { error: errors } : { value: Object.fromEntries(headers) };
 }
 
 function headerProblem(name: string, value: unknown): string | undefined {
