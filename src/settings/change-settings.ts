@@ -11,7 +11,7 @@ export interface SettingsChange {
   readonly database: Database;
   readonly settings: SettingsStore;
   /** Runs inside the transaction of the change. May await nothing but `tx`. */
-  readonly onChange?: (tx: Transaction, before: Settings, after: Settings) => Promise<void>;
+  readonly onChange: (tx: Transaction, before: Settings, after: Settings) => Promise<void>;
 }
 
 /**
@@ -38,7 +38,7 @@ export function changeSettings(
         });
       problems.throwIfAny('An error occurred while saving the new settings.');
       await settings.save(tx, changed);
-      await onChange?.(tx, before, changed);
+      await onChange(tx, before, changed);
       return changed;
     },
     // Other nodes reload settings only after commits of exclusive writes.
