@@ -144,8 +144,12 @@ function endpointActionRoutes(app: FastifyInstance, options: EndpointRoutesOptio
 
 /** Audits each change in its transaction. Only names of members are recorded, as headers and the query of a URL may be secret. */
 function audited(instance: Instance, facts: RequestFacts): EndpointSaving {
+  const { database, sealer, clock, collections } = instance;
   return {
-    ...instance,
+    database,
+    sealer,
+    clock,
+    collections,
     onChange: async (tx, { before, after }) => {
       const action = before === undefined ? 'create' : after === undefined ? 'delete' : 'update';
       const host = new URL((after ?? before)?.url ?? '').host;

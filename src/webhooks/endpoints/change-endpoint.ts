@@ -14,8 +14,8 @@ import { newSigningSecret } from '../sending/signature.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** An instance whose endpoints are to be changed, with a hook that notes each change. */
-export interface EndpointSaving extends Instance {
+/** What a change of endpoints needs of their instance, and a listener that notes the change. */
+export interface EndpointSaving extends Pick<Instance, 'database' | 'sealer' | 'clock' | 'collections'> {
   /** Runs inside the transaction of the change; `before` is undefined for a new endpoint. May await nothing but `tx`. */
   readonly onChange?: (
     tx: Transaction,
@@ -24,21 +24,17 @@ export interface EndpointSaving extends Instance {
 }
 
 /** Registers an endpoint. Every matching write after this resolves is delivered to it. */
-export function createEndpoint(
-  instance: EndpointSaving,
-  body: Body,
-  policy: NetworkPolicy,
-): Promise<Endpoint> {
+export function createEndpoint(saving: EndpointSaving, body: Body, policy: NetworkPolicy): Promise<Endpoint> {
   const failed = 'Failed to create endpoint.';
-  return change(instance, async (tx, endpoints) => {
+  return change(saving, async (tx, endpoints) => {
     if ((await endpoints.all(tx)).length >= endpointLimits.endpointsMax) {
       throw new AppError(
         'bad_request',
         `${failed} There can be at most ${endpointLimits.endpointsMax} endpoints.`,
       );
     }
-    const settings = decodeEndpoint(body, { collections: instance.collections, policy, failed });
-    const now = toTimestamp(instance.clock.now());
+    const settings = decodeEndpoint(body, { collections: saving.collections, policy, failed });
+    const now = toTimestamp(saving.clock.now());
     const endpoint: Endpoint = {
       ...settings,
       id: newId(),
@@ -49,29 +45,29 @@ export function createEndpoint(
       updated: now,
     };
     await endpoints.insert(tx, endpoint);
-    await instance.onChange?.(tx, { before: undefined, after: endpoint });
+    await saving.onChange?.(tx, { before: undefined, after: endpoint });
     return endpoint;
   });
 }
 
 /** Changes the given members of an endpoint. Throws bad_request for a different status or secret, which cannot be changed here. */
 export function updateEndpoint(
-  instance: EndpointSaving,
+  saving: EndpointSaving,
   request: { readonly id: string; readonly body: Body },
   policy: NetworkPolicy,
 ): Promise<Endpoint> {
   const failed = 'Failed to update endpoint.';
-  return change(instance, async (tx, endpoints) => {
+  return change(saving, async (tx, endpoints) => {
     const existing = await getEndpoint(tx, endpoints, request.id);
     refuseFixed(request.body, existing, failed);
     const settings = decodeEndpoint(request.body, {
-      collections: instance.collections,
+      collections: saving.collections,
       policy,
       existing,
       failed,
     });
-    const after = { ...existing, ...settings, updated: timeOfChange(existing, instance.clock) };
-    await instance.onChange?.(tx, { before: existing, after });
+    const after = { ...existing, ...settings, updated: timeOfChange(existing, saving.clock) };
+    await saving.onChange?.(tx, { before: existing, after });
     return save(tx, endpoints, after);
   });
 }
@@ -81,31 +77,31 @@ export function updateEndpoint(
  * Throws conflict when none of an endpoint's collections exists any more: active, it would look well and never be told of anything.
  */
 export function setEndpointStatus(
-  instance: EndpointSaving,
+  saving: EndpointSaving,
   id: string,
   status: Endpoint['status'],
 ): Promise<Endpoint> {
-  return change(instance, async (tx, endpoints) => {
+  return change(saving, async (tx, endpoints) => {
     const existing = await getEndpoint(tx, endpoints, id);
-    if (status === 'active') refuseWithoutCollections(instance, existing);
-    const updated = timeOfChange(existing, instance.clock);
+    if (status === 'active') refuseWithoutCollections(saving, existing);
+    const updated = timeOfChange(existing, saving.clock);
     const after = { ...existing, status, statusReason: '', updated };
-    await instance.onChange?.(tx, { before: existing, after });
+    await saving.onChange?.(tx, { before: existing, after });
     return save(tx, endpoints, after);
   });
 }
 
-function refuseWithoutCollections({ collections }: Instance, endpoint: Endpoint): void {
+function refuseWithoutCollections({ collections }: Pick<Instance, 'collections'>, endpoint: Endpoint): void {
   const wanted = endpoint.collections;
   if (wanted.length === 0 || wanted.some((id) => collections.find(id) !== undefined)) return;
   throw new AppError('conflict', 'None of its collections exists any more: give it others first.');
 }
 
-export function deleteEndpoint(instance: EndpointSaving, id: string): Promise<void> {
-  return change(instance, async (tx, endpoints) => {
+export function deleteEndpoint(saving: EndpointSaving, id: string): Promise<void> {
+  return change(saving, async (tx, endpoints) => {
     const before = await getEndpoint(tx, endpoints, id);
-    await instance.onChange?.(tx, { before, after: undefined });
-    await endpoints.delete(tx, id, toTimestamp(instance.clock.now()));
+    await saving.onChange?.(tx, { before, after: undefined });
+    await endpoints.delete(tx, id, toTimestamp(saving.clock.now()));
   });
 }
 
@@ -167,9 +163,9 @@ async function save(tx: Transaction, endpoints: EndpointStore, endpoint: Endpoin
 
 /** Runs a change alone in its commit: every other transaction relies on the endpoints in the store's memory. */
 function change<Result>(
-  instance: Instance,
+  owner: Pick<Instance, 'database' | 'sealer'>,
   work: (tx: Transaction, endpoints: EndpointStore) => Promise<Result>,
 ): Promise<Result> {
-  const endpoints = endpointStoreOf(instance);
-  return instance.database.write((tx) => work(tx, endpoints), { isExclusive: true });
+  const endpoints = endpointStoreOf(owner);
+  return owner.database.write((tx) => work(tx, endpoints), { isExclusive: true });
 }
