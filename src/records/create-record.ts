@@ -28,16 +28,10 @@ export interface CreateRecordRequest {
   readonly body: RecordBody;
 }
 
-/** Makes a record and its event in one transaction. Resolves when both are synced; throws what {@link prepareCreate} and its write do. */
-export async function createRecord(
-  instance: Instance,
-  facts: RequestFacts,
-  request: CreateRecordRequest,
-): Promise<StoredRecord> {
-  return instance.database.write(await prepareCreate(instance, facts, request), { isAppending: true });
-}
-
-/** Throws not_found (collection), forbidden (null rule); the write also throws bad_request (values, by field). */
+/**
+ * Prepares to make a record and its event. Throws not_found (collection), forbidden (null rule); the write also throws bad_request
+ * (values, by field).
+ */
 export async function prepareCreate(
   instance: Instance,
   facts: RequestFacts,

@@ -16,18 +16,9 @@ export interface DeleteRecordRequest {
   readonly expected?: ExpectedRevision | undefined;
 }
 
-/** Deletes a record; its event carries the last state. Throws what {@link prepareDelete} and its write do. */
-export async function deleteRecord(
-  instance: Instance,
-  facts: RequestFacts,
-  request: DeleteRecordRequest,
-): Promise<void> {
-  return instance.database.write(await prepareDelete(instance, facts, request));
-}
-
 /**
- * Throws not_found (collection), forbidden (null rule); the write also throws not_found (record), precondition_failed,
- * bad_request (references).
+ * Prepares to delete a record; its event carries the last state. Throws not_found (collection), forbidden (null rule); the write also
+ * throws not_found (record), precondition_failed, bad_request (references).
  */
 export async function prepareDelete(
   instance: Instance,

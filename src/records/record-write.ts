@@ -6,7 +6,7 @@ import type { Transaction } from '../storage/database.ts';
  * A change of records in two parts. `prepare…` does what needs no transaction: it finds the collection, refuses callers under a
  * null rule and hashes passwords. The RecordWrite that it returns does the rest in a transaction, alone or after others.
  *
- *   prepareCreate ──► RecordWrite ──► database.write(write)                         createRecord
+ *   prepareCreate ──► RecordWrite ──► database.write(write)
  *   prepareBatch  ──► RecordWrite of several, one after the other in one commit
  */
 export type RecordWrite<Result> = (tx: Transaction) => Promise<Result>;

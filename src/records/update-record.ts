@@ -32,18 +32,9 @@ export interface UpdateRecordRequest {
   readonly expected?: ExpectedRevision | undefined;
 }
 
-/** Changes a record and writes the event in one transaction; throws what {@link prepareUpdate} and its write do. */
-export async function updateRecord(
-  instance: Instance,
-  facts: RequestFacts,
-  request: UpdateRecordRequest,
-): Promise<StoredRecord> {
-  return instance.database.write(await prepareUpdate(instance, facts, request), { changes: request.id });
-}
-
 /**
- * Throws not_found (collection), forbidden (null rule); the write also throws not_found (record), precondition_failed,
- * bad_request (values, by field).
+ * Prepares to change a record and to write the event. Throws not_found (collection), forbidden (null rule); the write also throws
+ * not_found (record), precondition_failed, bad_request (values, by field).
  */
 export async function prepareUpdate(
   instance: Instance,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { createRecord } from '../../src/records/create-record.ts';
 import { factsOfCaller } from '../../src/rules/request-facts.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { CollectionStage } from '../support/collection-stage.ts';
+import { createRecord } from '../support/write-records.ts';
 
 const path = '/api/collections';
 

@@ -6,7 +6,6 @@ import { signInWithOtp } from '../../src/auth/sign-in-with-otp.ts';
 import { createCollection, updateCollection } from '../../src/collections/change-collection.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Instance } from '../../src/instances/instance.ts';
-import { createRecord } from '../../src/records/create-record.ts';
 import { valueOf } from '../../src/records/record.ts';
 import { readCurrentCollection } from '../../src/instances/read-current-collection.ts';
 import { factsOfCaller } from '../../src/rules/request-facts.ts';
@@ -20,6 +19,7 @@ import { startCountingProxy, type CountingProxy } from '../support/counting-prox
 import { eventually } from '../support/eventually.ts';
 import { ask, openTestPostgres } from '../support/postgres.ts';
 import { Receiver } from '../support/receiver.ts';
+import { createRecord } from '../support/write-records.ts';
 
 // What a process remembers of definitions, while it reads and changes them over several connections of PostgreSQL.
 

@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { startApp } from '../../src/app.ts';
 import { createCollection } from '../../src/collections/change-collection.ts';
 import { readConfig } from '../../src/config.ts';
-import { createRecord } from '../../src/records/create-record.ts';
 import { factsOfCaller } from '../../src/rules/request-facts.ts';
 import { abortedResult } from '../../src/webhooks/sending/attempt-result.ts';
 import { createEndpoint, setEndpointStatus } from '../../src/webhooks/endpoints/change-endpoint.ts';
@@ -12,6 +11,7 @@ import { afterAttempt } from '../../src/webhooks/delivery.ts';
 import { soleOwnership } from '../../src/webhooks/ownership.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask, openTestPostgres } from '../support/postgres.ts';
+import { createRecord } from '../support/write-records.ts';
 
 const key = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f';
 const backlog = 400;

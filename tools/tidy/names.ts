@@ -27,7 +27,7 @@ function breach(path: string, rule: string, message: string): Violation {
 }
 
 /**
- * A file is named after what it exports. One export: exactly, create-record.ts exports `createRecord`. Several exports, or
+ * A file is named after what it exports. One export: exactly, read-record.ts exports `readRecord`. Several exports, or
  * a name of one word or in the plural, make the file a subject, and an export must carry a word of its name: sqlite.ts
  * exports `openSqlite`, engine-errors.ts `toEngineError`, request-context.ts `contextOf`. Entry points, which are started
  * and not imported, and migrations are exempt.

@@ -1,0 +1,33 @@
+import type { Instance } from '../../src/instances/instance.ts';
+import { prepareCreate, type CreateRecordRequest } from '../../src/records/create-record.ts';
+import { prepareDelete, type DeleteRecordRequest } from '../../src/records/delete-record.ts';
+import type { StoredRecord } from '../../src/records/record.ts';
+import { prepareUpdate, type UpdateRecordRequest } from '../../src/records/update-record.ts';
+import type { RequestFacts } from '../../src/rules/request-facts.ts';
+
+/** Writes a record as its route does (src/http/routes/record-routes.ts), but without HTTP. */
+export async function createRecord(
+  instance: Instance,
+  facts: RequestFacts,
+  request: CreateRecordRequest,
+): Promise<StoredRecord> {
+  return instance.database.write(await prepareCreate(instance, facts, request), { isAppending: true });
+}
+
+/** As {@link createRecord}. */
+export async function updateRecord(
+  instance: Instance,
+  facts: RequestFacts,
+  request: UpdateRecordRequest,
+): Promise<StoredRecord> {
+  return instance.database.write(await prepareUpdate(instance, facts, request), { changes: request.id });
+}
+
+/** As {@link createRecord}. */
+export async function deleteRecord(
+  instance: Instance,
+  facts: RequestFacts,
+  request: DeleteRecordRequest,
+): Promise<void> {
+  return instance.database.write(await prepareDelete(instance, facts, request));
+}
