@@ -66,6 +66,11 @@ export interface WriteOptions {
    * rows that are lost if the machine fails. Only for SQLite: on PostgreSQL no sync holds up other commits.
    */
   readonly isSyncedAside?: boolean;
+  /**
+   * Every statement of the work finds its rows by their keys. On PostgreSQL, plans that read a whole table are then ruled out: a plan
+   * that is made while a table is small stays cached when the table has grown.
+   */
+  readonly findsByKey?: boolean;
 }
 
 /**
@@ -93,6 +98,11 @@ export interface Names {
   readonly lastPosition: Sql;
   /** Inserts rows and the rows that follow from them: one statement where the engine can, or several to run in this order. */
   insertWith(insertion: Insertion, following: FollowingRows): readonly Sql[];
+  /**
+   * A FROM item with the alias `given` and these rows, each with a value for every column. The SQL text is the same for any number of
+   * rows; `columns` should be the same array each time.
+   */
+  given(columns: readonly GivenColumn[], rows: readonly Tuple[]): Sql;
   /** Stands behind a text column: true when it equals one of the values. The SQL text is the same for any number of them: prepared once. */
   anyOf(values: readonly string[]): Sql;
   /**
@@ -111,6 +121,10 @@ export interface Names {
   /** The row lock at the end of a SELECT of rows that the work is going to delete; leaves out rows that another work has locked. */
   readonly skipLocked: Sql;
 }
+
+/** A column of {@link Names.given}; every column may also hold NULL. */
+export type GivenColumn = readonly [name: string, kind: GivenKind];
+export type GivenKind = 'text' | 'number' | 'bytes';
 
 /** Rows for a table that numbers its rows by `position`, in this order. */
 export interface Insertion {

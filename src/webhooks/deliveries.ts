@@ -1,8 +1,7 @@
 import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
 import type { Event } from '../events/event.ts';
-import { joinSql, sql, type Sql } from '../sql/sql.ts';
+import { sql, type Sql } from '../sql/sql.ts';
 import type { FollowingRows, Names, Reader, Transaction, Tuple } from '../storage/database.ts';
-import type { AttemptResult } from './sending/attempt-result.ts';
 import type { DeliveryState, DeliveryStatus } from './delivery.ts';
 
 /** A pending delivery with all of its event that an attempt needs. */
@@ -142,7 +141,7 @@ function pendingOf(names: Names): Sql {
  * Matches a pending row that is looked up by id, in a form that no index of pending deliveries can serve. With statistics taken
  * while nothing was pending, PostgreSQL would rather scan all of such an index than look one id up in the primary key.
  */
-function isPending(status: Sql): Sql {
+export function isPending(status: Sql): Sql {
   return sql`CASE ${status} WHEN 'pending' THEN TRUE ELSE FALSE END`;
 }
 
@@ -179,97 +178,9 @@ export async function putOff(
     WHERE ${names.scope} AND id = ${id} AND attempts = ${state.attempts} AND ${fence}`);
 }
 
-/** A condition on the row: {@link putOff} has put it off until then, and nobody has settled it or put it off again since. */
-export function isPutOffUntil(until: number): Sql {
-  return sql`put_off_until = ${until}`;
-}
-
 /** When a retry is due that is asked for while the delivery is put off: after that time, and distinguishable from it. */
 function askedAgainDue(putOffUntil: number): number {
   return putOffUntil + 1;
-}
-
-export interface Settlement {
-  readonly id: string;
-  readonly after: DeliveryState;
-  readonly result: AttemptResult;
-  /** A condition that holds while the delivery is ours to settle: another owner's state must not be overwritten. */
-  readonly fence: Sql;
-  /** A condition that holds when a retry was asked for since this attempt was begun: {@link isMovedFrom}. */
-  readonly isAskedAgain: Sql;
-}
-
-/** A condition on the row: it is due at none of the times that its claimer knows of, so {@link moveDelivery} has moved it. */
-export function isMovedFrom(dues: readonly number[]): Sql {
-  return joinSql(
-    dues.map((due) => sql`due <> ${due}`),
-    ' AND ',
-  );
-}
-
-/**
- * Writes attempts and the new states of their deliveries. A delivery that was cancelled meanwhile keeps its state, but its attempt
- * is counted: after a retry by hand the next one must not have the same number. A delivery that another node has gone on with,
- * because this one was away for longer than its lease, keeps that node's state and count. A retry that was asked for meanwhile is
- * made when this attempt has failed, whatever the schedule says.
- */
-export async function settle(
-  tx: Transaction,
-  settlements: readonly Settlement[],
-  now: number,
-): Promise<void> {
-  const unchanged: Settlement[] = [];
-  await tx.inOrder(
-    settlements.map((settlement) => async () => {
-      const { id, after, fence } = settlement;
-      const changed = await tx.run(sql`
-        UPDATE ${tx.names.table('$delivery')} SET ${nextOf(settlement, now)}, attempts = ${after.attempts},
-          cause = ${after.cause}, put_off_until = NULL, updated = ${toTimestamp(now)}
-        WHERE ${tx.names.scope} AND id = ${id} AND ${isPending(sql`status`)} AND attempts <= ${countedMax(settlement)} AND ${fence}`);
-      if (changed === 0) unchanged.push(settlement);
-    }),
-  );
-  await tx.inOrder([
-    ...unchanged.map((settlement) => () => countAttempt(tx, settlement)),
-    ...settlements.map((settlement) => () => insertAttempt(tx, settlement)),
-  ]);
-}
-
-/**
- * Returns how many attempts the row may count for this settlement to apply. If a commit of unknown outcome has written a failure
- * already, the row counts it and is due at the next time; writing it again would take that time for a retry that was asked for.
- */
-function countedMax({ after, result }: Settlement): number {
-  const isFailure = result.kind !== 'aborted' && after.status !== 'delivered';
-  return isFailure ? after.attempts - 1 : after.attempts;
-}
-
-/** Assigns status and due time. A delivered one ignores a retry; any other takes it, now if the hand-over has put it off. */
-function nextOf({ after: { status, due }, isAskedAgain }: Settlement, now: number): Sql {
-  if (status === 'delivered') return sql`status = ${status}, due = ${due}`;
-  return sql`
-    status = CASE WHEN ${isAskedAgain} THEN 'pending' ELSE ${status} END,
-    due = CASE WHEN NOT (${isAskedAgain}) THEN ${due} WHEN due > ${now} THEN ${now} ELSE due END`;
-}
-
-async function countAttempt(tx: Transaction, { id, after, fence }: Settlement): Promise<void> {
-  await tx.run(sql`
-    UPDATE ${tx.names.table('$delivery')} SET attempts = ${after.attempts},
-      put_off_until = CASE WHEN ${fence} THEN NULL ELSE put_off_until END
-    WHERE ${tx.names.scope} AND id = ${id} AND attempts < ${after.attempts}`);
-}
-
-async function insertAttempt(tx: Transaction, { id, after, result }: Settlement): Promise<void> {
-  if (result.kind === 'aborted') return;
-  const { timings } = result;
-  // The row exists when a commit of unknown outcome did succeed and the settlement is written again.
-  await tx.run(sql`
-    INSERT INTO ${tx.names.table('$attempt')} (${tx.names.scopeColumn}delivery, number, started, kind, status, cause, dns_ms, connect_ms, tls_ms, first_byte_ms,
-      total_ms, response_headers, response_body)
-    VALUES (${tx.names.scopeValue}${id}, ${after.attempts}, ${toTimestamp(result.startedAt)}, ${result.kind}, ${result.status}, ${result.cause},
-      ${timings.dnsMs}, ${timings.connectMs}, ${timings.tlsMs}, ${timings.firstByteMs}, ${timings.totalMs ?? 0},
-      ${result.responseHeaders}, ${result.responseBody})
-    ON CONFLICT (${tx.names.scopeColumn}delivery, number) DO NOTHING`);
 }
 
 /** Moves a delivery to another status by hand; returns false when there is none in a status that allows it. */

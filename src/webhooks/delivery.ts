@@ -8,7 +8,7 @@ import type { AttemptResult } from './sending/attempt-result.ts';
  *   fan-out          in the record's transaction: one pending delivery per endpoint that wants the event
  *   dispatcher       finds work (agenda: which instances, and when; loans: the open ones), claims what is due (choose-turns: whose
  *                    turn it is; lane: how much an endpoint takes at once) and gives it to the sender
- *   flights          what was claimed: settles the results in batches
+ *   flights          what was claimed: settles the results, one group of each instance at a time (to-settlement, settle)
  *   sending/         another thread, and the sender as its handle here: signs, posts through the guarded agent; every failure is a
  *                    value. It knows requests and their results, not deliveries
  *   deliveries       the rows; delivery-log: what owners see of them

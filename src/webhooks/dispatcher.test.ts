@@ -313,6 +313,22 @@ test('when all slots are taken, the next free ones go to every endpoint in turn'
   }
 });
 
+test('results that arrive while others are being settled are settled together', async (t) => {
+  let sender = new HeldSender();
+  const wrapSender = (real: SenderPort): SenderPort => (sender = new HeldSender(real));
+  const { databases, wrapDatabase } = faultyDatabases();
+  const service = await startWebhookService(t, { parts: { wrapSender, wrapDatabase } });
+  await service.addEndpoint();
+  for (let count = 0; count < 4; count += 1) await service.addPost();
+  await eventually('all are sent', () => sender.given.length === 4);
+  for (const request of sender.given) sender.succeed([request]);
+  await eventually('all are delivered', async () =>
+    (await service.deliveries()).every(({ status }) => status === 'delivered'),
+  );
+  const settlements = databases.flatMap(({ options }) => options.filter(({ findsByKey }) => findsByKey));
+  assert.equal(settlements.length, 2);
+});
+
 test('tests of endpoints, however many, take none of the slots of deliveries', async (t) => {
   const service = await startWebhookService(t, { parts: { wrapSender: (real) => new HeldSender(real) } });
   const [entry] = service.app.data.directory.all();

@@ -2,12 +2,12 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
 import { pauseEndpoint } from './endpoints/change-endpoint.ts';
-import { settle } from './deliveries.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
 import type { Flight } from './flight.ts';
 import type { InstanceLanes } from './instance-lanes.ts';
 import type { Ownership } from './ownership.ts';
 import { prepareHandOver, type HandOver } from './prepare-hand-over.ts';
+import { settle } from './settle.ts';
 import { toSettlement } from './to-settlement.ts';
 
 /** The wait after results could not be stored; receivers that fail have their own schedule. */
@@ -21,10 +21,20 @@ export interface FlightsOptions {
   readonly onSettled: (instanceId: string) => void;
 }
 
-/** Deliveries that were claimed and are not settled yet. Takes results as they come, and retries settling them until it commits. */
+const settleOptions = { isSyncedAside: true, findsByKey: true };
+/** Bounds the size of a settlement: each result may have 20 KiB of an answer. */
+const settledTogetherMax = 64;
+
+/**
+ * Deliveries that were claimed and are not settled yet. Takes results as they come, and retries settling them until it commits. An
+ * instance settles one group of results at a time: those that land meanwhile form the next group, because a group costs a database
+ * nearly the same whether it has one result or twenty.
+ */
 export class Flights {
   readonly #options: FlightsOptions;
   readonly #flights = new Map<string, Flight>();
+  /** The results that wait to be settled, for each instance that is settling. */
+  readonly #landed = new Map<InstanceLanes, AttemptResult[]>();
   readonly #settling = new Set<Promise<void>>();
   #claimedCount = 0;
   #giveUpAtMs = Number.POSITIVE_INFINITY;
@@ -45,17 +55,19 @@ export class Flights {
 
   /** Takes the results of finished attempts, and settles those of each instance together. */
   land(results: readonly AttemptResult[]): void {
-    const byInstance = new Map<InstanceLanes, AttemptResult[]>();
+    const idle = new Set<InstanceLanes>();
     for (const result of results) {
       const flight = this.#flights.get(result.deliveryId);
       if (flight === undefined) continue;
       const { lanes, endpoint, test } = flight;
       if (test === undefined) lanes.land(endpoint.id, result);
-      const list = byInstance.get(lanes) ?? [];
-      list.push(result);
-      byInstance.set(lanes, list);
+      const landed = this.#landed.get(lanes);
+      landed?.push(result);
+      if (landed !== undefined) continue;
+      this.#landed.set(lanes, [result]);
+      idle.add(lanes);
     }
-    for (const [lanes, list] of byInstance) this.#track(this.#settle(lanes, list));
+    for (const lanes of idle) this.#settleLanded(lanes);
   }
 
   /** Prepares handing over instances to other nodes. No new delivery of these instances may be claimed any more. */
@@ -75,43 +87,62 @@ export class Flights {
 
   /** Resolves when all results taken so far are settled or given up. */
   async settled(): Promise<void> {
-    await Promise.all(this.#settling);
+    while (this.#settling.size > 0) await Promise.all(this.#settling);
   }
 
-  #track(settling: Promise<void>): void {
+  /** Settles what has landed, then what landed meanwhile, until nothing is left. */
+  #settleLanded(lanes: InstanceLanes): void {
+    if (this.#landed.get(lanes)?.length === 0) {
+      this.#landed.delete(lanes);
+      return;
+    }
+    const settling = this.#settle(lanes).finally(() => {
+      this.#settling.delete(settling);
+      this.#settleLanded(lanes);
+    });
     this.#settling.add(settling);
-    void settling.finally(() => this.#settling.delete(settling));
   }
 
-  async #settle(lanes: InstanceLanes, results: readonly AttemptResult[]): Promise<void> {
-    await this.#store(lanes, results);
+  async #settle(lanes: InstanceLanes): Promise<void> {
+    const results = await this.#store(lanes);
     const gone = this.#goneEndpoints(results);
     for (const result of results) this.#finish(lanes, result);
     await this.#pauseGone(lanes, gone);
     this.#options.onSettled(lanes.instance.id);
   }
 
-  /** Stores all results of an instance in one write, which shares its commit with concurrent writes. Retries until it succeeds. */
-  async #store({ instance }: InstanceLanes, results: readonly AttemptResult[]): Promise<void> {
+  /** Stores results in one write, which shares its commit with concurrent writes. Retries until it succeeds. */
+  async #store(lanes: InstanceLanes): Promise<readonly AttemptResult[]> {
     const { clock, logger } = this.#options;
+    const { id } = lanes.instance;
+    const results: AttemptResult[] = [];
     while (true) {
-      // Built for each try: the instance may have been handed over meanwhile, which changes the fences.
-      const settlements = results.flatMap((result) => {
-        const flight = this.#flights.get(result.deliveryId);
-        return flight === undefined ? [] : [toSettlement(flight, result, this.#options)];
-      });
+      // Also what has landed since the last try, so that a test is told that results cannot be stored.
+      const room = settledTogetherMax - results.length;
+      results.push(...(this.#landed.get(lanes)?.splice(0, room) ?? []));
       try {
-        const now = clock.now();
-        // Not waiting for the sync is safe: what a power cut takes away is sent once more.
-        return await instance.database.write((tx) => settle(tx, settlements, now), { isSyncedAside: true });
+        await this.#write(lanes, results);
+        return results;
       } catch (error) {
-        logger.error('Results of attempts could not be stored.', { instance: instance.id, error });
+        logger.error('Results of attempts could not be stored.', { instance: id, error });
         for (const { deliveryId } of results) this.#flights.get(deliveryId)?.test?.reject(error);
         // When a stop ends now, these deliveries are pending and will be sent again: a duplicate, not a loss.
-        if (clock.monotonic() >= this.#giveUpAtMs) return;
+        if (clock.monotonic() >= this.#giveUpAtMs) return results;
         await new Promise((resolve) => setTimeout(resolve, backOffMs));
       }
     }
+  }
+
+  async #write({ instance }: InstanceLanes, results: readonly AttemptResult[]): Promise<void> {
+    const { clock, ownership } = this.#options;
+    // Built for each try: the instance may have been handed over meanwhile, which changes the fences.
+    const settlements = results.flatMap((result) => {
+      const flight = this.#flights.get(result.deliveryId);
+      return flight === undefined ? [] : [toSettlement(flight, result, clock)];
+    });
+    const options = { now: clock.now(), fence: ownership.fence(instance.id) };
+    // Not waiting for the sync is safe: what a power cut takes away is sent once more.
+    await instance.database.write((tx) => settle(tx, settlements, options), settleOptions);
   }
 
   #finish({ claimed }: InstanceLanes, result: AttemptResult): void {

@@ -3,6 +3,13 @@ import type { Mutant } from './mutant.ts';
 /** Guards of what becomes of deliveries. */
 export const deliveryMutants: readonly Mutant[] = [
   {
+    name: 'an instance settles one group of results at a time',
+    file: 'src/webhooks/flights.ts',
+    from: 'for (const lanes of idle) this.#settleLanded(lanes);',
+    to: 'for (const { deliveryId } of results) { const lanes = this.#flights.get(deliveryId)?.lanes; if (lanes) this.#settleLanded(lanes); }',
+    tests: ['src/webhooks/dispatcher.test.ts'],
+  },
+  {
     name: 'a delivery is settled by its id, whatever statistics say',
     file: 'src/webhooks/deliveries.ts',
     from: "sql`CASE ${status} WHEN 'pending' THEN TRUE ELSE FALSE END`",
@@ -11,9 +18,9 @@ export const deliveryMutants: readonly Mutant[] = [
   },
   {
     name: 'a retry by hand during an attempt is not lost when the attempt fails',
-    file: 'src/webhooks/to-settlement.ts',
-    from: 'isAskedAgain: isMovedFrom(dues)',
-    to: 'isAskedAgain: sql`FALSE`',
+    file: 'src/webhooks/settle.ts',
+    from: 'sql`d.due <> given.was_due AND',
+    to: 'sql`FALSE AND',
     tests: ['test/api/webhook-deliveries.test.ts'],
   },
   {
@@ -25,29 +32,29 @@ export const deliveryMutants: readonly Mutant[] = [
   },
   {
     name: 'a delivery that was handed over is not taken for one that was asked for again',
-    file: 'src/webhooks/to-settlement.ts',
-    from: '[state.due, flight.putOffUntil]',
-    to: '[state.due]',
+    file: 'src/webhooks/settle.ts',
+    from: '(given.put_off_until IS NULL OR d.due <> given.put_off_until)',
+    to: 'TRUE',
     tests: ['test/nodes/hand-over.test.ts'],
   },
   {
     name: 'what comes late of an attempt does not write over those that were made since',
-    file: 'src/webhooks/deliveries.ts',
-    from: 'AND attempts <= ${countedMax(settlement)}',
+    file: 'src/webhooks/settle.ts',
+    from: 'AND d.attempts <= given.counted_max',
     to: '',
     tests: ['src/webhooks/dispatcher.test.ts'],
   },
   {
     name: 'a failure that is stored twice is not taken for one that was asked for again',
-    file: 'src/webhooks/deliveries.ts',
+    file: 'src/webhooks/settle.ts',
     from: 'isFailure ? after.attempts - 1 : after.attempts',
     to: 'after.attempts',
     tests: ['test/nodes/commit-cuts.test.ts'],
   },
   {
     name: 'what comes late of an attempt of an owner before does not set the count back',
-    file: 'src/webhooks/deliveries.ts',
-    from: 'AND attempts < ${after.attempts}',
+    file: 'src/webhooks/settle.ts',
+    from: 'AND d.attempts < given.attempts',
     to: '',
     tests: ['src/webhooks/dispatcher.test.ts'],
   },
@@ -67,9 +74,9 @@ export const deliveryMutants: readonly Mutant[] = [
   },
   {
     name: 'what is asked for after a handed-over attempt of it is over is not put off',
-    file: 'src/webhooks/deliveries.ts',
-    from: 'CASE WHEN ${fence} THEN NULL ELSE put_off_until END',
-    to: 'put_off_until',
+    file: 'src/webhooks/settle.ts',
+    from: 'CASE WHEN ${isOurs(fence)} THEN NULL ELSE d.put_off_until END',
+    to: 'd.put_off_until',
     tests: ['test/nodes/hand-over-retries.test.ts'],
   },
 ];

@@ -134,9 +134,16 @@ export const storageMutants: readonly Mutant[] = [
   {
     name: 'a group waits for a lock of somebody else for a moment only',
     file: 'src/storage/postgres/postgres.ts',
-    from: 'isGroup === true ? this.#lockOfGroup : this.#lock',
-    to: 'this.#lock',
+    from: 'if (isGroup === true) return this.#lockOfGroup;',
+    to: '',
     tests: ['src/storage/postgres/postgres-group-locks.test.ts'],
+  },
+  {
+    name: 'a work that finds its rows by their keys is planned so on PostgreSQL',
+    file: 'src/storage/postgres/postgres.ts',
+    from: 'findsByKey === true ? this.#lockByKey : this.#lock',
+    to: 'this.#lock',
+    tests: ['src/storage/postgres/postgres-plans.test.ts'],
   },
   {
     name: 'a work of a group on PostgreSQL that awaits something else fails alone',

@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { assert } from '../../base/assert.ts';
 import { sql, type Sql, type SqlValue } from '../../sql/sql.ts';
+import type { GivenKind } from '../database.ts';
 
 /** The values of one column of many rows. */
 export interface PostgresArray {
@@ -9,19 +10,28 @@ export interface PostgresArray {
   readonly bytes: Buffer;
 }
 
-const texts = { type: sql`text[]`, oid: 25 };
-const numbers = { type: sql`double precision[]`, oid: 701 };
+/** The array types, with the object id of their elements' type (`pg_type.dat`). */
+const types: Readonly<Record<GivenKind, { readonly type: Sql; readonly oid: number }>> = {
+  text: { type: sql`text[]`, oid: 25 },
+  number: { type: sql`double precision[]`, oid: 701 },
+  bytes: { type: sql`bytea[]`, oid: 17 },
+};
 const headBytes = 20;
 const lengthBytes = 4;
 const nullLength = -1;
+
+/** As {@link toArrayOf}, of numbers and NULLs if there is a number, otherwise of texts and NULLs. */
+export function toPostgresArray(values: readonly SqlValue[]): PostgresArray {
+  return toArrayOf(values.some((value) => typeof value === 'number') ? 'number' : 'text', values);
+}
 
 /**
  * Encodes values in the binary format (`array_recv` in PostgreSQL's arrayfuncs.c): number of dimensions, whether there are NULLs,
  * element type, length, lower bound, then each element behind its length. In the text format every quote would have to be escaped here
  * and unescaped by the server.
  */
-export function toPostgresArray(values: readonly SqlValue[]): PostgresArray {
-  const { type, oid } = values.some((value) => typeof value === 'number') ? numbers : texts;
+export function toArrayOf(kind: GivenKind, values: readonly SqlValue[]): PostgresArray {
+  const { type, oid } = types[kind];
   const bytes = Buffer.allocUnsafe(bytesOf(values));
   bytes.writeInt32BE(1, 0);
   bytes.writeInt32BE(values.includes(null) ? 1 : 0, 4);
@@ -45,9 +55,14 @@ export function toColumnArrays(
 
 function bytesOf(values: readonly SqlValue[]): number {
   let count = headBytes + lengthBytes * values.length;
-  for (const value of values)
-    count += typeof value === 'string' ? Buffer.byteLength(value) : value === null ? 0 : 8;
+  for (const value of values) count += valueBytesOf(value);
   return count;
+}
+
+function valueBytesOf(value: SqlValue): number {
+  if (typeof value === 'string') return Buffer.byteLength(value);
+  if (value instanceof Uint8Array) return value.length;
+  return value === null ? 0 : 8;
 }
 
 /** Writes an element at `at`; returns the offset of the next one. */
@@ -62,7 +77,12 @@ function writeValue(bytes: Buffer, at: number, value: SqlValue): number {
     bytes.writeInt32BE(length, at);
     return start + length;
   }
-  assert(typeof value === 'number', 'rows that are inserted together hold texts, numbers and NULL');
+  if (value instanceof Uint8Array) {
+    bytes.set(value, start);
+    bytes.writeInt32BE(value.length, at);
+    return start + value.length;
+  }
+  assert(typeof value === 'number', 'an array holds texts, numbers, bytes and NULL');
   bytes.writeInt32BE(8, at);
   // Turns -0 into 0, which it would also be if it were sent as a text.
   bytes.writeDoubleBE(value + 0, start);

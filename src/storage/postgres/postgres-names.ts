@@ -2,6 +2,7 @@ import { GenerationMap } from '../../base/generation-map.ts';
 import { identifier, sql, type Sql } from '../../sql/sql.ts';
 import type { Names } from '../database.ts';
 import { arrayText } from './postgres-array.ts';
+import { postgresGiven } from './postgres-given.ts';
 import { postgresInsertWith } from './postgres-insert-with.ts';
 import { postgresJson } from './postgres-json.ts';
 
@@ -22,6 +23,7 @@ export function postgresNames(schema: string, instanceId: string): Names {
     // In a subquery: a volatile function is otherwise called for each row, and its value cannot be looked up in an index.
     lastPosition: sql`(SELECT lastval())`,
     insertWith: (insertion, following) => [postgresInsertWith(insertion, following)],
+    given: postgresGiven,
     anyOf: (values) => sql` = ANY(${arrayText(values)}::text[])`,
     isInTime: () => undefined,
     json: postgresJson,

@@ -2,7 +2,7 @@ import { assert } from '../../base/assert.ts';
 import { systemClock } from '../../base/clock.ts';
 import { AppError, busy, stopping } from '../../base/errors.ts';
 import { randomUnit } from '../../base/ids.ts';
-import { identifier, sql, type Sql } from '../../sql/sql.ts';
+import { identifier, joinSql, sql, type Sql } from '../../sql/sql.ts';
 import { askAgain } from './ask-again.ts';
 import { askCurrent, type Ask } from './ask-current.ts';
 import { AccessMemory } from './access-memory.ts';
@@ -101,6 +101,7 @@ class PostgresDatabase implements Database {
   readonly #questions: Questions;
   readonly #lock: Sql;
   readonly #lockOfGroup: Sql;
+  readonly #lockByKey: Sql;
   readonly #beginExclusive: string;
   /** The schema's prefix, by which statements about collections' tables are recognized. */
   readonly #ofCollections: string;
@@ -139,6 +140,10 @@ class PostgresDatabase implements Database {
     this.#lock = sql`SELECT pg_advisory_xact_lock_shared(${key})`;
     // The lock first: a group waits for an exclusive work as long as other works do, without this lock_timeout.
     this.#lockOfGroup = sql`SELECT pg_advisory_xact_lock_shared(${key}), set_config('lock_timeout', ${String(groupLockMsMax)}, true)`;
+    // https://www.postgresql.org/docs/current/runtime-config-query.html#RUNTIME-CONFIG-QUERY-ENABLE
+    const scans = ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin'];
+    const off = scans.map((name) => sql`set_config(${name}, 'off', true)`);
+    this.#lockByKey = sql`SELECT pg_advisory_xact_lock_shared(${key}), ${joinSql(off, ', ')}`;
     this.#beginExclusive = beginExclusive(key, {
       timeoutMs: options.exclusiveTimeoutMs ?? EXCLUSIVE_TIMEOUT_MS,
       lockTimeoutMs: options.pool.transactionTimeoutMs,
@@ -289,15 +294,11 @@ class PostgresDatabase implements Database {
       names: this.names,
       isGuarded: options.isGuarded,
       open: () => {
-        const { isGroup } = options;
         connection.limitStatements(this.#pool.statementTimeoutMs);
         if (options.isExclusive) opening.send(this.#beginExclusive);
         else {
           const { isLossAllowed } = this.#options;
-          opening.send(
-            begin({ ...options, isLossAllowed }),
-            isGroup === true ? this.#lockOfGroup : this.#lock,
-          );
+          opening.send(begin({ ...options, isLossAllowed }), this.#lockFor(options));
         }
       },
     });
@@ -322,6 +323,11 @@ class PostgresDatabase implements Database {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  #lockFor({ isGroup, findsByKey }: RunOptions): Sql {
+    if (isGroup === true) return this.#lockOfGroup;
+    return findsByKey === true ? this.#lockByKey : this.#lock;
   }
 
   async #leaveAside(connection: PostgresConnection): Promise<void> {

@@ -1,6 +1,7 @@
 import { GenerationMap } from '../../base/generation-map.ts';
 import { identifier, sql, type Sql } from '../../sql/sql.ts';
 import type { Names } from '../database.ts';
+import { sqliteGiven } from './sqlite-given.ts';
 import { lastPosition, sqliteInsertWith } from './sqlite-insert-with.ts';
 import { sqliteJson } from './sqlite-json.ts';
 
@@ -22,6 +23,7 @@ export const sqliteNames: Names = {
   scopeValue: none,
   lastPosition,
   insertWith: sqliteInsertWith,
+  given: sqliteGiven,
   anyOf: (values) => sql` IN (SELECT value FROM json_each(${JSON.stringify(values)}))`,
   // node:sqlite cannot interrupt a statement. The argument keeps SQLite from evaluating the function only once per statement.
   isInTime: (alias, looks) => {
