@@ -78,11 +78,12 @@ function writeValue(bytes: Buffer, at: number, value: SqlValue): number {
     return start + length;
   }
   if (value instanceof Uint8Array) {
+    assert(bytes.readInt32BE(8) === types.bytes.oid, 'only an array of bytes holds bytes');
     bytes.set(value, start);
     bytes.writeInt32BE(value.length, at);
     return start + value.length;
   }
-  assert(typeof value === 'number', 'an array holds texts, numbers, bytes and NULL');
+  assert(typeof value === 'number', 'rows that are inserted together hold texts, numbers and NULL');
   bytes.writeInt32BE(8, at);
   // Turns -0 into 0, which it would also be if it were sent as a text.
   bytes.writeDoubleBE(value + 0, start);
