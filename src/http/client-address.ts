@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { isInCidr, type Cidr } from '../base/cidr.ts';
 import { readIpAddress } from '../base/ip-address.ts';
 import type { Settings } from '../settings/settings.ts';
+import { peerAddress } from './peer-address.ts';
 
 export interface ProxyTrust {
   /** Addresses of the operator's own proxies: headers of any other peer are ignored. */
@@ -10,8 +11,6 @@ export interface ProxyTrust {
   readonly settings: Settings['trustedProxy'];
 }
 
-/** Stands for the address of a connection that is already closed, and has none. */
-const nowhere = Uint8Array.of(0, 0, 0, 0);
 const usualHeaders = ['x-forwarded-for'];
 
 /**
@@ -19,7 +18,7 @@ const usualHeaders = ['x-forwarded-for'];
  * address in its header that is not. The client may have written anything to the left of that one itself.
  */
 export function clientAddress(request: IncomingMessage, { proxies, settings }: ProxyTrust): Uint8Array {
-  const peer = readIpAddress(request.socket.remoteAddress ?? '') ?? nowhere;
+  const peer = peerAddress(request.socket);
   const isProxy = (address: Uint8Array): boolean => proxies.some((range) => isInCidr(address, range));
   if (!isProxy(peer)) return peer;
   const names = settings.headers.length === 0 ? usualHeaders : settings.headers;

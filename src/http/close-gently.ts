@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { onConnection } from './on-connection.ts';
 
 /**
  * Makes a server's `closeIdleConnections` do nothing while any connection has unsent bytes; call it repeatedly. Node counts a
@@ -10,8 +11,7 @@ export function closeGently(server: Server): void {
   const sockets = new Set<Socket>();
   const closeIdle = server.closeIdleConnections.bind(server);
   const closeAll = server.closeAllConnections.bind(server);
-  // The 'connection' of a TLS server is the raw socket below the one that its answers go to.
-  server.on('setSecureContext' in server ? 'secureConnection' : 'connection', (socket: Socket) => {
+  onConnection(server, (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });

@@ -11,6 +11,7 @@ import { logLimits } from '../logs/log-limits.ts';
 import { maskUrl } from '../logs/mask-url.ts';
 import { guest, type Caller, type KeyBounds, type Superuser } from '../rules/caller.ts';
 import { toErrorAnswer } from './error-response.ts';
+import { peerAddress } from './peer-address.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -90,7 +91,7 @@ function membersOf(
     ...(isKey(caller) && { key: caller.id }),
     method,
     referer,
-    ...(logIP && { remoteIP: socket.remoteAddress ?? '' }),
+    ...(logIP && { remoteIP: ipAddressText(peerAddress(socket)) }),
     requestId: request.id,
     status,
     type: 'request',

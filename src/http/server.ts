@@ -28,6 +28,7 @@ import { knownPaths, type KnownPaths } from './known-paths.ts';
 import { noteLatestAnswers } from './latest-answer.ts';
 import { nodeHttp } from './node-http.ts';
 import { noteRefusal } from './note-request.ts';
+import { notePeers } from './peer-address.ts';
 import { parseQueryString } from './query-string.ts';
 import { refuseTunnel } from './refuse-tunnel.ts';
 import { checkRequest } from './check-request.ts';
@@ -179,6 +180,7 @@ function createApp(options: ServerOptions): FastifyInstance {
   app.server.maxHeadersCount = 0;
   // Node has no such time-out by default: a client could make the server keep an unread answer for as long as it likes.
   app.server.setTimeout(httpLimits.stalledMs);
+  notePeers(app.server);
   closeGently(app.server);
   noteLatestAnswers(app.server);
   app.server.on('checkExpectation', answerExpectation);

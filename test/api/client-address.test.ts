@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
+import { connect, Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { test, type TestContext } from 'node:test';
 import { ConfigError, readConfig } from '../../src/config.ts';
+import { eventually } from '../support/eventually.ts';
+import { RawConnection, rawRequest } from '../support/raw-http.ts';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';
 
 const notTrusted = '127.0.0.1';
@@ -129,4 +133,48 @@ test('ranges that cannot be read are told to the operator', () => {
   for (const text of ['x', '10.0.0.1/8', '10.0.0.0/33'])
     assert.throws(() => readConfig({ 'trusted-proxies': text }, {}), ConfigError);
   assert.deepEqual(readConfig({}, {}).trustedProxies, []);
+});
+
+test('A-16 a client that resets its connection after a request is known all the same', async (t) => {
+  const service = await startService(t);
+  const rules = [{ label: 'POST /api/keys', audience: '', duration: 60, maxRequests: 1 }];
+  await change(service, { rateLimits: { enabled: true, rules } });
+  const body = JSON.stringify({ name: 'hidden', scopes: ['records:read'] });
+  // A guest's request is counted by the address, and the superuser's is audited with it.
+  for (const authorization of ['', service.superuser.token]) {
+    const connection = RawConnection.open(t, service.url);
+    // Accepted by the time of its answer, and nothing has asked for its address yet.
+    connection.send(rawRequest('OPTIONS /'));
+    await connection.waitForAnswers(1);
+    connection.send(rawRequest('POST /api/keys', { Authorization: authorization }, body));
+    connection.socket.resetAndDestroy();
+  }
+  const entry = await eventually('the key is audited', async () => {
+    const { json } = await service.request('/api/audit?filter=action="key.create"', { token: true });
+    return json.items[0];
+  });
+  assert.equal(entry.address, notTrusted);
+  const again = await service.request('/api/keys', { method: 'POST', body: JSON.parse(body) });
+  assert.equal(again.status, 429);
+});
+
+test('a connection that was reset before it was accepted, whose peer nobody knows, is dropped', async (t) => {
+  const { app } = await startService(t);
+  const connection = new Socket();
+  app.server.server.emit('connection', connection);
+  assert.equal(connection.destroyed, true);
+});
+
+test('a link-local address is that of its client, without the zone', async (t) => {
+  const [host] = Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
+    addresses.filter(({ address }) => address.startsWith('fe80:')).map(({ address }) => `${address}%${name}`),
+  );
+  if (host === undefined) return t.skip('no network of this machine has a link-local address');
+  const service = await startService(t, { flags: { host: '::', 'trusted-proxies': 'fe80::/10' } });
+  const connection = new RawConnection(connect({ host, port: Number(new URL(service.url).port) }));
+  t.after(() => connection.socket.destroy());
+  const headers = { Authorization: service.superuser.token, 'X-Forwarded-For': '192.0.2.1' };
+  connection.send(rawRequest('GET /api/health', headers));
+  const [answer] = await connection.waitForAnswers(1);
+  assert.equal(JSON.parse(String(answer?.body)).data.realIP, '192.0.2.1');
 });

@@ -59,6 +59,13 @@ export const edgeMutants: readonly Mutant[] = [
     to: '',
     tests: ['test/api/client-address.test.ts'],
   },
+  {
+    name: 'nobody is served whose address is not known',
+    file: 'src/http/peer-address.ts',
+    from: 'if (address === undefined) socket.destroy();',
+    to: 'if (address === undefined) return;',
+    tests: ['test/api/client-address.test.ts'],
+  },
   // Writing.
   {
     name: 'a key of idempotency is for one request',
