@@ -12,12 +12,16 @@ const peers = new WeakMap<Socket, Uint8Array>();
  */
 export function notePeers(server: Server): void {
   onConnection(server, (socket) => {
-    // A link-local address comes with a zone, which names an interface of this machine: `fe80::1%eth0`.
-    const [text = ''] = socket.remoteAddress?.split('%', 1) ?? [];
-    const address = readIpAddress(text);
+    const address = readPeer(socket.remoteAddress);
     if (address === undefined) socket.destroy();
     else peers.set(socket, address);
   });
+}
+
+/** A link-local address comes with a zone, which names an interface of this machine: `fe80::1%eth0`. */
+export function readPeer(remoteAddress = ''): Uint8Array | undefined {
+  const [address = ''] = remoteAddress.split('%', 1);
+  return readIpAddress(address);
 }
 
 /** Returns the address at the other end of a request's connection, which may be closed by now. */

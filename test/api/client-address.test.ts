@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { connect, Socket } from 'node:net';
-import { networkInterfaces } from 'node:os';
+import { Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { ConfigError, readConfig } from '../../src/config.ts';
 import { eventually } from '../support/eventually.ts';
@@ -163,18 +162,4 @@ test('a connection that was reset before it was accepted, whose peer nobody know
   const connection = new Socket();
   app.server.server.emit('connection', connection);
   assert.equal(connection.destroyed, true);
-});
-
-test('a link-local address is that of its client, without the zone', async (t) => {
-  const [host] = Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
-    addresses.filter(({ address }) => address.startsWith('fe80:')).map(({ address }) => `${address}%${name}`),
-  );
-  if (host === undefined) return t.skip('no network of this machine has a link-local address');
-  const service = await startService(t, { flags: { host: '::', 'trusted-proxies': 'fe80::/10' } });
-  const connection = new RawConnection(connect({ host, port: Number(new URL(service.url).port) }));
-  t.after(() => connection.socket.destroy());
-  const headers = { Authorization: service.superuser.token, 'X-Forwarded-For': '192.0.2.1' };
-  connection.send(rawRequest('GET /api/health', headers));
-  const [answer] = await connection.waitForAnswers(1);
-  assert.equal(JSON.parse(String(answer?.body)).data.realIP, '192.0.2.1');
 });
