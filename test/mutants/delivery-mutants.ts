@@ -3,10 +3,10 @@ import type { Mutant } from './mutant.ts';
 /** Guards of what becomes of deliveries. */
 export const deliveryMutants: readonly Mutant[] = [
   {
-    name: 'an instance settles one group of results at a time',
+    name: 'results that arrive while others are being settled are settled together',
     file: 'src/webhooks/flights.ts',
-    from: 'for (const lanes of idle) this.#settleLanded(lanes);',
-    to: 'for (const { deliveryId } of results) { const lanes = this.#flights.get(deliveryId)?.lanes; if (lanes) this.#settleLanded(lanes); }',
+    from: 'const room = settledTogetherMax - results.length;',
+    to: 'const room = 1;',
     tests: ['src/webhooks/dispatcher.test.ts'],
   },
   {
