@@ -3,17 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { signatureVectors as vectors, type SignatureVector } from './support/signature-vectors.ts';
 import { temporaryTree } from './support/temporary-tree.ts';
-
-interface Vector {
-  readonly name: string;
-  readonly secrets: readonly string[];
-  readonly id: string;
-  readonly timestampSeconds: number;
-  readonly body: string;
-  readonly serviceSignatures: readonly string[];
-  readonly webhookSignature: string;
-}
 
 /** What a documented verifier is asked, and what it must say. */
 interface Case {
@@ -28,11 +19,6 @@ interface Case {
 }
 
 const page = readFileSync(new URL('../docs/webhooks.md', import.meta.url), 'utf8');
-// Our own file; src/webhooks/sending/signature.test.ts holds it against independent computations.
-const { vectors } = JSON.parse(readFileSync(new URL('../spec/signatures.json', import.meta.url), 'utf8')) as {
-  readonly vectors: readonly Vector[];
-};
-
 const cases = vectors.flatMap((vector) => vector.secrets.flatMap((secret) => casesOf(vector, secret)));
 
 test('the documented verifier for Node tells genuine requests from others', (t) => {
@@ -106,7 +92,7 @@ test('the documented command for the body alone prints the signature of the head
   }
 });
 
-function casesOf(vector: Vector, secret: string): Case[] {
+function casesOf(vector: SignatureVector, secret: string): Case[] {
   const now = vector.timestampSeconds;
   const genuine: Case = {
     name: vector.name,
