@@ -62,10 +62,10 @@ export class Flights {
       const { lanes, endpoint, test } = flight;
       if (test === undefined) lanes.land(endpoint.id, result);
       const landed = this.#landed.get(lanes);
-      landed?.push(result);
-      if (landed !== undefined) continue;
-      this.#landed.set(lanes, [result]);
-      idle.add(lanes);
+      if (landed === undefined) {
+        this.#landed.set(lanes, [result]);
+        idle.add(lanes);
+      } else landed.push(result);
     }
     for (const lanes of idle) this.#settleLanded(lanes);
   }

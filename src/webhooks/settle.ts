@@ -1,5 +1,5 @@
 import { toTimestamp } from '../base/timestamp.ts';
-import { sql, type Sql } from '../sql/sql.ts';
+import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { GivenColumn, Transaction, Tuple } from '../storage/database.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
 import { isPending } from './deliveries.ts';
@@ -38,16 +38,12 @@ export async function settle(
 ): Promise<void> {
   const given = tx.names.given(settledColumns, settlements.map(toSettledRow));
   const attempts = settlements.filter(({ result }) => result.kind !== 'aborted');
-  let changed: readonly Tuple[] = [];
+  let changed = 0;
   await tx.inOrder([
-    async () => (changed = await tx.tuples(changeDeliveries(tx, given, options))),
+    async () => (changed = await tx.run(changeDeliveries(tx, given, options))),
     () => insertAttempts(tx, attempts),
   ]);
-  if (changed.length === settlements.length) return;
-  const ids = new Set(changed.map(([id]) => id));
-  const unchanged = settlements.filter(({ id }) => !ids.has(id));
-  const others = tx.names.given(settledColumns, unchanged.map(toSettledRow));
-  await tx.run(countAttempts(tx, others, options.fence));
+  if (changed < settlements.length) await tx.run(countAttempts(tx, given, options.fence));
 }
 
 const settledColumns: readonly GivenColumn[] = [
@@ -89,15 +85,14 @@ function changeDeliveries({ names }: Transaction, given: Sql, { now, fence }: Se
       attempts = given.attempts, cause = given.cause, put_off_until = NULL, updated = ${toTimestamp(now)}
     FROM ${given}
     WHERE ${names.scopeOf('d')} AND d.id = given.delivery AND ${isPending(sql`d.status`)}
-      AND d.attempts <= given.counted_max AND ${isOurs(fence)}
-    RETURNING id`;
+      AND d.attempts <= given.counted_max AND ${isOurs(fence)}`;
 }
 
 function isOurs(fence: Sql): Sql {
   return sql`(given.is_fenced = 0 OR d.put_off_until = given.put_off_until OR ${fence})`;
 }
 
-/** Counts attempts of deliveries whose state stays as it is. */
+/** Counts attempts of deliveries whose state stays as it is: those whose state has changed count them already. */
 function countAttempts({ names }: Transaction, given: Sql, fence: Sql): Sql {
   return sql`
     UPDATE ${names.table('$delivery')} AS d SET attempts = given.attempts,
@@ -121,8 +116,10 @@ const attemptColumns: readonly GivenColumn[] = [
   ['response_headers', 'text'],
   ['response_body', 'bytes'],
 ];
-const attemptNames = sql`delivery, number, started, kind, status, cause, dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms,
-      response_headers, response_body`;
+const attemptNames = joinSql(
+  attemptColumns.map(([name]) => identifier(name)),
+  ', ',
+);
 
 async function insertAttempts(tx: Transaction, settlements: readonly Settlement[]): Promise<void> {
   if (settlements.length === 0) return;

@@ -123,14 +123,7 @@ function crashingTransaction(tx: Transaction, trace: Trace, reach: Reach): Trans
     all: (statement) => tx.all(statement),
     get: (statement) => tx.get(statement),
     afterCommit: (callback) => tx.afterCommit(callback),
-    tuples: async (statement) => {
-      const rows = await tx.tuples(statement);
-      if (statement.text.includes('UPDATE "$delivery" AS d SET')) {
-        trace.hasSettled = true;
-        reach('while settling');
-      }
-      return rows;
-    },
+    tuples: (statement) => tx.tuples(statement),
     search: (statement) => tx.search(statement),
     inOrder: (steps) => tx.inOrder(steps),
     insertRows: (into, rows) => tx.insertRows(into, rows),
@@ -145,6 +138,10 @@ function crashingTransaction(tx: Transaction, trace: Trace, reach: Reach): Trans
       }
       if (statement.text.includes('INSERT INTO "$event"')) reach('after the event row');
       if (statement.text.includes('INSERT INTO "$delivery"')) trace.hasDelivery = true;
+      if (statement.text.includes('UPDATE "$delivery" AS d SET')) {
+        trace.hasSettled = true;
+        reach('while settling');
+      }
       return changes;
     },
   };

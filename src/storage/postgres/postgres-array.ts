@@ -32,7 +32,7 @@ export function toPostgresArray(values: readonly SqlValue[]): PostgresArray {
  */
 export function toArrayOf(kind: GivenKind, values: readonly SqlValue[]): PostgresArray {
   const { type, oid } = types[kind];
-  const bytes = Buffer.allocUnsafe(bytesOf(values));
+  const bytes = Buffer.allocUnsafe(bytesOf(kind, values));
   bytes.writeInt32BE(1, 0);
   bytes.writeInt32BE(values.includes(null) ? 1 : 0, 4);
   bytes.writeInt32BE(oid, 8);
@@ -53,15 +53,18 @@ export function toColumnArrays(
   );
 }
 
-function bytesOf(values: readonly SqlValue[]): number {
+function bytesOf(kind: GivenKind, values: readonly SqlValue[]): number {
   let count = headBytes + lengthBytes * values.length;
-  for (const value of values) count += valueBytesOf(value);
+  for (const value of values) count += valueBytesOf(kind, value);
   return count;
 }
 
-function valueBytesOf(value: SqlValue): number {
+function valueBytesOf(kind: GivenKind, value: SqlValue): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
-  if (value instanceof Uint8Array) return value.length;
+  if (value instanceof Uint8Array) {
+    assert(kind === 'bytes', 'only an array of bytes holds bytes');
+    return value.length;
+  }
   return value === null ? 0 : 8;
 }
 
@@ -78,7 +81,6 @@ function writeValue(bytes: Buffer, at: number, value: SqlValue): number {
     return start + length;
   }
   if (value instanceof Uint8Array) {
-    assert(bytes.readInt32BE(8) === types.bytes.oid, 'only an array of bytes holds bytes');
     bytes.set(value, start);
     bytes.writeInt32BE(value.length, at);
     return start + value.length;
