@@ -142,8 +142,8 @@ export interface FollowingRows {
   readonly into: Sql;
   /** The SELECT list: expressions over columns of `inserted` and of `given`. */
   readonly row: Sql;
-  /** The names of the values in `given`. */
-  readonly columns: readonly Sql[];
+  /** The columns of `given`; the same array each time, as for {@link Names.given}. */
+  readonly columns: readonly GivenColumn[];
   readonly runs: readonly FollowingRun[];
 }
 

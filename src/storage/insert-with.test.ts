@@ -12,7 +12,10 @@ const inserts = ['a', 'b', 'c', 'd'].map((id) =>
 /** Of what `runs` say: what one insertion is in SQL. */
 function textsOf(names: Names, runs: readonly FollowingRun[]): readonly string[] {
   const insertion = { from: sql`event`, inserts, columns: sql`id` };
-  const parts = { into: sql`INSERT INTO delivery (event, endpoint)`, columns: [sql`endpoint`] };
+  const parts = {
+    into: sql`INSERT INTO delivery (event, endpoint)`,
+    columns: [['endpoint', 'text']],
+  } as const;
   const row = sql`inserted.position, given.endpoint`;
   return names.insertWith(insertion, { ...parts, row, runs }).map(({ text }) => text);
 }

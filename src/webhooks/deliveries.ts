@@ -1,7 +1,7 @@
 import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
 import type { Event } from '../events/event.ts';
 import { sql, type Sql } from '../sql/sql.ts';
-import type { FollowingRows, Names, Reader, Transaction, Tuple } from '../storage/database.ts';
+import type { FollowingRows, GivenColumn, Names, Reader, Transaction, Tuple } from '../storage/database.ts';
 import type { DeliveryState, DeliveryStatus } from './delivery.ts';
 
 /** A pending delivery with all of its event that an attempt needs. */
@@ -41,7 +41,13 @@ export function deliveryRows(names: Names, told: readonly ToldEndpoint[]): Follo
   return { into: sql`INSERT INTO ${deliveryColumns(names)}`, row, columns: givenColumns, runs };
 }
 
-const givenColumns = [sql`endpoint`, sql`status`, sql`attempts`, sql`due`, sql`cause`];
+const givenColumns: readonly GivenColumn[] = [
+  ['endpoint', 'text'],
+  ['status', 'text'],
+  ['attempts', 'number'],
+  ['due', 'number'],
+  ['cause', 'text'],
+];
 const given = sql`given.endpoint, given.status, given.attempts, given.due, given.cause`;
 
 /** Inserts a delivery of the event that this transaction appended last; the transaction must not be a shared one. */

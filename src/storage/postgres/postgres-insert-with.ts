@@ -1,8 +1,7 @@
 import { sql, type Sql } from '../../sql/sql.ts';
 import type { FollowingRows, Insertion, PlainTuple } from '../database.ts';
-import { toColumnArrays } from './postgres-array.ts';
 import { insertFromArrays } from './postgres-combine.ts';
-import { unnestArrays } from './unnest-arrays.ts';
+import { postgresGiven } from './postgres-given.ts';
 
 /**
  * Inserts rows and the rows that follow from them by one statement, with the same SQL text for any number of either. Positions are
@@ -19,7 +18,7 @@ export function postgresInsertWith({ inserts, columns }: Insertion, following: F
 
 /** The usual case, in which each run covers all inserted rows: their places need not be known. */
 function withAll({ columns, runs }: FollowingRows): Sql {
-  const given = unnest(
+  const given = postgresGiven(
     columns,
     runs.map(({ values }) => values),
   );
@@ -30,12 +29,8 @@ function withSome({ columns, runs }: FollowingRows): Sql {
   const rows: PlainTuple[] = [];
   for (const { first, last, values } of runs)
     for (let place = first; place <= last; place += 1) rows.push([place, ...values]);
-  const given = unnest([sql`place`, ...columns], rows);
+  const given = postgresGiven([['place', 'number'], ...columns], rows);
   return sql`${numbered} JOIN ${given} ON given.place = inserted.place`;
 }
 
 const numbered = sql`(SELECT *, row_number() OVER (ORDER BY position) - 1 AS place FROM inserted) AS inserted`;
-
-function unnest(columns: readonly Sql[], rows: readonly PlainTuple[]): Sql {
-  return unnestArrays(toColumnArrays(columns.length, rows), sql`given`, columns);
-}

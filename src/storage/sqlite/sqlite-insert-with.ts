@@ -1,4 +1,4 @@
-import { joinSql, partsOfInsert, sql, withValues, type Sql } from '../../sql/sql.ts';
+import { identifier, joinSql, partsOfInsert, sql, withValues, type Sql } from '../../sql/sql.ts';
 import { CombinedStatements } from '../combined-statements.ts';
 import type { FollowingRows, Insertion } from '../database.ts';
 
@@ -12,7 +12,7 @@ export function sqliteInsertWith(
   const end = inserts.length - 1;
   const places = sql`inserted.position BETWEEN ${lastPosition} - ${null} AND ${lastPosition} - ${null}`;
   const given = joinSql(
-    columns.map((column) => sql`${null} AS ${column}`),
+    columns.map(([name]) => sql`${null} AS ${identifier(name)}`),
     ', ',
   );
   const insert = sql`${into} SELECT ${row} FROM (SELECT ${given}) AS given CROSS JOIN ${from} AS inserted WHERE ${places}`;
