@@ -14,6 +14,7 @@ import type { Instance } from './instances/instance.ts';
 import { startSweeping } from './limits/sweep-windows.ts';
 import { OpenInstances } from './instances/open-instances.ts';
 import { Mailer } from './mail/mailer.ts';
+import { requireNoMove } from './moving/move-mark.ts';
 import { nodeTls } from './network/node-tls.ts';
 import type { MasterKey } from './secrets/master-key.ts';
 import { openMasterKey } from './secrets/open-master-key.ts';
@@ -113,6 +114,7 @@ async function openControl(
   clock: Clock,
 ): Promise<{ readonly masterKey: MasterKey; readonly directory: InstanceDirectory }> {
   try {
+    await requireNoMove(home.control);
     const masterKey = await openMasterKey(home.control, {
       ...config.masterKey,
       dataDirectory: config.data,
@@ -232,7 +234,8 @@ async function prepareOrExplain(path: string): Promise<void> {
   }
 }
 
-async function takeLock(directory: string): Promise<DataLock> {
+/** Takes the data directory for this process; throws StartError when a server runs on it. */
+export async function takeLock(directory: string): Promise<DataLock> {
   await prepareOrExplain(directory);
   const lock = lockOrExplain(directory);
   if (lock === undefined)

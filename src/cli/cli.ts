@@ -3,6 +3,7 @@ import { version } from '../app.ts';
 import { dataFlags, serverFlags } from '../config.ts';
 import { importCommand } from './import-command.ts';
 import { instanceCommand } from './instance-command.ts';
+import { moveCommand } from './move-command.ts';
 import { nodesCommand } from './nodes-command.ts';
 import { operatorMessage } from './operator-message.ts';
 import { serve } from './serve.ts';
@@ -23,6 +24,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
   program.addCommand(instanceCommand());
   program.addCommand(nodesCommand());
   program.addCommand(importCommand());
+  program.addCommand(moveCommand());
   overrideExits(program);
   try {
     await program.parseAsync(args, { from: 'user' });

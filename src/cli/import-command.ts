@@ -6,6 +6,7 @@ import type { Omission } from '../importers/omissions.ts';
 import { addFlags, flagsOf } from './flags.ts';
 import { print } from './print.ts';
 import { printable } from './printable.ts';
+import { showLine } from './show-line.ts';
 import { withInstance } from './with-instance.ts';
 
 /** `import pocketbase DIR` */
@@ -53,11 +54,6 @@ function showProgress(progress: ImportProgress): void {
         ? `${collection}: files`
         : '';
   showLine(text);
-}
-
-/** Shows progress on a terminal, each line in place of the one before. */
-function showLine(text: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001B[K${printable(text)}`);
 }
 
 function summaryText({ collections, omissions }: ImportSummary, isDryRun: boolean): string {

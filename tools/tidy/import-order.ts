@@ -7,7 +7,9 @@ import type { Violation } from './violation.ts';
  */
 const importOrder: readonly string[] =
   `base network sql storage fields filters rules lists collections events secrets settings logs instances limits audit idempotency
-   mail files records auth webhooks realtime importers http config open-instance app cli main`.split(/\s+/);
+   mail files records auth webhooks realtime importers moving http config open-instance app cli main`.split(
+    /\s+/,
+  );
 
 /** Further refusals beside the order: no file in `from` may import a path that begins with one of `to`. */
 const strangers: readonly { readonly from: string; readonly to: readonly string[]; readonly why: string }[] =

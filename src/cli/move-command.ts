@@ -1,0 +1,83 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { openDataDirectory, takeLock } from '../app.ts';
+import { systemClock } from '../base/clock.ts';
+import { ConfigError, dataFlags, readConfig, type Config } from '../config.ts';
+import type { MovedInstance, MoveProgress } from '../moving/move-to-postgres.ts';
+import { addFlags, flagsOf } from './flags.ts';
+import { print } from './print.ts';
+import { showLine } from './show-line.ts';
+
+/** `move` */
+export function moveCommand(): Command {
+  const command = new Command('move').description(
+    'copy everything of a data directory into the empty database of --postgres, which then takes its place',
+  );
+  addFlags(command, dataFlags);
+  command.action(async () => {
+    const config = readConfig(flagsOf(command));
+    const moved = await move(config);
+    showLine('');
+    await print(summaryText(moved, config));
+  });
+  return command;
+}
+
+async function move(config: Config): Promise<readonly MovedInstance[]> {
+  const { data, postgres, queryTimeoutMs } = config;
+  if (postgres === undefined) throw new ConfigError('Where to? Give the empty database with --postgres.');
+  if (!existsSync(data)) throw new ConfigError(`There is no data directory ${data}.`);
+  const lock = await takeLock(data);
+  const ends: (() => unknown)[] = [() => lock.release()];
+  try {
+    const source = await openDataDirectory(
+      { ...config, postgres: undefined, logLevel: 'error', auditDays: 0 },
+      {},
+    );
+    ends.unshift(() => source.stop());
+    // Imported on demand: a server never needs it.
+    const { openPostgresHome } = await import('../storage/postgres/open-postgres-home.ts');
+    const target = await openPostgresHome({
+      ...postgres,
+      isLossAllowed: postgres.allowUnsafe,
+      queryTimeoutMs,
+    });
+    ends.unshift(() => target.stop());
+    const { moveToPostgres } = await import('../moving/move-to-postgres.ts');
+    return await moveToPostgres({
+      source: {
+        home: source.home,
+        instances: source.directory.all(),
+        borrow: (entry) => source.instances.borrow(entry),
+      },
+      target,
+      clock: systemClock,
+      onProgress: showProgress,
+    });
+  } finally {
+    for (const end of ends) await end();
+  }
+}
+
+function showProgress({ instance, table, rows }: MoveProgress): void {
+  showLine(`${instance}: ${table}: ${rows} rows`);
+}
+
+function summaryText(moved: readonly MovedInstance[], { data, masterKey }: Config): string {
+  const lines = moved.map(
+    ({ slug, collections, records, pending }) =>
+      `  ${slug}: ${collections} collections, ${records} records, ${pending} webhooks still to be sent`,
+  );
+  const key =
+    masterKey.text === undefined
+      ? `--key-file ${masterKey.file ?? join(data, 'master.key')}`
+      : 'CHANCERY_KEY';
+  return [
+    `Moved ${moved.length} ${moved.length === 1 ? 'instance' : 'instances'}.`,
+    ...lines,
+    `Start the service with --postgres and the same master key: ${key}.`,
+    `Do not start it on ${data} any more: webhooks would be sent twice. Keep that directory as a backup.`,
+    '',
+  ].join('\n');
+}

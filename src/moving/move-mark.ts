@@ -1,0 +1,40 @@
+import { AppError } from '../base/errors.ts';
+import { toTimestamp } from '../base/timestamp.ts';
+import { sql } from '../sql/sql.ts';
+import type { Database } from '../storage/database.ts';
+
+/** The setting of the whole service that a database has while data is being moved into it. */
+const markName = 'moving';
+
+/** Reserves an empty database for a move. Throws bad_request for any other. */
+export async function markMove(control: Database, nowMs: number): Promise<void> {
+  await requireNoMove(control);
+  await control.write(async (tx) => {
+    const [instance, setting] = [tx.names.table('$instance'), tx.names.table('$setting')];
+    const found = await tx.get(sql`SELECT 1 FROM ${instance} UNION ALL SELECT 1 FROM ${setting} LIMIT 1`);
+    const isFirst =
+      found === undefined &&
+      (await tx.run(sql`
+        INSERT INTO ${setting} (name, value) VALUES (${markName}, ${toTimestamp(nowMs)})
+        ON CONFLICT DO NOTHING`)) === 1;
+    if (isFirst) return;
+    throw new AppError('bad_request', 'The PostgreSQL database holds data already: move into an empty one.');
+  });
+}
+
+/** Says that everything is there. */
+export async function clearMoveMark(control: Database): Promise<void> {
+  const setting = control.names.table('$setting');
+  await control.write((tx) => tx.run(sql`DELETE FROM ${setting} WHERE name = ${markName}`));
+}
+
+/** Throws unavailable for a database that holds only a part of the data that was to be moved into it. */
+export async function requireNoMove(control: Database): Promise<void> {
+  const setting = control.names.table('$setting');
+  const mark = await control.get(sql`SELECT value FROM ${setting} WHERE name = ${markName}`);
+  if (mark === undefined) return;
+  throw new AppError(
+    'unavailable',
+    `A move into this database began at ${String(mark['value'])} and has not finished. If it is not running any more, move into another, empty database.`,
+  );
+}

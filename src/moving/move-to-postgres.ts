@@ -1,0 +1,193 @@
+import type { Clock } from '../base/clock.ts';
+import { AppError } from '../base/errors.ts';
+import type { Collection } from '../collections/collection.ts';
+import { createTable } from '../collections/tables.ts';
+import type { InstanceEntry } from '../instances/instance-directory.ts';
+import type { Instance } from '../instances/instance.ts';
+import type { Loan } from '../instances/open-instances.ts';
+import { identifier, sql, type Sql } from '../sql/sql.ts';
+import type { DataHome } from '../storage/data-home.ts';
+import type { Database, InternalTable, Reader } from '../storage/database.ts';
+import { copyTable, type TableCopy } from './copy-table.ts';
+import { clearMoveMark, markMove } from './move-mark.ts';
+
+/**
+ * The map of this folder: copies everything of a data directory into an empty PostgreSQL database, row by row (copy-table.ts) with
+ * the columns that the tables really have (table-columns.ts). Ids, secrets, positions and times stay as they are, so that tokens,
+ * API keys, ETags and webhooks that are still to be sent keep their meaning.
+ *
+ * Until everything is there, the database carries a mark (move-mark.ts), with which no server starts. The data directory is only read.
+ */
+export interface Move {
+  readonly source: {
+    readonly home: DataHome;
+    readonly instances: readonly InstanceEntry[];
+    readonly borrow: (entry: InstanceEntry) => Promise<Loan>;
+  };
+  readonly target: DataHome;
+  readonly clock: Clock;
+  /** Called now and then with what is being copied. */
+  readonly onProgress: (progress: MoveProgress) => void;
+}
+
+export interface MoveProgress {
+  /** The slug of the instance. */
+  readonly instance: string;
+  readonly table: string;
+  readonly rows: number;
+}
+
+export interface MovedInstance {
+  readonly slug: string;
+  readonly collections: number;
+  readonly records: number;
+  /** Webhooks that are still to be sent. */
+  readonly pending: number;
+}
+
+/** The database of a data directory that has a table: one for the whole service, or two for each instance. */
+type Place = 'control' | 'instance' | 'logs';
+
+/** The internal tables, by the database that has them. `Record` keeps one that is added later from being forgotten. */
+const places: Readonly<Record<InternalTable, Place>> = {
+  $instance: 'control',
+  $setting: 'control',
+  $collection: 'instance',
+  $secret: 'instance',
+  $event: 'instance',
+  $endpoint: 'instance',
+  $delivery: 'instance',
+  $attempt: 'instance',
+  $idempotency: 'instance',
+  $api_key: 'instance',
+  $audit: 'instance',
+  $setup_token: 'instance',
+  $instance_setting: 'instance',
+  $log: 'logs',
+};
+
+/** Throws bad_request, before anything is written, for a target that is not empty. */
+export async function moveToPostgres(move: Move): Promise<readonly MovedInstance[]> {
+  const { source, target, clock } = move;
+  await markMove(target.control, clock.now());
+  await copyInternal('control', { source: source.home.control, target: target.control, report: () => {} });
+  const moved: MovedInstance[] = [];
+  for (const entry of source.instances) {
+    const loan = await source.borrow(entry);
+    try {
+      moved.push(await moveInstance(move, loan.instance));
+    } finally {
+      loan.release();
+    }
+  }
+  await clearMoveMark(target.control);
+  return moved;
+}
+
+async function moveInstance(move: Move, instance: Instance): Promise<MovedInstance> {
+  const { id, slug, collections } = instance;
+  const report: Report = (table, rows) => move.onProgress({ instance: slug, table, rows });
+  const target = await move.target.openInstance(id, { read: () => Promise.resolve(() => undefined) });
+  try {
+    await copyInternal('instance', { source: instance.database, target, report });
+    let records = 0;
+    for (const collection of collections.all())
+      records += await copyRecords({ source: instance.database, target, report }, collection);
+    await moveLogs(move, id, report);
+    return { slug, collections: collections.all().length, records, pending: await countPending(target) };
+  } finally {
+    await target.stop();
+  }
+}
+
+async function moveLogs(move: Move, instanceId: string, report: Report): Promise<void> {
+  const source = await move.source.home.openLogs(instanceId);
+  try {
+    const target = await move.target.openLogs(instanceId);
+    try {
+      await copyInternal('logs', { source, target, report });
+    } finally {
+      await target.stop();
+    }
+  } finally {
+    await source.stop();
+  }
+}
+
+type Report = (table: string, rows: number) => void;
+
+interface Copy {
+  readonly source: Reader;
+  readonly target: Database;
+  readonly report: Report;
+}
+
+async function copyInternal(place: Place, { source, target, report }: Copy): Promise<void> {
+  const { names } = target;
+  const tables = Object.entries(places).filter(([, its]) => its === place);
+  // Object.entries widens the names to strings; they are those of `places`.
+  for (const [table] of tables as [InternalTable, Place][]) {
+    const isScoped = place !== 'control';
+    await copyWhole({
+      source,
+      table,
+      target,
+      into: names.table(table),
+      isScoped,
+      onRows: reportOf(report, table),
+    });
+  }
+}
+
+async function copyRecords({ source, target, report }: Copy, collection: Collection): Promise<number> {
+  await target.write((tx) => createTable(tx, collection), { isExclusive: true });
+  const table = collection.name;
+  const into = target.names.collectionTable(table);
+  return copyWhole({ source, table, target, into, isScoped: false, onRows: reportOf(report, table) });
+}
+
+function reportOf(report: Report, table: string): (rows: number) => void {
+  return (rows) => report(table, rows);
+}
+
+/** Copies a table and counts again. */
+async function copyWhole(copy: TableCopy): Promise<number> {
+  const { source, table, target, into, isScoped } = copy;
+  const scope = isScoped ? target.names.scope : sql`TRUE`;
+  const before = await countRows(target, into, scope);
+  const { count, position } = await copyTable(copy);
+  const [found, arrived] = [
+    await countRows(source, identifier(table), sql`TRUE`),
+    (await countRows(target, into, scope)) - before,
+  ];
+  if (found !== count || arrived !== count) {
+    const counts = `${found} rows of which ${count} were read and ${arrived} arrived`;
+    throw new AppError('conflict', `The table ${table} has ${counts}: is the data directory in use?`);
+  }
+  if (position !== undefined) await goOnBehind(target, { table: into, position, scope });
+  // Otherwise the first plans would be those for an empty table.
+  await target.write((tx) => tx.run(sql`ANALYZE ${into}`));
+  return count;
+}
+
+/** Lets the positions of new rows follow the copied ones. The instances share one sequence, which other rows may have taken further. */
+async function goOnBehind(
+  target: Database,
+  { table, position, scope }: { readonly table: Sql; readonly position: string; readonly scope: Sql },
+): Promise<void> {
+  const sequence = sql`pg_get_serial_sequence(${table.text}, ${position})`;
+  const highest = sql`(SELECT max(${identifier(position)}) FROM ${table} WHERE ${scope})`;
+  await target.write((tx) =>
+    tx.tuples(sql`SELECT setval(${sequence}, greatest(${highest}, nextval(${sequence})))`),
+  );
+}
+
+async function countRows(reader: Reader, table: Sql, scope: Sql): Promise<number> {
+  const row = await reader.get(sql`SELECT count(*) AS count FROM ${table} WHERE ${scope}`);
+  return Number(row?.['count']);
+}
+
+function countPending(target: Database): Promise<number> {
+  const { names } = target;
+  return countRows(target, names.table('$delivery'), sql`${names.scope} AND status = 'pending'`);
+}
