@@ -6,7 +6,7 @@ import { filterLimits } from '../filters/filter-limits.ts';
 import type { Misuse, Operand, Resolve } from '../filters/operand.ts';
 import type { FilterTree } from '../filters/tree.ts';
 import type { ListScope } from '../lists/list-source.ts';
-import { brokenRule } from '../rules/broken-rule.ts';
+import { BrokenRule } from '../rules/broken-rule.ts';
 import { parseRule } from '../rules/parse-rule.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
@@ -115,7 +115,7 @@ export class RecordScope {
     try {
       this.add(rule, 'rule');
     } catch (error) {
-      throw error instanceof AppError ? brokenRule(error) : error;
+      throw error instanceof AppError ? new BrokenRule(error, this.#base.collection.name) : error;
     }
   }
 

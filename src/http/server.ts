@@ -16,6 +16,7 @@ import type { InstanceDirectory } from '../instances/instance-directory.ts';
 import type { OpenInstances } from '../instances/open-instances.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { NetworkPolicy } from '../network/address-guard.ts';
+import { BrokenRule } from '../rules/broken-rule.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import { Admission, type AdmissionOptions } from './admission.ts';
 import { answerClientError } from './answer-client-error.ts';
@@ -243,8 +244,12 @@ function answerError(
   const { status, body, retryAfter, isOurs } = toErrorAnswer(error);
   if (isOurs)
     logger.error('A request failed.', { requestId: request.id, method: request.method, status, error });
-  else if (error instanceof AppError && error.code === 'broken_rule')
-    logger.warn('A rule no longer compiles.', { requestId: request.id, method: request.method, error });
+  else if (error instanceof BrokenRule)
+    logger.warn('A rule no longer compiles.', {
+      requestId: request.id,
+      method: request.method,
+      ...error.forLog,
+    });
   reply.headers(commonHeaders(request));
   if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
   // Closed at once, the connection of a client that is still sending would lose this answer. The rest of the body is discarded.

@@ -1,5 +1,5 @@
-import { AppError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
+import { BrokenRule } from './broken-rule.ts';
 
 /**
  * Returns what `ask` finds, or `otherwise` where its rule no longer compiles, as for callers whom it does not admit. For rules
@@ -13,8 +13,8 @@ export async function unlessBroken<Found>(
   try {
     return await ask();
   } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'broken_rule') throw error;
-    logger.warn('A rule no longer compiles: it admits nobody.', { error });
+    if (!(error instanceof BrokenRule)) throw error;
+    logger.warn('A rule no longer compiles: it admits nobody.', error.forLog);
     return otherwise;
   }
 }

@@ -45,6 +45,10 @@ test('a rule that no longer compiles refuses all, and tells nothing of its text 
   const warned = service.log.filter(({ message }) => message === 'A rule no longer compiles.');
   assert.equal(warned.length, cases.length);
   assert.ok(warned.every(({ level }) => level === 'warn'));
+  // Which rule, and why; no stack, as anybody may ask as often as they like.
+  const told = warned.map(({ members }) => [members['collection'], members['reason'], members['error']]);
+  const reason = 'Unknown macro "@collection.secrets.codename" at position 0.';
+  assert.deepEqual(told[0], ['posts', reason, undefined]);
   assert.equal((await ask('GET', '/posts/records')).json.totalItems, 4, 'superusers pass every rule');
   const batch = await service.request('/api/batch', {
     method: 'POST',

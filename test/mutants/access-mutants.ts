@@ -62,7 +62,7 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'a rule that no longer compiles tells nothing of its text',
     file: 'src/collections/record-scope.ts',
-    from: 'throw error instanceof AppError ? brokenRule(error) : error;',
+    from: 'throw error instanceof AppError ? new BrokenRule(error, this.#base.collection.name) : error;',
     to: 'throw error;',
     tests: ['test/api/broken-rules.test.ts'],
   },
