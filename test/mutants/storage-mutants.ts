@@ -159,4 +159,33 @@ export const storageMutants: readonly Mutant[] = [
     to: '(first.send?.() ?? this.#tx.run(combined(kind, asked))).then(',
     tests: ['src/storage/postgres/postgres-groups.test.ts'],
   },
+  // A move.
+  {
+    name: 'no server starts on a database into which a move has not finished',
+    file: 'src/app.ts',
+    from: 'await requireNoMove(home.control);',
+    to: '',
+    tests: ['test/nodes/move.test.ts'],
+  },
+  {
+    name: 'a move counts its rows on both sides',
+    file: 'src/moving/move-to-postgres.ts',
+    from: 'if (found !== count || arrived !== count) {',
+    to: 'if (arrived !== count) {',
+    tests: ['test/nodes/move.test.ts'],
+  },
+  {
+    name: 'a move takes only a directory that no server uses',
+    file: 'src/cli/move-command.ts',
+    from: 'const lock = await takeLock(data);',
+    to: 'const lock = { release: () => {} };',
+    tests: ['test/nodes/move.test.ts'],
+  },
+  {
+    name: 'what is new after a move has positions behind all that was moved',
+    file: 'src/moving/move-to-postgres.ts',
+    from: 'if (position !== undefined) await goOnBehind(',
+    to: 'if (position === "none") await goOnBehind(',
+    tests: ['test/nodes/move.test.ts'],
+  },
 ];
