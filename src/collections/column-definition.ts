@@ -27,8 +27,14 @@ export function hiddenColumns(engine: Engine): Sql {
 /** Half of the integers that a JavaScript number holds exactly. */
 const startMax = 2 ** 52;
 
-/** What follows `ALTER TABLE` to add the keys to a table that was created without them. */
-export const addedKeys = sql`ADD PRIMARY KEY ("$position"), ADD UNIQUE (id)`;
+/**
+ * Returns what follows `ALTER TABLE` to add the keys to a table that was created without them. PostgreSQL would name their indexes
+ * `posts_pkey` and `posts_id_key`, and no collection or index could have these names.
+ */
+export function addedKeys(collectionId: string, names: Names): Sql {
+  const [position, id] = [names.bareName(`$position_${collectionId}`), names.bareName(`$id_${collectionId}`)];
+  return sql`ADD CONSTRAINT ${position} PRIMARY KEY ("$position"), ADD CONSTRAINT ${id} UNIQUE (id)`;
+}
 
 /**
  * Returns the type and default of a field's column. Zero values are stored, not null; only a json field knows null. Numbers are

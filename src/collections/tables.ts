@@ -21,7 +21,7 @@ export async function createTable(tx: Transaction, collection: Collection, fill?
   // On PostgreSQL, building the indexes after a load halves its cost. SQLite would sort all of their entries in memory.
   if (!isSqlite) {
     await fill?.();
-    await tx.run(sql`ALTER TABLE ${table} ${addedKeys}`);
+    await tx.run(sql`ALTER TABLE ${table} ${addedKeys(collection.id, names)}`);
   }
   for (const { statement } of indexesOf(collection, names)) await tx.run(statement);
   if (isSqlite) await fill?.();

@@ -35,6 +35,9 @@ const names: readonly (readonly [unknown, string | undefined])[] = [
     'import',
     '1',
     '_x',
+    // What PostgreSQL itself calls the keys of the table `first`.
+    'first_pkey',
+    'first_id_key',
     'a'.repeat(255),
   ].map((name) => [name, undefined] as const),
   ...[

@@ -40,14 +40,14 @@ export async function makeRelatedTables(engines: EnginePair): Promise<void> {
   await engines[1].reader.tuples(sql`CREATE SCHEMA related`);
   for (const { engine, reader } of engines) {
     const names = namesOf[engine];
-    for (const { name, fields } of relatedCollections()) {
+    for (const { id, name, fields } of relatedCollections()) {
       const columns = fields
         .filter((field) => field.name !== 'id')
         .map((field) => columnDefinition(field, names));
       const all = joinSql([hiddenColumns(engine), ...columns], ', ');
       const table = names.collectionTable(name);
       await reader.tuples(sql`CREATE TABLE ${table} (${all})`);
-      if (engine === 'postgres') await reader.tuples(sql`ALTER TABLE ${table} ${addedKeys}`);
+      if (engine === 'postgres') await reader.tuples(sql`ALTER TABLE ${table} ${addedKeys(id, names)}`);
     }
   }
 }
