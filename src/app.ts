@@ -119,7 +119,10 @@ async function openControl(
       ...config.masterKey,
       dataDirectory: config.data,
     });
-    return { masterKey, directory: await InstanceDirectory.open(home, clock) };
+    const directory = await InstanceDirectory.open(home, clock);
+    // Again: a move that found the database empty may have begun meanwhile.
+    await requireNoMove(home.control);
+    return { masterKey, directory };
   } catch (error) {
     await home.stop();
     throw error;

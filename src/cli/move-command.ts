@@ -27,7 +27,9 @@ export function moveCommand(): Command {
 async function move(config: Config): Promise<readonly MovedInstance[]> {
   const { data, postgres, queryTimeoutMs } = config;
   if (postgres === undefined) throw new ConfigError('Where to? Give the empty database with --postgres.');
-  if (!existsSync(data)) throw new ConfigError(`There is no data directory ${data}.`);
+  // Opening any other directory would make an empty service in it, and move that.
+  if (!existsSync(join(data, 'control.db')))
+    throw new ConfigError(`There is no data directory ${data}: expected a control.db in it.`);
   const lock = await takeLock(data);
   const ends: (() => unknown)[] = [() => lock.release()];
   try {

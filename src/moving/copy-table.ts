@@ -1,4 +1,4 @@
-import { AppError } from '../base/errors.ts';
+import { partsBySize } from '../base/parts-by-size.ts';
 import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Database, GivenColumn, Reader, Tuple } from '../storage/database.ts';
 import { readTableColumns, type TableColumns } from './table-columns.ts';
@@ -23,60 +23,72 @@ export interface CopiedTable {
   readonly position: string | undefined;
 }
 
-/** Rows of the first batch; later ones have as many as make {@link batchBytes}. */
-const firstRows = 64;
+/** Rows of which the sizes are read at once. */
 const rowsMax = 2_000;
-const batchBytes = 2 * 1024 * 1024;
+/** The size of a batch, or a single row where that is larger. With a row of a few megabytes, some hundred megabytes of memory are taken. */
+const batchBytesMax = 2 * 1024 * 1024;
 
 /** Copies all rows as they are, positions included, in batches of one transaction each. Resolves to their number. */
 export async function copyTable(copy: TableCopy): Promise<CopiedTable> {
   const columns = await readTableColumns(copy.source, copy.table);
   const insert = insertOf(copy, columns);
   const keyAt = columns.key.map((name) => columns.all.findIndex((column) => column.name === name));
-  let rowsWanted = firstRows;
   let last: Tuple | undefined;
   let count = 0;
   for (;;) {
-    const rows = await readRows(copy, columns, { after: last, rowsMax: rowsWanted });
-    const end = rows.at(-1);
-    if (end === undefined) return { count, position: columns.position };
-    await copy.target.write((tx) => tx.run(insert(rows)));
-    last = keyAt.map((at) => end[at] ?? null);
-    count += rows.length;
-    rowsWanted = nextRows(rows);
-    copy.onRows(count);
+    const sizes = await readSizes(copy, columns, last);
+    if (sizes.length === 0) return { count, position: columns.position };
+    for (const { length } of partsBySize(sizes, (bytes) => bytes, batchBytesMax)) {
+      const rows = await readRows(copy, columns, { after: last, limit: length });
+      const end = rows.at(-1);
+      // Another process has deleted them meanwhile, which the counts will show.
+      if (end === undefined) break;
+      await copy.target.write((tx) => tx.run(insert(rows)));
+      last = keyAt.map((at) => end[at] ?? null);
+      count += rows.length;
+      copy.onRows(count);
+    }
   }
+}
+
+/** Reads the sizes of the next rows. SQLite knows them without reading the values. */
+async function readSizes(
+  { source, table }: TableCopy,
+  { all, key }: TableColumns,
+  after: Tuple | undefined,
+): Promise<readonly number[]> {
+  const sizes = all.map(({ name, kind }) =>
+    kind === 'number' ? sql`8` : sql`octet_length(${identifier(name)})`,
+  );
+  const rows = await source.tuples(
+    sql`SELECT ${joinSql(sizes, ', ')} FROM ${identifier(table)}${behind(key, after)} LIMIT ${rowsMax}`,
+  );
+  return rows.map((row) => row.reduce<number>((sum, size) => sum + Number(size), 0));
 }
 
 interface Range {
   /** The key of the row before the first; undefined at the beginning. */
   readonly after: Tuple | undefined;
-  readonly rowsMax: number;
+  readonly limit: number;
 }
 
-/** Reads fewer rows when so many are too large to hold in memory. */
-async function readRows(
+function readRows(
   { source, table }: TableCopy,
   { all, key }: TableColumns,
-  { after, rowsMax: max }: Range,
+  { after, limit }: Range,
 ): Promise<readonly Tuple[]> {
-  const keys = joinSql(key.map(identifier), ', ');
-  const behind = after === undefined ? sql`` : sql` WHERE (${keys}) > (${joinSql(after.map(toValue), ', ')})`;
   const names = joinSql(
     all.map(({ name }) => identifier(name)),
     ', ',
   );
-  for (let limit = max; ; limit = Math.floor(limit / 2)) {
-    try {
-      return await source.search(
-        sql`SELECT ${names} FROM ${identifier(table)}${behind} ORDER BY ${keys} LIMIT ${limit}`,
-        { isQuick: true },
-      );
-    } catch (error) {
-      const isTooLarge = error instanceof AppError && error.code === 'bad_request';
-      if (!isTooLarge || limit === 1) throw error;
-    }
-  }
+  return source.tuples(sql`SELECT ${names} FROM ${identifier(table)}${behind(key, after)} LIMIT ${limit}`);
+}
+
+/** The rows behind this key, or all, in the order of their keys. */
+function behind(key: readonly string[], after: Tuple | undefined): Sql {
+  const keys = joinSql(key.map(identifier), ', ');
+  if (after === undefined) return sql` ORDER BY ${keys}`;
+  return sql` WHERE (${keys}) > (${joinSql(after.map(toValue), ', ')}) ORDER BY ${keys}`;
 }
 
 function toValue(value: Tuple[number]): Sql {
@@ -102,18 +114,4 @@ function insertOf({ target, into, isScoped }: TableCopy, { all, position }: Tabl
   return (rows) => sql`
     INSERT INTO ${into} (${scopeColumn}${columns})${overriding}
     SELECT ${scopeValue}${values} FROM ${names.given(given, rows)}`;
-}
-
-function nextRows(rows: readonly Tuple[]): number {
-  const bytes = rows.reduce((sum, row) => sum + bytesOf(row), 0);
-  const wanted = Math.floor((batchBytes * rows.length) / bytes);
-  return Math.max(1, Math.min(wanted, rowsMax));
-}
-
-/** The approximate size of a row. */
-function bytesOf(row: Tuple): number {
-  const sizes = row.map((value) =>
-    typeof value === 'string' ? value.length : value instanceof Uint8Array ? value.byteLength : 8,
-  );
-  return sizes.reduce((sum, size) => sum + size, 1);
 }

@@ -1,26 +1,32 @@
 import { AppError } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import { sql } from '../sql/sql.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database, Reader, Transaction } from '../storage/database.ts';
 
 /** The setting of the whole service that a database has while data is being moved into it. */
 const markName = 'moving';
 
 /** Reserves an empty database for a move. Throws bad_request for any other. */
 export async function markMove(control: Database, nowMs: number): Promise<void> {
-  await requireNoMove(control);
-  await control.write(async (tx) => {
+  const mark = async (tx: Transaction): Promise<void> => {
+    await requireNoMove(tx);
     const [instance, setting] = [tx.names.table('$instance'), tx.names.table('$setting')];
-    const found = await tx.get(sql`SELECT 1 FROM ${instance} UNION ALL SELECT 1 FROM ${setting} LIMIT 1`);
-    const isFirst =
-      found === undefined &&
-      (await tx.run(sql`
-        INSERT INTO ${setting} (name, value) VALUES (${markName}, ${toTimestamp(nowMs)})
-        ON CONFLICT DO NOTHING`)) === 1;
-    if (isFirst) return;
-    throw new AppError('bad_request', 'The PostgreSQL database holds data already: move into an empty one.');
-  });
+    const found = await tx.get(
+      sql`SELECT 1 FROM ${instance} UNION ALL SELECT 1 FROM ${setting} UNION ALL ${leftSchemas} LIMIT 1`,
+    );
+    if (found !== undefined)
+      throw new AppError(
+        'bad_request',
+        'The PostgreSQL database holds data already: move into an empty one.',
+      );
+    await tx.run(sql`INSERT INTO ${setting} (name, value) VALUES (${markName}, ${toTimestamp(nowMs)})`);
+  };
+  // Alone, or a node that starts at the same moment could write its first rows unseen. It looks for the mark after that.
+  await control.write(mark, { isExclusive: true });
 }
+
+/** Instances' schemas, which stay when somebody drops the schema of the internal tables to move again. */
+const leftSchemas = sql`SELECT 1 FROM pg_namespace WHERE nspname ~ '^i_[a-z0-9]{15}$'`;
 
 /** Says that everything is there. */
 export async function clearMoveMark(control: Database): Promise<void> {
@@ -29,7 +35,7 @@ export async function clearMoveMark(control: Database): Promise<void> {
 }
 
 /** Throws unavailable for a database that holds only a part of the data that was to be moved into it. */
-export async function requireNoMove(control: Database): Promise<void> {
+export async function requireNoMove(control: Reader): Promise<void> {
   const setting = control.names.table('$setting');
   const mark = await control.get(sql`SELECT value FROM ${setting} WHERE name = ${markName}`);
   if (mark === undefined) return;

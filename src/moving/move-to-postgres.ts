@@ -7,8 +7,9 @@ import type { Instance } from '../instances/instance.ts';
 import type { Loan } from '../instances/open-instances.ts';
 import { identifier, sql, type Sql } from '../sql/sql.ts';
 import type { DataHome } from '../storage/data-home.ts';
-import type { Database, InternalTable, Reader } from '../storage/database.ts';
+import type { Database, InternalTable, Reader, Transaction } from '../storage/database.ts';
 import { copyTable, type TableCopy } from './copy-table.ts';
+import { explainFailure } from './explain-failure.ts';
 import { clearMoveMark, markMove } from './move-mark.ts';
 
 /**
@@ -69,19 +70,35 @@ const places: Readonly<Record<InternalTable, Place>> = {
 /** Throws bad_request, before anything is written, for a target that is not empty. */
 export async function moveToPostgres(move: Move): Promise<readonly MovedInstance[]> {
   const { source, target, clock } = move;
-  await markMove(target.control, clock.now());
-  await copyInternal('control', { source: source.home.control, target: target.control, report: () => {} });
+  const { control } = target;
+  await markMove(control, clock.now());
   const moved: MovedInstance[] = [];
-  for (const entry of source.instances) {
-    const loan = await source.borrow(entry);
-    try {
-      moved.push(await moveInstance(move, loan.instance));
-    } finally {
-      loan.release();
+  await requireUnchanged(source.home.control, async () => {
+    await copyInternal('control', { source: source.home.control, target: control, report: () => {} });
+    for (const entry of source.instances) {
+      const loan = await source.borrow(entry);
+      try {
+        moved.push(await moveInstance(move, loan.instance));
+      } finally {
+        loan.release();
+      }
     }
-  }
-  await clearMoveMark(target.control);
+  });
+  // The internal tables, which all instances share.
+  for (const [table] of placesOf()) await analyze(control, control.names.table(table));
+  await clearMoveMark(control);
   return moved;
+}
+
+/** Throws conflict when another process has written to the database during the work: a command, as servers are locked out. */
+async function requireUnchanged(database: Database, work: () => Promise<void>): Promise<void> {
+  const before = await database.state();
+  await work();
+  if ((await database.state()) === before) return;
+  throw new AppError(
+    'conflict',
+    'The data directory was changed during the move. Create another, empty database and move again.',
+  );
 }
 
 async function moveInstance(move: Move, instance: Instance): Promise<MovedInstance> {
@@ -89,10 +106,12 @@ async function moveInstance(move: Move, instance: Instance): Promise<MovedInstan
   const report: Report = (table, rows) => move.onProgress({ instance: slug, table, rows });
   const target = await move.target.openInstance(id, { read: () => Promise.resolve(() => undefined) });
   try {
-    await copyInternal('instance', { source: instance.database, target, report });
     let records = 0;
-    for (const collection of collections.all())
-      records += await copyRecords({ source: instance.database, target, report }, collection);
+    await requireUnchanged(instance.database, async () => {
+      const copy = { source: instance.database, target, report };
+      await copyInternal('instance', copy);
+      for (const collection of collections.all()) records += await copyRecords(copy, collection);
+    });
     await moveLogs(move, id, report);
     return { slug, collections: collections.all().length, records, pending: await countPending(target) };
   } finally {
@@ -124,26 +143,29 @@ interface Copy {
 
 async function copyInternal(place: Place, { source, target, report }: Copy): Promise<void> {
   const { names } = target;
-  const tables = Object.entries(places).filter(([, its]) => its === place);
-  // Object.entries widens the names to strings; they are those of `places`.
-  for (const [table] of tables as [InternalTable, Place][]) {
-    const isScoped = place !== 'control';
-    await copyWhole({
-      source,
-      table,
-      target,
-      into: names.table(table),
-      isScoped,
-      onRows: reportOf(report, table),
-    });
+  for (const [table, its] of placesOf()) {
+    if (its !== place) continue;
+    const into = names.table(table);
+    const copy = { source, table, target, into, isScoped: place !== 'control' };
+    await explainFailure(table, () => copyWhole({ ...copy, onRows: reportOf(report, table) }));
   }
 }
 
+function placesOf(): readonly [InternalTable, Place][] {
+  // Object.entries widens the names to strings; they are those of `places`.
+  return Object.entries(places) as [InternalTable, Place][];
+}
+
 async function copyRecords({ source, target, report }: Copy, collection: Collection): Promise<number> {
-  await target.write((tx) => createTable(tx, collection), { isExclusive: true });
   const table = collection.name;
   const into = target.names.collectionTable(table);
-  return copyWhole({ source, table, target, into, isScoped: false, onRows: reportOf(report, table) });
+  return await explainFailure(table, async () => {
+    await target.write((tx) => createTable(tx, collection), { isExclusive: true });
+    const onRows = reportOf(report, table);
+    const count = await copyWhole({ source, table, target, into, isScoped: false, onRows });
+    await analyze(target, into);
+    return count;
+  });
 }
 
 function reportOf(report: Report, table: string): (rows: number) => void {
@@ -156,18 +178,24 @@ async function copyWhole(copy: TableCopy): Promise<number> {
   const scope = isScoped ? target.names.scope : sql`TRUE`;
   const before = await countRows(target, into, scope);
   const { count, position } = await copyTable(copy);
-  const [found, arrived] = [
-    await countRows(source, identifier(table), sql`TRUE`),
-    (await countRows(target, into, scope)) - before,
-  ];
+  const found = await countRows(source, identifier(table), sql`TRUE`);
+  const arrived = (await patiently(target, (tx) => countRows(tx, into, scope))) - before;
   if (found !== count || arrived !== count) {
     const counts = `${found} rows of which ${count} were read and ${arrived} arrived`;
     throw new AppError('conflict', `The table ${table} has ${counts}: is the data directory in use?`);
   }
   if (position !== undefined) await goOnBehind(target, { table: into, position, scope });
-  // Otherwise the first plans would be those for an empty table.
-  await target.write((tx) => tx.run(sql`ANALYZE ${into}`));
   return count;
+}
+
+/** Runs a statement over a whole table, for which an exclusive work has minutes and any other ten seconds. */
+function patiently<Result>(target: Database, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+  return target.write(work, { isExclusive: true });
+}
+
+/** Otherwise the first plans would be those for an empty table. */
+async function analyze(target: Database, table: Sql): Promise<void> {
+  await patiently(target, (tx) => tx.run(sql`ANALYZE ${table}`));
 }
 
 /** Lets the positions of new rows follow the copied ones. The instances share one sequence, which other rows may have taken further. */
@@ -177,7 +205,7 @@ async function goOnBehind(
 ): Promise<void> {
   const sequence = sql`pg_get_serial_sequence(${table.text}, ${position})`;
   const highest = sql`(SELECT max(${identifier(position)}) FROM ${table} WHERE ${scope})`;
-  await target.write((tx) =>
+  await patiently(target, (tx) =>
     tx.tuples(sql`SELECT setval(${sequence}, greatest(${highest}, nextval(${sequence})))`),
   );
 }
