@@ -14,6 +14,8 @@ export const auditLimits = {
   talliesMax: 1_000,
   /** Tallies kept in memory while the database is away; further ones are dropped silently. */
   unwrittenMax: 5_000,
+  /** Tallies of one transaction: all at once could pass its time limit on a busy machine, again and again. */
+  writtenTogetherMax: 500,
   detailsBytesMax: 16 * 1024,
 } as const;
 
@@ -129,15 +131,15 @@ export class AuditLog {
 
   async #write(): Promise<boolean> {
     const nowMs = this.#instance.clock.now();
-    const tallies = this.#tallies;
     const { database, auditDays } = this.#instance;
     const isPruneDue = this.#isPruneDue(nowMs);
-    this.#tallies = new Map();
+    // The same order on every node prevents deadlocks on row locks.
+    const waiting = [...this.#tallies].toSorted(([one], [other]) => (one < other ? -1 : 1));
+    const tallies = new Map(waiting.splice(0, auditLimits.writtenTogetherMax));
+    this.#tallies = new Map(waiting);
     try {
       await database.write(async (tx) => {
-        // The same order on every node prevents deadlocks on row locks.
-        for (const [, tally] of [...tallies].toSorted(([one], [other]) => (one < other ? -1 : 1)))
-          await insert(tx, tally, 'tallied');
+        for (const tally of tallies.values()) await insert(tx, tally, 'tallied');
         if (isPruneDue) await pruneAudit(tx, { nowMs, days: auditDays });
       });
       if (isPruneDue) this.#prunedMs = nowMs;

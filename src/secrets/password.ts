@@ -29,7 +29,10 @@ const lanesMax = 16;
 
 /** One queue for the whole process, as all instances share its processors. */
 const waitingMax = 50;
-const enqueue = boundedQueue({ runningMax: availableParallelism(), waitingMax });
+
+/** Hashes run on libuv's pool, which has four threads. One is left for commits, which are synced there. */
+const runningMax = Math.min(availableParallelism(), 3);
+const enqueue = boundedQueue({ runningMax, waitingMax });
 
 /** Stands in for the hash of a user that does not exist. Nobody could find a password whose tag is all zeroes. */
 const DUMMY: ParsedHash = { ...COST, salt: Buffer.alloc(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) };

@@ -62,11 +62,6 @@ export interface WriteOptions {
    */
   readonly isGathering?: boolean;
   /**
-   * The work is synced by another thread and holds up no later commit. Others may see its rows before they are on the disk, and so act on
-   * rows that are lost if the machine fails. Only for SQLite: on PostgreSQL no sync holds up other commits.
-   */
-  readonly isSyncedAside?: boolean;
-  /**
    * Every statement of the work finds its rows by their keys. On PostgreSQL, plans that read a whole table are then ruled out: a plan
    * that is made while a table is small stays cached when the table has grown.
    */

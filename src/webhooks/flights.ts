@@ -21,7 +21,6 @@ export interface FlightsOptions {
   readonly onSettled: (instanceId: string) => void;
 }
 
-const settleOptions = { isSyncedAside: true, findsByKey: true };
 /** Bounds the size of a settlement: each result may have 20 KiB of an answer. */
 const settledTogetherMax = 64;
 
@@ -141,8 +140,7 @@ export class Flights {
       return flight === undefined ? [] : [toSettlement(flight, result, clock)];
     });
     const options = { now: clock.now(), fence: ownership.fence(instance.id) };
-    // Not waiting for the sync is safe: what a power cut takes away is sent once more.
-    await instance.database.write((tx) => settle(tx, settlements, options), settleOptions);
+    await instance.database.write((tx) => settle(tx, settlements, options), { findsByKey: true });
   }
 
   #finish({ claimed }: InstanceLanes, result: AttemptResult): void {

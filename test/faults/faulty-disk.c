@@ -18,6 +18,8 @@
 
 /* An error of this number ends the process where it stands. */
 #define DIE 9999
+/* With this one the call waits until the fault is over, and succeeds. */
+#define HANG 9998
 
 struct fault {
   _Atomic int64_t skip;  /* calls that pass first */
@@ -64,6 +66,10 @@ static int error_of(const char *path, _Atomic int64_t *count, struct fault *faul
   if (fault->times == 0 || !has_suffix(path, fault->suffix)) return 0;
   if (fault->skip > 0) {
     fault->skip--;
+    return 0;
+  }
+  if (fault->error == HANG) {
+    while (fault->times != 0) usleep(1000);
     return 0;
   }
   if (fault->times > 0) fault->times--;

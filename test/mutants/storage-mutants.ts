@@ -32,6 +32,20 @@ export const storageMutants: readonly Mutant[] = [
     tests: ['src/storage/sqlite/sqlite.test.ts'],
   },
   {
+    name: 'a commit is on the disk before it is answered',
+    file: 'src/storage/sqlite/write-queue.ts',
+    from: 'await this.#connection.syncLog();',
+    to: '',
+    tests: ['test/faults/sync.test.ts'],
+  },
+  {
+    name: 'a commit is on the disk before anybody sees it',
+    file: 'src/storage/sqlite/write-queue.ts',
+    from: 'if (this.#isToSync) this.#options.holdView();',
+    to: '',
+    tests: ['test/faults/disk.test.ts'],
+  },
+  {
     name: 'what comes behind gathered rows on PostgreSQL waits for them',
     file: 'src/storage/postgres/run-gathering.ts',
     from: 'this.#writing === undefined ? send() : this.#writing.then(send)',

@@ -38,16 +38,15 @@ const heapBytesMax = 128 * 1024 * 1024;
 export class SqliteConnection {
   readonly #database: DatabaseSync;
   readonly #log: LogSync;
-  /** What commits wait for, unless they are synced aside ({@link setSyncedAside}). */
-  readonly #synchronous: Synchronous;
-  #isSyncedAside = false;
+  /** Whether a commit is on the disk only after {@link syncLog}; otherwise it gets there in time, or is lost with the machine. */
+  readonly isFullySynced: boolean;
   readonly #deadline: Deadline;
   readonly #rowStatements = knownStatements();
   readonly #tupleStatements = knownStatements();
 
   constructor(path: string, options: ConnectionOptions) {
     this.#deadline = new Deadline(options.queryTimeoutMs ?? QUERY_TIMEOUT_MS);
-    this.#synchronous = options.synchronous;
+    this.isFullySynced = options.synchronous === 'FULL';
     this.#log = new LogSync(path);
     try {
       this.#database = open(path, options);
@@ -133,19 +132,6 @@ export class SqliteConnection {
     } catch (error) {
       throw toEngineError(error);
     }
-  }
-
-  /** Sets whether later commits leave their sync to {@link syncLog}; returns whether they do. Called outside a transaction. */
-  setSyncedAside(isWanted: boolean): boolean {
-    const isSyncedAside = isWanted && this.#synchronous === 'FULL' && this.#log.open();
-    if (this.#isSyncedAside === isSyncedAside) return isSyncedAside;
-    try {
-      this.#database.exec(`PRAGMA synchronous = ${isSyncedAside ? 'NORMAL' : this.#synchronous}`);
-    } catch (error) {
-      throw toEngineError(error);
-    }
-    this.#isSyncedAside = isSyncedAside;
-    return isSyncedAside;
   }
 
   /** Copies the whole log into the file and truncates it. Throws an EngineFailure when another process is reading from it. */
@@ -249,7 +235,7 @@ interface ConnectionOptions {
   readonly queryTimeoutMs?: number;
 }
 
-function open(path: string, { isReadOnly, synchronous }: ConnectionOptions): DatabaseSync {
+function open(path: string, { isReadOnly }: ConnectionOptions): DatabaseSync {
   const database = new DatabaseSync(path, {
     readOnly: isReadOnly,
     timeout: BUSY_TIMEOUT_MS,
@@ -264,7 +250,8 @@ function open(path: string, { isReadOnly, synchronous }: ConnectionOptions): Dat
       database.exec(`PRAGMA cache_size = -${READER_CACHE_KIB}`);
     } else {
       writeAhead(database);
-      database.exec(`PRAGMA synchronous = ${synchronous}`);
+      // Syncs what a checkpoint relies on. Commits are synced by `syncLog`.
+      database.exec('PRAGMA synchronous = NORMAL');
       database.exec(`PRAGMA journal_size_limit = ${JOURNAL_SIZE_LIMIT_BYTES}`);
       database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     }

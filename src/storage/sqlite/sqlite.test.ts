@@ -134,16 +134,6 @@ test('an answer beyond 256 MiB is refused before it fills the memory', async (t)
   await assert.rejects(tooLarge, { code: 'bad_request' });
 });
 
-test('a commit waits for the disk: the log is kept with synchronous=FULL', async (t) => {
-  const database = await openNumbers(t);
-  const [mode, level] = await database.write(async (tx) => [
-    await tx.get(sql`PRAGMA journal_mode`),
-    await tx.get(sql`PRAGMA synchronous`),
-  ]);
-  assert.equal(mode?.['journal_mode'], 'wal');
-  assert.equal(level?.['synchronous'], 2);
-});
-
 test('the version of SQLite is told as three numbers', () => {
   const [major, minor, patch] = sqliteVersion();
   assert.equal(`${major}.${minor}.${patch}`, process.versions['sqlite']);

@@ -32,15 +32,20 @@ class SqliteDatabase implements Database {
   readonly #queue: WriteQueue;
   #reader: SqliteConnection;
   #isViewing = false;
+  /** Whether the view outlives its turn: what was committed since is not on the disk yet. */
+  #isHeld = false;
   readonly #state = new SqliteState();
-  readonly #endViewLater = (): void => this.#endView();
+  readonly #endViewLater = (): void => {
+    if (!this.#isHeld) this.#endView();
+  };
 
   constructor(options: SqliteOptions) {
     this.#options = options;
     this.#queue = new WriteQueue({
       open: () => this.#open(false),
       onReopen: () => this.#reopenReader(),
-      onCommit: () => this.#endView(),
+      endView: () => this.#endView(),
+      holdView: () => this.#holdView(),
       ...(options.definitions !== undefined && {
         isOutdated: (writer) => options.definitions?.isOutdated(writer) === true,
         refresh: async () => void (await options.definitions?.refresh(this)),
@@ -118,7 +123,7 @@ class SqliteDatabase implements Database {
 
   /**
    * Begins a read transaction that all reads of one turn of the event loop share: taking and releasing the file's locks costs as much
-   * as reading a row. It ends with the turn, and at every commit, so that no read sees an old state.
+   * as reading a row. It ends with the turn and when a group of writes is on the disk, so that no read sees an old state.
    */
   #view(): SqliteConnection {
     if (!this.#isViewing) {
@@ -129,7 +134,15 @@ class SqliteDatabase implements Database {
     return this.#reader;
   }
 
+  /** Begins a view of what is on the disk, which all reads share until a commit is there, too. */
+  #holdView(): void {
+    this.#endView();
+    this.#state.now(this.#view());
+    this.#isHeld = true;
+  }
+
   #endView(): void {
+    this.#isHeld = false;
     if (!this.#isViewing) return;
     this.#isViewing = false;
     this.#state.endView();
@@ -154,6 +167,7 @@ class SqliteDatabase implements Database {
   #reopenReader(): void {
     const reader = this.#open(true);
     this.#isViewing = false;
+    this.#isHeld = false;
     this.#reader.close();
     this.#reader = reader;
     this.#state.forget();

@@ -14,15 +14,13 @@ import { SqliteTransaction } from './sqlite-transaction.ts';
  * Group commit. Works that were asked for in one turn of the event loop share one transaction and are answered after the one
  * synced COMMIT:
  *
- *   BEGIN IMMEDIATE · work · work · … · COMMIT · answers
+ *   BEGIN IMMEDIATE · work · work · … · COMMIT · sync of the log · answers
  *
- * This thread blocks while a commit is synced, so whatever arrives meanwhile forms the next group: the slower the disk, the
- * larger the groups. Clients that were just answered ask again a few turns later. Without waiting for them, the clients would split
- * into two groups that take turns. So a group waits while every turn brings more works, until it is as large as the one before or
- * has waited as long as that one took (decision 14). Nothing but works delays a group.
- *
- * A group in which all works are `isSyncedAside` is committed without a sync. A thread of libuv's pool then syncs the log while this
- * one goes on, and the works are answered after that.
+ * COMMIT writes the log, and a thread of libuv's pool syncs it, so that this thread can answer reads meanwhile (decision 16). Until the
+ * sync is over, readers see the state before the group, and no other group begins: whatever arrives meanwhile forms the next one. So the
+ * slower the disk, the larger the groups. Clients that were just answered ask again a few turns later. Without waiting for them, the
+ * clients would split into two groups that take turns. So a group waits while every turn brings more works, until it is as large as the
+ * one before or has waited as long as that one took (decision 14). Nothing but works delays a group.
  *
  * A work that fails before it has written anything leaves nothing to undo, and nearly all failures are of this kind. When a work
  * fails later, the group is rolled back and run again with a SAVEPOINT around each work. Savepoints are not used from the start, as
@@ -50,8 +48,10 @@ export interface WriteQueueOptions {
   readonly open: () => SqliteConnection;
   /** Called when the writer is about to reopen its file after the medium failed; readers must do the same. */
   readonly onReopen: () => void;
-  /** Called before a group and after its commit: a reader's view of the file must end there. */
-  readonly onCommit: () => void;
+  /** Called before a group and when it is on the disk: a reader's view of the file must end there. */
+  readonly endView: () => void;
+  /** Called before COMMIT: until `endView`, readers must see the state before the commit, which is not on the disk yet. */
+  readonly holdView: () => void;
   /** Called in each group before its works: true when another process has changed the definitions that they would use. */
   readonly isOutdated?: (writer: SqliteConnection) => boolean;
   /** Called outside a transaction when `isOutdated` was true. May await nothing but reads. */
@@ -61,7 +61,6 @@ export interface WriteQueueOptions {
 interface Waiting {
   readonly work: (tx: Transaction) => Promise<unknown>;
   readonly isExclusive: boolean;
-  readonly isSyncedAside: boolean;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -78,15 +77,15 @@ export class WriteQueue {
   #connection: SqliteConnection;
   #waiting: Waiting[] = [];
   #isBroken = false;
-  /** Whether the log on disk may lack pages of a commit. After a power cut it would end there, and all later commits would be lost. */
-  #hasHole = false;
+  /** Whether the log on disk may lack a commit. After a power cut it would end there, and all later commits would be lost. */
+  #isUnsynced = false;
   #guardedLeft = 0;
+  /** Whether a work of this group has written something. */
+  #hasWritten = false;
   /** The size and duration of the group before. */
   #last = { works: 0, tookMs: 0 };
   #isClosed = false;
   #running: Promise<void> | undefined;
-  /** Groups that are committed and being synced by another thread. */
-  readonly #unsynced = new Set<Promise<void>>();
   #onForeignAwait: ((error: Error) => void) | undefined;
 
   constructor(options: WriteQueueOptions) {
@@ -103,7 +102,6 @@ export class WriteQueue {
       this.#waiting.push({
         work,
         isExclusive: options.isExclusive ?? false,
-        isSyncedAside: options.isSyncedAside ?? false,
         // The queue hands back to `resolve` only what `work` of the same entry returned.
         resolve: resolve as (value: unknown) => void,
         reject,
@@ -114,13 +112,11 @@ export class WriteQueue {
 
   /** Resolves when nothing waits and nothing runs. */
   async drain(): Promise<void> {
-    while (this.#running !== undefined || this.#unsynced.size > 0)
-      await Promise.all([this.#running, ...this.#unsynced]);
+    while (this.#running !== undefined) await this.#running;
   }
 
   close(): void {
-    const isIdle = this.#running === undefined && this.#unsynced.size === 0;
-    assert(isIdle, 'a queue is closed after it was drained');
+    assert(this.#running === undefined, 'a queue is closed after it was drained');
     this.#isClosed = true;
     this.#connection.close();
   }
@@ -154,50 +150,50 @@ export class WriteQueue {
   async #runGroup(): Promise<void> {
     const group = this.#takeGroup();
     const startMs = systemClock.monotonic();
-    const watch = this.#watchForeignAwaits();
     try {
       this.#reopenIfBroken();
-      this.#options.onCommit();
-      const isWanted = group.every((waiting) => waiting.isSyncedAside);
-      const isSyncedAside = this.#connection.setSyncedAside(isWanted);
+      this.#options.endView();
       const outcomes = await this.#commitGroup(group);
-      if (isSyncedAside) this.#settleSynced(group, outcomes);
-      else settle(group, outcomes);
+      await this.#syncGroup();
+      this.#options.endView();
+      settle(group, outcomes);
     } catch (error) {
       this.#abandon(error);
       for (const waiting of group) waiting.reject(error);
     } finally {
-      watch.stop();
       this.#last = { works: group.length, tookMs: systemClock.monotonic() - startMs };
     }
   }
 
-  /** Answers a group that was committed without a sync once it is synced, without delaying the next group. */
-  #settleSynced(group: readonly Waiting[], outcomes: readonly Outcome[]): void {
-    const fail = (error: unknown): void => {
-      this.#isBroken = true;
-      this.#hasHole = true;
-      for (const waiting of group) waiting.reject(error);
-    };
-    const synced = this.#connection
-      .syncLog()
-      .then(() => settle(group, outcomes), fail)
-      .finally(() => this.#unsynced.delete(synced));
-    this.#unsynced.add(synced);
+  /** Whether the commit of this group is to be on the disk before anybody sees it. */
+  get #isToSync(): boolean {
+    return this.#hasWritten && this.#connection.isFullySynced;
+  }
+
+  async #syncGroup(): Promise<void> {
+    if (!this.#isToSync) return;
+    this.#isUnsynced = true;
+    await this.#connection.syncLog();
+    this.#isUnsynced = false;
   }
 
   /** Throws when nothing of the group was kept, or when it is unknown what was. */
   async #commitGroup(group: readonly Waiting[]): Promise<readonly Outcome[]> {
-    let outcomes: readonly Outcome[] | undefined;
-    if (this.#guardedLeft === 0) outcomes = await this.#runWorks(group, false);
-    else this.#guardedLeft -= 1;
-    if (outcomes === undefined) {
-      if (this.#connection.isInTransaction) this.#connection.run(ROLLBACK);
-      outcomes = await this.#runWorks(group, true);
+    const watch = this.#watchForeignAwaits();
+    try {
+      let outcomes: readonly Outcome[] | undefined;
+      if (this.#guardedLeft === 0) outcomes = await this.#runWorks(group, false);
+      else this.#guardedLeft -= 1;
+      if (outcomes === undefined) {
+        if (this.#connection.isInTransaction) this.#connection.run(ROLLBACK);
+        outcomes = await this.#runWorks(group, true);
+      }
+      if (this.#isToSync) this.#options.holdView();
+      this.#connection.run(COMMIT);
+      return outcomes ?? [];
+    } finally {
+      watch.stop();
     }
-    this.#connection.run(COMMIT);
-    this.#options.onCommit();
-    return outcomes ?? [];
   }
 
   /** Returns undefined when, without savepoints, a work failed that had already written: the group has to be run again. */
@@ -222,11 +218,12 @@ export class WriteQueue {
 
   async #begin(): Promise<void> {
     this.#gathered.clear();
+    this.#hasWritten = false;
     this.#connection.run(BEGIN);
     while (this.#options.isOutdated?.(this.#connection) === true) {
       this.#connection.run(ROLLBACK);
-      // Ends the reader's view: one that began in this turn may be too old to see the change.
-      this.#options.onCommit();
+      // A view that began in this turn may be too old to see the change.
+      this.#options.endView();
       await this.#options.refresh?.();
       this.#connection.run(BEGIN);
     }
@@ -263,6 +260,7 @@ export class WriteQueue {
       }
       return isGuarded || !tx.hasWritten ? { kind: 'rolled_back', error } : undefined;
     } finally {
+      this.#hasWritten ||= tx.hasWritten;
       tx.end();
     }
   }
@@ -283,18 +281,18 @@ export class WriteQueue {
     return { stop: () => clearImmediate(immediate) };
   }
 
-  /** Cleans up after a failed COMMIT or a lost transaction: nothing is retried, and after a failed medium the file is reopened. */
+  /**
+   * Cleans up after a failed COMMIT or sync, or a lost transaction: nothing is retried, and after a failed medium the file is reopened.
+   * Until then, readers keep to the last state that is on the disk.
+   */
   #abandon(error: unknown): void {
-    if (error instanceof EngineFailure) {
-      this.#isBroken = true;
-      // The pages that could not be written may belong to commits that are not synced yet.
-      this.#hasHole ||= this.#unsynced.size > 0;
-    }
+    if (error instanceof EngineFailure) this.#isBroken = true;
     try {
       if (this.#connection.isInTransaction) this.#connection.run(ROLLBACK);
     } catch {
       this.#isBroken = true;
     }
+    if (!this.#isUnsynced) this.#options.endView();
   }
 
   #reopenIfBroken(): void {
@@ -307,10 +305,10 @@ export class WriteQueue {
     // Readers first: unlike the writer they do not create a missing file, which would hide that acknowledged data is gone.
     this.#options.onReopen();
     this.#connection = this.#options.open();
-    // The pages that the log on disk lacks are still in the system's memory: copying the log into the file saves them. A commit whose
-    // own sync failed needs no such care, as the next commit overwrites it.
-    if (this.#hasHole) this.#connection.emptyLog();
-    this.#hasHole = false;
+    // The pages that the log on disk lacks are still in the system's memory: copying the log into the file saves them. A COMMIT that
+    // failed needs no such care, as the next one overwrites it.
+    if (this.#isUnsynced) this.#connection.emptyLog();
+    this.#isUnsynced = false;
     this.#isBroken = false;
   }
 }
