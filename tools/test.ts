@@ -5,12 +5,13 @@
  *   npm test -- src/filters       only the tests of this folder or file, none of the other stages
  */
 import { spawnSync } from 'node:child_process';
-import { globSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { groupTests } from './group-tests.ts';
 import { isForEachEngine } from './is-for-each-engine.ts';
+import { readTap, type TestRun } from './read-tap.ts';
 
 interface Stage {
   readonly name: string;
@@ -27,6 +28,9 @@ const processesMax = 3;
 // A limit for hangs only: the longest test takes half a minute, and several times that on a slow and busy machine. It applies to a
 // whole process.
 const testTimeoutMs = 600_000;
+
+const engines = ['sqlite', 'postgres'] as const;
+type Engine = (typeof engines)[number];
 
 const checks: readonly Stage[] = [
   { name: 'types', command: 'tsc', args: ['--noEmit'] },
@@ -50,29 +54,55 @@ function main(paths: readonly string[]): number {
     failed.push(check.name);
     if (inCi) return giveUp(check.name);
   }
-  // Printed before the tests, so that the output ends with their summary.
-  if (failed.length > 0) console.log(`\nfailed before the tests: ${failed.join(', ')}`);
-  const passed = runTests(files);
-  return passed && failed.length === 0 ? 0 : 1;
-}
-
-function runTests(files: readonly string[]): boolean {
   const folder = mkdtempSync(join(tmpdir(), 'chancery-groups-'));
-  const isSharing = (file: string): boolean => isForEachEngine(root, file);
   try {
-    const groups = groupTests(files, { root, folder: join(folder, 'sqlite'), isSharing });
-    const passedOnSqlite = runStage(testStage(groups, 'sqlite'));
-    const forEach = groupTests(files.filter(isSharing), {
-      root,
-      folder: join(folder, 'postgres'),
-      isSharing,
-    });
-    // Without a file argument, Node would run every test that it finds.
-    const passedOnPostgres = forEach.length === 0 || runStage(testStage(forEach, 'postgres'));
-    return passedOnSqlite && passedOnPostgres;
+    failed.push(...runTests(files, folder));
+    return summarise(failed, folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Returns the names of the stages that failed. */
+function runTests(files: readonly string[], folder: string): readonly string[] {
+  const isSharing = (file: string): boolean => isForEachEngine(root, file);
+  return engines.flatMap((engine) => {
+    const chosen = engine === 'sqlite' ? files : files.filter(isSharing);
+    // Without a file argument, Node would run every test that it finds.
+    if (chosen.length === 0) return [];
+    const groups = groupTests(chosen, { root, folder: join(folder, engine), isSharing });
+    const stage = testStage(groups, { engine, tap: tapOf(folder, engine) });
+    return runStage(stage) ? [] : [stage.name];
+  });
+}
+
+/** Prints a few lines that say what failed and where, and a last line with the counts. Returns the exit code. */
+function summarise(failedStages: readonly string[], folder: string): number {
+  console.log('\n== summary');
+  for (const name of failedStages) console.log(`${name}: failed`);
+  const runs = engines.map((engine) => ({ engine, ...readRun(tapOf(folder, engine)) }));
+  for (const { engine, failures = [] } of runs)
+    for (const { title, place, error } of failures)
+      console.log(`${relative(root, place)} (${engine}) ${title}: ${error}`);
+  const sum = (count: (run: Partial<TestRun>) => number): number =>
+    runs.reduce((total, run) => total + count(run), 0);
+  // A stage that failed without a failed test counts as one.
+  const failed = Math.max(
+    sum(({ failures = [] }) => failures.length),
+    failedStages.length,
+  );
+  console.log(
+    `${sum(({ passed = 0 }) => passed)} passed, ${failed} failed, ${sum(({ skipped = 0 }) => skipped)} skipped`,
+  );
+  return failed === 0 ? 0 : 1;
+}
+
+function tapOf(folder: string, engine: string): string {
+  return join(folder, `${engine}.tap`);
+}
+
+function readRun(path: string): TestRun | undefined {
+  return existsSync(path) ? readTap(readFileSync(path, 'utf8')) : undefined;
 }
 
 function giveUp(name: string): number {
@@ -80,8 +110,12 @@ function giveUp(name: string): number {
   return 1;
 }
 
-function testStage(groups: readonly string[], engine: 'sqlite' | 'postgres'): Stage {
+function testStage(groups: readonly string[], { engine, tap }: { engine: Engine; tap: string }): Stage {
   const options = [
+    '--test-reporter=spec',
+    '--test-reporter-destination=stdout',
+    '--test-reporter=tap',
+    `--test-reporter-destination=${tap}`,
     `--test-concurrency=${processesMax}`,
     `--test-timeout=${testTimeoutMs}`,
     '--test-global-setup=test/support/run-setup.ts',
@@ -89,7 +123,7 @@ function testStage(groups: readonly string[], engine: 'sqlite' | 'postgres'): St
   return {
     name: `tests on ${engine} (${groups.length} processes)`,
     command: process.execPath,
-    args: ['--test', '--test-reporter=spec', ...options, ...groups],
+    args: ['--test', ...options, ...groups],
     // Loading the service takes as long as some tests, so test processes use the compile cache of the product.
     env: {
       CHANCERY_TEST_ENGINE: engine,
