@@ -6,6 +6,10 @@ export const httpLimits = {
   /** Of the bodies of all clients together, while they are read. Those up to `smallBodyBytesMax` are always accepted and not counted. */
   bodiesBytesMax: 256 * 1024 * 1024,
   smallBodyBytesMax: 64 * 1024,
+  /** Each costs a thousand times as much as its bytes. */
+  formFieldsMax: 1_000,
+  partHeaderBytesMax: 4 * 1024,
+  partHeaderLinesMax: 16,
   /** Of all clients together, while they are not read; one answer alone may have half of it. Small ones do not count. */
   answersBytesMax: 512 * 1024 * 1024,
   smallAnswerBytesMax: 64 * 1024,

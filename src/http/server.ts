@@ -24,7 +24,7 @@ import { answerExpectation } from './answer-expectation.ts';
 import { closeGently } from './close-gently.ts';
 import { corsHeaders, preflightHeaders, type AllowedOrigins } from './cors.ts';
 import { toErrorAnswer } from './error-response.ts';
-import { acceptJsonBodies } from './json-body.ts';
+import { acceptBodies } from './request-body.ts';
 import { knownPaths, type KnownPaths } from './known-paths.ts';
 import { noteLatestAnswers } from './latest-answer.ts';
 import { nodeHttp } from './node-http.ts';
@@ -75,7 +75,7 @@ export interface ServerOptions extends AddressOptions, AdmissionOptions {
  * Creates the HTTP side of the service, which turns bytes into one call of an operation, and its result or error into an answer.
  * Order for every request: its turn, CORS headers, checks, instance, body, caller, rate limits and scopes, operation.
  *
- * The steps before a route are here and in take-turns.ts, check-request.ts, cors.ts, find-addressed.ts and json-body.ts. routes/ has
+ * The steps before a route are here and in take-turns.ts, check-request.ts, cors.ts, find-addressed.ts and request-body.ts. routes/ has
  * one file per resource. Its routes call their operation through `onInstance`, which opens the instance, finds the caller, holds
  * rate limits and the scopes of API keys, and logs the request. Answers go out through answer.ts, those of writes through
  * answer-write.ts (once per Idempotency-Key), and all of these through `sendAnswer`. error-response.ts turns errors into answers.
@@ -83,7 +83,7 @@ export interface ServerOptions extends AddressOptions, AdmissionOptions {
  */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const app = createApp(options);
-  acceptJsonBodies(app);
+  acceptBodies(app);
   app.decorate('admission', new Admission(options));
   app.decorateRequest('instanceEntry', null);
   app.decorateRequest('instance', null);
@@ -134,10 +134,7 @@ function routes(options: ServerOptions): (app: FastifyInstance, _: unknown, done
     auditRoutes(app, options.instances);
     setupRoutes(app, options.instances);
     mailRoutes(app, options);
-    void app.register((batch, _, done) => {
-      batchRoutes(batch, options.instances);
-      done();
-    });
+    batchRoutes(app, options.instances);
     done();
   };
 }

@@ -167,7 +167,7 @@ test('a field may be called like what every object inherits, and its refusal say
   );
 });
 
-test('H-38 H-40 H-41 only JSON in UTF-8, not compressed, is read; all else is 415', async (t) => {
+test('H-38 H-40 H-41 only JSON and forms in UTF-8, not compressed, are read; all else is 415', async (t) => {
   const service = await withPosts(t);
   const types: readonly (readonly [number, Readonly<Record<string, string>>])[] = [
     [201, { 'content-type': 'APPLICATION/JSON' }],
@@ -180,6 +180,9 @@ test('H-38 H-40 H-41 only JSON in UTF-8, not compressed, is read; all else is 41
     [415, { 'content-type': 'text/plain' }],
     [415, { 'content-type': 'application/jsonp' }],
     [415, { 'content-type': 'application/ld+json' }],
+    [415, { 'content-type': 'multipart/mixed; boundary=x' }],
+    [415, { 'content-type': 'text/xml' }],
+    [415, { 'content-type': 'application/xml' }],
     [415, { 'content-type': 'application/octet-stream' }],
     [415, { 'content-type': 'json' }],
     [415, { 'content-type': ';;;' }],
@@ -205,7 +208,7 @@ test('a body that nobody reads may be sent to its end, so that its client hears 
   const service = await withPosts(t);
   const half = 'a'.repeat(50_000);
   const unread = [
-    { 'Content-Type': 'multipart/form-data; boundary=a' },
+    { 'Content-Type': 'text/xml' },
     { 'Content-Type': 'text/plain' },
     { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' },
   ];

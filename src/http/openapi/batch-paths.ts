@@ -12,8 +12,8 @@ export const batchPaths: Paths = {
       tag: 'records',
       summary: 'Several changes of records, all or none',
       description:
-        'In one transaction and in their order. `PUT` updates the record of the `id` in its body, or creates it. The body may also be ' +
-        'a form (`multipart/form-data`) with the JSON below in its part `@jsonPayload`.',
+        'In one transaction and in their order. `PUT` updates the record of the `id` in its body, or creates it. In a ' +
+        'form the JSON below is the part `@jsonPayload`.',
       parameters: ['Fields', 'IdempotencyKey'],
       body: schemaReference('BatchRequest'),
       answers: {

@@ -28,6 +28,12 @@ const refusedAnywhere = [400, 401, 403, 404, 429, 500, 503] as const;
 /** Further refusals of operations that take a body. */
 const refusedWithBody = [413, 415] as const;
 
+/** Every JSON body may also be sent as a form, with the members of its schema as fields. */
+const forms = {
+  'multipart/form-data': { schema: { type: 'object' } },
+  'application/x-www-form-urlencoded': { schema: { type: 'object' } },
+};
+
 /** Describes one operation, and adds everything that all operations have in common. */
 export function operation(parts: OperationParts): Operation {
   const { id, tag, summary, description, parameters = [], body, isForSuperusers = false } = parts;
@@ -51,7 +57,7 @@ export function operation(parts: OperationParts): Operation {
       : {
           requestBody: {
             required: parts.isBodyOptional !== true,
-            content: { 'application/json': { schema: body } },
+            content: { 'application/json': { schema: body }, ...forms },
           },
         }),
     // Objects keep numeric keys in ascending order, whatever the order of insertion.

@@ -9,7 +9,7 @@ import { requestPasswordReset } from '../../auth/mailed/request-password-reset.t
 import { requestVerification } from '../../auth/mailed/request-verification.ts';
 import { answer, answerNothing } from '../answer.ts';
 import { requireAfterAnswer, type AfterAnswer } from '../run-after-answer.ts';
-import { bodyOf } from '../json-body.ts';
+import { bodyOf } from '../request-body.ts';
 import { onInstance, type RequestContext } from '../on-instance.ts';
 import { factsOf } from '../request-facts.ts';
 
@@ -33,6 +33,7 @@ export function accountRoutes(app: FastifyInstance, options: AfterAnswer): void 
   for (const [name, ask] of Object.entries(asks))
     app.post<CollectionPath>(
       `${path}/${name}`,
+      { config: { formValues: 'texts' } },
       onInstance<CollectionPath>(instances, async (context, request, reply) => {
         const work = await ask(context, askedBy(context, request));
         await requireAfterAnswer(options, request, work);
@@ -42,6 +43,7 @@ export function accountRoutes(app: FastifyInstance, options: AfterAnswer): void 
 
   app.post<CollectionPath>(
     `${path}/request-otp`,
+    { config: { formValues: 'texts' } },
     onInstance<CollectionPath>(instances, async (context, request, reply) => {
       const { otpId, work } = await requestOtp(context.instance, askedBy(context, request));
       if (work !== undefined) await requireAfterAnswer(options, request, work);
@@ -57,6 +59,7 @@ export function accountRoutes(app: FastifyInstance, options: AfterAnswer): void 
   for (const [name, confirm] of Object.entries(confirms))
     app.post<CollectionPath>(
       `${path}/${name}`,
+      { config: { formValues: 'texts' } },
       onInstance<CollectionPath>(instances, async (context, request, reply) => {
         await confirm(context, askedBy(context, request));
         return answerNothing(request, reply);

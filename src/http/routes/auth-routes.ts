@@ -14,7 +14,7 @@ import { presentRecords } from '../../records/present-records.ts';
 import { withCurrentDefinitions } from '../../instances/with-current-definitions.ts';
 import { valueOf } from '../../records/record.ts';
 import { answer } from '../answer.ts';
-import { bodyOf } from '../json-body.ts';
+import { bodyOf } from '../request-body.ts';
 import { onInstance, onInstanceAsSuperuser } from '../on-instance.ts';
 import { factsOf } from '../request-facts.ts';
 import { runAfterAnswer, type AfterAnswer } from '../run-after-answer.ts';
@@ -43,6 +43,7 @@ export function authRoutes(app: FastifyInstance, options: AfterAnswer): void {
 
   app.post<CollectionPath>(
     `${path}/auth-with-password`,
+    { config: { formValues: 'texts' } },
     onInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
       const { collection } = request.params;
       const body = bodyOf(request);
@@ -57,6 +58,7 @@ export function authRoutes(app: FastifyInstance, options: AfterAnswer): void {
 
   app.post<CollectionPath>(
     `${path}/auth-with-otp`,
+    { config: { formValues: 'texts' } },
     onInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
       const { collection } = request.params;
       const { admission } = request.server;

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../../base/errors.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
@@ -8,24 +7,13 @@ import { answerWrite } from '../answer-write.ts';
 import { batchJsonLimits } from '../batch-json-limits.ts';
 import { batchAnswer, toBatchError } from '../batch-answer.ts';
 import { limitBatch } from '../limit-batch.ts';
-import { readBody } from '../read-body.ts';
 import { readBatchRequests } from '../read-batch-requests.ts';
-import { parseFormBody } from '../parse-form-body.ts';
-import { bodyOf } from '../json-body.ts';
+import { bodyOf } from '../request-body.ts';
 import { onInstance } from '../on-instance.ts';
 import { factsOf } from '../request-facts.ts';
 
-/** Several changes of records at once. `app` must be a context of its own, as a parser for forms is added to it. */
+/** Several changes of records at once. */
 export function batchRoutes(app: FastifyInstance, instances: OpenInstances): void {
-  app.addContentTypeParser(
-    /^multipart\/form-data\b/i,
-    async (request: FastifyRequest, payload: IncomingMessage) => {
-      const bytes = await readBody(payload);
-      request.bodyBytes = bytes.length;
-      return parseFormBody(bytes, request.headers['content-type'] ?? '');
-    },
-  );
-
   app.post(
     '/api/batch',
     { config: { jsonLimits: batchJsonLimits } },

@@ -28,7 +28,7 @@ import { eraseAccount } from '../../records/accounts/erase-account.ts';
 import { truncateCollection } from '../../records/truncate-collection.ts';
 import { listJson } from '../../lists/list-json.ts';
 import { answer, answerNothing } from '../answer.ts';
-import { bodyOf } from '../json-body.ts';
+import { bodyOf } from '../request-body.ts';
 import { queryOf } from '../query-string.ts';
 import { onInstanceAsSuperuser } from '../on-instance.ts';
 import { factsOf } from '../request-facts.ts';

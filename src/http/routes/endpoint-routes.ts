@@ -21,7 +21,7 @@ import { listEndpoints, readEndpoint } from '../../webhooks/endpoints/list-endpo
 import { testEndpoint } from '../../webhooks/test-endpoint.ts';
 import { listJson } from '../../lists/list-json.ts';
 import { answer, answerNothing } from '../answer.ts';
-import { bodyOf } from '../json-body.ts';
+import { bodyOf } from '../request-body.ts';
 import { queryOf } from '../query-string.ts';
 import { onInstanceAsSuperuser } from '../on-instance.ts';
 import { factsOf } from '../request-facts.ts';

@@ -6,7 +6,7 @@ import type { OpenInstances } from '../../instances/open-instances.ts';
 import { parseListQuery } from '../../lists/list-query.ts';
 import { listJson } from '../../lists/list-json.ts';
 import { answer, answerNothing } from '../answer.ts';
-import { bodyOf } from '../json-body.ts';
+import { bodyOf } from '../request-body.ts';
 import { onInstanceAsSuperuser } from '../on-instance.ts';
 import { queryOf } from '../query-string.ts';
 import { factsOf } from '../request-facts.ts';
@@ -28,6 +28,7 @@ export function keyRoutes(app: FastifyInstance, instances: OpenInstances): void 
 
   app.post(
     '/api/keys',
+    { config: { formValues: 'texts' } },
     onInstanceAsSuperuser(instances, async ({ instance, caller }, request, reply) => {
       const { apiKey, key } = await createApiKey(instance, bodyOf(request), factsOf(request, caller));
       // No other answer ever shows the key.

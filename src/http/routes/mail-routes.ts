@@ -6,7 +6,7 @@ import type { Mailer } from '../../mail/mailer.ts';
 import { recordedMailsMax, type RecordedMail } from '../../mail/mail-record.ts';
 import { listJson } from '../../lists/list-json.ts';
 import { answer, answerNothing } from '../answer.ts';
-import { bodyOf } from '../json-body.ts';
+import { bodyOf } from '../request-body.ts';
 import { onInstanceAsSuperuser } from '../on-instance.ts';
 
 export interface MailRoutesOptions {

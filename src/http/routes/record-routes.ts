@@ -9,7 +9,7 @@ import { prepareUpdate } from '../../records/update-record.ts';
 import { answerWrite } from '../answer-write.ts';
 import { answer } from '../answer.ts';
 import { expectedRevision, isAlreadyKnown } from '../entity-tag.ts';
-import { bodyOf } from '../json-body.ts';
+import { bodyOf } from '../request-body.ts';
 import { factsOf } from '../request-facts.ts';
 import { onInstance } from '../on-instance.ts';
 import { recordAnswer } from '../record-answer.ts';

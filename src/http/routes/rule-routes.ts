@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { OpenInstances } from '../../instances/open-instances.ts';
 import { testRule } from '../../records/test-rule.ts';
 import { answer } from '../answer.ts';
-import { bodyOf } from '../json-body.ts';
+import { bodyOf } from '../request-body.ts';
 import { onInstanceAsSuperuser } from '../on-instance.ts';
 
 interface CollectionPath {

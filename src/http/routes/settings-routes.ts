@@ -6,7 +6,7 @@ import type { OpenInstances } from '../../instances/open-instances.ts';
 import { changeSettings, type SettingsChange } from '../../settings/change-settings.ts';
 import { settingsToJson, type Settings } from '../../settings/settings.ts';
 import { answer } from '../answer.ts';
-import { bodyOf } from '../json-body.ts';
+import { bodyOf } from '../request-body.ts';
 import { onInstanceAsSuperuser } from '../on-instance.ts';
 import { factsOf } from '../request-facts.ts';
 

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { setUp } from '../../auth/set-up.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
 import { answerNothing } from '../answer.ts';
-import { bodyOf } from '../json-body.ts';
+import { bodyOf } from '../request-body.ts';
 import { onInstance } from '../on-instance.ts';
 import { factsOf } from '../request-facts.ts';
 

@@ -2,12 +2,16 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../base/errors.ts';
 import { decodeUtf8, isJsonObject, parseJson, type JsonLimits, type JsonObject } from '../base/json.ts';
+import { checkCharset } from './check-charset.ts';
+import { parseForm } from './parse-form.ts';
 import { readBody } from './read-body.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** For a route whose bodies have other limits than the default. */
     readonly jsonLimits?: JsonLimits;
+    /** For a route whose members are texts: a password of digits in a form is no number there. */
+    readonly formValues?: 'texts';
   }
   interface FastifyRequest {
     /** Length of the body, once it is parsed. */
@@ -17,17 +21,22 @@ declare module 'fastify' {
   }
 }
 
-/** Makes `app` accept JSON bodies only, decoded strictly and never coerced. Other types are refused before the body is read. */
-export function acceptJsonBodies(app: FastifyInstance): void {
+type Parse = (bytes: Buffer, request: FastifyRequest) => unknown;
+
+/** Makes `app` accept JSON and forms, decoded strictly. Other types are refused before the body is read. */
+export function acceptBodies(app: FastifyInstance): void {
   app.decorateRequest('bodyBytes', 0);
   app.decorateRequest('bodyProblem', null);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
     /^application\/json\b/i,
-    async (request: FastifyRequest, payload: IncomingMessage) => {
-      const bytes = await readBody(payload);
-      return request.is404 ? undefined : parseBody(request, bytes);
-    },
+    async (request: FastifyRequest, payload: IncomingMessage) =>
+      parseBody(request, await readBody(payload), parseJsonBody),
+  );
+  app.addContentTypeParser(
+    /^(?:multipart\/form-data|application\/x-www-form-urlencoded)\b/i,
+    async (request: FastifyRequest, payload: IncomingMessage) =>
+      parseBody(request, await readBody(payload), parseForm),
   );
   app.addContentTypeParser('*', (request, _payload, done) => {
     // An empty body is none, whatever type it names; and on an unknown path the 404 comes before any fault of the body.
@@ -36,18 +45,22 @@ export function acceptJsonBodies(app: FastifyInstance): void {
   });
 }
 
-function parseBody(request: FastifyRequest, bytes: Buffer): unknown {
+async function parseBody(request: FastifyRequest, bytes: Buffer, parse: Parse): Promise<unknown> {
+  if (request.is404) return undefined;
   try {
     checkCharset(request.headers['content-type'] ?? '');
     request.bodyBytes = bytes.length;
-    const limits = request.routeOptions.config.jsonLimits;
-    // Some clients send this type with a DELETE that has no body.
-    return bytes.length === 0 ? undefined : parseJson(decodeUtf8(bytes), limits);
+    // Some clients send a type with a DELETE that has no body.
+    return bytes.length === 0 ? undefined : await parse(bytes, request);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'bad_request') throw error;
     request.bodyProblem = error;
     return undefined;
   }
+}
+
+function parseJsonBody(bytes: Buffer, request: FastifyRequest): unknown {
+  return parseJson(decodeUtf8(bytes), request.routeOptions.config.jsonLimits);
 }
 
 /** The body as an object; an absent one is an empty object, as clients leave it out when there is nothing to say. */
@@ -56,10 +69,4 @@ export function bodyOf(request: FastifyRequest): JsonObject {
   if (body === undefined) return {};
   if (isJsonObject(body)) return body;
   throw new AppError('bad_request', 'Expected a JSON object as the body.');
-}
-
-function checkCharset(contentType: string): void {
-  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1];
-  if (charset === undefined || /^utf-?8$/i.test(charset)) return;
-  throw new AppError('unsupported_media_type', 'Unsupported Content-Type. JSON is sent as UTF-8.');
 }
