@@ -30,6 +30,7 @@ const routes: Readonly<Partial<Record<KeyScope | 'any', readonly string[]>>> = {
     'GET /api/collections',
     'GET /api/collections/:collection',
     'GET /api/collections/meta/scaffolds',
+    'GET /api/collections/meta/oauth2-providers',
   ],
   'collections:write': [
     'POST /api/collections',

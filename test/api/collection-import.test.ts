@@ -61,12 +61,25 @@ test('the scaffold of a collection makes one, once it has a name', async (t) => 
   assert.equal((await ask()).status, 401);
   const { base, auth } = (await ask(true)).json;
   const members = await stage.create({ ...auth, name: 'members' });
-  assert.deepEqual(members.fields, auth.fields);
+  assert.deepEqual(members.fields.slice(0, -2), auth.fields);
   assert.deepEqual(Object.keys(auth), Object.keys(members));
   assert.deepEqual([base.id, base.name, base.created, base.updated, base.system], ['', '', '', '', false]);
   const made = await stage.create({ ...base, name: 'posts' });
   const plain = await stage.create({ name: 'plain' });
   assert.deepEqual(made.fields, plain.fields);
+  const names = (fields: readonly { readonly name: string }[]): readonly string[] =>
+    fields.map(({ name }) => name);
+  assert.deepEqual(names(base.fields), ['id']);
+  assert.deepEqual(names(members.fields.slice(-2)), ['created', 'updated']);
+  // A dashboard adds the dates itself.
+  const dates = ['created', 'updated'].map((name) => ({
+    name,
+    type: 'autodate',
+    onCreate: true,
+    onUpdate: name === 'updated',
+  }));
+  const dated = await stage.create({ ...base, name: 'dated', fields: [...base.fields, text('a'), ...dates] });
+  assert.deepEqual(names(dated.fields), ['id', 'a', 'created', 'updated']);
   assert.deepEqual(Object.keys(base), Object.keys(made));
   // Paths of our own hide no collection.
   for (const name of ['meta', 'import', 'scaffolds', 'truncate']) {

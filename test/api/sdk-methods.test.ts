@@ -98,7 +98,6 @@ const services: Readonly<Record<string, Coverage>> = {
       baseCrudPath: internal,
       decode: internal,
       _getFullList: internal,
-      getAllOAuth2Providers: notServed(outOfScope, (pb) => pb.collections.getAllOAuth2Providers()),
       dryRunViewQuery: notServed(outOfScope, (pb) => pb.collections.dryRunViewQuery('SELECT 1')),
     },
   },

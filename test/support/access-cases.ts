@@ -157,6 +157,11 @@ function collectionCases(): readonly AccessCase[] {
     { route: `POST ${all}`, of: '', request: (stage) => ({ path: all, body: { name: stage.fresh() } }) },
     { route: `GET ${all}/meta/scaffolds`, of: '', request: () => ({ path: `${all}/meta/scaffolds` }) },
     {
+      route: `GET ${all}/meta/oauth2-providers`,
+      of: '',
+      request: () => ({ path: `${all}/meta/oauth2-providers` }),
+    },
+    {
       route: `PUT ${all}/import`,
       of: '',
       request: (stage) => ({ path: `${all}/import`, body: { collections: [{ name: stage.fresh() }] } }),

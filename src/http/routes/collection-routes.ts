@@ -11,7 +11,7 @@ import {
   type CollectionDeletion,
   type CollectionSaving,
 } from '../../collections/change-collection.ts';
-import { collectionToJson } from '../../collections/collection.ts';
+import { collectionToJson, type Collection } from '../../collections/collection.ts';
 import { importCollections } from '../../collections/import-collections.ts';
 import { listCollections } from '../../collections/list-collections.ts';
 import { scaffoldCollection } from '../../collections/scaffold-collection.ts';
@@ -97,10 +97,18 @@ function wholesaleRoutes(app: FastifyInstance, instances: OpenInstances): void {
     '/api/collections/meta/scaffolds',
     onCurrentInstance(instances, async (_context, request, reply) => {
       const [auth, base] = (['auth', 'base'] as const).map((type) =>
-        collectionToJson(scaffoldCollection(type)),
+        collectionToJson(withoutDates(scaffoldCollection(type))),
       );
       return answer(request, reply, { json: `{"auth":${auth},"base":${base}}` });
     }),
+  );
+
+  app.get(
+    '/api/collections/meta/oauth2-providers',
+    // None, until there is a sign-in with OAuth2. Dashboards ask for them before they show a collection.
+    onInstanceAsSuperuser(instances, async (_context, request, reply) =>
+      answer(request, reply, { json: '[]' }),
+    ),
   );
 
   app.put(
@@ -118,6 +126,11 @@ function wholesaleRoutes(app: FastifyInstance, instances: OpenInstances): void {
       return answerNothing(request, reply);
     }),
   );
+}
+
+/** Every new collection gets `created` and `updated`. A client that adds them itself, as dashboards do, would otherwise send both twice. */
+function withoutDates(scaffold: Collection): Collection {
+  return { ...scaffold, fields: scaffold.fields.filter(({ type }) => type !== 'autodate') };
 }
 
 /** As `onInstanceAsSuperuser`, with the current definitions, whichever node changed them last. */
