@@ -18,6 +18,7 @@ import type { Mailer } from '../mail/mailer.ts';
 import type { NetworkPolicy } from '../network/address-guard.ts';
 import { BrokenRule } from '../rules/broken-rule.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
+import { findAbsentFeature } from './absent-features.ts';
 import { Admission, type AdmissionOptions } from './admission.ts';
 import { answerClientError } from './answer-client-error.ts';
 import { answerExpectation } from './answer-expectation.ts';
@@ -268,10 +269,12 @@ interface UnknownRefusal {
 
 function refusalOfUnknown(request: FastifyRequest, paths: KnownPaths): UnknownRefusal {
   const path = (request.raw.url ?? '').split('?', 1)[0] ?? '';
-  const methods = request.instanceEntry === null ? undefined : paths.methodsOf(path);
-  const error =
-    methods === undefined ? notFound() : new AppError('method_not_allowed', 'Method not allowed.');
-  return { error, methods };
+  if (request.instanceEntry === null) return { error: notFound(), methods: undefined };
+  const methods = paths.methodsOf(path);
+  if (methods !== undefined)
+    return { error: new AppError('method_not_allowed', 'Method not allowed.'), methods };
+  const absent = findAbsentFeature(path);
+  return { error: absent === undefined ? notFound() : new AppError('not_found', absent), methods };
 }
 
 function answerUnknown(
