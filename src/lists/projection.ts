@@ -6,13 +6,14 @@ import { parameterError } from './parameter-error.ts';
 
 /** The members that `fields` names of an object, and with `*` all others as well. */
 export interface Projection {
-  readonly keepsRest: boolean;
+  /** What to keep of every member that is not named; undefined without `*`. */
+  readonly rest: Excerpt | true | undefined;
   /** What to keep of each member: `true` keeps all of it, an excerpt the beginning of a text (and other values whole). */
   readonly members: ReadonlyMap<string, Projection | Excerpt | true>;
 }
 
 interface MutableProjection {
-  keepsRest: boolean;
+  rest: Excerpt | true | undefined;
   readonly members: Map<string, MutableProjection | Excerpt | true>;
 }
 
@@ -23,12 +24,12 @@ interface MutableProjection {
 export function parseFields(text: string): Projection | undefined {
   if (text.length > listLimits.fieldsLengthMax)
     throw parameterError('fields', `Expected at most ${listLimits.fieldsLengthMax} characters in fields.`);
-  const root: MutableProjection = { keepsRest: false, members: new Map() };
+  const root: MutableProjection = { rest: undefined, members: new Map() };
   for (const item of itemsOf(text)) {
     const { path, part } = toPath(item);
     if (path !== '') addPath(root, path.split('.'), part);
   }
-  return root.keepsRest || root.members.size > 0 ? root : undefined;
+  return root.rest !== undefined || root.members.size > 0 ? root : undefined;
 }
 
 /** Yields the texts between commas, except for commas in parentheses. */
@@ -57,7 +58,7 @@ function toPath(item: string): { readonly path: string; readonly part: Excerpt |
       'fields',
       `Expected no modifier but ":excerpt(max, withEllipsis)" in fields and found ${quote(item)}.`,
     );
-  if (path === '' || path.endsWith('*'))
+  if (path === '')
     throw parameterError(
       'fields',
       `Expected the name of a member before ":excerpt" and found ${quote(item)}.`,
@@ -76,7 +77,7 @@ function addPath(root: MutableProjection, steps: readonly string[], part: Excerp
   for (const [index, step] of steps.entries()) {
     const isLast = index === steps.length - 1;
     if (step === '*' && isLast) {
-      at.keepsRest = true;
+      if (at.rest !== true) at.rest = part;
       return;
     }
     const member = at.members.get(step);
@@ -87,7 +88,7 @@ function addPath(root: MutableProjection, steps: readonly string[], part: Excerp
     }
     if (member !== undefined && 'lengthMax' in member) return;
     const next = member ?? {
-      keepsRest: false,
+      rest: undefined,
       members: new Map<string, MutableProjection | Excerpt | true>(),
     };
     at.members.set(step, next);
@@ -97,7 +98,7 @@ function addPath(root: MutableProjection, steps: readonly string[], part: Excerp
 
 /** Returns what is kept of a member: `true` for all of it, undefined for nothing, or the projection or excerpt that is asked of it. */
 export function memberOf(projection: Projection, name: string): Projection | Excerpt | true | undefined {
-  return projection.members.get(name) ?? (projection.keepsRest ? true : undefined);
+  return projection.members.get(name) ?? projection.rest;
 }
 
 /**
