@@ -27,8 +27,8 @@ export interface ScopeContext {
 }
 
 /**
- * Who wrote a condition. Rules may name everything. A client's filter knows no hidden fields, and of joined collections only what
- * their list rules show (http-api 8.3). What superusers write is trusted like a rule.
+ * Who wrote a condition. Rules may name everything. A client's filter knows no hidden fields, and joins only records that the
+ * caller may list: all others are absent (http-api A22). What superusers write is trusted like a rule.
  */
 export type Asker = 'rule' | 'client';
 
@@ -45,13 +45,13 @@ interface JoinOptions {
   readonly from: Sql;
   readonly to: Sql;
   readonly isInside: boolean;
-  readonly condition?: Sql | undefined;
+  readonly asker: Asker;
 }
 
-/** What goes into the statement itself (outside), and what into the EXISTS (inside). */
-interface Parts {
-  readonly outside: Sql[];
-  readonly inside: Sql[];
+/** What goes into one FROM and its WHERE. */
+interface Part {
+  readonly joins: Sql[];
+  readonly conditions: Sql[];
 }
 
 const none = sql``;
@@ -61,7 +61,7 @@ const aliases: Sql[] = [];
 
 interface Place {
   readonly alias: Sql;
-  /** Whether it is joined inside the EXISTS, or else in the statement itself. */
+  /** Whether it is joined inside an EXISTS, or else in the statement itself. */
   readonly isInside: boolean;
 }
 
@@ -72,7 +72,8 @@ interface Place {
  *   SELECT … FROM base LEFT JOIN what has one row at most … WHERE conditions
  *     AND EXISTS (SELECT 1 FROM what may have many … WHERE conditions on these)
  *
- * No row of the base comes twice, so that nothing needs DISTINCT and totals are right.
+ * No row of the base comes twice, so that nothing needs DISTINCT and totals are right. A client's filter shares no join with a
+ * rule, and has an EXISTS of its own: it joins only what the caller may list.
  */
 export class RecordScope {
   readonly #context: ScopeContext;
@@ -81,10 +82,14 @@ export class RecordScope {
   readonly #joinsOutside: boolean;
   readonly #counter: { next: number };
   readonly #places = new Map<string, Place>();
-  readonly #joins: Parts = { outside: [], inside: [] };
-  readonly #conditions: Parts = { outside: [], inside: [] };
-  readonly #protected = new Set<Place>();
-  /** Whether a name in the condition that is being compiled needs a row from inside the EXISTS. */
+  readonly #outside: Part = { joins: [], conditions: [] };
+  readonly #inside: Readonly<Record<Asker, Part>> = {
+    rule: { joins: [], conditions: [] },
+    client: { joins: [], conditions: [] },
+  };
+  /** Comparisons and joins of the list rules that are in joins. */
+  #rulesSize = 0;
+  /** Whether a name in the condition that is being compiled needs a row from inside an EXISTS. */
   #isInside = false;
 
   constructor(
@@ -106,7 +111,8 @@ export class RecordScope {
     for (const conjunct of conjunctsOf(tree)) {
       this.#isInside = false;
       const condition = compileFilter(conjunct, context);
-      this.#conditions[this.#isInside ? 'inside' : 'outside'].push(condition);
+      const part = this.#isInside ? this.#inside[asker] : this.#outside;
+      part.conditions.push(condition);
     }
   }
 
@@ -136,16 +142,17 @@ export class RecordScope {
 
   /** What stands behind the base table in FROM: empty, or with a blank before it. */
   get joins(): Sql {
-    return this.#joins.outside.length === 0 ? none : sql` ${joinSql(this.#joins.outside, ' ')}`;
+    const { joins } = this.#outside;
+    return joins.length === 0 ? none : sql` ${joinSql(joins, ' ')}`;
   }
 
   /** All conditions together, or undefined where there are none. */
   get condition(): Sql | undefined {
-    const { outside, inside } = this.#conditions;
-    const all = [...outside];
-    if (inside.length > 0) {
-      const from = joinSql([sql`(SELECT 1) AS ${this.#nextAlias()}`, ...this.#joins.inside], ' ');
-      all.push(sql`EXISTS (SELECT 1 FROM ${from} WHERE ${joinSql(inside, ' AND ')})`);
+    const all = [...this.#outside.conditions];
+    for (const { joins, conditions } of [this.#inside.rule, this.#inside.client]) {
+      if (conditions.length === 0) continue;
+      const from = joinSql([sql`(SELECT 1) AS ${this.#nextAlias()}`, ...joins], ' ');
+      all.push(sql`EXISTS (SELECT 1 FROM ${from} WHERE ${joinSql(conditions, ' AND ')})`);
     }
     return all.length === 0 ? undefined : sql`(${joinSql(all, ' AND ')})`;
   }
@@ -166,23 +173,34 @@ export class RecordScope {
   }
 
   #walk(path: Path, asker: Asker): Operand | Misuse {
+    const locked = path.steps.find(({ collection }) => collection?.rules.listRule === null)?.collection;
+    if (asker === 'client' && locked !== undefined) {
+      return {
+        kind: 'misuse',
+        problem: `Expected a relation to records that you may list, not to "${locked.name}",`,
+      };
+    }
     let place: Place = { alias: this.#base.alias, isInside: false };
     for (const step of path.steps) {
-      const next = this.#join(place, step);
+      const next = this.#join(place, step, asker);
       if ('kind' in next) return next;
-      const refusal = asker === 'client' ? this.#protect(step, next) : undefined;
-      if (refusal !== undefined) return refusal;
       place = next;
     }
     this.#isInside ||= place.isInside;
     const { isNeverNull, ...operand } = path.leaf(place.alias);
     if (path.steps.length === 0) return isNeverNull === true ? { ...operand, isNeverNull } : operand;
-    if (!path.steps.some(({ hasMany }) => hasMany)) return operand;
-    return { ...operand, many: this.#all(path, asker) };
+    const many = path.steps.some(({ hasMany }) => hasMany) ? this.#all(path, asker) : undefined;
+    if (this.#rulesSize > filterLimits.listRulesSizeMax) {
+      return {
+        kind: 'misuse',
+        problem: `Expected at most ${filterLimits.listRulesSizeMax} comparisons and relations in the list rules of related collections; more`,
+      };
+    }
+    return { ...operand, ...(many && { many }) };
   }
 
-  #join(from: Place, step: Step): Place | Misuse {
-    const key = `${from.alias.text} ${step.key}`;
+  #join(from: Place, step: Step, asker: Asker): Place | Misuse {
+    const key = `${asker} ${from.alias.text} ${step.key}`;
     const known = this.#places.get(key);
     if (known !== undefined) return known;
     if (this.#places.size === filterLimits.joinsMax) {
@@ -194,37 +212,9 @@ export class RecordScope {
     const isInside = from.isInside || step.hasMany || !this.#joinsOutside;
     const place = { alias: this.#nextAlias(), isInside };
     this.#places.set(key, place);
-    this.#joins[isInside ? 'inside' : 'outside'].push(
-      this.#leftJoin(step, { from: from.alias, to: place.alias, isInside }),
-    );
+    const part = isInside ? this.#inside[asker] : this.#outside;
+    part.joins.push(this.#leftJoin(step, { from: from.alias, to: place.alias, isInside, asker }));
     return place;
-  }
-
-  /** Adds the list rule of a joined collection, so that a filter cannot reveal records that the collection does not list. */
-  #protect(step: Step, place: Place): Misuse | undefined {
-    if (step.collection === undefined || this.#protected.has(place)) return undefined;
-    const rule = this.#listRule(step.collection, place.alias);
-    if (typeof rule === 'object' && 'kind' in rule) return rule;
-    this.#protected.add(place);
-    if (rule !== undefined)
-      this.#conditions[place.isInside ? 'inside' : 'outside'].push(
-        sql`(${place.alias}.id IS NULL OR ${rule})`,
-      );
-    return undefined;
-  }
-
-  #listRule(collection: Collection, alias: Sql): Sql | Misuse | undefined {
-    const { listRule } = collection.rules;
-    if (listRule === null) {
-      return {
-        kind: 'misuse',
-        problem: `Expected a relation to records that you may list, not to "${collection.name}",`,
-      };
-    }
-    if (listRule === '') return undefined;
-    const scope = new RecordScope(this.#context, { collection, alias }, { counter: this.#counter });
-    scope.addRule(parseRule(listRule));
-    return scope.condition;
   }
 
   /** Joins the path again under aliases of its own, to all rows at its end that the asker may know of. */
@@ -233,10 +223,7 @@ export class RecordScope {
     let from = this.#base.alias;
     for (const step of path.steps) {
       const to = this.#nextAlias();
-      const rule =
-        asker === 'client' && step.collection !== undefined ? this.#listRule(step.collection, to) : undefined;
-      const condition = rule !== undefined && 'text' in rule ? rule : undefined;
-      rows.push(this.#leftJoin(step, { from, to, condition, isInside: true }));
+      rows.push(this.#leftJoin(step, { from, to, isInside: true, asker }));
       from = to;
     }
     const { isNeverNull: _, ...operand } = path.leaf(from);
@@ -244,15 +231,29 @@ export class RecordScope {
   }
 
   /**
-   * Returns the join for a step. Inside the EXISTS a joined table may be read row by row and be as large as the listed one, so
-   * the query timeout is checked there, too.
+   * Returns the join for a step. Inside an EXISTS a joined table may be read row by row and be as large as the listed one, so the
+   * query timeout is checked there, too. For a client the join has the list rule, so that what the caller may not list is not there.
    */
-  #leftJoin(step: Step, { from, to, isInside, condition }: JoinOptions): Sql {
+  #leftJoin(step: Step, { from, to, isInside, asker }: JoinOptions): Sql {
     const { source, on } = step.join(from, to);
     const isSearched = isInside && step.collection !== undefined;
     const isInTime = isSearched ? this.#context.names.isInTime(to, 'for every row') : undefined;
-    const all = [on, isInTime, condition].filter((part) => part !== undefined);
+    const isListed = asker === 'client' ? this.#listRule(step, to) : undefined;
+    const all = [on, isInTime, isListed].filter((part) => part !== undefined);
     return sql`LEFT JOIN ${source} ON ${joinSql(all, ' AND ')}`;
+  }
+
+  /** Returns the condition that the caller may list the record to which a step leads; undefined where everybody may list all. */
+  #listRule({ collection }: Step, alias: Sql): Sql | undefined {
+    const listRule = collection?.rules.listRule ?? '';
+    if (collection === undefined || listRule === '') return undefined;
+    const rule = parseRule(listRule);
+    const before = this.#counter.next;
+    const scope = new RecordScope(this.#context, { collection, alias }, { counter: this.#counter });
+    scope.addRule(rule);
+    const { condition } = scope;
+    this.#rulesSize += comparisonsIn(rule) + this.#counter.next - before;
+    return condition;
   }
 
   #nextAlias(): Sql {
@@ -265,6 +266,11 @@ export class RecordScope {
 /** Returns the conditions that all have to hold. Each is placed where its joins are. */
 function conjunctsOf(tree: FilterTree): readonly FilterTree[] {
   return tree.kind === 'and' ? tree.items.flatMap(conjunctsOf) : [tree];
+}
+
+function comparisonsIn(tree: FilterTree): number {
+  if (tree.kind === 'comparison') return 1;
+  return tree.items.reduce((count, item) => count + comparisonsIn(item), 0);
 }
 
 function isPath(found: ReturnType<Resolve> | Path): found is Path {

@@ -23,6 +23,12 @@ export const filterLimits = {
   hopsMax: 6,
   /** Joined tables besides the list's own; SQLite joins at most 64. */
   joinsMax: 32,
+  /**
+   * Comparisons, and tables joined for them, in the list rules of the collections that a client's filter and sort join. Each
+   * comparison with all related records repeats these rules, so that a short filter could make a statement of megabytes, with more
+   * parameters than an engine takes.
+   */
+  listRulesSizeMax: 1_000,
   sortKeysMax: 8,
   sortKeyLengthMax: 255,
 } as const;

@@ -153,6 +153,8 @@ async function preparedList(instance: Instance, asker: RequestFacts, list: Whole
   const query = parseListQuery(asked);
   const source = sourceOf(instance, facts, { ...list, query });
   const { filter, sort, cursor = '' } = query;
+  // A filter that names related records is not lasting: what the caller may list of these depends on the caller, who is not in the
+  // key where the list itself has no rule.
   const made = {
     list: prepareJsonList(instance.database, query, { ...source, json, version: rowVersion }),
     isLasting:

@@ -19,3 +19,13 @@ test('the examples of docs/filters.md about related records and rules select wha
     else assert.match(answer, / at position \d+\.$/, filter);
   }
 });
+
+test('A22 the examples of docs/filters.md about what a guest may not list select what they say', async (t) => {
+  const { select, ask } = await startBlog(t);
+  const { status } = await ask('PATCH', '/people', { listRule: "team.name = 'red'" });
+  assert.equal(status, 200);
+  const rows = [...page.matchAll(/^\| `(.+?)` +\| guest +\| (?:`([\w ]+)`|nothing) +\|/gm)];
+  assert.ok(rows.length >= 5);
+  for (const [, filter = '', ids = ''] of rows)
+    assert.equal(await select(filter, { asGuest: true }), ids, filter);
+});

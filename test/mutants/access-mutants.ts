@@ -83,8 +83,22 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'a filter of a client finds out nothing that a list rule hides',
     file: 'src/collections/record-scope.ts',
-    from: "const refusal = asker === 'client' ? this.#protect(step, next) : undefined;",
-    to: 'const refusal = undefined;',
+    from: "const isListed = asker === 'client' ? this.#listRule(step, to) : undefined;",
+    to: 'const isListed = undefined;',
+    tests: ['test/api/relation-filters.test.ts', 'test/api/absent-records.test.ts'],
+  },
+  {
+    name: 'a filter of a client is not about the related record by which a rule admits',
+    file: 'src/collections/record-scope.ts',
+    from: 'const key = `${asker} ${from.alias.text} ${step.key}`;',
+    to: 'const key = `${from.alias.text} ${step.key}`;',
+    tests: ['test/api/absent-records.test.ts'],
+  },
+  {
+    name: 'a filter of a client leads to no collection that only superusers list',
+    file: 'src/collections/record-scope.ts',
+    from: "if (asker === 'client' && locked !== undefined) {",
+    to: "if (asker === 'client' && locked?.name === '') {",
     tests: ['test/api/relation-filters.test.ts'],
   },
   {

@@ -111,4 +111,11 @@ export const limitMutants: readonly Mutant[] = [
     to: 'WHERE ends < 0',
     tests,
   },
+  {
+    name: 'a short filter makes no statement of thousands of list rules',
+    file: 'src/filters/filter-limits.ts',
+    from: 'listRulesSizeMax: 1_000,',
+    to: 'listRulesSizeMax: 1_000_000,',
+    tests: ['test/api/absent-records.test.ts'],
+  },
 ];

@@ -202,4 +202,11 @@ export const storageMutants: readonly Mutant[] = [
     to: 'if (position === "none") await goOnBehind(',
     tests: ['test/nodes/move.test.ts'],
   },
+  {
+    name: 'a list by what one caller may list of related records is not remembered for others',
+    file: 'src/records/list-records.ts',
+    from: "isLasting({ filter, sort, within: 'definition' })",
+    to: "isLasting({ filter, sort, within: 'state' })",
+    tests: ['test/api/absent-records.test.ts'],
+  },
 ];

@@ -1,6 +1,13 @@
 import * as fc from 'fast-check';
 import type { StoredValue } from '../../src/fields/field-type.ts';
-import { relatedNames, type RelatedName, type RelatedQuestion, type RelatedWorld } from './related-world.ts';
+import { arbitraryRelatedPath } from './arbitrary-related-path.ts';
+import {
+  relatedNames,
+  type RelatedCaller,
+  type RelatedName,
+  type RelatedQuestion,
+  type RelatedWorld,
+} from './related-world.ts';
 
 /** Few values, so that questions and records meet; what is odd about single values is asked in arbitrary-world.ts. */
 const names = fc.constantFrom('', 'a', 'A', 'b', 'ab', 'é', '5', '5.0', 'a%', 'a_b', 'B');
@@ -66,135 +73,15 @@ const values: Readonly<Record<RelatedName, fc.Arbitrary<readonly StoredValue[]>>
   notes: fc.tuple(names, fc.constant('')),
 };
 
-/** What a name may end in, by collection. Multiple ones more often than they are. */
-const leaves: Readonly<Record<RelatedName, readonly string[]>> = {
-  teams: ['id', 'name', 'name:lower', 'place', 'place.lon', 'boss', 'boss.id'],
-  people: [
-    'id',
-    'name',
-    'name',
-    'name:lower',
-    'age',
-    'age',
-    'on',
-    'born',
-    'info',
-    'info.a',
-    'info.list.1',
-    'email',
-    'secret',
-    'team',
-    'team.id',
-    'friends',
-    'friends.id',
-    'friends:each',
-    'friends:length',
-  ],
-  posts: [
-    'id',
-    'title',
-    'title',
-    'title:lower',
-    'n',
-    'n',
-    'due',
-    'meta',
-    'meta.a',
-    'meta.0',
-    'meta.a:lower',
-    'place',
-    'place.lat',
-    'kind',
-    'kind:each',
-    'kind:length',
-    'tags',
-    'tags:each',
-    'tags:each',
-    'tags:length',
-    'tags:lower',
-    'author',
-    'author.id',
-    'readers',
-    'readers.id',
-    'readers:each',
-    'readers:length',
-  ],
-  comments: [
-    'id',
-    'stars',
-    'stars',
-    'text',
-    'text:lower',
-    'post',
-    'by.id',
-    'about',
-    'about:length',
-    'about:each',
-  ],
-  notes: ['id', 'text', 'text:lower', 'post', 'post.id'],
-};
-
-const hops: Readonly<Record<RelatedName, readonly (readonly [segment: string, to: RelatedName])[]>> = {
-  teams: [
-    ['boss', 'people'],
-    ['people_via_team', 'people'],
-  ],
-  people: [
-    ['team', 'teams'],
-    ['friends', 'people'],
-    ['people_via_friends', 'people'],
-    ['posts_via_author', 'posts'],
-    ['posts_via_readers', 'posts'],
-    ['comments_via_by', 'comments'],
-    ['teams_via_boss', 'teams'],
-  ],
-  posts: [
-    ['author', 'people'],
-    ['author', 'people'],
-    ['readers', 'people'],
-    ['readers', 'people'],
-    ['comments_via_post', 'comments'],
-    ['comments_via_about', 'comments'],
-    ['notes_via_post', 'notes'],
-  ],
-  comments: [
-    ['post', 'posts'],
-    ['by', 'people'],
-    ['about', 'posts'],
-  ],
-  notes: [['post', 'posts']],
-};
-
-interface Walk {
-  readonly prefix: string;
-  readonly to: RelatedName;
-}
-
-function walk(from: Walk, count: number): fc.Arbitrary<Walk> {
-  if (count === 0) return fc.constant(from);
-  return fc
-    .constantFrom(...hops[from.to])
-    .chain(([segment, to]) => walk({ prefix: `${from.prefix}${segment}.`, to }, count - 1));
-}
-
-const leafOf = ({ prefix, to }: Walk): fc.Arbitrary<string> =>
-  fc.constantFrom(...leaves[to]).map((leaf) => `${prefix}${leaf}`);
-
-function pathsFrom(to: RelatedName): fc.Arbitrary<string> {
-  const start = { prefix: '', to };
-  const walks = fc.oneof(
-    { weight: 3, arbitrary: walk(start, 0) },
-    { weight: 6, arbitrary: walk(start, 1) },
-    { weight: 3, arbitrary: walk(start, 2) },
-    { weight: 1, arbitrary: walk(start, 3) },
-  );
-  return walks.chain(leafOf);
-}
+/** One relation more often than none. */
+const pathsFrom = (to: RelatedName): fc.Arbitrary<string> =>
+  arbitraryRelatedPath({ prefix: '', to }, fc.constantFrom(0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 3));
 
 const others = fc
-  .tuple(fc.constantFrom(...relatedNames), fc.constantFrom('', ':one', ':two'), fc.nat(1))
-  .chain(([name, alias, count]) => walk({ prefix: `@collection.${name}${alias}.`, to: name }, count))
-  .chain(leafOf);
+  .tuple(fc.constantFrom(...relatedNames), fc.constantFrom('', ':one', ':two'))
+  .chain(([name, alias]) =>
+    arbitraryRelatedPath({ prefix: `@collection.${name}${alias}.`, to: name }, fc.nat(1)),
+  );
 const requests = fc.constantFrom(
   '@request.method',
   '@request.context',
@@ -276,7 +163,7 @@ const operators = fc
   )
   .map((parts) => parts.join(''));
 
-type Asker = 'rule' | 'guest';
+type Asker = 'rule' | 'client';
 
 /** `rule` what rules and superusers may ask with. */
 function comparison(asker: Asker, from: RelatedName = 'posts'): fc.Arbitrary<string> {
@@ -337,19 +224,93 @@ function question(asker: Asker): fc.Arbitrary<RelatedQuestion> {
       sort: sorts,
       page: fc.constantFrom('1', '2'),
       perPage: fc.constantFrom('2', '5'),
-      isGuest: fc.constant(asker === 'guest'),
+      caller: asker === 'rule' ? fc.constant('superuser' as const) : clients,
     },
-    { requiredKeys: ['filter', 'isGuest'] },
+    { requiredKeys: ['filter', 'caller'] },
   );
 }
 
-const rulesOf = (name: RelatedName): fc.Arbitrary<string | null> =>
-  fc.oneof(
-    { weight: 6, arbitrary: fc.constant('') },
-    { weight: 3, arbitrary: comparison('rule', name) },
+const clients: fc.Arbitrary<RelatedCaller> = fc.constantFrom('guest', 'u1', 'u2');
+
+/** Comparisons that most related records meet, or none: it shows which of them there are. */
+const probe = fc
+  .tuple(
+    arbitraryRelatedPath({ prefix: '', to: 'posts' }, fc.constantFrom(1, 1, 1, 2, 2, 3)).filter(
+      (path) => !path.endsWith('secret'),
+    ),
+    fc.constantFrom(
+      "= ''",
+      "!= ''",
+      "?!= ''",
+      '= null',
+      "?= ''",
+      "!= 'u1'",
+      "!~ 'a'",
+      "~ '%'",
+      '> 0',
+      '?< 5',
+      "> 'a'",
+    ),
+  )
+  .map((parts) => parts.join(' '));
+const probes = fc.oneof(
+  { weight: 3, arbitrary: probe },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(probe, fc.constantFrom(' && ', ' || '), probe).map((parts) => parts.join('')),
+  },
+);
+
+/** From the first page on; half of the time, a cursor leads from page to page. */
+const probingQuestion: fc.Arbitrary<RelatedQuestion> = fc.record(
+  {
+    filter: fc.oneof({ weight: 1, arbitrary: filters('client') }, { weight: 3, arbitrary: probes }),
+    sort: sorts,
+    perPage: fc.constantFrom('2', '5'),
+    cursor: fc.constant(''),
+    caller: clients,
+  },
+  { requiredKeys: ['caller'] },
+);
+
+/** Rules as they are written: of most callers they hide some records. */
+const usualRules: Readonly<Record<RelatedName, readonly string[]>> = {
+  teams: ['people_via_team.id ?= @request.auth.id', "boss.on = true || name = 'a'", "id != 't1'"],
+  people: [
+    'id = @request.auth.id || on = true',
+    'friends.id ?= @request.auth.id',
+    "team = @request.auth.team && id != 'u3'",
+    'posts_via_author.readers.age > 1',
+    "@collection.notes.post.author ?= id || name = 'a'",
+  ],
+  posts: [
+    'author = @request.auth.id || n > 1',
+    'readers.id ?= @request.auth.id || readers:length = 0',
+    "id != 'p2'",
+  ],
+  comments: [
+    'by = @request.auth.id || stars > 1',
+    "post.author.on = true || about.title ?= 'a'",
+    "id != 'c1'",
+  ],
+  notes: ['post.readers.id ?!= @request.auth.id', "text != ''"],
+};
+
+const rulesOf = (name: RelatedName, askers: RelatedAskers): fc.Arbitrary<string | null> => {
+  const weights =
+    askers === 'everybody'
+      ? { open: 4, random: 3, usual: 3 }
+      : name === 'posts'
+        ? { open: 8, random: 1, usual: 2 }
+        : { open: 2, random: 2, usual: 8 };
+  return fc.oneof(
+    { weight: weights.open, arbitrary: fc.constant('') },
+    { weight: weights.random, arbitrary: comparison('rule', name) },
+    { weight: weights.usual, arbitrary: fc.constantFrom(...usualRules[name]) },
     // Of a list that nobody may see there is nothing to ask.
     { weight: name === 'posts' ? 0 : 1, arbitrary: fc.constant(null) },
   );
+};
 
 function table(name: RelatedName): fc.Arbitrary<readonly (readonly StoredValue[])[]> {
   return fc
@@ -367,8 +328,13 @@ function table(name: RelatedName): fc.Arbitrary<readonly (readonly StoredValue[]
     );
 }
 
-/** Half of the questions are asked by a superuser, the others by a guest. */
-export function arbitraryRelatedWorld(questionsMax: number): fc.Arbitrary<RelatedWorld> {
+/** Whose questions a world has: of superusers and of clients, or of clients alone. */
+export type RelatedAskers = 'everybody' | 'clients';
+
+export function arbitraryRelatedWorld(
+  questionsMax: number,
+  askers: RelatedAskers = 'everybody',
+): fc.Arbitrary<RelatedWorld> {
   return fc.record({
     rows: fc.record({
       teams: table('teams'),
@@ -378,14 +344,16 @@ export function arbitraryRelatedWorld(questionsMax: number): fc.Arbitrary<Relate
       notes: table('notes'),
     }),
     rules: fc.record({
-      teams: rulesOf('teams'),
-      people: rulesOf('people'),
-      posts: rulesOf('posts'),
-      comments: rulesOf('comments'),
-      notes: rulesOf('notes'),
+      teams: rulesOf('teams', askers),
+      people: rulesOf('people', askers),
+      posts: rulesOf('posts', askers),
+      comments: rulesOf('comments', askers),
+      notes: rulesOf('notes', askers),
     }),
     questions: fc.array(
-      fc.oneof({ weight: 3, arbitrary: question('rule') }, { weight: 2, arbitrary: question('guest') }),
+      askers === 'clients'
+        ? probingQuestion
+        : fc.oneof({ weight: 1, arbitrary: question('rule') }, { weight: 1, arbitrary: question('client') }),
       {
         minLength: questionsMax,
         maxLength: questionsMax,

@@ -8,6 +8,7 @@ import { identifier, joinSql, sql, type Sql, type SqlValue } from '../../src/sql
 import type { Engine, Reader, Tuple } from '../../src/storage/database.ts';
 import { joinsInOrder } from '../../src/storage/postgres/postgres-begin.ts';
 import { hasNoJoinOrder } from '../../src/storage/postgres/postgres-errors.ts';
+import { jsonNumber } from '../../src/storage/sqlite/sqlite-json.ts';
 import { sqliteNames } from '../../src/storage/sqlite/sqlite-names.ts';
 import { ask, openTestPostgres } from '../support/postgres.ts';
 import type { Column, World } from './world.ts';
@@ -31,6 +32,7 @@ export async function openEnginePair(): Promise<EnginePair> {
 function openSqliteEngine(): ParityEngine {
   const database = new DatabaseSync(':memory:');
   database.function(realTextFunction.name, realTextFunction.call);
+  database.function(jsonNumber, (number) => JSON.stringify(number));
   const tuples = async ({ text, values }: Sql): Promise<Tuple[]> => {
     const statement = database.prepare(text);
     statement.setReturnArrays(true);

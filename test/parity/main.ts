@@ -3,16 +3,23 @@
  * is written to corpus.json as small as it could be made.
  *
  *   npm run parity -- --cases 100000 --seed 7
- *   npm run parity -- --only relations      or tables, or functions
+ *   npm run parity -- --only relations      or hidden, or tables, or functions
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { compareCalls, type CallTally } from './compare-calls.ts';
 import { compareWorld, type Tally } from './compare-world.ts';
 import { openEnginePair, type EnginePair } from './engine-pair.ts';
-import { compareRelatedWorld, makeRelatedTables } from './compare-related-world.ts';
+import { compareRelatedWorld } from './compare-related-world.ts';
+import { compareWithoutHidden } from './compare-without-hidden.ts';
 import { corpusFile, readCorpus, runParity, type Failure } from './run-parity.ts';
-import { readRelatedCorpus, relatedCorpusFile, runRelatedParity } from './run-related-parity.ts';
+import { makeRelatedTables } from './related-tables.ts';
+import {
+  readRelatedCorpus,
+  relatedCorpusFile,
+  runRelatedParity,
+  runWithoutHidden,
+} from './run-related-parity.ts';
 
 const { values } = parseArgs({
   options: {
@@ -24,7 +31,8 @@ const { values } = parseArgs({
 const cases = Number(values.cases);
 const seed = Number(values.seed ?? Date.now() % 2 ** 31);
 const engines = await openEnginePair();
-const parts = { tables: runTables, functions: runCalls, relations: runRelations } as const;
+const parts = { tables: runTables, functions: runCalls, relations: runRelations, hidden: runHidden } as const;
+await makeRelatedTables(engines);
 for (const [name, run] of Object.entries(parts)) {
   if (values.only !== undefined && values.only !== name) continue;
   if (await run(engines)) continue;
@@ -71,17 +79,28 @@ async function runCalls(pair: EnginePair): Promise<boolean> {
 }
 
 async function runRelations(pair: EnginePair): Promise<boolean> {
-  await makeRelatedTables(pair);
+  return (await runRelatedCorpus(pair)) && runRelated(pair, runRelatedParity, 'select some of the records');
+}
+
+function runHidden(pair: EnginePair): Promise<boolean> {
+  return runRelated(pair, runWithoutHidden, 'would be answered otherwise if all were listed');
+}
+
+async function runRelatedCorpus(pair: EnginePair): Promise<boolean> {
   for (const { about, world } of readRelatedCorpus()) {
-    const difference = await compareRelatedWorld(pair, world);
+    const difference = (await compareRelatedWorld(pair, world)) ?? (await compareWithoutHidden(pair, world));
     if (difference === undefined) continue;
     console.log(`corpus of relations: ${about}`, difference);
     return false;
   }
+  return true;
+}
+
+async function runRelated(pair: EnginePair, run: typeof runRelatedParity, telling: string): Promise<boolean> {
   const tally: Tally = { questions: 0, refused: 0, telling: 0 };
-  const failure = await runRelatedParity(pair, { cases, seed }, tally);
+  const failure = await run(pair, { cases, seed }, tally);
   console.log(
-    `seed ${seed}: ${tally.questions} questions about relations (${tally.telling} select some of the records, ${tally.refused} refused)`,
+    `seed ${seed}: ${tally.questions} questions about relations (${tally.telling} ${telling}, ${tally.refused} refused)`,
   );
   if (failure === undefined) return true;
   const entry = { about: '', seed: failure.seed, world: failure.world };

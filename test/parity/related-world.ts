@@ -11,13 +11,21 @@ import { toField, type Question } from './world.ts';
 export interface RelatedWorld {
   /** By collection: ids, and behind each the stored values in the order of the fields. */
   readonly rows: Readonly<Record<RelatedName, readonly (readonly StoredValue[])[]>>;
-  readonly rules: Readonly<Record<RelatedName, string | null>>;
+  readonly rules: RelatedRules;
   readonly questions: readonly RelatedQuestion[];
 }
 
+/** List rules by collection. */
+export type RelatedRules = Readonly<Record<RelatedName, string | null>>;
+
 export interface RelatedQuestion extends Question {
-  readonly isGuest: boolean;
+  readonly caller: RelatedCaller;
+  /** Empty for the first page behind a cursor. */
+  readonly cursor?: string;
 }
+
+/** A guest, or one of the people by id. A superuser may ask with all names, and sees everything. */
+export type RelatedCaller = 'superuser' | 'guest' | 'u1' | 'u2';
 
 export const relatedNames = ['teams', 'people', 'posts', 'comments', 'notes'] as const;
 export type RelatedName = (typeof relatedNames)[number];
@@ -105,7 +113,7 @@ const bare: readonly Collection[] = relatedNames.map((name) => ({
 }));
 
 /** As they are in a world with these rules. */
-export function relatedCollections(rules?: RelatedWorld['rules']): readonly Collection[] {
+export function relatedCollections(rules?: RelatedRules): readonly Collection[] {
   if (rules === undefined) return bare;
   return bare.map((collection, index) => {
     const listRule = rules[relatedNames[index] ?? 'posts'];

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
-import { arbitraryRelatedWorld } from './arbitrary-related-world.ts';
+import { arbitraryRelatedWorld, type RelatedAskers } from './arbitrary-related-world.ts';
 import { compareRelatedWorld, type RelatedDifference } from './compare-related-world.ts';
+import { compareWithoutHidden } from './compare-without-hidden.ts';
 import type { Tally } from './compare-world.ts';
 import type { EnginePair } from './engine-pair.ts';
 import { relatedNames, type RelatedWorld } from './related-world.ts';
@@ -29,30 +30,63 @@ export function readRelatedCorpus(): readonly RelatedCorpusEntry[] {
 /** Filling the tables costs as much as a few dozen questions. */
 const questionsPerWorld = 40;
 
+interface Cases {
+  readonly cases: number;
+  readonly seed: number;
+}
+
+type Compare = typeof compareRelatedWorld;
+
 /** As runParity, of related records; the tables are there. */
-export async function runRelatedParity(
+export function runRelatedParity(
   engines: EnginePair,
-  { cases, seed }: { readonly cases: number; readonly seed: number },
+  cases: Cases,
+  tally: Tally,
+): Promise<RelatedFailure | undefined> {
+  return runWorlds(engines, { ...cases, askers: 'everybody', compare: compareRelatedWorld }, tally);
+}
+
+/** As runRelatedParity: not whether the engines answer alike, but whether each does as if hidden records were deleted. */
+export function runWithoutHidden(
+  engines: EnginePair,
+  cases: Cases,
+  tally: Tally,
+): Promise<RelatedFailure | undefined> {
+  return runWorlds(engines, { ...cases, askers: 'clients', compare: compareWithoutHidden }, tally);
+}
+
+interface Run extends Cases {
+  readonly askers: RelatedAskers;
+  readonly compare: Compare;
+}
+
+async function runWorlds(
+  engines: EnginePair,
+  { cases, seed, askers, compare }: Run,
   tally: Tally,
 ): Promise<RelatedFailure | undefined> {
   let found: RelatedFailure | undefined;
-  const property = fc.asyncProperty(arbitraryRelatedWorld(questionsPerWorld), async (world) => {
+  const property = fc.asyncProperty(arbitraryRelatedWorld(questionsPerWorld, askers), async (world) => {
     if (found !== undefined) return;
-    const difference = await compareRelatedWorld(engines, world, tally);
+    const difference = await compare(engines, world, tally);
     if (difference !== undefined)
       found = { seed, difference, world: { ...world, questions: [difference.question] } };
   });
   await fc.assert(property, { numRuns: Math.ceil(cases / questionsPerWorld), seed });
-  return found === undefined ? undefined : shrink(engines, found);
+  return found === undefined ? undefined : shrink(engines, found, compare);
 }
 
-/** Fewer rows, open lists, a shorter question: whatever can go while the engines still differ. */
-async function shrink(engines: EnginePair, failure: RelatedFailure): Promise<RelatedFailure> {
+/** Fewer rows, open lists, a shorter question: whatever can go while the answers still differ. */
+async function shrink(
+  engines: EnginePair,
+  failure: RelatedFailure,
+  compare: Compare,
+): Promise<RelatedFailure> {
   let smallest = failure;
   for (;;) {
     let isSmaller = false;
     for (const world of smallerWorlds(smallest.world)) {
-      const difference = await compareRelatedWorld(engines, world);
+      const difference = await compare(engines, world);
       if (difference === undefined) continue;
       smallest = { ...smallest, world, difference };
       isSmaller = true;
@@ -71,7 +105,7 @@ function* smallerWorlds(world: RelatedWorld): Generator<RelatedWorld> {
   }
   const [question] = questions;
   if (question === undefined) return;
-  for (const key of ['page', 'perPage', 'sort', 'filter'] as const) {
+  for (const key of ['page', 'perPage', 'cursor', 'sort', 'filter'] as const) {
     const { [key]: dropped, ...rest } = question;
     if (dropped !== undefined) yield { ...world, questions: [rest] };
   }
