@@ -34,6 +34,12 @@ const requests: readonly (readonly [what: string, ask: (blog: Blog) => Promise<u
   ['list by records that refer to it', list('filter=comments_via_post.stars?>4')],
   ['list by another collection', list('filter=@collection.teams.name?="red"')],
   ['list sorted by a related record', list('sort=author.name')],
+  ['list by a related record that the caller may list', listAsGuest('filter=author.name="ann"')],
+  ['list by all of several that the caller may list', listAsGuest('filter=readers.name!="ann"')],
+  [
+    'list sorted by records that refer to it and that the caller may list',
+    listAsGuest('sort=-comments_via_post.stars'),
+  ],
   ['expand related records', list('expand=author,readers&perPage=2')],
   ['expand records that refer to it', list('expand=comments_via_post&perPage=2')],
   ['expand records that refer to it and to others', expandReaders],
@@ -45,6 +51,10 @@ let titles = 0;
 
 function list(query: string): (blog: Blog) => Promise<unknown> {
   return ({ ask }) => ask('GET', `/posts/records?skipTotal=1&${query}`);
+}
+
+function listAsGuest(query: string): (blog: Blog) => Promise<unknown> {
+  return ({ askAsGuest }) => askAsGuest('GET', `/posts/records?skipTotal=1&${query}`);
 }
 
 function expandReaders({ ask }: Blog): Promise<unknown> {
@@ -135,6 +145,12 @@ async function describePlans(t: TestContext): Promise<string | undefined> {
   if (!(await service.withInstance('default', ({ database }) => isDescribed(database)))) return undefined;
   const index = await ask('PATCH', '/posts', { indexes: ['CREATE INDEX posts_title ON posts (title)'] });
   assert.equal(index.status, 200, index.text);
+  // For guests: one rule that names a further collection, and one about the record itself.
+  for (const [path, listRule] of [
+    ['/people', "team.name = 'red'"],
+    ['/comments', 'stars < 5'],
+  ] as const)
+    assert.equal((await ask('PATCH', path, { listRule })).status, 200);
   await listenToPosts(blog);
   const parts = [
     `# What is asked of ${testEngine}, and how it is planned\n\nEach statement stands where it is asked for the first time.\n`,
