@@ -58,7 +58,8 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
     opened.endpoints = endpoints;
     const events = new EventLog({
       instanceId: entry.id,
-      listener: (tx, events) => fanOut(tx, events, { endpoints, clock: dueClock }),
+      listener: (tx, events) =>
+        fanOut(tx, events, { endpoints, clock: dueClock, instance: { id: entry.id, clock, logger } }),
       listenerTables: ['$delivery'],
       wakeUp: () => wakeUp.notify(entry.id),
     });

@@ -107,6 +107,14 @@ export async function readOldestPending(reader: Reader): Promise<Timestamp | und
   return typeof created === 'string' ? created : undefined;
 }
 
+/** Returns which of these deliveries are exhausted. */
+export async function readExhausted(reader: Reader, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await reader.tuples(sql`
+    SELECT id FROM ${reader.names.table('$delivery')}
+    WHERE ${reader.names.scope} AND id${reader.names.anyOf(ids)} AND status = 'exhausted'`);
+  return new Set(rows.map(([id]) => String(id)));
+}
+
 /** Larger bodies are read one at a time: 256 of the largest at once would take 64 MiB. */
 const bodyTogetherMax = 16 * 1024;
 

@@ -3,12 +3,15 @@ import type { Event } from '../events/event.ts';
 import type { FollowingRows, Transaction } from '../storage/database.ts';
 import { newDelivery } from './delivery.ts';
 import { deliveryRows, type ToldEndpoint } from './deliveries.ts';
+import { warnOfEndpoint, type WarningSource } from './endpoint-warnings.ts';
 import type { EndpointStore } from './endpoints/endpoint-store.ts';
 import { wants, type Endpoint } from './endpoints/endpoint.ts';
 
 export interface FanOutParts {
   readonly endpoints: EndpointStore;
   readonly clock: Clock;
+  /** The instance, when the operator is warned of an event that is not sent. */
+  readonly instance: WarningSource;
 }
 
 /** The event log's listener: makes one delivery for each endpoint that wants an event, in the transaction of the record. */
@@ -20,10 +23,24 @@ export async function fanOut(
   const endpoints = await parts.endpoints.all(tx);
   // Not the event's own time: that never goes back, so after the clock was set back it may be hours ahead.
   const now = parts.clock.now();
-  return deliveryRows(
-    tx.names,
-    endpoints.flatMap((endpoint) => runsOf(endpoint, events, now)),
-  );
+  const told = endpoints.flatMap((endpoint) => {
+    const runs = runsOf(endpoint, events, now);
+    const exhausted = runs.filter(({ state }) => state.status === 'exhausted');
+    if (exhausted.length > 0)
+      tx.afterCommit(() => warnOfExhausted(endpoint, exhausted, { events, instance: parts.instance }));
+    return runs;
+  });
+  return deliveryRows(tx.names, told);
+}
+
+function warnOfExhausted(
+  endpoint: Endpoint,
+  runs: readonly ToldEndpoint[],
+  { events, instance }: { readonly events: readonly Event[]; readonly instance: WarningSource },
+): void {
+  for (const { first, last, state } of runs)
+    for (const { id } of events.slice(first, last + 1))
+      warnOfEndpoint(instance, endpoint, { kind: 'exhausted', event: id, cause: state.cause });
 }
 
 /** Returns runs of neighbouring events that the endpoint is told of with the same state. */

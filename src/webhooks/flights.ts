@@ -1,8 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
+import { noteOutcome, warnOfEndpoint } from './endpoint-warnings.ts';
 import { pauseEndpoint } from './endpoints/change-endpoint.ts';
-import type { Endpoint } from './endpoints/endpoint.ts';
 import type { Flight } from './flight.ts';
 import type { InstanceLanes } from './instance-lanes.ts';
 import type { Ownership } from './ownership.ts';
@@ -58,7 +58,8 @@ export class Flights {
     for (const result of results) {
       const flight = this.#flights.get(result.deliveryId);
       if (flight === undefined) continue;
-      const { lanes, endpoint, test } = flight;
+      const { lanes, endpoint, pending, test } = flight;
+      noteOutcome(lanes.instance, endpoint, { event: pending.eventId, result });
       if (test === undefined) lanes.land(endpoint.id, result);
       const landed = this.#landed.get(lanes);
       if (landed === undefined) {
@@ -104,7 +105,7 @@ export class Flights {
 
   async #settle(lanes: InstanceLanes): Promise<void> {
     const results = await this.#store(lanes);
-    const gone = this.#goneEndpoints(results);
+    const gone = this.#findGone(results);
     for (const result of results) this.#finish(lanes, result);
     await this.#pauseGone(lanes, gone);
     this.#options.onSettled(lanes.instance.id);
@@ -140,7 +141,17 @@ export class Flights {
       return flight === undefined ? [] : [toSettlement(flight, result, clock)];
     });
     const options = { now: clock.now(), fence: ownership.fence(instance.id) };
-    await instance.database.write((tx) => settle(tx, settlements, options), { findsByKey: true });
+    const exhausted = await instance.database.write((tx) => settle(tx, settlements, options), {
+      findsByKey: true,
+    });
+    for (const { id, result } of settlements) if (exhausted.has(id)) this.#warnOfExhausted(result);
+  }
+
+  #warnOfExhausted({ deliveryId, cause }: AttemptResult): void {
+    const flight = this.#flights.get(deliveryId);
+    if (flight === undefined) return;
+    const { lanes, endpoint, pending } = flight;
+    warnOfEndpoint(lanes.instance, endpoint, { kind: 'exhausted', event: pending.eventId, cause });
   }
 
   #finish({ claimed }: InstanceLanes, result: AttemptResult): void {
@@ -152,17 +163,23 @@ export class Flights {
     this.#flights.delete(result.deliveryId);
   }
 
-  /** 410 Gone means that the receiver wants no more requests (RFC 9110 section 15.5.11). */
-  #goneEndpoints(results: readonly AttemptResult[]): ReadonlySet<Endpoint> {
+  /**
+   * Returns a flight of each endpoint that is gone: 410 Gone means that the receiver wants no more requests (RFC 9110 section
+   * 15.5.11).
+   */
+  #findGone(results: readonly AttemptResult[]): Iterable<Flight> {
     const gone = results.filter((result) => result.status === 410);
     const flights = gone.map((result) => this.#flights.get(result.deliveryId));
-    return new Set(flights.filter((flight) => flight !== undefined).map((flight) => flight.endpoint));
+    return new Map(
+      flights.filter((flight) => flight !== undefined).map((one) => [one.endpoint, one]),
+    ).values();
   }
 
-  async #pauseGone({ instance }: InstanceLanes, gone: ReadonlySet<Endpoint>): Promise<void> {
-    for (const endpoint of gone) {
+  async #pauseGone({ instance }: InstanceLanes, gone: Iterable<Flight>): Promise<void> {
+    for (const { endpoint, pending } of gone) {
       try {
-        await pauseEndpoint(instance, endpoint, 'The receiver answered 410 Gone.');
+        const reason = 'The receiver answered 410 Gone.';
+        await pauseEndpoint(instance, endpoint, { event: pending.eventId, reason });
       } catch (error) {
         // Nothing is lost: the next attempt is answered with 410 as well.
         const message = 'An endpoint that answered 410 Gone could not be paused.';

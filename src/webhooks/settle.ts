@@ -2,7 +2,7 @@ import { toTimestamp } from '../base/timestamp.ts';
 import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { GivenColumn, Transaction, Tuple } from '../storage/database.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
-import { isPending } from './deliveries.ts';
+import { isPending, readExhausted } from './deliveries.ts';
 import type { DeliveryState } from './delivery.ts';
 
 /** The result of an attempt, and the state that it gives its delivery. */
@@ -29,13 +29,13 @@ export interface SettleOptions {
  * Writes attempts and the new states of their deliveries, by one statement each. A delivery that was cancelled meanwhile keeps its
  * state, but its attempt is counted: after a retry by hand the next one must not have the same number. A delivery that another node
  * has gone on with, because this one was away for longer than its lease, keeps that node's state and count. A retry that was asked
- * for meanwhile is made when this attempt has failed, whatever the schedule says.
+ * for meanwhile is made when this attempt has failed, whatever the schedule says. Returns the ids of those that are exhausted now.
  */
 export async function settle(
   tx: Transaction,
   settlements: readonly Settlement[],
   options: SettleOptions,
-): Promise<void> {
+): Promise<ReadonlySet<string>> {
   const given = tx.names.given(settledColumns, settlements.map(toSettledRow));
   const attempts = settlements.filter(({ result }) => result.kind !== 'aborted');
   let changed = 0;
@@ -44,6 +44,8 @@ export async function settle(
     () => insertAttempts(tx, attempts),
   ]);
   if (changed < settlements.length) await tx.run(countAttempts(tx, given, options.fence));
+  const last = settlements.filter(({ after }) => after.status === 'exhausted').map(({ id }) => id);
+  return last.length === 0 ? new Set() : readExhausted(tx, last);
 }
 
 const settledColumns: readonly GivenColumn[] = [

@@ -10,6 +10,27 @@ export const deliveryMutants: readonly Mutant[] = [
     tests: ['src/webhooks/dispatcher.test.ts'],
   },
   {
+    name: 'an endpoint that fails all the time is one line a minute in the log',
+    file: 'src/webhooks/endpoint-warnings.ts',
+    from: 'if (last !== undefined && nowMs < last.atMs + intervalMs) {',
+    to: 'if (last === undefined && nowMs < 0) {',
+    tests: ['src/webhooks/endpoint-warnings.test.ts'],
+  },
+  {
+    name: 'the log has nothing of the URL of an endpoint but its host',
+    file: 'src/webhooks/endpoint-warnings.ts',
+    from: "URL.parse(url)?.host ?? ''",
+    to: 'url',
+    tests: ['test/api/webhook-warnings.test.ts'],
+  },
+  {
+    name: 'a delivery is told as exhausted only when it is',
+    file: 'src/webhooks/deliveries.ts',
+    from: "id${reader.names.anyOf(ids)} AND status = 'exhausted'`);",
+    to: 'id${reader.names.anyOf(ids)}`);',
+    tests: ['test/api/webhook-warnings.test.ts'],
+  },
+  {
     name: 'a delivery is settled by its id, whatever statistics say',
     file: 'src/webhooks/deliveries.ts',
     from: "sql`CASE ${status} WHEN 'pending' THEN TRUE ELSE FALSE END`",

@@ -208,7 +208,7 @@ export class WriteQueue {
     // Guarded works have written the rows that they gathered, each within its savepoint.
     if (this.#gathered.isEmpty) return outcomes;
     const written = await this.#runWork((tx) => tx.writeGathered(), false);
-    return written === undefined ? this.#spoiled() : outcomes;
+    return written === undefined ? this.#spoiled() : [...outcomes, written];
   }
 
   #spoiled(): undefined {

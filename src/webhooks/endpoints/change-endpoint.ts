@@ -11,6 +11,7 @@ import { endpointStoreOf, type EndpointStore } from './endpoint-store.ts';
 import { endpointLimits } from './endpoint-limits.ts';
 import type { Endpoint } from './endpoint.ts';
 import { newSigningSecret } from '../sending/signature.ts';
+import { warnOfEndpoint } from '../endpoint-warnings.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -107,14 +108,19 @@ export function deleteEndpoint(saving: EndpointSaving, id: string): Promise<void
 
 /**
  * Pauses an endpoint on behalf of the service, with a reason that its owner can read. `seen` is the endpoint as it was when the
- * reason arose: if its owner has changed the URL since, it is left alone.
+ * reason arose: if its owner has changed the URL since, it is left alone. The operator is warned.
  */
-export function pauseEndpoint(instance: Instance, seen: Endpoint, reason: string): Promise<void> {
+export function pauseEndpoint(
+  instance: Instance,
+  seen: Endpoint,
+  { event, reason }: { readonly event: string; readonly reason: string },
+): Promise<void> {
   return change(instance, async (tx, endpoints) => {
     const existing = await endpoints.find(tx, seen.id);
     if (existing === undefined || existing.status === 'paused' || existing.url !== seen.url) return;
     const updated = timeOfChange(existing, instance.clock);
     await save(tx, endpoints, { ...existing, status: 'paused', statusReason: reason, updated });
+    tx.afterCommit(() => warnOfEndpoint(instance, existing, { kind: 'paused', event, cause: reason }));
   });
 }
 
@@ -124,7 +130,7 @@ export function pauseEndpoint(instance: Instance, seen: Endpoint, reason: string
  */
 export async function forgetCollection(
   tx: Transaction,
-  instance: Pick<Instance, 'database' | 'sealer' | 'clock'>,
+  instance: Pick<Instance, 'id' | 'database' | 'sealer' | 'clock' | 'logger'>,
   collection: Collection,
 ): Promise<void> {
   const endpoints = endpointStoreOf(instance);
@@ -138,6 +144,8 @@ export async function forgetCollection(
       ...(isLast ? { status: 'paused', statusReason } : { collections: rest }),
       updated: timeOfChange(endpoint, instance.clock),
     });
+    if (!isLast || endpoint.status === 'paused') continue;
+    tx.afterCommit(() => warnOfEndpoint(instance, endpoint, { kind: 'paused', cause: statusReason }));
   }
 }
 
