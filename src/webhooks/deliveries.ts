@@ -107,12 +107,25 @@ export async function readOldestPending(reader: Reader): Promise<Timestamp | und
   return typeof created === 'string' ? created : undefined;
 }
 
+/** More are not counted, so that a day on which everything fails makes no request slow. */
+export const exhaustedCountMax = 1_000;
+
+/** Returns how many deliveries were exhausted since a time, and are so still: at most `exhaustedCountMax`. */
+export async function countExhausted(reader: Reader, since: Timestamp): Promise<number> {
+  const { names } = reader;
+  const [row] = await reader.tuples(sql`
+    SELECT count(*) FROM (
+      SELECT id FROM ${names.table('$delivery')} WHERE ${names.scope} AND status = 'exhausted' AND updated > ${since}
+      LIMIT CAST(${exhaustedCountMax} AS bigint)) AS exhausted`);
+  return Number(row?.[0]);
+}
+
 /** Returns which of these deliveries are exhausted. */
 export async function readExhausted(reader: Reader, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  // By id alone: PostgreSQL would rather read the index of all exhausted ones.
   const rows = await reader.tuples(sql`
-    SELECT id FROM ${reader.names.table('$delivery')}
-    WHERE ${reader.names.scope} AND id${reader.names.anyOf(ids)} AND status = 'exhausted'`);
-  return new Set(rows.map(([id]) => String(id)));
+    SELECT id, status FROM ${reader.names.table('$delivery')} WHERE ${reader.names.scope} AND id${reader.names.anyOf(ids)}`);
+  return new Set(rows.filter(([, status]) => status === 'exhausted').map(([id]) => String(id)));
 }
 
 /** Larger bodies are read one at a time: 256 of the largest at once would take 64 MiB. */

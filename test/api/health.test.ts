@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sql } from '../../src/sql/sql.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { MovableClock } from '../support/movable-clock.ts';
 import { startService } from '../support/service.ts';
 import { testEngine } from '../support/test-config.ts';
+import { startWebhookService, type Json, type WebhookService } from '../support/webhook-service.ts';
 
 test('health is public, and tells superusers more', async (t) => {
   const service = await startService(t);
@@ -11,6 +16,54 @@ test('health is public, and tells superusers more', async (t) => {
   const asSuperuser = await service.request('/api/health', { token: true });
   assert.equal(asSuperuser.json.data.engine, testEngine);
   assert.equal(asSuperuser.json.data.oldestUndeliveredSeconds, 0);
+  assert.equal(asSuperuser.json.data.exhaustedLastDay, 0);
+});
+
+/** What health tells a superuser of deliveries. */
+async function healthOf(service: WebhookService): Promise<Json> {
+  await service.signIn();
+  const { data } = await service.call('GET', '/api/health');
+  return { oldest: data.oldestUndeliveredSeconds, exhausted: data.exhaustedLastDay };
+}
+
+test('health tells how old the oldest waiting event is, and how many deliveries were exhausted in a day', async (t) => {
+  const clock = new MovableClock();
+  const mode = { kind: 'status', status: 500 } as const;
+  const service = await startWebhookService(t, { mode, parts: { clock } });
+  await service.addEndpoint({ schedule: [] });
+  const { id } = await service.addEndpoint({ status: 'paused' });
+  await service.addPost();
+  const areExhausted = async (count: number): Promise<boolean> =>
+    (await service.deliveries("status='exhausted'")).length === count;
+  await eventually('the first is exhausted', () => areExhausted(1));
+  assert.deepEqual(await healthOf(service), { oldest: 0, exhausted: 1 });
+  clock.move(23 * 3_600_000);
+  await service.signIn();
+  await service.addPost();
+  await eventually('the second is exhausted', () => areExhausted(2));
+  assert.deepEqual(await healthOf(service), { oldest: 23 * 3_600, exhausted: 2 });
+  clock.move(2 * 3_600_000);
+  assert.deepEqual(await healthOf(service), { oldest: 25 * 3_600, exhausted: 1 });
+  await service.call('DELETE', `/api/webhooks/endpoints/${id}`);
+  assert.deepEqual(await healthOf(service), { oldest: 0, exhausted: 1 });
+});
+
+/** Inserts as many deliveries of one kind, all made now. */
+async function insertDeliveries(database: Database, count: number): Promise<void> {
+  const { names } = database;
+  const created = new Date().toISOString().replace('T', ' ');
+  const numbers = sql`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})`;
+  await database.write((tx) =>
+    tx.run(sql`
+      INSERT INTO ${names.table('$delivery')} (${names.scopeColumn}id, event, endpoint, status, attempts, due, cause, created, updated)
+      ${numbers} SELECT ${names.scopeValue}'x' || i, i, 'e', 'exhausted', 1, 0, '', ${created}, ${created} FROM n`),
+  );
+}
+
+test('health counts at most 1,000 exhausted deliveries', async (t) => {
+  const service = await startWebhookService(t);
+  await service.withInstance('default', ({ database }) => insertDeliveries(database, 1_001));
+  assert.equal((await healthOf(service)).exhausted, 1_000);
 });
 
 test('probes tell whether the process is alive and ready', async (t) => {

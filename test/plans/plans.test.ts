@@ -9,7 +9,13 @@ import { sweepWindows } from '../../src/limits/sweep-windows.ts';
 import { sql, type Sql } from '../../src/sql/sql.ts';
 import { numberPlaceholders } from '../../src/storage/postgres/postgres-placeholders.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { readDue, readOldestPending, readPendings } from '../../src/webhooks/deliveries.ts';
+import {
+  countExhausted,
+  readDue,
+  readExhausted,
+  readOldestPending,
+  readPendings,
+} from '../../src/webhooks/deliveries.ts';
 import { writeTest } from '../../src/webhooks/test-endpoint.ts';
 import { longId, startBlog, type Blog } from '../support/blog.ts';
 import { testEngine } from '../support/test-config.ts';
@@ -71,6 +77,8 @@ const deliveries: readonly (readonly [what: string, ask: (database: Database) =>
   ['look for due deliveries', (database) => readDue(database, 'e', { now: 1, limit: 16 })],
   ['read deliveries that are to be sent', (database) => readPendings(database, ['a', 'b'])],
   ['the oldest delivery that is pending', (database) => readOldestPending(database)],
+  ['count deliveries exhausted of late', (database) => countExhausted(database, toTimestamp(1))],
+  ['which deliveries are exhausted', (database) => readExhausted(database, ['a', 'b'])],
 ];
 
 const writes: readonly (readonly [what: string, ask: (instance: Instance) => Promise<unknown>])[] = [

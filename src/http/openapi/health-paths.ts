@@ -1,3 +1,4 @@
+import { exhaustedCountMax } from '../../webhooks/deliveries.ts';
 import type { Paths, Schema } from './document.ts';
 import { objectSchema } from './object-schema.ts';
 import { jsonAnswer, operation } from './operation.ts';
@@ -63,14 +64,32 @@ export const healthSchemas: Readonly<Record<string, Schema>> = {
         engine: { enum: ['sqlite', 'postgres'] },
         version: { type: 'string' },
         instanceId: { type: 'string' },
-        oldestUndeliveredSeconds: { type: 'integer', minimum: 0 },
+        oldestUndeliveredSeconds: {
+          type: 'integer',
+          minimum: 0,
+          description: 'The age of the oldest event that is still to be sent to an endpoint; 0 for none.',
+        },
+        exhaustedLastDay: {
+          type: 'integer',
+          minimum: 0,
+          maximum: exhaustedCountMax,
+          description: `The deliveries that were exhausted in the last 24 hours; ${exhaustedCountMax} means as many or more.`,
+        },
         realIP: { type: 'string', description: 'Where this client is, as the service knows it.' },
         possibleProxyHeader: {
           type: 'string',
           description: 'What a proxy seems to write that is not trusted; empty for nothing.',
         },
       },
-      ['engine', 'version', 'instanceId', 'oldestUndeliveredSeconds', 'realIP', 'possibleProxyHeader'],
+      [
+        'engine',
+        'version',
+        'instanceId',
+        'oldestUndeliveredSeconds',
+        'exhaustedLastDay',
+        'realIP',
+        'possibleProxyHeader',
+      ],
     ),
   }),
 };

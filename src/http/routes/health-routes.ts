@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ipAddressText } from '../../base/ip-address.ts';
-import { fromTimestamp } from '../../base/timestamp.ts';
+import { fromTimestamp, toTimestamp } from '../../base/timestamp.ts';
 import type { Instance } from '../../instances/instance.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
 import { hasScope } from '../../rules/has-scope.ts';
-import { readOldestPending } from '../../webhooks/deliveries.ts';
+import { countExhausted, readOldestPending } from '../../webhooks/deliveries.ts';
 import { answer } from '../answer.ts';
 import { onInstance } from '../on-instance.ts';
 
@@ -66,13 +66,21 @@ function origin(instance: Instance, request: FastifyRequest): object {
 
 const proxyHeaders = ['X-Forwarded-For', 'X-Real-IP', 'CF-Connecting-IP', 'Fly-Client-IP', 'True-Client-IP'];
 
-async function detail(instance: Instance, version: string): Promise<object> {
-  const oldest = await readOldestPending(instance.database);
-  const ageMs = oldest === undefined ? 0 : Math.max(0, instance.clock.now() - fromTimestamp(oldest));
+const dayMs = 24 * 60 * 60_000;
+
+async function detail({ database, id, dueClock }: Instance, version: string): Promise<object> {
+  // The clock by which deliveries are settled.
+  const now = dueClock.now();
+  const [oldest, exhaustedLastDay] = await Promise.all([
+    readOldestPending(database),
+    countExhausted(database, toTimestamp(now - dayMs)),
+  ]);
+  const ageMs = oldest === undefined ? 0 : Math.max(0, now - fromTimestamp(oldest));
   return {
-    engine: instance.database.engine,
+    engine: database.engine,
     version,
-    instanceId: instance.id,
+    instanceId: id,
     oldestUndeliveredSeconds: Math.floor(ageMs / 1000),
+    exhaustedLastDay,
   };
 }

@@ -163,6 +163,10 @@ const renameEvent = sql`ALTER TABLE "$bare_event" RENAME TO "$event"`;
 // Unused here, where a single process never hands an attempt over; it exists so that statements are the same as on PostgreSQL.
 const deliveryPutOff = sql`ALTER TABLE "$delivery" ADD COLUMN put_off_until INTEGER`;
 
+// What GET /api/health says of deliveries, by one step in an index, or by one for each exhausted one, however many there are.
+const deliveryOldest = sql`CREATE INDEX "$delivery_oldest" ON "$delivery" (created) WHERE status = 'pending'`;
+const deliveryExhausted = sql`CREATE INDEX "$delivery_exhausted" ON "$delivery" (updated) WHERE status = 'exhausted'`;
+
 /**
  * The internal tables of one instance. Their names begin with `$`, which no collection's name can. Times that are shown are
  * timestamps as text; times that are compared while delivering are milliseconds since 1970.
@@ -183,4 +187,9 @@ export const instanceMigrations: readonly Migration[] = [
     admits: 1,
   },
   { name: 'deliveries that are put off', statements: () => [deliveryPutOff], admits: 1 },
+  {
+    name: 'the oldest delivery, and those that are exhausted',
+    statements: () => [deliveryOldest, deliveryExhausted],
+    admits: 1,
+  },
 ];

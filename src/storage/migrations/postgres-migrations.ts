@@ -246,6 +246,12 @@ const tables: readonly Sql[] = [
 // The time until which an attempt may still be on its way from a node that has handed the delivery over.
 const deliveryPutOff = sql`ALTER TABLE chancery.delivery ADD COLUMN put_off_until bigint`;
 
+// What GET /api/health says of deliveries, by one step in an index, or by one for each exhausted one, however many there are.
+const deliveryOldest = sql`CREATE INDEX delivery_oldest ON chancery.delivery (instance_id, created)
+  WHERE status = 'pending'`;
+const deliveryExhausted = sql`CREATE INDEX delivery_exhausted ON chancery.delivery (instance_id, updated)
+  WHERE status = 'exhausted'`;
+
 export const postgresMigrations: readonly Migration[] = [
   {
     name: 'instances, collections, secrets, events, endpoints, deliveries, attempts',
@@ -259,4 +265,9 @@ export const postgresMigrations: readonly Migration[] = [
   { name: 'logs', statements: () => [log, logCreated], admits: 1 },
   { name: 'windows of limits', statements: () => [limitWindow, limitWindowEnds], admits: 1 },
   { name: 'deliveries that are put off', statements: () => [deliveryPutOff], admits: 1 },
+  {
+    name: 'the oldest delivery, and those that are exhausted',
+    statements: () => [deliveryOldest, deliveryExhausted],
+    admits: 1,
+  },
 ];
