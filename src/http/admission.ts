@@ -34,6 +34,15 @@ export interface Counted {
   readonly request: FastifyRequest<object>;
 }
 
+/** Whom a client tries to sign in as. */
+export interface NamedAccount {
+  readonly collection: string;
+  /** As the client has given it. */
+  readonly identity: unknown;
+  /** The id of the account that it stands for, as far as that is known. */
+  readonly account?: string | undefined;
+}
+
 /** Decides which requests are let in, by the client's address and by how often it asks. */
 export class Admission {
   readonly #options: AdmissionOptions;
@@ -93,7 +102,7 @@ export class Admission {
   /** Runs a sign-in, unless too many were wrong. Throws forbidden, too_many_requests, and what the sign-in throws. */
   async signIn<Result>(
     { instance, request }: Omit<Counted, 'caller'>,
-    { collection: name, identity }: { readonly collection: string; readonly identity: unknown },
+    { collection: name, identity, account }: NamedAccount,
     run: () => Promise<Result>,
   ): Promise<Result> {
     const collection = instance.collections.find(name);
@@ -105,10 +114,10 @@ export class Admission {
       return run();
     };
     // A keyed hash: of fixed length however long the identity is, and useless to an attacker who reads the memory.
-    const known = identity.slice(0, identityLengthMax).toLowerCase();
-    const account = instance.sealer.fingerprint(`${collection.id}|${known}`);
+    const given = instance.sealer.fingerprint(`${collection.id}|${cut(identity)}`);
+    const accounts = account === undefined ? [given] : [given, `${collection.id}/${account}`];
     const address = this.addressOf(instance, request);
-    const attempt = { instanceId: instance.id, account, address, ...countingOf(instance) };
+    const attempt = { instanceId: instance.id, accounts, address, ...countingOf(instance) };
     try {
       if (collection.name === superusersName) this.requireSuperuserPlace(instance, request);
       return await this.#signIns.run(attempt, asked);
@@ -118,6 +127,10 @@ export class Admission {
       throw error;
     }
   }
+}
+
+function cut(identity: string): string {
+  return identity.slice(0, identityLengthMax).toLowerCase();
 }
 
 /** Throws too_many_requests. */

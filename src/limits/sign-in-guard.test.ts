@@ -9,6 +9,7 @@ const { accountFromClientMax, clientMax, accountMax, windowMs } = signInLimits;
 type Outcome = 'right' | 'wrong' | 'busy' | number;
 
 interface Trial {
+  readonly names?: readonly string[];
   readonly account?: string;
   readonly from?: string;
   readonly nowMs?: number;
@@ -18,7 +19,7 @@ interface Trial {
 async function attempt(
   guard: SignInGuard,
   ends: 'right' | 'wrong' | 'busy',
-  { account = 'a', from = '192.0.2.1', nowMs = 0 }: Trial = {},
+  { names = [], account = 'a', from = '192.0.2.1', nowMs = 0 }: Trial = {},
 ): Promise<Outcome> {
   const address = readIpAddress(from)!;
   const signIn = async (): Promise<Outcome> => {
@@ -26,7 +27,7 @@ async function attempt(
     throw new AppError(ends === 'wrong' ? 'bad_request' : 'unavailable', ends);
   };
   try {
-    return await guard.run({ instanceId: 'i', account, address, nowMs }, signIn);
+    return await guard.run({ instanceId: 'i', accounts: [...names, account], address, nowMs }, signIn);
   } catch (error) {
     assert.ok(error instanceof AppError);
     if (error.code !== 'too_many_requests') return ends;
@@ -73,6 +74,17 @@ test('many clients guess an account so often and no more, and its owner still si
   assert.equal(await attempt(guard, 'right', owner), 'right');
   await fail(guard, accountFromClientMax, () => owner);
   assert.equal(await attempt(guard, 'right', owner), windowMs / 1_000);
+});
+
+test('A-15 all names of an account count together, and the spellings of a name as well, whoever has them', async () => {
+  const guard = new SignInGuard();
+  const half = accountFromClientMax / 2;
+  await fail(guard, half, () => ({ names: ['ann'] }));
+  await fail(guard, half, () => ({ names: ['ann@example.com'] }));
+  assert.equal(await attempt(guard, 'right', { names: ['another'] }), windowMs / 1_000);
+  await fail(guard, accountFromClientMax, () => ({ names: ['bob'], account: 'b' }));
+  // The account is unknown here: nobody has the name in this spelling.
+  assert.equal(await attempt(guard, 'wrong', { account: 'bob' }), windowMs / 1_000);
 });
 
 test('what was right, or was not looked at, counts nothing; what is tried at once counts before it is known', async () => {

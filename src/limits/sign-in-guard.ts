@@ -21,8 +21,12 @@ const keysMax = 50_000;
 
 export interface SignInAttempt extends Counting {
   readonly instanceId: string;
-  /** Identifies the account, even one that does not exist. */
-  readonly account: string;
+  /**
+   * What is counted: the name as it was given, even of no account, and then the account that has it, if there is one. Without the
+   * first, a spelling that is no account's would tell by its own count that another spelling is. Without the second, an account with
+   * two names could be guessed at twice as often.
+   */
+  readonly accounts: readonly string[];
   readonly address: Uint8Array;
 }
 
@@ -50,16 +54,20 @@ export class SignInGuard {
   }
 
   #countsOf(attempt: SignInAttempt): readonly Count[] {
-    const { instanceId, account, address, nowMs, store } = attempt;
+    const { instanceId, accounts, address, nowMs, store } = attempt;
     const { windowMs: durationMs, accountFromClientMax, clientMax, accountMax } = signInLimits;
     const limit = (max: number): SharedLimit => ({ max, durationMs, nowMs, store });
-    const pair = pairOf(attempt);
-    const ofAccount = { counter: this.#accounts, key: `${instanceId}|${account}`, limit: limit(accountMax) };
-    return [
-      { counter: this.#clients, key: `${instanceId}|${clientKey(address)}`, limit: limit(clientMax) },
-      { counter: this.#pairs, key: pair, limit: limit(accountFromClientMax) },
-      ...(this.#known.has(pair) ? [] : [ofAccount]),
-    ];
+    const client = `${instanceId}|${clientKey(address)}`;
+    const ofClient = { counter: this.#clients, key: client, limit: limit(clientMax) };
+    const ofPairs = accounts.map((account) => {
+      const key = `${client}|${account}`;
+      return { counter: this.#pairs, key, limit: limit(accountFromClientMax) };
+    });
+    const ofAccounts = accounts.map((account) => {
+      const key = `${instanceId}|${account}`;
+      return { counter: this.#accounts, key, limit: limit(accountMax) };
+    });
+    return [ofClient, ...ofPairs, ...(this.#known.has(pairOf(attempt)) ? [] : ofAccounts)];
   }
 
   #remember(pair: string): void {
@@ -69,6 +77,7 @@ export class SignInGuard {
   }
 }
 
-function pairOf({ instanceId, account, address }: SignInAttempt): string {
-  return `${instanceId}|${clientKey(address)}|${account}`;
+/** Of the client and the account itself, however it was named. */
+function pairOf({ instanceId, accounts, address }: SignInAttempt): string {
+  return `${instanceId}|${clientKey(address)}|${accounts.at(-1)}`;
 }

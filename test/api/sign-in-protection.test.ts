@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { signInLimits } from '../../src/limits/sign-in-guard.ts';
+import { Accounts } from '../support/accounts.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { startService, type TestAnswer } from '../support/service.ts';
 
@@ -43,6 +44,26 @@ test('A-15 A-19 wrong passwords are refused after so many, of accounts that do n
   assert.equal((await signIn(email, password)).headers.get('retry-after'), '1');
   clock.move(1);
   assert.equal((await signIn(email, password)).status, 200);
+});
+
+test('A-15 A-19 an account with two names is guessed no oftener than one, and no spelling tells whether it exists', async (t) => {
+  const stage = await Accounts.start(t);
+  const { json } = await stage.ask('GET', '/api/collections/users', { token: true });
+  await stage.define({
+    fields: [...json.fields, { name: 'username', type: 'text' }],
+    // Case matters in it: another spelling is another name.
+    indexes: [...json.indexes, "CREATE UNIQUE INDEX usernames ON users (username) WHERE username != ''"],
+    passwordAuth: { identityFields: ['username', 'email'] },
+  });
+  const ann = await stage.account('ann', { username: 'annie' });
+  for (let count = 0; count < signInLimits.accountFromClientMax; count += 10) {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => stage.signIn('annie', 'wrong')));
+    for (const { status } of answers) assert.equal(status, 400, `${count}`);
+  }
+  // Under the other name it would be guessed twice as often. Were the spelling that is no account's let in, it would tell of the other.
+  for (const identity of ['annie', ann.email, 'ANNIE'])
+    assert.equal((await stage.signIn(identity)).status, 429, identity);
+  assert.equal((await stage.signIn('annika', 'wrong')).status, 400);
 });
 
 test('A-30 thirty sign-ins at once with the right password are all let in, again and again', async (t) => {

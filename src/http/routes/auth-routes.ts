@@ -4,7 +4,7 @@ import { callerOf } from '../../instances/caller-of.ts';
 import { impersonate } from '../../auth/impersonate.ts';
 import { noteOrigin } from '../../auth/note-origin.ts';
 import { refreshSignIn } from '../../auth/refresh-sign-in.ts';
-import { signIn } from '../../auth/sign-in.ts';
+import { signIn, type PasswordSignIn } from '../../auth/sign-in.ts';
 import { signInWithOtp } from '../../auth/sign-in-with-otp.ts';
 import type { SignedIn, SignInResult } from '../../auth/signed-in.ts';
 import { withAuthCollection } from '../../auth/with-auth-collection.ts';
@@ -46,12 +46,11 @@ export function authRoutes(app: FastifyInstance, options: AfterAnswer): void {
     { config: { formValues: 'texts' } },
     onInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
       const { collection } = request.params;
-      const body = bodyOf(request);
-      const asked = { collection, identity: ownMember(body, 'identity') };
-      const facts = { ...factsOf(request, caller), body };
-      const result = await request.server.admission.signIn({ instance, request }, asked, () =>
-        signIn(instance, facts, collection),
-      );
+      const { admission } = request.server;
+      const facts = { ...factsOf(request, caller), body: bodyOf(request) };
+      const guard: PasswordSignIn['guard'] = (named, run) =>
+        admission.signIn({ instance, request }, { collection, ...named }, run);
+      const result = await signIn(instance, facts, { collection, guard });
       return answerSignIn(request, reply, { instance, result, options });
     }),
   );
