@@ -5,6 +5,7 @@ import type { Cidr } from '../base/cidr.ts';
 import { superusersName } from '../collections/superusers-name.ts';
 import type { Instance } from '../instances/instance.ts';
 import { countingOf } from '../limits/counting-of.ts';
+import { MailRequestGuard } from '../limits/mail-request-guard.ts';
 import { rateLimitHeaders, RateLimiter, type Quota } from '../limits/rate-limiter.ts';
 import { SignInGuard } from '../limits/sign-in-guard.ts';
 import { guest, type Caller } from '../rules/caller.ts';
@@ -48,6 +49,7 @@ export class Admission {
   readonly #options: AdmissionOptions;
   readonly #limiter = new RateLimiter();
   readonly #signIns = new SignInGuard();
+  readonly #mails = new MailRequestGuard();
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -97,6 +99,17 @@ export class Admission {
   requirePlaceOf(instance: Instance, collection: string, request: FastifyRequest<object>): void {
     if (instance.collections.find(collection)?.name === superusersName)
       this.requireSuperuserPlace(instance, request);
+  }
+
+  /** Counts a request for a mail to an address, whether or not an account has that. Throws too_many_requests. */
+  async admitMail({ instance, caller, request }: Counted, to: unknown): Promise<void> {
+    if (caller.kind === 'superuser') return;
+    await this.#mails.count({
+      instanceId: instance.id,
+      client: this.addressOf(instance, request),
+      to: instance.sealer.fingerprint(typeof to === 'string' ? cut(to) : ''),
+      ...countingOf(instance),
+    });
   }
 
   /** Runs a sign-in, unless too many were wrong. Throws forbidden, too_many_requests, and what the sign-in throws. */

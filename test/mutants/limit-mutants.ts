@@ -21,6 +21,27 @@ export const limitMutants: readonly Mutant[] = [
     tests: ['test/api/pipelined-requests.test.ts'],
   },
   {
+    name: 'a client asks for a bounded number of mails',
+    file: 'src/limits/mail-request-guard.ts',
+    from: '{ counter: this.#clients, key, limit: limit(clientMax) },',
+    to: '',
+    tests: ['test/api/mail-requests.test.ts'],
+  },
+  {
+    name: 'a client asks for a bounded number of mails to one address',
+    file: 'src/limits/mail-request-guard.ts',
+    from: '{ counter: this.#pairs, key: `${key}|${to}`, limit: limit(addressFromClientMax) },',
+    to: '',
+    tests: ['test/api/mail-requests.test.ts'],
+  },
+  {
+    name: 'mails to an address are counted by where they go and not by what else a body holds',
+    file: 'src/http/routes/account-routes.ts',
+    from: 'const to = ownMember(bodyOf(request), member);',
+    to: "const to = ownMember(bodyOf(request), 'newEmail') ?? ownMember(bodyOf(request), member);",
+    tests: ['test/api/mail-requests.test.ts'],
+  },
+  {
     name: 'bodies that are being read hold no more than their budget',
     file: 'src/http/memory-budget.ts',
     from: 'if (this.#bytes <= this.#bytesMax) return;',

@@ -7,6 +7,7 @@ import { requestEmailChange } from '../../auth/mailed/request-email-change.ts';
 import { requestOtp } from '../../auth/request-otp.ts';
 import { requestPasswordReset } from '../../auth/mailed/request-password-reset.ts';
 import { requestVerification } from '../../auth/mailed/request-verification.ts';
+import { ownMember } from '../../base/json.ts';
 import { answer, answerNothing } from '../answer.ts';
 import { requireAfterAnswer, type AfterAnswer } from '../run-after-answer.ts';
 import { bodyOf } from '../request-body.ts';
@@ -35,7 +36,9 @@ export function accountRoutes(app: FastifyInstance, options: AfterAnswer): void 
       `${path}/${name}`,
       { config: { formValues: 'texts' } },
       onInstance<CollectionPath>(instances, async (context, request, reply) => {
-        const work = await ask(context, askedBy(context, request));
+        const asked = askedBy(context, request);
+        await admitMail(context, request, name === 'request-email-change' ? 'newEmail' : 'email');
+        const work = await ask(context, asked);
         await requireAfterAnswer(options, request, work);
         return answerNothing(request, reply);
       }),
@@ -45,7 +48,9 @@ export function accountRoutes(app: FastifyInstance, options: AfterAnswer): void 
     `${path}/request-otp`,
     { config: { formValues: 'texts' } },
     onInstance<CollectionPath>(instances, async (context, request, reply) => {
-      const { otpId, work } = await requestOtp(context.instance, askedBy(context, request));
+      const asked = askedBy(context, request);
+      await admitMail(context, request, 'email');
+      const { otpId, work } = await requestOtp(context.instance, asked);
       if (work !== undefined) await requireAfterAnswer(options, request, work);
       return answer(request, reply, { json: JSON.stringify({ otpId }) });
     }),
@@ -65,6 +70,16 @@ export function accountRoutes(app: FastifyInstance, options: AfterAnswer): void 
         return answerNothing(request, reply);
       }),
     );
+}
+
+/** Throws too_many_requests when the client has asked for too many mails. `member` of the body is where this one is to go. */
+function admitMail(
+  { instance, caller }: RequestContext,
+  request: FastifyRequest<object>,
+  member: 'email' | 'newEmail',
+): Promise<void> {
+  const to = ownMember(bodyOf(request), member);
+  return request.server.admission.admitMail({ instance, caller, request }, to);
 }
 
 /** Reads an account request. Throws forbidden for one about superusers from an address that they may not come from. */
