@@ -42,6 +42,8 @@ export interface AppErrorOptions {
   readonly cause?: unknown;
   /** Seconds after which the same request may succeed. */
   readonly retryAfter?: number;
+  /** What the operator is told, and no caller. */
+  readonly explanation?: string;
 }
 
 /** An error whose message is meant for the caller. Anything else that is thrown is a bug: a 500 and a log line. */
@@ -49,6 +51,7 @@ export class AppError extends Error {
   readonly code: ErrorCode;
   readonly details: FieldErrors;
   readonly retryAfter: number | undefined;
+  readonly explanation: string | undefined;
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -56,6 +59,7 @@ export class AppError extends Error {
     this.code = code;
     this.details = options.details ?? {};
     this.retryAfter = options.retryAfter;
+    this.explanation = options.explanation;
   }
 }
 

@@ -16,7 +16,6 @@ import type { InstanceDirectory } from '../instances/instance-directory.ts';
 import type { OpenInstances } from '../instances/open-instances.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { NetworkPolicy } from '../network/address-guard.ts';
-import { BrokenRule } from '../rules/broken-rule.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import { findAbsentFeature } from './absent-features.ts';
 import { Admission, type AdmissionOptions } from './admission.ts';
@@ -24,6 +23,7 @@ import { answerClientError } from './answer-client-error.ts';
 import { answerExpectation } from './answer-expectation.ts';
 import { closeGently } from './close-gently.ts';
 import { corsHeaders, preflightHeaders, type AllowedOrigins } from './cors.ts';
+import { ErrorLog } from './error-log.ts';
 import { toErrorAnswer } from './error-response.ts';
 import { acceptBodies } from './request-body.ts';
 import { knownPaths, type KnownPaths } from './known-paths.ts';
@@ -83,7 +83,9 @@ export interface ServerOptions extends AddressOptions, AdmissionOptions {
  * openapi/ describes every route to clients.
  */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
-  const app = createApp(options);
+  const errors = new ErrorLog(options.logger);
+  const app = createApp(options, errors);
+  app.addHook('onClose', async () => errors.flush());
   acceptBodies(app);
   app.decorate('admission', new Admission(options));
   app.decorateRequest('instanceEntry', null);
@@ -99,7 +101,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   );
   app.setErrorHandler((error, request, reply) => {
     noteRefusal(request, options.instances, error);
-    return answerError(error, request, { reply, logger: options.logger });
+    return answerError(error, request, { reply, errors });
   });
   app.setNotFoundHandler((request, reply) => {
     const refused = refusalOfUnknown(request, paths);
@@ -140,7 +142,7 @@ function routes(options: ServerOptions): (app: FastifyInstance, _: unknown, done
   };
 }
 
-function createApp(options: ServerOptions): FastifyInstance {
+function createApp(options: ServerOptions, errors: ErrorLog): FastifyInstance {
   const settings = {
     requestTimeout: httpLimits.requestTimeoutMs,
     keepAliveTimeout: httpLimits.keepAliveTimeoutMs,
@@ -156,7 +158,7 @@ function createApp(options: ServerOptions): FastifyInstance {
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       // Fastify reports these errors before any hook has run.
       request.corsHeaders = corsHeaders(request.raw, options.origins) ?? null;
-      takeTurns(request.raw, () => void answerError(error, request, { reply, logger: options.logger }));
+      takeTurns(request.raw, () => void answerError(error, request, { reply, errors }));
     },
     // No route has a schema, and loading the schema compilers would be a tenth of a start.
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
@@ -237,17 +239,11 @@ function forgetTypeOfNothing({ method, headers }: IncomingMessage): void {
 function answerError(
   error: unknown,
   request: FastifyRequest,
-  { reply, logger }: { readonly reply: FastifyReply; readonly logger: Logger },
+  { reply, errors }: { readonly reply: FastifyReply; readonly errors: ErrorLog },
 ): FastifyReply {
-  const { status, body, retryAfter, isOurs } = toErrorAnswer(error);
-  if (isOurs)
-    logger.error('A request failed.', { requestId: request.id, method: request.method, status, error });
-  else if (error instanceof BrokenRule)
-    logger.warn('A rule no longer compiles.', {
-      requestId: request.id,
-      method: request.method,
-      ...error.forLog,
-    });
+  const told = toErrorAnswer(error);
+  errors.note(error, request, told);
+  const { status, body, retryAfter } = told;
   reply.headers(commonHeaders(request));
   if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
   // Closed at once, the connection of a client that is still sending would lose this answer. The rest of the body is discarded.

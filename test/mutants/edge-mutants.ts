@@ -2,6 +2,20 @@ import type { Mutant } from './mutant.ts';
 
 /** Guards of what comes in, of what is kept, and of what goes out. */
 export const edgeMutants: readonly Mutant[] = [
+  {
+    name: 'an overloaded service does not write a stack for each request that it refuses',
+    file: 'src/http/error-log.ts',
+    from: "error.code === 'unavailable' || error.code === 'storage_full'",
+    to: "error.code === 'storage_full'",
+    tests: ['src/http/error-log.test.ts'],
+  },
+  {
+    name: 'the line about refused requests has a maximum, whatever their reasons are',
+    file: 'src/http/error-log.ts',
+    from: 'reasons.has(own) || reasons.size < reasonsMax ? own',
+    to: 'reasons.size >= 0 ? own',
+    tests: ['src/http/error-log.test.ts'],
+  },
   // Requests.
   {
     name: 'a request has one Host',

@@ -5,6 +5,8 @@ import type { Database, Row, Transaction, Tuple, WriteOptions } from '../../src/
 export class FaultyDatabase implements Database {
   canRead = true;
   canWrite = true;
+  /** What a write throws that is refused. */
+  refusal = new Error('the disk is full');
   /** Number of writes that were refused. */
   refusedCount = 0;
   /** Number of reads that were answered late. */
@@ -78,7 +80,7 @@ export class FaultyDatabase implements Database {
     this.options.push(options ?? {});
     if (this.canWrite) return this.#database.write(work, options);
     this.refusedCount += 1;
-    throw new Error('the disk is full');
+    throw this.refusal;
   }
 
   stop(): Promise<void> {

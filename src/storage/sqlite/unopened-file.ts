@@ -6,7 +6,7 @@ const retryAfter = 30;
 
 /** A data file cannot be opened. The client learns only that the service is unavailable, the operator which file it is and why. */
 export class UnopenedFile extends AppError {
-  readonly explanation: string;
+  override readonly explanation: string;
 
   constructor(path: string, error: AppError) {
     // An EngineFailure says `outcome_unknown`, which is wrong here: nothing was begun.
