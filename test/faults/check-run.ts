@@ -13,6 +13,8 @@ export interface RunEvidence {
   readonly stories: readonly RecordStory[];
   readonly journal: Journal;
   readonly lives: readonly LifeEnd[];
+  /** When another node took the instance from one that had not renewed its lease in time, in milliseconds since 1970. */
+  readonly takeovers: readonly number[];
   /** Of the file, after the last life has stopped. */
   readonly stored: StoredState;
   /** Read over HTTP in the last life. */
@@ -31,6 +33,8 @@ export interface RunFindings {
 
 /** Attempts that the dispatcher may have in flight over all instances (src/webhooks/dispatcher.ts). */
 const inFlightMax = 256;
+/** For so long a request may be on its way: the standard `timeoutMs` of an endpoint. */
+const attemptMsMax = 15_000;
 
 /** The promises of webhooks.md section 3 and of the database's port, held against everything that was seen. */
 export function checkRun(evidence: RunEvidence): RunFindings {
@@ -132,7 +136,8 @@ function countOutcomes(
 }
 
 /** Every event reached every endpoint with its bytes, nothing else did, and nothing came twice without a reason. */
-function checkDeliveries({ stored, journal, lives }: RunEvidence, report: Report): number {
+function checkDeliveries(evidence: RunEvidence, report: Report): number {
+  const { stored, journal, lives } = evidence;
   const receiptsByDelivery = Map.groupBy(journal.receipts, (receipt) => receipt.delivery);
   const eventsByPosition = new Map(stored.events.map((event) => [event.position, event]));
   for (const [id, { status, event: position }] of stored.deliveries) {
@@ -151,7 +156,7 @@ function checkDeliveries({ stored, journal, lives }: RunEvidence, report: Report
   for (const id of receiptsByDelivery.keys())
     if (!stored.deliveries.has(id)) report(`${id} arrived, and no such delivery was committed`);
   const duplicates = [...receiptsByDelivery.values()].filter((receipts) => receipts.length > 1);
-  for (const receipts of duplicates) checkDuplicate(receipts, lives, report);
+  for (const receipts of duplicates) checkDuplicate(receipts, evidence, report);
   for (const { life, pending } of lives) {
     const inFlight = journal.receipts.filter(
       (receipt) => receipt.life === life && pending.has(receipt.delivery),
@@ -170,11 +175,21 @@ function checkReceipts(event: StoredEvent, receipts: readonly Receipt[], report:
   }
 }
 
-/** A second time is right only when the life of the first had ended before its outcome was on the disk. */
-function checkDuplicate(receipts: readonly Receipt[], lives: readonly LifeEnd[], report: Report): void {
+/**
+ * A second time is right only when the life of the first had ended before its outcome was on the disk, or when its node had lost the
+ * instance before: a machine that stands still for longer than a lease cannot store what came of its attempts.
+ */
+export function checkDuplicate(
+  receipts: readonly Receipt[],
+  { lives, takeovers }: Pick<RunEvidence, 'lives' | 'takeovers'>,
+  report: Report,
+): void {
   for (const [index, receipt] of receipts.entries()) {
     const before = receipts[index - 1];
     if (before === undefined) continue;
+    // The request of the node before may be the later one to arrive.
+    const isTakenOver = takeovers.some((atMs) => atMs > before.atMs - attemptMsMax && atMs <= receipt.atMs);
+    if (isTakenOver) continue;
     if (before.life === receipt.life) {
       report(`${receipt.delivery} arrived twice in one life of the server`);
       continue;

@@ -139,7 +139,7 @@ async function lastLife(
   const end = await server.signal('SIGTERM');
   const stored = readStoredState(folder.file);
   const stories = clients.flatMap((client) => client.stories);
-  const findings = checkRun({ stories, journal, lives, stored, records });
+  const findings = checkRun({ stories, journal, lives, takeovers: [], stored, records });
   const late =
     end.code === 0 ? [] : [`the last stop ended with ${JSON.stringify(end)}: ${server.log.join('')}`];
   return {

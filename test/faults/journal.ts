@@ -8,6 +8,8 @@ import { Webhook } from 'standardwebhooks';
 export interface Receipt {
   /** Number of the server's life in which it was sent. */
   readonly life: number;
+  /** When it arrived, in milliseconds since 1970. */
+  readonly atMs: number;
   readonly delivery: string;
   readonly eventId: string;
   readonly sequence: number;
@@ -93,6 +95,7 @@ export class Journal {
     }
     this.receipts.push({
       life: this.life,
+      atMs: Date.now(),
       delivery,
       eventId: header('webhook-id'),
       sequence: Number(header('x-service-sequence')),

@@ -1,6 +1,6 @@
 import { MainProcess } from '../support/main-process.ts';
 import { checkRun, type RunFindings } from './check-run.ts';
-import { countOwned, readOwners, readPending, readPostgresState } from './postgres-state.ts';
+import { countOwned, readOwners, readPending, readPostgresState, readTakeovers } from './postgres-state.ts';
 import { environment, type InstanceUnderLoad } from './prepare-instances.ts';
 import { Random } from './random.ts';
 import type { Client } from './workload.ts';
@@ -36,6 +36,8 @@ export class NodesUnderLoad {
   readonly violations: string[] = [];
   readonly #stage: Stage;
   readonly #nodes: Node[] = [];
+  /** Ids of nodes. */
+  readonly #killed = new Set<string>();
   #isOver = false;
   #loading: Promise<unknown> = Promise.resolve();
 
@@ -86,6 +88,7 @@ export class NodesUnderLoad {
     const [victim] = this.#nodes.splice(this.#stage.random.integer(0, this.#nodes.length - 1), 1);
     if (victim === undefined) throw new Error('no node to kill');
     victim.process.kill('SIGKILL');
+    this.#killed.add(victim.id);
     await victim.process.ended;
     this.#checkLog(victim.process);
     const diedMs = performance.now();
@@ -118,7 +121,8 @@ export class NodesUnderLoad {
     for (const { id, slug, journal, clients, lives } of instances) {
       const stored = await readPostgresState(url, id);
       const stories = clients.flatMap((client) => client.stories);
-      const evidence = { stories, journal, lives, stored, records: records.get(slug) ?? [] };
+      const takeovers = await readTakeovers(url, id, this.#killed);
+      const evidence = { stories, journal, lives, takeovers, stored, records: records.get(slug) ?? [] };
       const found = checkRun(evidence);
       violations.push(...found.violations.map((text) => `${slug}: ${text}`));
       const statuses = new Set(stories.flatMap(({ changes }) => changes.map(({ status }) => status)));

@@ -1,3 +1,4 @@
+import { shardOf } from '../../src/webhooks/nodes/shard-of.ts';
 import { ask } from '../support/postgres.ts';
 import { digestOf } from './journal.ts';
 import type { StoredState } from './stored-state.ts';
@@ -51,6 +52,35 @@ export async function readPending(url: string, instanceId: string): Promise<Read
     `SELECT id FROM chancery.delivery WHERE instance_id = '${instanceId}' AND status = 'pending'`,
   );
   return new Set(rows.map(({ id }) => String(id)));
+}
+
+/** Makes the database note when a node takes a shard from another that has not given it away: its lease had run out. */
+export async function noteTakeovers(url: string): Promise<void> {
+  await ask(url, 'CREATE TABLE chancery.test_takeover (shard integer, node text, at timestamptz)');
+  await ask(
+    url,
+    `CREATE FUNCTION chancery.test_note_takeover() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+       INSERT INTO chancery.test_takeover VALUES (NEW.shard, OLD.node, clock_timestamp()); RETURN NEW; END $$`,
+  );
+  await ask(
+    url,
+    `CREATE TRIGGER test_note_takeover AFTER UPDATE ON chancery.shard_lease FOR EACH ROW
+       WHEN (OLD.node IS NOT NULL AND NEW.node IS NOT NULL AND OLD.node <> NEW.node)
+       EXECUTE FUNCTION chancery.test_note_takeover()`,
+  );
+}
+
+/** When a node took the instance from one whose lease had run out, in milliseconds since 1970; not from one of `gone`, which are dead. */
+export async function readTakeovers(
+  url: string,
+  instanceId: string,
+  gone: ReadonlySet<string>,
+): Promise<readonly number[]> {
+  const rows = await ask(
+    url,
+    `SELECT node, extract(epoch FROM at) * 1000 AS at FROM chancery.test_takeover WHERE shard = ${shardOf(instanceId)}`,
+  );
+  return rows.filter(({ node }) => !gone.has(String(node))).map(({ at }) => Number(at));
 }
 
 /** How many shards have an owner that renews its lease, other than those that `gone` names. */

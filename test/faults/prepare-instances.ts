@@ -8,6 +8,7 @@ import { errorsOnly } from './errors-only.ts';
 import { Journal } from './journal.ts';
 import { Random } from './random.ts';
 import { Client } from './workload.ts';
+import { noteTakeovers } from './postgres-state.ts';
 import { posts } from './posts.ts';
 
 /** An instance with its receivers and those who write it. */
@@ -52,5 +53,6 @@ export async function prepareInstances(url: string, random: Random): Promise<rea
     instances.push({ id: entry.id, slug, journal, clients, lives: [] });
   }
   await app.stop();
+  await noteTakeovers(url);
   return instances;
 }
