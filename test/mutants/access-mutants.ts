@@ -265,20 +265,6 @@ export const accessMutants: readonly Mutant[] = [
     tests: ['src/limits/sign-in-guard.test.ts'],
   },
   {
-    name: 'an account is guessed at no oftener because it has two names',
-    file: 'src/http/admission.ts',
-    from: 'account === undefined ? [given] : [given, `${collection.id}/${account}`]',
-    to: '[given]',
-    tests: ['test/api/sign-in-protection.test.ts'],
-  },
-  {
-    name: 'the count of a spelling does not tell that another is the name of an account',
-    file: 'src/http/admission.ts',
-    from: 'account === undefined ? [given] : [given, `${collection.id}/${account}`]',
-    to: '[account === undefined ? given : `${collection.id}/${account}`]',
-    tests: ['test/api/sign-in-protection.test.ts'],
-  },
-  {
     name: 'a session that waits for its second factor is good for one',
     file: 'src/auth/second-factor.ts',
     from: 'if (!isTaken) throw expired();',

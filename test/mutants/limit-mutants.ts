@@ -21,6 +21,20 @@ export const limitMutants: readonly Mutant[] = [
     tests: ['test/api/pipelined-requests.test.ts'],
   },
   {
+    name: 'an account is guessed at no oftener because it has two names',
+    file: 'src/http/admission.ts',
+    from: 'account === undefined ? [given] : [given, `${collection.id}/${account}`]',
+    to: '[given]',
+    tests: ['test/api/sign-in-protection.test.ts'],
+  },
+  {
+    name: 'the count of a spelling does not tell that another is the name of an account',
+    file: 'src/http/admission.ts',
+    from: 'account === undefined ? [given] : [given, `${collection.id}/${account}`]',
+    to: '[account === undefined ? given : `${collection.id}/${account}`]',
+    tests: ['test/api/sign-in-protection.test.ts'],
+  },
+  {
     name: 'a client asks for a bounded number of mails',
     file: 'src/limits/mail-request-guard.ts',
     from: '{ counter: this.#clients, key, limit: limit(clientMax) },',
