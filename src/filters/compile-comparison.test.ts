@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { decimalText } from '../base/decimal-text.ts';
 import { realText } from '../base/real-text.ts';
+import { likeFunction } from '../sql/like-function.ts';
 import { realTextFunction } from '../sql/real-text-function.ts';
 import { identifier, sql, type Sql, type SqlValue } from '../sql/sql.ts';
 import { compileComparison } from './compile-comparison.ts';
@@ -19,6 +20,7 @@ import type { Operator, OperandNode } from './tree.ts';
  */
 const database = new DatabaseSync(':memory:');
 database.function(realTextFunction.name, realTextFunction.call);
+database.function(likeFunction.name, likeFunction.call);
 // NUMERIC and BOOLEAN as the reference declares them, a REAL beside it as our own tables do.
 database.exec(
   'CREATE TABLE t (id INTEGER PRIMARY KEY, s TEXT, s2 TEXT, n NUMERIC, n2 NUMERIC, r REAL, r2 REAL, b BOOLEAN)',

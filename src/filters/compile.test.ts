@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { AppError } from '../base/errors.ts';
 import { fromTimestamp } from '../base/timestamp.ts';
+import { likeFunction } from '../sql/like-function.ts';
 import { realTextFunction } from '../sql/real-text-function.ts';
 import { identifier, joinSql, sql, type Sql, type SqlValue } from '../sql/sql.ts';
 import { compileFilter } from './compile.ts';
@@ -58,6 +59,7 @@ const columnTypes: Readonly<Record<SpecKind, Sql>> = {
 function buildTable({ fields, rows }: SpecCollection): Table {
   const database = new DatabaseSync(':memory:');
   database.function(realTextFunction.name, realTextFunction.call);
+  database.function(likeFunction.name, likeFunction.call);
   const columns = Object.entries(fields).map(([name, kind]) => sql`${identifier(name)} ${columnTypes[kind]}`);
   const all = joinSql([sql`"$position" INTEGER PRIMARY KEY`, sql`id TEXT`, ...columns], ', ');
   run(database, sql`CREATE TABLE things (${all}) STRICT`);

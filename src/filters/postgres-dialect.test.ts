@@ -114,11 +114,11 @@ test('a guarded column is null where its guard does not hold, though it never is
 test('case is folded by ASCII, whatever the database, another collation of the column included', () => {
   const { text: statement, values } = postgresDialect.like({
     subject: text,
-    pattern: '%AÄ%',
+    pattern: 'AÄ%',
     isNegated: false,
   });
   assert.equal(statement, 'lower(("title") COLLATE "C") LIKE ?::text');
-  assert.deepEqual(values, ['%aÄ%']);
+  assert.deepEqual(values, ['aÄ%']);
 });
 
 test('JSON is taken apart once for each side of a comparison', () => {

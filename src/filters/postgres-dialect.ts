@@ -3,6 +3,7 @@ import { lowerAscii } from '../base/lower-ascii.ts';
 import { literal, sql, type Sql } from '../sql/sql.ts';
 import type { Comparator, Dialect, LikeMatch } from './dialect.ts';
 import { filterLimits } from './filter-limits.ts';
+import { mayBeSlow } from './may-be-slow.ts';
 import { isOperand, type Constant, type Operand, type Prefix, type Term } from './operand.ts';
 import { postgresDistance } from './postgres-distance.ts';
 import { postgresTime } from './postgres-time.ts';
@@ -191,21 +192,47 @@ function compareCoalesced(left: Operand, comparator: '=' | 'IS NOT', right: Oper
 }
 
 function like({ subject, pattern, isNegated }: LikeMatch): Sql {
-  const operator = isNegated ? sql`NOT LIKE` : sql`LIKE`;
   const value = isOperand(subject) ? textOf(subject) : { text: sql`${String(subject)}::text` };
-  const text = folded(value.text);
   if (isOperand(pattern)) {
     const found = textOf(pattern, 'right');
     const isShort = sql`octet_length(${found.text}) <= ${filterLimits.patternBytesMax}::integer`;
-    const matches = sql`${text} ${operator} ('%' || ${folded(found.text)} || '%')`;
+    const matches = matchBySize(value.text, sql`('%' || ${folded(found.text)} || '%')`, isNegated);
     return withSources(sql`(${isShort} AND ${matches})`, value, found);
   }
-  if (!endsInEscape(pattern))
-    return withSources(sql`${text} ${operator} ${lowerAscii(pattern)}::text`, value);
-  // Such a pattern matches nothing on SQLite, and is an error on PostgreSQL.
-  const never = sql`CASE WHEN ${value.text} IS NOT NULL THEN ${isNegated ? sql`TRUE` : sql`FALSE`} END`;
-  return withSources(never, value);
+  if (endsInEscape(pattern)) {
+    // Such a pattern matches nothing on SQLite, and is an error on PostgreSQL.
+    const never = sql`CASE WHEN ${value.text} IS NOT NULL THEN ${isNegated ? sql`TRUE` : sql`FALSE`} END`;
+    return withSources(never, value);
+  }
+  const match = mayBeSlow(subject, pattern) ? matchBySize : matchByLike;
+  return withSources(match(value.text, sql`${lowerAscii(pattern)}::text`, isNegated), value);
 }
+
+/** Larger texts are matched by a regular expression, see {@link matchBySize}. */
+const likeBytesMax = 8 * 1024;
+
+/**
+ * LIKE begins anew at each character that the pattern could begin with: it takes seconds for a long pattern in a text of megabytes,
+ * and cannot be interrupted meanwhile. The matcher of regular expressions takes a step for each character and can be interrupted, but
+ * costs more to begin with.
+ */
+function matchBySize(text: Sql, pattern: Sql, isNegated: boolean): Sql {
+  const matches = sql`${folded(text)} ${isNegated ? sql`!~` : sql`~`} ${toRegularExpression(pattern)}`;
+  return sql`CASE WHEN octet_length(${text}) > ${literal(likeBytesMax)} THEN ${matches} ELSE ${matchByLike(text, pattern, isNegated)} END`;
+}
+
+function matchByLike(text: Sql, pattern: Sql, isNegated: boolean): Sql {
+  return sql`${folded(text)} ${isNegated ? sql`NOT LIKE` : sql`LIKE`} ${pattern}`;
+}
+
+/** Takes a pattern of LIKE apart into wildcards, escaped characters and all others, and writes each as a regular expression does. */
+function toRegularExpression(pattern: Sql): Sql {
+  const quoted = sql`regexp_replace(right(found[1], 1), ${specialCharacter}::text, ${String.raw`\\\&`}::text)`;
+  const parts = sql`regexp_matches(${pattern}, ${String.raw`\\?.`}::text, 'g') WITH ORDINALITY AS parts(found, place)`;
+  return sql`(SELECT '^' || string_agg(CASE found[1] WHEN '%' THEN '.*' WHEN '_' THEN '.' ELSE ${quoted} END, '' ORDER BY place) || '$' FROM ${parts})`;
+}
+
+const specialCharacter = String.raw`[].^$*+?(){}|[\\]`;
 
 function lower(operand: Operand): Operand {
   const value = textOf(operand);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { AppError } from '../base/errors.ts';
+import { likeFunction } from '../sql/like-function.ts';
 import { realTextFunction } from '../sql/real-text-function.ts';
 import { sql } from '../sql/sql.ts';
 import { compileFilter } from './compile.ts';
@@ -12,6 +13,7 @@ import { sqliteDialect } from './sqlite-dialect.ts';
 const now = Date.UTC(2026, 10, 20, 9, 35, 20, 114);
 const database = new DatabaseSync(':memory:');
 database.function(realTextFunction.name, realTextFunction.call);
+database.function(likeFunction.name, likeFunction.call);
 database.exec(`CREATE TABLE places (name TEXT, due TEXT, lon REAL, data TEXT);
   INSERT INTO places VALUES ('now', '2023-01-31 10:00:00.000Z', 23.32, '{"lon":1,"lat":"2","a":{"day":"2024-02-29"}}')`);
 

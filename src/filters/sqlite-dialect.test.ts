@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { realText } from '../base/real-text.ts';
+import { likeFunction } from '../sql/like-function.ts';
 import { realTextFunction } from '../sql/real-text-function.ts';
 import { sql } from '../sql/sql.ts';
 import { jsonPath } from './json-path.ts';
@@ -9,6 +10,7 @@ import { sqliteDialect } from './sqlite-dialect.ts';
 
 const database = new DatabaseSync(':memory:');
 database.function(realTextFunction.name, realTextFunction.call);
+database.function(likeFunction.name, likeFunction.call);
 database.exec(
   `CREATE TABLE t (data TEXT); INSERT INTO t VALUES ('{"list":["zero","one"],"0":"member","a.b":1}')`,
 );

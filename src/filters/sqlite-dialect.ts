@@ -1,6 +1,8 @@
-import { sql, type Sql } from '../sql/sql.ts';
+import { likeFunction } from '../sql/like-function.ts';
+import { identifier, sql, type Sql } from '../sql/sql.ts';
 import type { Comparator, Dialect, LikeMatch } from './dialect.ts';
 import { filterLimits } from './filter-limits.ts';
+import { mayBeSlow } from './may-be-slow.ts';
 import { isOperand, type Term } from './operand.ts';
 import { sqliteDistance } from './sqlite-distance.ts';
 import { sqliteTime } from './sqlite-time.ts';
@@ -48,11 +50,31 @@ const comparators: Readonly<Record<Comparator, Sql>> = {
 };
 
 function like({ subject, pattern, isNegated }: LikeMatch): Sql {
-  const operator = isNegated ? sql`NOT LIKE` : sql`LIKE`;
-  if (typeof pattern === 'string') return sql`${textOf(subject)} ${operator} ${pattern} ESCAPE '\\'`;
-  const found = textOf(pattern);
-  // A long pattern from a column costs as much as a long one from the client, and the deadline is not checked within a row.
-  return sql`(octet_length(${found}) <= ${filterLimits.patternBytesMax} AND ${textOf(subject)} ${operator} ('%' || ${found} || '%') ESCAPE '\\')`;
+  if (typeof pattern !== 'string') {
+    const found = textOf(pattern);
+    const matches = matchBySize(subject, sql`('%' || ${found} || '%')`, { likeBytesMax: 64, isNegated });
+    // A long pattern from a column costs as much as a long one from the client.
+    return sql`(octet_length(${found}) <= ${filterLimits.patternBytesMax} AND ${matches})`;
+  }
+  if (!mayBeSlow(subject, pattern)) return matchByLike(subject, sql`${pattern}`, isNegated);
+  return matchBySize(subject, sql`${pattern}`, { likeBytesMax: 1_024, isNegated });
+}
+
+/** Matches texts of up to `likeBytesMax` by SQLite's LIKE, and larger ones by a function that is slower, but checks the deadline. */
+function matchBySize(
+  subject: Term,
+  pattern: Sql,
+  { likeBytesMax, isNegated }: { readonly likeBytesMax: number; readonly isNegated: boolean },
+): Sql {
+  const text = textOf(subject);
+  // What JSON holds is no longer than the JSON.
+  const whole = isOperand(subject) ? subject.sql : text;
+  const matches = sql`${identifier(likeFunction.name)}(CAST(${text} AS BLOB), ${pattern})`;
+  return sql`CASE WHEN octet_length(${whole}) > ${likeBytesMax} THEN ${isNegated ? sql`NOT ${matches}` : matches} ELSE ${matchByLike(subject, pattern, isNegated)} END`;
+}
+
+function matchByLike(subject: Term, pattern: Sql, isNegated: boolean): Sql {
+  return sql`${textOf(subject)} ${isNegated ? sql`NOT LIKE` : sql`LIKE`} ${pattern} ESCAPE '\\'`;
 }
 
 /** Beside a text, converts a json value to text explicitly: the affinity would write a number as this version of SQLite does. */

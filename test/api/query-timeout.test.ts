@@ -72,3 +72,48 @@ test('A15 expand has as much time as a list, and finds many related records in i
   const slow = await service.request(path);
   assert.deepEqual([slow.status, slow.json.message], [503, 'The query took too long.']);
 });
+
+/** As many bytes as an editor field takes. */
+const bytesMax = 5 * 1024 * 1024;
+
+test('A15 Q-13 long patterns over large texts are ended in time, and a word is found wherever it is in them', async (t) => {
+  const service = await startService(t);
+  const fields = [
+    { name: 'body', type: 'editor' },
+    { name: 'data', type: 'json', maxSize: bytesMax },
+  ];
+  const body = { name: 'pages', listRule: '', createRule: '', fields };
+  assert.equal(
+    (await service.request('/api/collections', { method: 'POST', token: true, body })).status,
+    200,
+  );
+  const make = async (text: string): Promise<void> => {
+    const page = { body: text, data: { text: text.slice(100) } };
+    const made = await service.request('/api/records/pages', { method: 'POST', body: page });
+    assert.equal(made.status, 201, made.text);
+  };
+  await make('wool '.repeat(bytesMax / 5 - 10).concat('100% Ünder the Sea'));
+  await make('a'.repeat(bytesMax));
+  const pathOf = (filter: string): string =>
+    `/api/records/pages?fields=id&filter=${encodeURIComponent(filter)}`;
+  for (const field of ['body', 'data.text'])
+    for (const [pattern, count] of [
+      ['ünder', 0],
+      ['Ünder THE sea', 1],
+      ['100%', 0],
+      [String.raw`100\%`, 1],
+      ['%wool%the_sea', 1],
+      ['wool%wool', 0],
+      ['a'.repeat(256), 1],
+    ] as const) {
+      const { status, json } = await service.request(pathOf(`${field} ~ '${pattern}'`));
+      assert.deepEqual([status, json.totalItems], [200, count], `${field} ~ ${pattern}`);
+    }
+  assert.equal((await service.request(pathOf("body !~ 'sea'"))).json.totalItems, 1);
+  await service.stop();
+  const hurried = await startService(t, { data: service.data, flags: { 'query-timeout': '0.05' } });
+  // Where an engine begins anew at each letter, one of these takes it seconds, and all of them half a minute.
+  const patterns = Array.from({ length: 13 }, (_, index) => `body ~ '${'a'.repeat(245)}${index}'`);
+  const slow = await hurried.request(pathOf(patterns.join(' || ')));
+  assert.deepEqual([slow.status, slow.json.message], [503, 'The query took too long.']);
+});

@@ -232,6 +232,14 @@ export const edgeMutants: readonly Mutant[] = [
     to: 'undefined,',
     tests: ['test/api/query-timeout.test.ts'],
   },
+  {
+    name: 'a long pattern is not left to the LIKE of an engine where the text is large',
+    file: 'src/filters/may-be-slow.ts',
+    from: 'return isLarge && pattern',
+    to: 'return !isLarge && pattern',
+    engine: 'sqlite',
+    tests: ['test/api/query-timeout.test.ts'],
+  },
   // Logs.
   {
     name: 'tokens of URLs are not logged',

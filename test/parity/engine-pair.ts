@@ -3,6 +3,7 @@ import { Client, types, type CustomTypesConfig } from 'pg';
 import type { Dialect } from '../../src/filters/dialect.ts';
 import { postgresDialect } from '../../src/filters/postgres-dialect.ts';
 import { sqliteDialect } from '../../src/filters/sqlite-dialect.ts';
+import { likeFunction } from '../../src/sql/like-function.ts';
 import { realTextFunction } from '../../src/sql/real-text-function.ts';
 import { identifier, joinSql, sql, type Sql, type SqlValue } from '../../src/sql/sql.ts';
 import type { Engine, Reader, Tuple } from '../../src/storage/database.ts';
@@ -33,6 +34,7 @@ function openSqliteEngine(): ParityEngine {
   const database = new DatabaseSync(':memory:');
   database.function(realTextFunction.name, realTextFunction.call);
   database.function(jsonNumber, (number) => JSON.stringify(number));
+  database.function(likeFunction.name, likeFunction.call);
   const tuples = async ({ text, values }: Sql): Promise<Tuple[]> => {
     const statement = database.prepare(text);
     statement.setReturnArrays(true);

@@ -1,6 +1,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { systemClock } from '../../base/clock.ts';
 import { GenerationMap } from '../../base/generation-map.ts';
+import { likeFunction } from '../../sql/like-function.ts';
 import { realTextFunction } from '../../sql/real-text-function.ts';
 import { sql, type Sql } from '../../sql/sql.ts';
 import { answerBytesMax, answerTooLarge } from '../answer-too-large.ts';
@@ -59,6 +60,10 @@ export class SqliteConnection {
         realTextFunction.call,
       );
       this.#database.function('$in_time', { varargs: true, directOnly: true }, () => this.#deadline.check());
+      this.#database.function(likeFunction.name, { directOnly: true }, (text, pattern) => {
+        this.#deadline.check();
+        return likeFunction.call(text, pattern);
+      });
     } catch (error) {
       throw toEngineError(error);
     }
@@ -85,7 +90,6 @@ export class SqliteConnection {
   }
 
   tuples(statement: Sql): Tuple[] {
-    this.#deadline.reset();
     try {
       // The mode set below makes rows arrays; the types of node:sqlite do not follow it.
       return this.#prepareTuples(statement.text).all(...statement.values) as unknown as Tuple[];
@@ -96,7 +100,6 @@ export class SqliteConnection {
 
   /** As `tuples`, but steps row by row, to stop when the rows get too large. That is slower. */
   search(statement: Sql): Tuple[] {
-    this.#deadline.reset();
     try {
       const found = this.#prepareTuples(statement.text).iterate(...statement.values);
       try {
@@ -157,6 +160,7 @@ export class SqliteConnection {
   }
 
   #prepareTuples(text: string): StatementSync {
+    this.#deadline.reset();
     const found = this.#tupleStatements.find(text);
     if (found !== undefined) return found;
     const prepared = this.#database.prepare(text);
@@ -166,6 +170,7 @@ export class SqliteConnection {
   }
 
   #prepare(text: string): StatementSync {
+    this.#deadline.reset();
     const found = this.#rowStatements.find(text);
     if (found !== undefined) return found;
     const prepared = this.#database.prepare(text);
