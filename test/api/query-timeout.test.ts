@@ -117,3 +117,22 @@ test('A15 Q-13 long patterns over large texts are ended in time, and a word is f
   const slow = await hurried.request(pathOf(patterns.join(' || ')));
   assert.deepEqual([slow.status, slow.json.message], [503, 'The query took too long.']);
 });
+
+test('A15 a filter over large json values is ended in time, however few the records are', async (t) => {
+  const service = await startService(t, { flags: { 'query-timeout': '0.05' } });
+  const fields = [{ name: 'data', type: 'json' }];
+  const body = { name: 'things', listRule: '', createRule: '', fields };
+  assert.equal(
+    (await service.request('/api/collections', { method: 'POST', token: true, body })).status,
+    200,
+  );
+  const data = Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`key${index}`, index]));
+  for (let made = 0; made < 5; made += 1) {
+    const answer = await service.request('/api/records/things', { method: 'POST', body: { data } });
+    assert.equal(answer.status, 201, answer.text);
+  }
+  // Each looks through all keys of each record.
+  const filter = Array.from({ length: 200 }, (_, index) => `data.none${index}=1`).join('||');
+  const slow = await service.request(`/api/records/things?filter=${encodeURIComponent(filter)}`);
+  assert.deepEqual([slow.status, slow.json.message], [503, 'The query took too long.']);
+});
