@@ -25,6 +25,13 @@ export const storageMutants: readonly Mutant[] = [
     tests: ['test/api/query-timeout.test.ts'],
   },
   {
+    name: 'a group on SQLite that has taken long begins no more works',
+    file: 'src/storage/sqlite/write-queue.ts',
+    from: '- startMs > groupMsMax',
+    to: '< startMs',
+    tests: ['src/storage/sqlite/sqlite.test.ts'],
+  },
+  {
     name: 'a work that failed after it had written is undone',
     file: 'src/storage/sqlite/write-queue.ts',
     from: "return isGuarded || !tx.hasWritten ? { kind: 'rolled_back', error } : undefined;",

@@ -22,6 +22,16 @@ test('a group has at most 512 works, and the next one the rest', async (t) => {
   assert.equal(await commitsOf(database, () => add(database, 513)), 2);
 });
 
+test('a group that has taken long begins no more works, so that others have their turn', async (t) => {
+  const database = await openNumbers(t);
+  const slow = (): Promise<unknown> =>
+    database.write((tx) => {
+      spin(300);
+      return tx.run(sql`INSERT INTO t VALUES (1)`);
+    });
+  assert.equal(await commitsOf(database, () => Promise.all([slow(), slow(), slow()])), 3);
+});
+
 test('works of neighbouring turns share a commit when as many were answered before', async (t) => {
   const database = await openNumbers(t);
   await addSlowly(database, 6);
@@ -159,11 +169,13 @@ function add(database: Database, works: number): Promise<unknown> {
 
 /** In one group, which takes so long that whoever waits as long as it did has waited for everything that a test does. */
 function addSlowly(database: Database, works: number): Promise<unknown> {
+  const quick = add(database, works - 1);
+  // The last one: a group that has taken long begins no more works.
   const slow = database.write((tx) => {
     spin(500);
     return tx.run(sql`INSERT INTO t VALUES (1)`);
   });
-  return Promise.all([slow, add(database, works - 1)]);
+  return Promise.all([quick, slow]);
 }
 
 /** One after the other, each some turns of the event loop after the one before: in the next one, if no calm ones are asked for. */
