@@ -16,8 +16,9 @@ export async function findManaged(
   if (manageRule === null || context.facts.caller.kind === 'guest') return new Set();
   const condition = ruleCondition(context, collection, parseRule(manageRule));
   const { from } = readStatements(collection, reader.names);
-  const rows = await reader.tuples(sql`
+  const managed = sql`
     SELECT ${baseAlias}.id FROM ${from}
-    WHERE ${baseAlias}.id${reader.names.anyOf([...new Set(ids)])} AND ${condition}`);
+    WHERE ${baseAlias}.id${reader.names.anyOf([...new Set(ids)])} AND ${condition}`;
+  const rows = await reader.search(managed, { isNarrow: true });
   return new Set(rows.map(([id]) => String(id)));
 }

@@ -41,11 +41,16 @@ async function findToLock(
   collection: Collection,
   statement: Sql,
 ): Promise<StoredRecord | undefined> {
-  const [tuple] = await tx.tuples(statement);
-  if (tuple !== undefined) return fromTuple(collection, tuple);
+  // One record, which may be large.
+  const lock = async (): Promise<StoredRecord | undefined> => {
+    const [tuple] = await tx.search(statement, { isNarrow: true });
+    return tuple === undefined ? undefined : fromTuple(collection, tuple);
+  };
+  const locked = await lock();
+  if (locked !== undefined) return locked;
   const { selectById } = recordStatements(collection, tx.names);
   return lockAll<StoredRecord | undefined>(tx, undefined, {
-    lock: () => first(tx, collection, statement),
+    lock,
     isWhole: (record) => record !== undefined,
     look: () => first(tx, collection, withValues(selectById, statement.values)),
   });

@@ -84,11 +84,15 @@ async function referringIds(
     if (options.maxSelect <= 1) return sql`${column} = ${id}`;
     return sql`replace(${column}, ${JSON.stringify(id)}, '') <> ${column}`;
   });
+  // Without an index on the relation every row of the table is read.
+  const isInTime = tx.names.isInTime(table, 'for some');
+  const inTime = isInTime === undefined ? sql`` : sql`${isInTime} AND `;
   // A bound value, where `limit` would write the number into the text: it differs each time.
-  const rows = await tx.tuples(sql`
-    SELECT id FROM ${table} WHERE ${joinSql(conditions, ' OR ')}
-    ORDER BY "$position" LIMIT CAST(${touchedMax + leaving.size + 1} AS bigint)`);
-  const ids = rows.map(([found]) => String(found)).filter((each) => !leaving.has(`${collection.id}/${each}`));
+  const found = sql`
+    SELECT id FROM ${table} WHERE ${inTime}(${joinSql(conditions, ' OR ')})
+    ORDER BY "$position" LIMIT CAST(${touchedMax + leaving.size + 1} AS bigint)`;
+  const rows = await tx.search(found, { isNarrow: true });
+  const ids = rows.map(([each]) => String(each)).filter((each) => !leaving.has(`${collection.id}/${each}`));
   if (touched + ids.length > touchedMax) throw tooMany();
   return ids;
 }

@@ -61,7 +61,8 @@ async function exist(
   const statement = sql`SELECT id FROM ${table} WHERE id IN (${eachOf(tx.names, ids)})`;
   const { size } = new Set(ids);
   const isWhole = (found: readonly Tuple[]): boolean => found.length === size;
-  const lock = (): Promise<Tuple[]> => tx.tuples(sql`${statement}${tx.names.forReference}`);
+  const locking = sql`${statement}${tx.names.forReference}`;
+  const lock = (): Promise<Tuple[]> => tx.search(locking, { isNarrow: true });
   const locked = await lockAll(tx, await lock(), { lock, look: () => tx.tuples(statement), isWhole });
   return isWhole(locked);
 }

@@ -182,9 +182,10 @@ export interface Reader {
   /** All rows as arrays in the order of the selected columns: faster than objects, for the hot paths. */
   tuples(statement: Sql): Promise<Tuple[]>;
   /**
-   * As `tuples`, for a query whose filter or sort comes from a client. Rejects with bad_request when the rows are too large to hold in
-   * memory, and with a QueryTimeout when the query timeout has passed. On SQLite the statement itself must contain the condition for
-   * that (`names.isInTime`); on PostgreSQL a query inside a transaction has the statement timeout of that transaction instead.
+   * As `tuples`, for a query that takes as long as clients make it: by their filters, sorts and rules, by the records that it looks
+   * through, or by the locks that it waits for. Rejects with bad_request when the rows are too large to hold in memory, and with a
+   * QueryTimeout when the query timeout has passed. On SQLite the statement itself must contain the condition for that
+   * (`names.isInTime`). An exclusive work on PostgreSQL has its own time instead.
    */
   search(statement: Sql, options?: SearchOptions): Promise<Tuple[]>;
 }
@@ -192,7 +193,7 @@ export interface Reader {
 export interface SearchOptions {
   /** The rows are found by a key, so that the query timeout need not apply. */
   readonly isQuick?: boolean;
-  /** The rows are few and hold only numbers, so that their size need not be checked. */
+  /** The rows are few and small, so that their size need not be checked. */
   readonly isNarrow?: boolean;
 }
 

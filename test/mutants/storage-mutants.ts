@@ -25,6 +25,22 @@ export const storageMutants: readonly Mutant[] = [
     tests: ['test/api/query-timeout.test.ts'],
   },
   {
+    name: 'a search in a write on PostgreSQL has the query timeout',
+    file: 'src/storage/postgres/postgres-begin.ts',
+    from: 'isExclusive || pool.queryTimeoutMs >= otherMs',
+    to: 'isExclusive || pool.queryTimeoutMs > 0',
+    engine: 'postgres',
+    tests: ['src/storage/postgres/postgres-transaction.test.ts'],
+  },
+  {
+    name: 'a rule inside a write is asked as a search',
+    file: 'src/records/ask-rule.ts',
+    from: 'await tx.search(',
+    to: 'await tx.tuples(',
+    engine: 'postgres',
+    tests: ['test/api/query-timeout-writes.test.ts'],
+  },
+  {
     name: 'a group on SQLite that has taken long begins no more works',
     file: 'src/storage/sqlite/write-queue.ts',
     from: '- startMs > groupMsMax',

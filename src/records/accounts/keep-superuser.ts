@@ -9,6 +9,7 @@ import type { Transaction } from '../../storage/database.ts';
  */
 export async function keepSuperuser(tx: Transaction): Promise<void> {
   const table = tx.names.collectionTable(superusersName);
-  const rows = await tx.tuples(sql`SELECT id FROM ${table} ORDER BY id${tx.names.forDelete}`);
+  const locking = sql`SELECT id FROM ${table} ORDER BY id${tx.names.forDelete}`;
+  const rows = await tx.search(locking, { isNarrow: true });
   if (rows.length <= 1) throw new AppError('bad_request', "You can't delete the only existing superuser.");
 }

@@ -1,5 +1,29 @@
 import { assert } from '../../base/assert.ts';
 
+/** How long a statement of a transaction may take, in milliseconds. */
+export interface StatementTimes {
+  /** For a search: what it finds, or what it waits for, is up to clients. */
+  readonly searchMs: number;
+  readonly otherMs: number;
+}
+
+/** Undefined where all statements may take as long: an exclusive work may rewrite tables. */
+export function statementTimes(
+  pool: { readonly queryTimeoutMs: number; readonly statementTimeoutMs: number },
+  { isExclusive, statementMsMax }: { readonly isExclusive: boolean; readonly statementMsMax?: number },
+): StatementTimes | undefined {
+  const otherMs = statementMsMax ?? pool.statementTimeoutMs;
+  return isExclusive || pool.queryTimeoutMs >= otherMs
+    ? undefined
+    : { searchMs: pool.queryTimeoutMs, otherMs };
+}
+
+/** The command that limits the following statements of the transaction. */
+export function limitStatements(timeoutMs: number): string {
+  assert(Number.isInteger(timeoutMs), 'whole milliseconds');
+  return `SET LOCAL statement_timeout = ${timeoutMs}`;
+}
+
 export interface BeginOptions {
   /** The statement time-out of the transaction, if it differs from the session's. */
   readonly statementMsMax?: number | undefined;
@@ -13,8 +37,7 @@ export function begin({ statementMsMax, isLossAllowed = false, isOrdered }: Begi
   const unsynced = isLossAllowed ? '; SET LOCAL synchronous_commit = off' : '';
   const ordered = isOrdered ? `; SET LOCAL ${joinsInOrder}` : '';
   if (statementMsMax === undefined) return `BEGIN${unsynced}${ordered}`;
-  assert(Number.isInteger(statementMsMax), 'whole milliseconds');
-  return `BEGIN${unsynced}${ordered}; SET LOCAL statement_timeout = ${statementMsMax}`;
+  return `BEGIN${unsynced}${ordered}; ${limitStatements(statementMsMax)}`;
 }
 
 /** https://www.postgresql.org/docs/current/runtime-config-query.html#GUC-JOIN-COLLAPSE-LIMIT */

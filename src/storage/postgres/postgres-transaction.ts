@@ -2,6 +2,7 @@ import { AssertionFailed, assert } from '../../base/assert.ts';
 import type { Sql } from '../../sql/sql.ts';
 import { CopyQuery } from './copy-query.ts';
 import type { Gathering, Names, PlainTuple, Row, Transaction, Tuple } from '../database.ts';
+import { limitStatements, type StatementTimes } from './postgres-begin.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
 import { hasNoJoinOrder, isCollision, isStaleStatement } from './postgres-errors.ts';
 
@@ -9,6 +10,8 @@ export interface PostgresTransactionOptions {
   readonly names: Names;
   /** Sets a savepoint before each statement, so that a work may go on after a statement that was refused. */
   readonly isGuarded: boolean;
+  /** Undefined where searches have the time of all statements. */
+  readonly times: StatementTimes | undefined;
   /** Sends what opens the transaction; called with the first statement, and in one packet with it. */
   readonly open: () => void;
 }
@@ -78,8 +81,12 @@ export class PostgresTransaction implements Transaction {
     return [...(await this.#ask(() => this.#connection.rows(statement))).rows];
   }
 
-  search(statement: Sql): Promise<Tuple[]> {
-    return this.tuples(statement);
+  async search(statement: Sql): Promise<Tuple[]> {
+    const { times } = this.#options;
+    if (times === undefined) return await this.tuples(statement);
+    const ask = (): Promise<Answer<Tuple>> => this.#connection.tuples(statement);
+    const [before, after] = [limitStatements(times.searchMs), limitStatements(times.otherMs)];
+    return [...(await this.#ask(() => this.#connection.between(before, ask, after))).rows];
   }
 
   async get(statement: Sql): Promise<Row | undefined> {

@@ -19,7 +19,7 @@ import type {
 import { callBack } from '../call-back.ts';
 import { explainWithoutScans, postgresAccess } from './postgres-access.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
-import { begin, beginExclusive } from './postgres-begin.ts';
+import { begin, beginExclusive, statementTimes } from './postgres-begin.ts';
 import {
   hasNoJoinOrder,
   isCollision,
@@ -293,6 +293,7 @@ class PostgresDatabase implements Database {
     const tx = new PostgresTransaction(connection, {
       names: this.names,
       isGuarded: options.isGuarded,
+      times: statementTimes(this.#pool, options),
       open: () => {
         connection.limitStatements(this.#pool.statementTimeoutMs);
         if (options.isExclusive) opening.send(this.#beginExclusive);

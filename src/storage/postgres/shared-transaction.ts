@@ -44,8 +44,10 @@ export class SharedTransaction implements Transaction {
     return this.#statements.single(this, statement, () => this.#tx.get(statement));
   }
 
-  search(statement: Sql): Promise<Tuple[]> {
-    return this.tuples(statement);
+  async search(statement: Sql): Promise<Tuple[]> {
+    if (this.#isLookupToChange(statement)) return this.#lookUpToChange(statement);
+    this.#note(statement);
+    return this.#statements.single(this, statement, () => this.#tx.search(statement));
   }
 
   async tuples(statement: Sql): Promise<Tuple[]> {

@@ -1,6 +1,6 @@
 import { assert } from '../../base/assert.ts';
 import type { Sql } from '../../sql/sql.ts';
-import type { Gathering, PlainTuple, Row, Transaction, Tuple } from '../database.ts';
+import type { Gathering, PlainTuple, Row, SearchOptions, Transaction, Tuple } from '../database.ts';
 import type { GatheredRows } from '../gathered-rows.ts';
 import { mayWrite } from '../may-write.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
@@ -35,7 +35,8 @@ export class SqliteTransaction implements Transaction {
     return row;
   }
 
-  async search(statement: Sql): Promise<Tuple[]> {
+  async search(statement: Sql, { isNarrow = false }: SearchOptions = {}): Promise<Tuple[]> {
+    if (isNarrow) return this.tuples(statement);
     if (this.#gathered.concern(statement.text)) await this.writeGathered();
     const rows = this.#live().search(statement);
     this.#noteWrite(statement);
