@@ -237,7 +237,8 @@ export class RecordScope {
   #leftJoin(step: Step, { from, to, isInside, asker }: JoinOptions): Sql {
     const { source, on } = step.join(from, to);
     const isSearched = isInside && step.collection !== undefined;
-    const isInTime = isSearched ? this.#context.names.isInTime(to, 'for every row') : undefined;
+    const position = sql`${to}."$position"`;
+    const isInTime = isSearched ? this.#context.names.isInTime(position, 'for every row') : undefined;
     const isListed = asker === 'client' ? this.#listRule(step, to) : undefined;
     const all = [on, isInTime, isListed].filter((part) => part !== undefined);
     return sql`LEFT JOIN ${source} ON ${joinSql(all, ' AND ')}`;

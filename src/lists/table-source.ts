@@ -18,10 +18,12 @@ export interface ListedTable {
 /** Returns the source for a list of an instance's rows in such a table. `now` is in milliseconds since 1970. */
 export function tableSource({ names }: Pick<Reader, 'names'>, table: ListedTable, now: number): ListSource {
   const { name, columns, resolve, where } = table;
+  const isInTime = names.isInTime(position.sql, 'for every row');
   return {
     columns,
     from: names.table(name),
     where: where === undefined ? names.scope : sql`${names.scope} AND ${where}`,
+    ...(isInTime && { isInTime }),
     tieBreaker: position,
     resolve,
     dialect: dialectOf(names.engine),

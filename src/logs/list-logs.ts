@@ -41,7 +41,7 @@ export async function listLogs(
   const { names } = database;
   const page = await runList(database, query, {
     columns: sql`id, created, data, message, level`,
-    from: fromOf(names),
+    from: names.table('$log'),
     where: whereOf(names),
     tieBreaker: id,
     resolve,
@@ -69,7 +69,7 @@ export async function countLogs(
   const { names } = database;
   const asked = filter === null || filter === '' ? sql`` : sql` AND ${conditionOf(filter, { names, now })}`;
   const counts = await database.search(
-    sql`SELECT substr(created, 1, 13) AS hour, count(*) FROM ${fromOf(names)} WHERE ${whereOf(names)}${asked} GROUP BY 1 ORDER BY 1`,
+    sql`SELECT substr(created, 1, 13) AS hour, count(*) FROM ${names.table('$log')} WHERE ${whereOf(names)}${asked} GROUP BY 1 ORDER BY 1`,
   );
   return counts.map(([hour, total]) => ({ date: `${String(hour)}:00:00.000Z`, total: Number(total) }));
 }
@@ -83,13 +83,8 @@ function conditionOf(filter: string, { names, now }: { readonly names: Names; re
   }
 }
 
-/** The table, with the alias and columns that `names.isInTime` needs to check the query timeout at every row. */
-function fromOf(names: Names): Sql {
-  return sql`(SELECT *, id AS "$position" FROM ${names.table('$log')}) AS entry`;
-}
-
 function whereOf(names: Names): Sql {
-  const isInTime = names.isInTime(sql`entry`, 'for every row');
+  const isInTime = names.isInTime(sql`level`, 'for every row');
   return isInTime === undefined ? names.scope : sql`${names.scope} AND ${isInTime}`;
 }
 

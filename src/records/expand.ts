@@ -180,7 +180,7 @@ async function selectRelated(
   // cached; `= ANY` of an array that the plan does not know compares every row with each element.
   const isAsked = isEach ? sql`(${key} IN (${eachOf(names, ids)})) IS TRUE` : sql`${key}${names.anyOf(ids)}`;
   // Without an index on the field every row of the table is read.
-  const conditions = [names.isInTime(baseAlias, 'for every row'), isAsked, condition];
+  const conditions = [names.isInTime(sql`${baseAlias}."$position"`, 'for every row'), isAsked, condition];
   const where = joinSql(
     conditions.filter((condition) => condition !== undefined),
     ' AND ',

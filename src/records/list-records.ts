@@ -193,7 +193,7 @@ function sourceOf(
   const { columns, from } = readStatements(collection, names);
   // A filter may take as long for one row of large json values as for hundreds of others.
   const hasJson = collection.fields.some(({ type }) => type === 'json');
-  const isInTime = names.isInTime(baseAlias, hasJson ? 'for every row' : 'for some');
+  const isInTime = names.isInTime(position.sql, hasJson ? 'for every row' : 'for some');
   return {
     columns,
     from,

@@ -85,7 +85,7 @@ async function referringIds(
     return sql`replace(${column}, ${JSON.stringify(id)}, '') <> ${column}`;
   });
   // Without an index on the relation every row of the table is read.
-  const isInTime = tx.names.isInTime(table, 'for some');
+  const isInTime = tx.names.isInTime(sql`"$position"`, 'for some');
   const inTime = isInTime === undefined ? sql`` : sql`${isInTime} AND `;
   // A bound value, where `limit` would write the number into the text: it differs each time.
   const found = sql`

@@ -101,11 +101,11 @@ export interface Names {
   /** Stands behind a text column: true when it equals one of the values. The SQL text is the same for any number of them: prepared once. */
   anyOf(values: readonly string[]): Sql;
   /**
-   * A condition on rows of this table that is true until the query timeout has passed, and then ends the statement. It reads the
-   * clock for every row, which costs as much as reading the row, or for one row in 64. Undefined where the engine itself ends
-   * statements that take too long.
+   * A condition on rows that is true until the query timeout has passed, and then ends the statement. It reads the clock for every
+   * row, which costs as much as reading the row, or for one row in 64. `number` is an integer column of these rows: the same condition
+   * on no column would be evaluated only once. Undefined where the engine itself ends statements that take too long.
    */
-  isInTime(alias: Sql, looks: 'for every row' | 'for some'): Sql | undefined;
+  isInTime(number: Sql, looks: 'for every row' | 'for some'): Sql | undefined;
   readonly json: JsonWriter;
   /** The row lock at the end of a SELECT whose row the work is going to change. */
   readonly forUpdate: Sql;

@@ -60,10 +60,12 @@ export async function listDeliveries(
 ): Promise<ListResult<DeliveryView>> {
   const now = instance.clock.now();
   const { names } = instance.database;
+  const isInTime = names.isInTime(sql`d.event`, 'for every row');
   const source = {
     columns,
     from: fromOf(names),
     where: names.scopeOf('d'),
+    ...(isInTime && { isInTime }),
     tieBreaker: id,
     resolve,
     dialect: dialectOf(names.engine),

@@ -228,7 +228,7 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'what is related is looked for in bounded time',
     file: 'src/records/expand.ts',
-    from: "names.isInTime(baseAlias, 'for every row'),",
+    from: 'names.isInTime(sql`${baseAlias}."$position"`, \'for every row\'),',
     to: 'undefined,',
     tests: ['test/api/query-timeout.test.ts'],
   },
@@ -239,6 +239,22 @@ export const edgeMutants: readonly Mutant[] = [
     to: 'return !isLarge && pattern',
     engine: 'sqlite',
     tests: ['test/api/query-timeout.test.ts'],
+  },
+  {
+    name: 'a list of deliveries is read in bounded time',
+    file: 'src/webhooks/delivery-log.ts',
+    from: '...(isInTime && { isInTime }),',
+    to: '',
+    engine: 'sqlite',
+    tests: ['test/api/query-timeout-tables.test.ts'],
+  },
+  {
+    name: 'a list of the internal tables is read in bounded time',
+    file: 'src/lists/table-source.ts',
+    from: '...(isInTime && { isInTime }),',
+    to: '',
+    engine: 'sqlite',
+    tests: ['test/api/query-timeout-tables.test.ts'],
   },
   // Logs.
   {

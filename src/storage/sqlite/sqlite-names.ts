@@ -26,9 +26,9 @@ export const sqliteNames: Names = {
   given: sqliteGiven,
   anyOf: (values) => sql` IN (SELECT value FROM json_each(${JSON.stringify(values)}))`,
   // node:sqlite cannot interrupt a statement. The argument keeps SQLite from evaluating the function only once per statement.
-  isInTime: (alias, looks) => {
-    const look = sql`"$in_time"(${alias}."$position")`;
-    return looks === 'for every row' ? look : sql`(${alias}."$position" & 63 OR ${look})`;
+  isInTime: (number, looks) => {
+    const look = sql`"$in_time"(${number})`;
+    return looks === 'for every row' ? look : sql`(${number} & 63 OR ${look})`;
   },
   json: sqliteJson,
   forUpdate: none,

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { identifier, joinSql, sql } from '../../src/sql/sql.ts';
+import type { Database, InternalTable } from '../../src/storage/database.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+const rowsMax = 2_000;
+
+/** Repeats a row of a table, under other ids. */
+async function repeatRow(database: Database, name: InternalTable): Promise<void> {
+  const { names } = database;
+  const table = names.table(name);
+  const row = await database.get(sql`SELECT * FROM ${table} WHERE ${names.scope}`);
+  assert.ok(row, `${name} has a row`);
+  const columns = Object.keys(row).filter((column) => column !== 'position');
+  const values = columns.map((column) =>
+    column === 'id' ? sql`id || '-' || n` : column === 'hash' ? sql`hash || n` : identifier(column),
+  );
+  const numbers = sql`WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${rowsMax})`;
+  await database.write((tx) =>
+    tx.run(sql`INSERT INTO ${table} (${joinSql(columns.map(identifier), ', ')})
+      ${numbers} SELECT ${joinSql(values, ', ')} FROM ${table}, n WHERE ${names.scope} AND id = ${row['id'] ?? null}`),
+  );
+}
+
+/** Makes a delivery that is over, a key, audited requests, and many more of each. */
+async function fill(service: TestService): Promise<void> {
+  const post = async (path: string, body: object): Promise<void> => {
+    const made = await service.request(path, { method: 'POST', token: true, body });
+    assert.ok(made.status < 300, made.text);
+  };
+  await post('/api/collections', { name: 'posts' });
+  await post('/api/webhooks/endpoints', { url: 'http://127.0.0.1:9/' });
+  await post('/api/records/posts', {});
+  await post('/api/keys', { name: 'key', scopes: ['webhooks:read'] });
+  await service.withInstance('default', async ({ database }) => {
+    const { names } = database;
+    await database.write((tx) =>
+      tx.run(sql`UPDATE ${names.table('$delivery')} SET status = ${'cancelled'} WHERE ${names.scope}`),
+    );
+    for (const name of ['$delivery', '$api_key', '$audit'] as const) await repeatRow(database, name);
+  });
+}
+
+test('A15 lists of deliveries, keys and audited requests are ended in time', async (t) => {
+  const service = await startService(t);
+  await fill(service);
+  await service.stop();
+  // No machine makes so many comparisons in a millisecond.
+  const hurried = await startService(t, { data: service.data, flags: { 'query-timeout': '0.001' } });
+  const filter = Array.from({ length: 200 }, () => "id~'%a%b'").join('||');
+  for (const path of ['webhooks/deliveries', 'keys', 'audit']) {
+    const url = `/api/${path}?skipTotal=1&filter=${encodeURIComponent(filter)}`;
+    const slow = await hurried.request(url, { token: true });
+    assert.deepEqual(
+      [slow.status, slow.json.message, slow.headers.get('retry-after')],
+      [503, 'The query took too long.', '1'],
+      path,
+    );
+  }
+  // The search for secrets at the end of a test would take longer, too.
+  await hurried.stop();
+});
