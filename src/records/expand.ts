@@ -52,12 +52,12 @@ export function expandRecords(
   records: readonly StoredRecord[],
   tree: ExpandTree,
 ): Promise<readonly ExpandedRecord[]> {
-  return expandAll({ ...context, related: { count: 0 } }, records, tree);
+  return expandAll({ ...context, related: { count: 0, spentMs: 0 } }, records, tree);
 }
 
 interface Expansion extends ExpandContext {
-  /** How many related records were read so far. */
-  readonly related: { count: number };
+  /** How many related records were read so far, and how long that took. */
+  readonly related: { count: number; spentMs: number };
 }
 
 async function expandAll(
@@ -159,7 +159,7 @@ async function readRelated(
 
 /** Returns each related record with the id under which `Found.related` keeps it. */
 async function selectRelated(
-  { instance, facts, reader = instance.database }: ExpandContext,
+  { instance, facts, reader = instance.database, related }: Expansion,
   relation: Relation,
   ids: readonly string[],
 ): Promise<readonly { readonly key: string; readonly record: StoredRecord }[]> {
@@ -185,9 +185,11 @@ async function selectRelated(
     conditions.filter((condition) => condition !== undefined),
     ' AND ',
   );
-  const rows: readonly Tuple[] = await reader.search(
-    sql`SELECT ${key}, ${columns} FROM ${source} WHERE ${where} ORDER BY ${baseAlias}."$position"${limit(expandedMax)}`,
-  );
+  const statement = sql`SELECT ${key}, ${columns} FROM ${source} WHERE ${where} ORDER BY ${baseAlias}."$position"${limit(expandedMax)}`;
+  // The names of a request share one query timeout.
+  const startMs = instance.clock.monotonic();
+  const rows: readonly Tuple[] = await reader.search(statement, { spentMs: related.spentMs });
+  related.spentMs += instance.clock.monotonic() - startMs;
   return rows.map(([key, ...tuple]) => ({ key: String(key), record: fromTuple(target, tuple) }));
 }
 

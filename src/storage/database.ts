@@ -195,6 +195,8 @@ export interface SearchOptions {
   readonly isQuick?: boolean;
   /** The rows are few and small, so that their size need not be checked. */
   readonly isNarrow?: boolean;
+  /** How much of the query timeout earlier searches for the same answer have taken. */
+  readonly spentMs?: number;
 }
 
 /** The brand keeps TypeScript from accepting a Database where a Transaction is required, as for appending an event. */

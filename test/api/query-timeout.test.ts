@@ -136,3 +136,33 @@ test('A15 a filter over large json values is ended in time, however few the reco
   const slow = await service.request(`/api/records/things?filter=${encodeURIComponent(filter)}`);
   assert.deepEqual([slow.status, slow.json.message], [503, 'The query took too long.']);
 });
+
+test('A15 all names of an expand share the time of one list', async (t) => {
+  const service = await startService(t);
+  const rules = { listRule: '', viewRule: '' };
+  const make = async (body: object): Promise<string> => {
+    const made = await service.request('/api/collections', { method: 'POST', token: true, body });
+    assert.equal(made.status, 200, made.text);
+    return String(made.json.id);
+  };
+  const collectionId = await make({ name: 'posts', ...rules });
+  const relations = Array.from({ length: 60 }, (_, index) => `post${index}`);
+  const fields = relations.map((name) => ({ name, type: 'relation', collectionId }));
+  await make({ name: 'comments', ...rules, fields });
+  await service.request('/api/records/posts', { method: 'POST', token: true, body: {} });
+  await service.withInstance('default', async ({ database }) => {
+    const table = database.names.collectionTable('comments');
+    const numbers = sql`WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 4 * ${rowsMax})`;
+    await database.write((tx) =>
+      tx.run(sql`INSERT INTO ${table} (id, created, updated, "$revision")
+        ${numbers} SELECT 'comment' || n, '', '', 1 FROM n`),
+    );
+  });
+  await service.stop();
+  // Each name reads a whole table in far less than this, and all of them take several times as long.
+  const hurried = await startService(t, { data: service.data, flags: { 'query-timeout': '0.5' } });
+  const expand = relations.map((name) => `comments_via_${name}`).join(',');
+  const slow = await hurried.request(`/api/records/posts?expand=${expand}`);
+  assert.deepEqual([slow.status, slow.json.message], [503, 'The query took too long.']);
+  await hurried.stop();
+});

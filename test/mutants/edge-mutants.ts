@@ -241,6 +241,14 @@ export const edgeMutants: readonly Mutant[] = [
     tests: ['test/api/query-timeout.test.ts'],
   },
   {
+    name: 'the names of an expand share one time',
+    file: 'src/records/expand.ts',
+    from: 'related.spentMs += instance.clock.monotonic() - startMs;',
+    to: 'void startMs;',
+    engine: 'sqlite',
+    tests: ['test/api/query-timeout.test.ts'],
+  },
+  {
     name: 'a list of deliveries is read in bounded time',
     file: 'src/webhooks/delivery-log.ts',
     from: '...(isInTime && { isInTime }),',

@@ -1,6 +1,7 @@
 import { AppError, busy } from '../../base/errors.ts';
 import { sql, type Sql } from '../../sql/sql.ts';
 import type { Tuple } from '../database.ts';
+import { QueryTimeout } from '../engine-errors.ts';
 import { combineLookups, keyOf, separateRows } from './postgres-combine.ts';
 
 export interface QuestionsOptions {
@@ -54,7 +55,9 @@ export class Questions {
     return this.#add(statement, statement.values.slice(0, -1), this.#options.timeoutMs);
   }
 
-  search(statement: Sql, timeoutMs: number): Promise<readonly Tuple[]> {
+  /** `spentMs` is how much of the time earlier searches for the same answer have taken. The search itself may take all of it again. */
+  search(statement: Sql, timeoutMs: number, spentMs = 0): Promise<readonly Tuple[]> {
+    if (spentMs > timeoutMs) return Promise.reject(new QueryTimeout());
     return this.#add(statement, statement.values, timeoutMs);
   }
 

@@ -164,11 +164,11 @@ class PostgresDatabase implements Database {
     return [...(await this.#read(this.#asking(statement))).rows];
   }
 
-  async search(statement: Sql, { isQuick = false }: SearchOptions = {}): Promise<Tuple[]> {
+  async search(statement: Sql, { isQuick = false, spentMs = 0 }: SearchOptions = {}): Promise<Tuple[]> {
     const { queryTimeoutMs, statementTimeoutMs } = this.#pool;
     const timeoutMs = isQuick ? statementTimeoutMs : Math.min(queryTimeoutMs, statementTimeoutMs);
     if (this.#isStopped) throw stopping();
-    return [...(await this.#questions.search(statement, timeoutMs))];
+    return [...(await this.#questions.search(statement, timeoutMs, spentMs))];
   }
 
   state(asOfMs?: number): object | undefined | Promise<object | undefined> {

@@ -98,10 +98,12 @@ export class SqliteConnection {
     }
   }
 
-  /** As `tuples`, but steps row by row, to stop when the rows get too large. That is slower. */
-  search(statement: Sql): Tuple[] {
+  /** As `tuples`, but steps row by row, to stop when the rows get too large. That is slower. `spentMs` counts as time it has taken. */
+  search(statement: Sql, spentMs = 0): Tuple[] {
     try {
-      const found = this.#prepareTuples(statement.text).iterate(...statement.values);
+      const prepared = this.#prepareTuples(statement.text);
+      this.#deadline.reset(spentMs);
+      const found = prepared.iterate(...statement.values);
       try {
         return takeAll(found);
       } catch (error) {
@@ -214,20 +216,22 @@ function bytesOf(tuple: Tuple): number {
 class Deadline {
   readonly #timeoutMs: number;
   #startMs: number | undefined;
+  #spentMs = 0;
 
   constructor(timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
   }
 
   /** Called when a statement begins. */
-  reset(): void {
+  reset(spentMs = 0): void {
     this.#startMs = undefined;
+    this.#spentMs = spentMs;
   }
 
   check(): number {
     const nowMs = systemClock.monotonic();
     this.#startMs ??= nowMs;
-    if (nowMs - this.#startMs > this.#timeoutMs) throw new QueryTimeout();
+    if (nowMs - this.#startMs + this.#spentMs > this.#timeoutMs) throw new QueryTimeout();
     return 1;
   }
 }

@@ -35,10 +35,10 @@ export class SqliteTransaction implements Transaction {
     return row;
   }
 
-  async search(statement: Sql, { isNarrow = false }: SearchOptions = {}): Promise<Tuple[]> {
+  async search(statement: Sql, { isNarrow = false, spentMs }: SearchOptions = {}): Promise<Tuple[]> {
     if (isNarrow) return this.tuples(statement);
     if (this.#gathered.concern(statement.text)) await this.writeGathered();
-    const rows = this.#live().search(statement);
+    const rows = this.#live().search(statement, spentMs);
     this.#noteWrite(statement);
     return rows;
   }

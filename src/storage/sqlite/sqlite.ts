@@ -66,9 +66,9 @@ class SqliteDatabase implements Database {
     return this.#read((connection) => connection.tuples(statement));
   }
 
-  search(statement: Sql, { isNarrow = false }: SearchOptions = {}): Promise<Tuple[]> {
+  search(statement: Sql, { isNarrow = false, spentMs }: SearchOptions = {}): Promise<Tuple[]> {
     return this.#read((connection) =>
-      isNarrow ? connection.tuples(statement) : connection.search(statement),
+      isNarrow ? connection.tuples(statement) : connection.search(statement, spentMs),
     );
   }
 
