@@ -181,6 +181,20 @@ export const edgeMutants: readonly Mutant[] = [
     tests: ['src/webhooks/endpoints/endpoint-url.test.ts'],
   },
   {
+    name: 'an answer is parsed up to so many lines and reads',
+    file: 'src/webhooks/sending/answer-limit.ts',
+    from: ' || this.#stepsLeft <= 0;',
+    to: ';',
+    tests: ['src/webhooks/sending/answer-limit.test.ts'],
+  },
+  {
+    name: 'an answer is parsed up to so many bytes',
+    file: 'src/webhooks/sending/answer-limit.ts',
+    from: 'this.#bytesLeft <= 0 ||',
+    to: '',
+    tests: ['src/webhooks/sending/answer-limit.test.ts'],
+  },
+  {
     name: 'an endpoint hears of the collections that it asked for',
     file: 'src/webhooks/endpoints/endpoint.ts',
     from: 'return endpoint.collections.length === 0 || endpoint.collections.includes(event.collection);',

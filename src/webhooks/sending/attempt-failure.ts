@@ -9,6 +9,7 @@ export interface AttemptFailure {
 }
 
 const protocolWords: Readonly<Record<string, string>> = {
+  ANSWER_TOO_LONG: 'The answer has too many headers or interim answers.',
   UND_ERR_HEADERS_OVERFLOW: "The answer's headers are larger than 16 KiB.",
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'The answer has another length than it announced.',
   UND_ERR_INVALID_ARG: "The request could not be built: one of the endpoint's own headers is not valid.",

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../base/clock.ts';
+import { AnswerTooLong } from './answer-limit.ts';
 import { attemptFailure, isEndpointWideStatus } from './attempt-failure.ts';
 import type { AttemptFailure } from './attempt-failure.ts';
 import type { AttemptKind, AttemptRequest, AttemptResult, AttemptTimings } from './attempt-result.ts';
@@ -11,16 +12,6 @@ import { keptHeaders } from './response-headers.ts';
 import { retryAfterSeconds } from './retry-after-seconds.ts';
 
 const responseBodyBytesMax = 16 * 1024;
-/**
- * Bytes that may arrive for one attempt, framing included. 16 KiB of headers, 16 KiB of body in one-byte chunks and one read
- * ahead fit; thousands of one-letter headers or endless chunk extensions do not.
- */
-const answerWireBytesMax = 256 * 1024;
-/**
- * Bytes that may arrive before the headers are complete: 16 KiB of headers with their separators, and a few early hints (1xx)
- * in front of them. A flood of early hints is not an answer.
- */
-const headerWireBytesMax = 32 * 1024;
 
 const noBody = new Uint8Array(0);
 
@@ -78,18 +69,10 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
   }
 
   check(monotonicNow: number): void {
-    if (this.#deadline <= monotonicNow) {
-      this.#fail({
-        kind: 'timeout',
-        cause: `No complete answer within ${this.#request.timeoutMs / 1_000} s.`,
-      });
-      return;
-    }
-    const wireBytesMax = this.#status === null ? headerWireBytesMax : answerWireBytesMax;
-    if ((this.#connection?.bytesRead ?? 0) <= wireBytesMax) return;
+    if (this.#deadline > monotonicNow) return;
     this.#fail({
-      kind: 'protocol',
-      cause: 'The answer has too many headers, too many interim answers or too much framing.',
+      kind: 'timeout',
+      cause: `No complete answer within ${this.#request.timeoutMs / 1_000} s.`,
     });
   }
 
@@ -135,6 +118,7 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#isOver) return;
+    if (error instanceof AnswerTooLong && this.#status !== null) return this.#finish(false);
     const failure = attemptFailure(error, this.#firstByteMs !== null);
     const connection = this.#connection;
     if (failure.kind !== 'connect' || connection?.isReused !== true) return this.#fail(failure);

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 const TICK_MS = 20;
 
 export interface AttemptInFlight {
-  /** Ends the attempt when its deadline has passed or its answer has grown too large. */
+  /** Ends the attempt when its deadline has passed. */
   check(monotonicNow: number): void;
   abort(): void;
 }

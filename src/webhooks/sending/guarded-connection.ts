@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Client, Dispatcher } from 'undici';
 import type { ConnectRun, ConnectTimings } from '../../network/guarded-connect.ts';
+import { AnswerLimit } from './answer-limit.ts';
 
 /** One connect for an idle connection that the receiver had closed, and one more in case the new one closes too. */
 const connectsPerAttemptMax = 2;
@@ -16,7 +17,7 @@ export class GuardedConnection {
   #timings: ConnectTimings = noTimings();
   #connecting: AbortController | null = null;
   #socket: Socket | null = null;
-  #bytesReadBefore = 0;
+  readonly #limit = new AnswerLimit();
   #isReused = false;
   /** `clock.monotonic()` when the current socket began to be opened. */
   openedAt = Infinity;
@@ -30,11 +31,6 @@ export class GuardedConnection {
     return this.#timings;
   }
 
-  /** Bytes that the attempt under way has received, headers and framing included. */
-  get bytesRead(): number {
-    return (this.#socket?.bytesRead ?? 0) - this.#bytesReadBefore;
-  }
-
   /** True when the attempt under way was written to a socket that had carried an earlier one. */
   get isReused(): boolean {
     return this.#isReused;
@@ -45,7 +41,7 @@ export class GuardedConnection {
     this.#deadline = deadline;
     this.#connectsLeft = connectsPerAttemptMax;
     this.#timings = noTimings();
-    this.#bytesReadBefore = this.#socket?.bytesRead ?? 0;
+    this.#limit.begin();
     this.#isReused = this.#socket !== null;
     this.#client.dispatch(options, handler);
   }
@@ -63,7 +59,7 @@ export class GuardedConnection {
 
   endConnect(socket: Socket): void {
     this.#socket = socket;
-    this.#bytesReadBefore = 0;
+    this.#limit.guard(socket);
     this.#connecting = null;
   }
 
