@@ -75,9 +75,13 @@ test('a secret that is told is found, wherever it was told', async (t) => {
   const { app } = service;
   const body = { smtp: { password: 'a planted "password"' } };
   await service.request('/api/settings', { method: 'PATCH', token: true, body });
+  const headers = { 'X-Api-Key': 'a planted header' };
+  const endpoint = { url: 'https://example.com/hook', headers };
+  await service.request('/api/webhooks/endpoints', { method: 'POST', token: true, body: endpoint });
   const told = [
     ['GET /a', 'the key 0001020304', '0001020304'],
     ['GET /b', '{"hash":"$argon2id$v=19$m=19456"}', ''],
+    ['GET /e', 'x-api-key: a planted header', ''],
     ['GET /c', '{"text":"has a planted \\"password\\" in it"}', ''],
   ] as const;
   for (const [where, text, masterKey] of told) {

@@ -58,6 +58,22 @@ test('W-36 a delivery shows its event and its attempts, with what the receiver a
   assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
 });
 
+test('W-57 a delivery shows no secret that its receiver sent back', async (t) => {
+  const service = await startWebhookService(t, { mode: { kind: 'echo', status: 500 } });
+  const headers = { authorization: 'Bearer of-a-planted-token', 'x-shop': 'berlin' };
+  await service.addEndpoint({ schedule: [], headers });
+  await service.addPost();
+  const { id } = await service.delivery('the end', ({ status }) => status === 'exhausted');
+  const { attempts } = await service.call('GET', `/api/webhooks/deliveries/${id}`);
+  const [sent] = service.receiver.requests;
+  const kept = JSON.stringify(attempts);
+  for (const name of ['x-service-signature', 'webhook-signature', 'authorization'])
+    assert.ok(!kept.includes(String(sent?.headers[name])), name);
+  assert.ok(!kept.includes('of-a-planted-token'));
+  const body = JSON.parse(attempts[0].responseBody);
+  assert.deepEqual([body.authorization, body['x-shop']], ['********', 'berlin']);
+});
+
 test('deliveries are listed by filter, sort and page, the oldest first', async (t) => {
   const clock = new MovableClock();
   const service = await startWebhookService(t, { parts: { clock } });

@@ -195,6 +195,20 @@ export const edgeMutants: readonly Mutant[] = [
     tests: ['src/webhooks/sending/answer-limit.test.ts'],
   },
   {
+    name: 'secrets that a receiver sends back in headers are masked',
+    file: 'src/webhooks/sending/attempt.ts',
+    from: 'keptHeaders(maskedHeaders(this.#headers, secrets))',
+    to: 'keptHeaders(this.#headers)',
+    tests: ['src/webhooks/sending/mask-secrets.test.ts'],
+  },
+  {
+    name: 'secrets that a receiver sends back in a body are masked',
+    file: 'src/webhooks/sending/mask-secrets.ts',
+    from: 'let shown = masked(text, secrets);',
+    to: 'let shown = text;',
+    tests: ['src/webhooks/sending/mask-secrets.test.ts'],
+  },
+  {
     name: 'an endpoint hears of the collections that it asked for',
     file: 'src/webhooks/endpoints/endpoint.ts',
     from: 'return endpoint.collections.length === 0 || endpoint.collections.includes(event.collection);',

@@ -4,6 +4,7 @@ import { tokenKinds } from '../../src/collections/auth-options.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { tokenSecretPlace } from '../../src/instances/token-secrets.ts';
 import { sql } from '../../src/sql/sql.ts';
+import { isSecretHeader } from '../../src/webhooks/endpoints/endpoint-headers.ts';
 import { endpointStoreOf } from '../../src/webhooks/endpoints/endpoint-store.ts';
 
 /** A text that a service has answered, logged or written. */
@@ -90,7 +91,7 @@ async function writtenBy({ database, logs }: Instance): Promise<readonly Told[]>
   const { names } = database;
   const events = await database.all(sql`SELECT body FROM ${names.table('$event')} WHERE ${names.scope}`);
   const attempts = await database.all(
-    sql`SELECT cause, response_headers FROM ${names.table('$attempt')} WHERE ${names.scope}`,
+    sql`SELECT cause, response_headers, response_body FROM ${names.table('$attempt')} WHERE ${names.scope}`,
   );
   const deliveries = await database.all(
     sql`SELECT cause FROM ${names.table('$delivery')} WHERE ${names.scope}`,
@@ -99,13 +100,18 @@ async function writtenBy({ database, logs }: Instance): Promise<readonly Told[]>
   const requests = await table.all(
     sql`SELECT message, data FROM ${table.names.table('$log')} WHERE ${table.names.scope}`,
   );
-  // The column holds bytes.
-  const bodies = events.map(({ body }) => Buffer.from(body as Uint8Array).toString());
+  const bodies = events.map(({ body }) => textOfBytes(body));
+  const answers = attempts.map(({ response_body: body }) => textOfBytes(body));
   return [
     { where: 'the events', text: bodies.join('\n') },
-    { where: 'the deliveries', text: textOf([...attempts, ...deliveries]) },
+    { where: 'the deliveries', text: textOf([...attempts, ...answers, ...deliveries]) },
     { where: 'the log of requests', text: textOf(requests) },
   ];
+}
+
+function textOfBytes(value: unknown): string {
+  // The column holds bytes.
+  return Buffer.from(value as Uint8Array).toString();
 }
 
 async function secretsOf(instance: Instance): Promise<readonly (readonly [string, string])[]> {
@@ -129,6 +135,11 @@ async function secretsOf(instance: Instance): Promise<readonly (readonly [string
   return [
     ...kept,
     ...endpoints.map(({ secret }) => [anEndpointSecret, secret] as const),
+    ...endpoints.flatMap(({ headers }) =>
+      Object.entries(headers)
+        .filter(([name]) => isSecretHeader(name))
+        .map(([, value]) => ['a header of an endpoint', value] as const),
+    ),
     ...digests.map(({ digest }) => ['the digest of a key', String(digest)] as const),
     ['the password of SMTP', smtp.password],
     ['the secret of S3', s3.secret],

@@ -15,6 +15,8 @@ export type ReceiverMode =
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string | Uint8Array;
     }
+  /** Answers with the headers that it was sent, in the body and in a header. */
+  | { readonly kind: 'echo'; readonly status: number }
   | { readonly kind: 'slow'; readonly delayMs: number; readonly status?: number }
   /** Answers once `until` resolves: a test can order events without relying on time. */
   | { readonly kind: 'held'; readonly until: Promise<unknown>; readonly status?: number }
@@ -153,12 +155,12 @@ export class Receiver implements AsyncDisposable {
         body: Buffer.concat(chunks),
         receivedAt: Date.now(),
       });
-      this.#answer(request.socket, response);
+      this.#answer(request, response);
       for (const { count, resolve } of this.#waiting) if (this.requests.length >= count) resolve();
     });
   }
 
-  #answer(socket: Socket, response: ServerResponse): void {
+  #answer(request: IncomingMessage, response: ServerResponse): void {
     const { mode } = this;
     switch (mode.kind) {
       case 'ok':
@@ -166,6 +168,9 @@ export class Receiver implements AsyncDisposable {
       case 'status':
         response.writeHead(mode.status, mode.headers ?? {});
         return void response.end(mode.body ?? '');
+      case 'echo':
+        response.writeHead(mode.status, { 'x-echo': request.rawHeaders.join(' ') });
+        return void response.end(JSON.stringify(request.headers));
       case 'slow':
         return this.#after(mode.delayMs, () => end(response, mode.status ?? 200, 'ok'));
       case 'held':
@@ -180,7 +185,7 @@ export class Receiver implements AsyncDisposable {
         response.writeHead(mode.status ?? 200, { 'content-type': 'text/plain' });
         return pour(response, Buffer.alloc(64 * 1024, 'x'));
       default:
-        return this.#answerRaw(mode, socket);
+        return this.#answerRaw(mode, request.socket);
     }
   }
 
@@ -235,7 +240,7 @@ export class Receiver implements AsyncDisposable {
 
 type PoliteMode = Extract<
   ReceiverMode,
-  { kind: 'ok' | 'status' | 'slow' | 'held' | 'redirect' | 'drip' | 'endless body' }
+  { kind: 'ok' | 'status' | 'echo' | 'slow' | 'held' | 'redirect' | 'drip' | 'endless body' }
 >;
 
 function end(response: ServerResponse, status: number, body: string): void {

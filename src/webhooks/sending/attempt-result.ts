@@ -50,9 +50,9 @@ export interface AttemptResult {
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   readonly timings: AttemptTimings;
-  /** A JSON object of the answer's headers, at most 4 KiB; later headers are left out. */
+  /** A JSON object of the answer's headers, at most 4 KiB; later headers are left out, and secrets that were sent are masked. */
   readonly responseHeaders: string;
-  /** The first 16 KiB of the answer's body, as they came. */
+  /** The first 16 KiB of the answer's body as they came, but with the secrets that were sent masked. */
   readonly responseBody: Uint8Array;
 }
 

@@ -7,6 +7,8 @@ import type { AttemptKind, AttemptRequest, AttemptResult, AttemptTimings } from 
 import type { AttemptInFlight, AttemptsInFlight } from './attempts-in-flight.ts';
 import type { GuardedAgent } from './guarded-agent.ts';
 import type { GuardedConnection } from './guarded-connection.ts';
+import { maskedBody, maskedHeaders, sentSecrets } from './mask-secrets.ts';
+import type { ResponseHeaders } from './mask-secrets.ts';
 import { requestHeaders } from './request-headers.ts';
 import { keptHeaders } from './response-headers.ts';
 import { retryAfterSeconds } from './retry-after-seconds.ts';
@@ -44,7 +46,8 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
   #path = '';
   #isOver = false;
   #status: number | null = null;
-  #headers: Readonly<Record<string, string | string[] | undefined>> = {};
+  #sent: readonly string[] = [];
+  #headers: ResponseHeaders = {};
   #firstByteMs: number | null = null;
   #body: Uint8Array = noBody;
   #bodyLength = 0;
@@ -90,7 +93,7 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
   onResponseStart(
     _controller: Dispatcher.DispatchController,
     status: number,
-    headers: Readonly<Record<string, string | string[] | undefined>>,
+    headers: ResponseHeaders,
   ): void {
     if (this.#isOver || status < 200) return;
     this.#status = status;
@@ -133,6 +136,7 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
   #dispatch(connection: GuardedConnection): void {
     const headers = requestHeaders(this.#request, Math.floor(this.#startedAt / 1_000));
     const { body } = this.#request;
+    this.#sent = headers;
     connection.dispatch({ method: 'POST', path: this.#path, headers, body }, this, this.#deadline);
   }
 
@@ -150,10 +154,11 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
     if (!this.#isOver) this.#settle({ ...failure, isEndpointWide: failure.kind !== 'aborted' }, false);
   }
 
-  #settle(outcome: Outcome, isReusable: boolean): void {
+  #settle(outcome: Outcome, isWhole: boolean): void {
     const { agent, clock, inFlight } = this.#parts;
     this.#isOver = true;
     inFlight.delete(this);
+    const secrets = this.#status === null ? [] : sentSecrets(this.#sent);
     const result: AttemptResult = {
       deliveryId: this.#request.deliveryId,
       isSuccess: outcome.kind === 'success',
@@ -164,10 +169,10 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
       retryAfterSeconds: this.#retryAfter(clock.now()),
       startedAt: this.#startedAt,
       timings: this.#timings(),
-      responseHeaders: keptHeaders(this.#headers),
-      responseBody: this.#body.slice(0, this.#bodyLength),
+      responseHeaders: keptHeaders(maskedHeaders(this.#headers, secrets)),
+      responseBody: maskedBody(this.#body.slice(0, this.#bodyLength), secrets, isWhole),
     };
-    if (this.#connection !== null) agent.release(this.#connection, isReusable);
+    if (this.#connection !== null) agent.release(this.#connection, isWhole);
     this.#settled(result);
   }
 

@@ -1,7 +1,9 @@
+import type { ResponseHeaders } from './mask-secrets.ts';
+
 const headersJsonBytesMax = 4 * 1024;
 
 /** Returns an answer's headers as a JSON object of at most 4 KiB, in the order they came; those that would not fit are left out. */
-export function keptHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): string {
+export function keptHeaders(headers: ResponseHeaders): string {
   const whole = JSON.stringify(headers);
   // The common case needs no cut. UTF-8 takes at most three bytes for one UTF-16 unit.
   if (whole.length * 3 <= headersJsonBytesMax) return whole;
