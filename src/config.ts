@@ -66,6 +66,11 @@ export const serverFlags: readonly FlagDefinition[] = [
   },
   { name: 'allow-net', value: 'CIDR,…', description: 'private networks that webhooks and mails may go to' },
   {
+    name: 'allow-ports',
+    value: 'PORT,…',
+    description: 'ports of other protocols, like 9200, that webhooks may go to',
+  },
+  {
     name: 'trusted-proxies',
     value: 'CIDR,…',
     description: 'proxies whose X-Forwarded-For says where a client is',
@@ -127,7 +132,7 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     host: read('host') ?? '',
     port: readInteger('port', read('port'), 65_535),
     dev,
-    policy: readPolicy(dev, read('allow-net')),
+    policy: { ...readPolicy(dev, read('allow-net')), allowedPorts: readPorts(read('allow-ports')) },
     postgres: readPostgres(read),
     trustedProxies: readRanges('trusted-proxies', read('trusted-proxies')),
     strictHosts: readSwitch('strict-hosts', read('strict-hosts')),
@@ -188,6 +193,14 @@ function readInteger(name: string, text: string | undefined, max: number): numbe
 function readPolicy(dev: boolean, networks: string | undefined): NetworkPolicy {
   const allowed = readRanges('allow-net', networks);
   return { allowHttp: dev, allowed: dev ? [...loopbackRanges, ...allowed] : allowed };
+}
+
+function readPorts(text: string | undefined): readonly number[] {
+  return listOf(text).map((item) => {
+    const port = /^\d{1,5}$/.test(item) ? Number(item) : 0;
+    if (port >= 1 && port <= 65_535) return port;
+    throw new ConfigError(`--allow-ports takes ports from 1 to 65535, not ${JSON.stringify(item)}.`);
+  });
 }
 
 function readRanges(name: string, text: string | undefined): readonly Cidr[] {

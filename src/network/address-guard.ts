@@ -17,6 +17,8 @@ export interface NetworkPolicy {
   readonly allowHttp: boolean;
   /** The ranges of `--allow-net`, and the loopback ranges with `--dev`. */
   readonly allowed: readonly Cidr[];
+  /** Ports of other protocols that webhooks may go to all the same: those of `--allow-ports`. */
+  readonly allowedPorts?: readonly number[];
 }
 
 export const loopbackRanges: readonly Cidr[] = ['127.0.0.0/8', '::1/128'].map(parseCidr);

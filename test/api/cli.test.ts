@@ -55,6 +55,8 @@ test('a setting that is wrong is named in one line, from a flag or from the envi
     { args: serve, environment: { CHANCERY_DEV: 'yes' }, says: /--dev .*"yes"/ },
     { args: [...serve, '--log-level', 'loud'], says: /--log-level .*"loud"/ },
     { args: [...serve, '--allow-net', '10.0.0.0/99'], says: /--allow-net/ },
+    { args: [...serve, '--allow-ports', '9200,0'], says: /--allow-ports .*65535, not "0"/ },
+    { args: serve, environment: { CHANCERY_ALLOW_PORTS: 'smtp' }, says: /--allow-ports .*"smtp"/ },
     { args: [...serve, '--tls-cert', 'a.pem'], says: /--tls-cert and --tls-key/ },
     { args: [...serve, '--stop-timeout', '1.5'], says: /--stop-timeout/ },
     { args: [...serve, '--query-timeout', '0'], says: /--query-timeout takes seconds, up to 60/ },

@@ -10,6 +10,9 @@ const wrong: readonly (readonly [name: string, settings: Json, member: string, m
   ['an empty url', { url: '' }, 'url', /^Cannot be blank\.$/],
   ['a url that is no text', { url: 7 }, 'url', /^Must be text\.$/],
   ['a url that is none', { url: 'nowhere' }, 'url', /could not be read/],
+  ['W-15 a url that is not written in full', { url: 'https:example.com' }, 'url', /written in full/],
+  ['W-15 a url with a blank', { url: ' https://example.com/' }, 'url', /must not contain blanks/],
+  ['W-58 a port of another protocol', { url: 'https://example.com:6379/' }, 'url', /^Port 6379 is/],
   ['W-13 another scheme', { url: 'ftp://example.com/' }, 'url', /must begin with https/],
   ['W-11 userinfo', { url: 'https://good@example.com/' }, 'url', /user name or password/],
   ['W-15 a url of 10 KB', { url: `https://example.com/${'a'.repeat(10_240)}` }, 'url', /at most 2048/],
@@ -183,6 +186,16 @@ test('W-10 what was allowed when it was saved is judged again at each attempt', 
   const { attempts } = await after.delivery('a refused delivery', ({ status }) => status === 'exhausted');
   assert.deepEqual([attempts[0].kind, attempts[0].connectMs], ['refused', null]);
   assert.equal(before.receiver.connectionCount, 0);
+});
+
+test('W-58 a port that was allowed when it was saved is judged again at each attempt', async (t) => {
+  const before = await startWebhookService(t, { flags: { 'allow-ports': '11211,6379' } });
+  await before.addEndpoint({ url: 'http://127.0.0.1:11211/', schedule: [] });
+  await before.stop();
+  const after = await startWebhookService(t, { data: before.data, flags: { 'allow-ports': '6379' } });
+  await after.addPost();
+  const { attempts } = await after.delivery('a refused delivery', ({ status }) => status === 'exhausted');
+  assert.deepEqual([attempts[0].kind, attempts[0].connectMs], ['refused', null]);
 });
 
 function numberedHeaders(count: number): Readonly<Record<string, string>> {

@@ -176,8 +176,8 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'a URL has no user name',
     file: 'src/webhooks/endpoints/endpoint-url.ts',
-    from: "if (url.username !== '' || url.password !== '')",
-    to: "if (url.password === '\\0')",
+    from: "if (authority.includes('@'))",
+    to: "if (authority === '')",
     tests: ['src/webhooks/endpoints/endpoint-url.test.ts'],
   },
   {
@@ -207,6 +207,20 @@ export const edgeMutants: readonly Mutant[] = [
     from: 'let shown = masked(text, secrets);',
     to: 'let shown = text;',
     tests: ['src/webhooks/sending/mask-secrets.test.ts'],
+  },
+  {
+    name: 'a port of another protocol is no target',
+    file: 'src/webhooks/endpoints/endpoint-url.ts',
+    from: 'policy.allowedPorts?.includes(port) !== true',
+    to: 'policy.allowedPorts === null',
+    tests: ['src/webhooks/endpoints/endpoint-url.test.ts'],
+  },
+  {
+    name: 'a URL is written in full',
+    file: 'src/webhooks/endpoints/endpoint-url.ts',
+    from: 'if (authority === undefined)',
+    to: 'if (authority === null)',
+    tests: ['src/webhooks/endpoints/endpoint-url.test.ts'],
   },
   {
     name: 'an endpoint hears of the collections that it asked for',

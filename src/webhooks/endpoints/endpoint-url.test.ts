@@ -110,6 +110,8 @@ test('W-11: user names, passwords and the confusions around them are refused', (
     'https://1.1.1.1 &@2.2.2.2# @3.3.3.3/',
     'https://example.com\\@127.0.0.1/',
     'https://example.com:443@127.0.0.1/',
+    'https://@example.com/',
+    'https://:@example.com/',
   ];
   for (const url of disguises) {
     assert.equal(accepted(url), null, url);
@@ -162,6 +164,45 @@ test('W-15: length, fragments and control characters cannot do harm', () => {
     assert.equal(accepted(`https://example.com/${character}`), null);
   }
   assert.equal(accepted('https://example.com/a/../../b?c=d'), 'https://example.com/b?c=d');
+});
+
+test('W-15: what the parser would repair in silence is refused, and said', () => {
+  for (const start of ['https:', 'https:/', 'https:///', 'https:////', 'HTTPS:']) {
+    const said = 'The URL must be written in full, like https://example.com/webhooks.';
+    assert.equal(reason(`${start}example.com/hook`), said, start);
+    assert.equal(reason(`${start.replace(/s/i, '')}example.com/hook`, development), said, start);
+  }
+  const said = 'The URL must not contain blanks, backslashes, control characters or invisible ones.';
+  const blanks = [' ', '\t', '\n', '\r\n', '\u00a0', '\u2028', '\u3000', '\u00ad', '\u200b', '\ufeff', '\\'];
+  for (const blank of blanks) {
+    for (const [before, after] of [
+      ['', 'https://example.com/'],
+      ['https:', '//example.com/'],
+      ['https://exam', 'ple.com/'],
+      ['https://example.com/a', 'b'],
+      ['https://example.com/', ''],
+    ])
+      assert.equal(reason(`${before}${blank}${after}`), said, JSON.stringify([before, blank, after]));
+  }
+  assert.equal(reason('https:\\\\example.com'), said);
+});
+
+const portsOfOthers = [
+  0, 22, 25, 53, 110, 143, 465, 587, 993, 995, 3306, 5432, 6379, 9200, 11211, 27017,
+] as const;
+
+test('W-58: ports of other protocols are refused, unless the operator has named them', () => {
+  for (const port of portsOfOthers) {
+    const said = `Port ${port} is that of another protocol, and not allowed as a webhook target.`;
+    assert.equal(reason(`https://example.com:${port}/`), said);
+    assert.equal(reason(`https://example.com:0${port}/`), said);
+    assert.equal(reason(`http://localhost:${port}/`, development), said);
+    const named = { ...strict, allowedPorts: [9_999, port] };
+    assert.equal(accepted(`https://example.com:${port}/`, named), `https://example.com:${port}/`);
+    assert.equal(accepted(`https://127.0.0.1:${port}/`, named), null);
+  }
+  for (const port of [1, 21, 80, 444, 8_080, 8_443, 65_535])
+    assert.equal(accepted(`https://example.com:${port}/`), `https://example.com:${port}/`);
 });
 
 test('what is accepted is the canonical form', () => {

@@ -7,8 +7,18 @@ import { endpointLimits } from './endpoint-limits.ts';
 
 const { urlLengthMax } = endpointLimits;
 
-/** The parser drops line ends and reads a backslash as a slash; a URL that needs either is a disguise or a mistake. */
-const confusingCharacter = /[\\\p{Cc}]/u;
+/** The parser drops line ends, blanks and invisible characters, and reads a backslash as a slash: such a URL is a disguise or a mistake. */
+const confusingCharacter = /[\\\p{Cc}\p{Cf}\p{Z}]/u;
+/** The parser would also accept `https:example.com` and `https:///example.com`, and drop the sign of `https://@example.com`. */
+const writtenInFull = /^https?:\/\/([^/?#]+)/i;
+
+/**
+ * Ports on which other protocols listen: SSH, SMTP, DNS, POP3, IMAP, MySQL, PostgreSQL, Redis, Elasticsearch, memcached and
+ * MongoDB. Their servers could take lines of a webhook for commands, and a connection tells whether they are there.
+ */
+const portsOfOtherProtocols = [
+  0, 22, 25, 53, 110, 143, 465, 587, 993, 995, 3306, 5432, 6379, 9200, 11211, 27017,
+] as const;
 
 /** Names that can only mean a machine nearby (RFC 6761, RFC 8375, and the names of clouds' metadata servers). */
 const localSuffixes = ['.localhost', '.local', '.internal', '.home.arpa'];
@@ -27,7 +37,7 @@ export type EndpointUrlCheck =
 export function checkEndpointUrl(text: string, policy: NetworkPolicy): EndpointUrlCheck {
   if (text.length > urlLengthMax) return refuse(`The URL must be at most ${urlLengthMax} characters long.`);
   if (confusingCharacter.test(text))
-    return refuse('The URL must not contain backslashes or control characters.');
+    return refuse('The URL must not contain blanks, backslashes, control characters or invisible ones.');
   const url = URL.parse(text);
   if (url === null)
     return refuse('The URL could not be read: expected one like https://example.com/webhooks.');
@@ -35,10 +45,15 @@ export function checkEndpointUrl(text: string, policy: NetworkPolicy): EndpointU
     return refuse(`The URL must be at most ${urlLengthMax} characters long.`);
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     return refuse('The URL must begin with https://.');
-  if (url.username !== '' || url.password !== '')
-    return refuse('The URL must not contain a user name or password.');
+  const authority = writtenInFull.exec(text)?.[1];
+  if (authority === undefined)
+    return refuse('The URL must be written in full, like https://example.com/webhooks.');
+  if (authority.includes('@')) return refuse('The URL must not contain a user name or password.');
   // An empty fragment leaves `hash` empty but keeps its sign in `href`.
   if (url.href.includes('#')) return refuse('The URL must not contain a fragment (#).');
+  const port = portOf(url);
+  if (portsOfOtherProtocols.some((other) => other === port) && policy.allowedPorts?.includes(port) !== true)
+    return refuse(`Port ${port} is that of another protocol, and not allowed as a webhook target.`);
   const host = hostOf(url);
   const reason = isIP(host) === 0 ? checkName(host, url, policy) : checkAddress(host, url, policy);
   return reason === null ? { kind: 'accepted', url: url.href } : refuse(reason);
@@ -47,6 +62,11 @@ export function checkEndpointUrl(text: string, policy: NetworkPolicy): EndpointU
 /** The host without the brackets that URLs put around IPv6 addresses. */
 export function hostOf(url: URL): string {
   return url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
+}
+
+export function portOf(url: URL): number {
+  if (url.port !== '') return Number(url.port);
+  return url.protocol === 'https:' ? 443 : 80;
 }
 
 function checkAddress(host: string, url: URL, policy: NetworkPolicy): string | null {

@@ -4,7 +4,7 @@ import type { buildConnector } from 'undici';
 import type { Clock } from '../../base/clock.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
 import { ConnectFailure } from '../../network/connect-failure.ts';
-import { checkEndpointUrl, hostOf, refusedTarget } from '../endpoints/endpoint-url.ts';
+import { checkEndpointUrl, hostOf, portOf, refusedTarget } from '../endpoints/endpoint-url.ts';
 import { guardedConnect } from '../../network/guarded-connect.ts';
 import type { ConnectGuard, ConnectTarget } from '../../network/guarded-connect.ts';
 import { GuardedConnection } from './guarded-connection.ts';
@@ -126,7 +126,6 @@ export class GuardedAgent {
     if (check.kind === 'refused') return check.reason;
     const url = new URL(check.url);
     const isSecure = url.protocol === 'https:';
-    const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
     return {
       url: text,
       origin: url.origin,
@@ -135,7 +134,7 @@ export class GuardedAgent {
         tls: isSecure ? 'now' : 'never',
         protocols: ['http/1.1'],
         host: hostOf(url),
-        port,
+        port: portOf(url),
         refusal: refusedTarget,
       },
       idle: [],
