@@ -1,4 +1,5 @@
-import type { FieldError } from '../base/errors.ts';
+import type { FieldError, FieldErrors } from '../base/errors.ts';
+import { nearestName } from '../base/nearest-name.ts';
 
 /** The messages of http-api.md section 20, as clients get them. `{name}` stands for a parameter. */
 const MESSAGES = {
@@ -74,4 +75,27 @@ export function fieldError(code: FieldErrorCode, params?: FieldErrorParams): Fie
 /** Returns the error for a refused value with a message of its own, which says what was expected. */
 export function invalidValue(message: string): FieldError {
   return { code: 'validation_invalid_value', message };
+}
+
+/** Problems reported of one object: a body may have millions of members. */
+const unknownMembersMax = 20;
+
+/**
+ * Returns a problem for each member of an object that is neither one of `names` nor ignored on purpose (`shown`: members of answers,
+ * which may be sent back). It tells the name that was probably meant: if such members were ignored, the success of a request with a
+ * slip in a name would be taken for what was meant.
+ */
+export function unknownMembers(
+  raw: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+  shown: readonly string[] = [],
+): FieldErrors {
+  const unknown = Object.keys(raw).filter((name) => !names.includes(name) && !shown.includes(name));
+  const problems = unknown.slice(0, unknownMembersMax).map((name) => {
+    const meant = nearestName(name, names);
+    const expected = meant === undefined ? `Expected ${names.join(', ')}.` : `Did you mean ${meant}?`;
+    return [name, { code: 'validation_unknown_field', message: `There is no such member. ${expected}` }];
+  });
+  // Not by assignment: a member may be called __proto__. The cast holds: each value is a FieldError.
+  return Object.fromEntries(problems) as FieldErrors;
 }

@@ -4,6 +4,7 @@ import type { Database, Transaction } from '../storage/database.ts';
 import { checkSettings } from './check-settings.ts';
 import { isInRanges } from './is-in-ranges.ts';
 import { mergeSettings } from './merge-settings.ts';
+import { refuseUnknown } from './refuse-unknown.ts';
 import type { Settings } from './settings.ts';
 import type { SettingsStore } from './settings-store.ts';
 
@@ -27,6 +28,7 @@ export function changeSettings(
     async (tx) => {
       const problems = new ProblemList();
       const before = await settings.read(tx);
+      refuseUnknown(given, problems);
       const changed = mergeSettings(before, given, problems);
       // Members of the wrong type were left out, so the whole can be checked only when there are none.
       if (problems.isEmpty) checkSettings(changed, problems);

@@ -6,7 +6,7 @@ import { settingsLimits } from './settings-limits.ts';
 
 /**
  * Returns the current settings with the given ones merged over them: objects member by member, lists as a whole. Members that are
- * unknown or null change nothing. A value of the wrong type is left out and added to `problems`.
+ * unknown (see `refuseUnknown`) or null change nothing. A value of the wrong type is left out and added to `problems`.
  */
 export function mergeSettings(current: Settings, given: JsonObject, problems: ProblemList): Settings {
   // The cast holds: merging keeps the type of every member.
@@ -66,7 +66,7 @@ function readTexts(list: readonly unknown[], problems: ProblemList): readonly st
   });
 }
 
-const blankRule: RateLimitRule = { label: '', audience: '', duration: 0, maxRequests: 0 };
+export const blankRule: RateLimitRule = { label: '', audience: '', duration: 0, maxRequests: 0 };
 
 function readRules(list: readonly unknown[], problems: ProblemList): readonly RateLimitRule[] {
   return list.map((raw, index) => {

@@ -165,6 +165,8 @@ test('what is wrong with a key is told by member, and nothing is made', async (t
     [{ name: 'x', scopes, expires: 'tomorrow' }, ['expires']],
     [{ name: 'x', scopes, expires: 1 }, ['expires']],
     [{ name: 'x', scopes, expires: '2001-01-01' }, ['expires']],
+    [{ name: 'x', scopes, collection: 'posts', expiry: '' }, ['collection', 'expiry']],
+    [{ name: 'x', scopes, constructor: 1 }, ['constructor']],
   ];
   for (const [body, members] of cases) {
     const answer = await make(service, body);
@@ -173,6 +175,11 @@ test('what is wrong with a key is told by member, and nothing is made', async (t
     assert.deepEqual(Object.keys(answer.json.data), members, JSON.stringify(body));
   }
   assert.deepEqual(await listed(service), []);
+  const slip = await make(service, { name: 'x', scope: ['admin'] });
+  const message = 'There is no such member. Did you mean scopes?';
+  assert.deepEqual(slip.json.data.scope, { code: 'validation_unknown_field', message });
+  const { json: shown } = await make(service, { name: 'x', scopes });
+  assert.equal((await make(service, shown)).status, 201, 'as it was shown');
 });
 
 test('keys are listed by pages, filters and orders as everything is', async (t) => {

@@ -47,16 +47,14 @@ test('section 17: settings are there from the start, in this order, without secr
     assert.equal((await service.request('/api/settings', { method })).status, 401, method);
 });
 
-test('a change goes member by member, lists as a whole, and what is unknown, null or refused changes nothing', async (t) => {
+test('a change goes member by member, lists as a whole, and what is null or refused changes nothing', async (t) => {
   const service = await startService(t);
   const { json: before } = await service.request('/api/settings', { token: true });
   const given = {
-    meta: { appName: 'Shop', nope: 1 },
+    meta: { appName: 'Shop' },
     rateLimits: { rules: [{ label: 'GET /api/x', maxRequests: 1, duration: 2, audience: '@auth' }] },
     logs: null,
     batch: { maxRequests: null },
-    nope: { a: 1 },
-    constructor: { prototype: 1 },
   };
   const { status, json } = await change(service, given);
   assert.equal(status, 200);
@@ -70,6 +68,41 @@ test('a change goes member by member, lists as a whole, and what is unknown, nul
     (await service.request('/api/settings?fields=meta.appName', { token: true })).text,
     '{"meta":{"appName":"Shop"}}',
   );
+});
+
+test('a member that settings do not have is refused at its place, with the name that was probably meant', async (t) => {
+  const service = await startService(t);
+  const { text: before } = await service.request('/api/settings', { token: true });
+  const told = (expected: string): object => ({
+    code: 'validation_unknown_field',
+    message: `There is no such member. ${expected}`,
+  });
+  const appName = 'Shop';
+  const cases: readonly (readonly [object, object])[] = [
+    [{ metas: { appName } }, { metas: told('Did you mean meta?') }],
+    [{ meta: { appName, appUrls: 'x' } }, { meta: { appUrls: told('Did you mean appURL?') } }],
+    [{ backups: { S3: {} } }, { backups: { S3: told('Did you mean s3?') } }],
+    [
+      { meta: { appName }, backups: { s3: { secrets: 'x' } } },
+      { backups: { s3: { secrets: told('Did you mean secret?') } } },
+    ],
+    [
+      { rateLimits: { rules: [{ label: '/api/', requests: 1 }] } },
+      {
+        rateLimits: { rules: { 0: { requests: told('Expected label, audience, duration, maxRequests.') } } },
+      },
+    ],
+    [
+      { trustedProxy: { nothing: null } },
+      { trustedProxy: { nothing: told('Expected headers, useLeftmostIP.') } },
+    ],
+  ];
+  for (const [body, expected] of cases) assert.deepEqual(await problemsOf(service, body), expected);
+  for (const name of ['constructor', 'toString', 'x'.repeat(1_000)])
+    assert.deepEqual(Object.keys(await problemsOf(service, { [name]: {} })), [name]);
+  const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`member${index}`, 1]));
+  assert.equal(Object.keys(await problemsOf(service, many)).length, 20);
+  assert.equal((await service.request('/api/settings', { token: true })).text, before);
 });
 
 test('what makes no sense is told by its place, with the codes of section 20', async (t) => {
@@ -213,6 +246,12 @@ test('the SDK reads and changes settings, and is told plainly what cannot be tes
   const changed = await pb.settings.update({ meta: { appName: 'Shop' } });
   assert.equal(changed['meta'].appName, 'Shop');
   assert.deepEqual(await pb.settings.getAll(), changed);
+  // As the dashboard does, with the secrets that are never shown.
+  const { s3, smtp, backups, ...rest } = changed;
+  const secrets = { s3: { ...s3, secret: 'x' }, smtp: { ...smtp, password: 'y' } };
+  const whole = { ...rest, ...secrets, backups: { ...backups, s3: { ...backups.s3, secret: 'z' } } };
+  assert.deepEqual(await pb.settings.update(changed), changed);
+  assert.deepEqual(await pb.settings.update(whole), changed);
   const refusal = await refusalOf(pb.settings.update({ meta: { appName: '' } }));
   assert.equal(refusal.response['data'].meta.appName.code, 'validation_required');
   assert.equal((await refusalOf(pb.settings.testS3())).status, 400);

@@ -51,6 +51,17 @@ const wrong: readonly (readonly [name: string, settings: Json, member: string, m
   ['a filter, which is not there yet', { filter: "title = 'x'" }, 'filter', /Only "" is supported/],
   ['an order, which is not there yet', { order: 'strict' }, 'order', /Only "none" is supported/],
   ['a rate limit, which is not there yet', { rateLimit: 5 }, 'rateLimit', /Only 0 is supported/],
+  ['a slip in a name', { event: ['record.delete'] }, 'event', /no such member\. Did you mean events\?$/],
+  [
+    'a collection, of which there may be several',
+    { collection: 'posts' },
+    'collection',
+    /mean collections\?/,
+  ],
+  ['one header', { header: {} }, 'header', /Did you mean headers\?/],
+  ['a name in snake case', { max_in_flight: 1 }, 'max_in_flight', /Did you mean maxInFlight\?/],
+  ['a name like none', { nope: null }, 'nope', /no such member\. Expected url, description, events/],
+  ['what every object has', { constructor: 1 }, 'constructor', /no such member/],
   ['headers that are no object', { headers: ['x-a'] }, 'headers', /Must be an object/],
   ['W-38 too many headers', { headers: numberedHeaders(51) }, 'headers', /at most 50/],
 ];
@@ -136,6 +147,11 @@ test('an endpoint may be sent back as it is shown, also when a collection of it 
   const path = `/api/webhooks/endpoints/${endpoint.id}`;
   const body = { ...(await service.call('GET', path)), description: 'changed' };
   assert.equal((await service.call('PATCH', path, { body })).description, 'changed');
+  // The answer of its creation has the secret, too.
+  assert.equal(
+    (await service.call('PATCH', path, { body: { ...endpoint, description: 'again' } })).description,
+    'again',
+  );
 });
 
 const privateTargets: readonly (readonly [url: string, message: string])[] = [

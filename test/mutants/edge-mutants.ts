@@ -223,6 +223,17 @@ export const edgeMutants: readonly Mutant[] = [
     tests: ['src/webhooks/endpoints/endpoint-url.test.ts'],
   },
   {
+    name: 'a slip in the name of a member does not pass for what was meant',
+    file: 'src/fields/field-error.ts',
+    from: 'unknown.slice(0, unknownMembersMax)',
+    to: 'unknown.slice(0, 0)',
+    tests: [
+      'test/api/webhook-endpoint-checks.test.ts',
+      'test/api/settings.test.ts',
+      'test/api/api-keys.test.ts',
+    ],
+  },
+  {
     name: 'an endpoint hears of the collections that it asked for',
     file: 'src/webhooks/endpoints/endpoint.ts',
     from: 'return endpoint.collections.length === 0 || endpoint.collections.includes(event.collection);',

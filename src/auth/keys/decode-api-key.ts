@@ -3,7 +3,7 @@ import { ownMember, type JsonObject } from '../../base/json.ts';
 import { fromTimestamp, type Timestamp } from '../../base/timestamp.ts';
 import type { CollectionFinder } from '../../collections/collection-store.ts';
 import type { Decoded } from '../../fields/decoded.ts';
-import { fieldError, invalidValue } from '../../fields/field-error.ts';
+import { fieldError, invalidValue, unknownMembers } from '../../fields/field-error.ts';
 import { parseDate } from '../../fields/parse-date.ts';
 import { keyScopes, type KeyScope } from '../../rules/key-scope.ts';
 import { apiKeyLimits, type ApiKey } from './api-key.ts';
@@ -17,9 +17,20 @@ export interface DecodeApiKeyContext {
   readonly now: number;
 }
 
+const settingNames = [
+  'name',
+  'scopes',
+  'collections',
+  'expires',
+] as const satisfies readonly (keyof ApiKeySettings)[];
+/** Members of a key that only answers have. They are ignored, so that a key may be made like one that was shown. */
+const shownNames = ['id', 'key', 'created', 'lastUsed'] as const;
+
 /** Reads a key's settings from a body. Throws bad_request with the problem of each member. */
 export function decodeApiKey(body: JsonObject, context: DecodeApiKeyContext): ApiKeySettings {
-  const errors: Record<string, FieldError | FieldErrors> = {};
+  const errors: Record<string, FieldError | FieldErrors> = {
+    ...unknownMembers(body, settingNames, shownNames),
+  };
   function member<Value>(name: string, decode: (value: unknown) => Decoded<Value>, fallback: Value): Value {
     const decoded = decode(ownMember(body, name) ?? null);
     if ('value' in decoded) return decoded.value;

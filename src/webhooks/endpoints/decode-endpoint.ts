@@ -3,7 +3,7 @@ import type { CollectionStore } from '../../collections/collection-store.ts';
 import { emitsEvents } from '../../collections/collection.ts';
 import { recordEventKinds, type RecordEventKind } from '../../events/event.ts';
 import type { Decoded } from '../../fields/decoded.ts';
-import { fieldError, invalidValue } from '../../fields/field-error.ts';
+import { fieldError, invalidValue, unknownMembers } from '../../fields/field-error.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
 import { decodeHeaders } from './endpoint-headers.ts';
 import { endpointLimits } from './endpoint-limits.ts';
@@ -31,12 +31,36 @@ const { requestsInFlightMax, timeoutMsMin, timeoutMsMax } = endpointLimits;
 const maxInFlightDefault = 16;
 const timeoutMsDefault = 15_000;
 
+/** Members that a body may have. `status` and `secret` are decoded by functions of their own. */
+const names = [
+  'url',
+  'description',
+  'events',
+  'collections',
+  'headers',
+  'maxInFlight',
+  'timeoutMs',
+  'schedule',
+  'status',
+  'secret',
+] as const satisfies readonly (keyof Endpoint)[];
+
+/** Members that only answers have. They are ignored, so that a body may be sent back as it was shown. */
+const shownNames = [
+  'id',
+  'statusReason',
+  'created',
+  'updated',
+] as const satisfies readonly (keyof Endpoint)[];
+
 /** Members of the API that later versions will bring, each with the only value it can have until then. */
 const notYet: Raw = { filter: '', order: 'none', rateLimit: 0 };
 
 /** Reads settings from a body; members that an update leaves out stay. Throws bad_request with the problem of each member. */
 export function decodeEndpoint(raw: Raw, context: DecodeEndpointContext): EndpointSettings {
-  const errors: Record<string, FieldError | FieldErrors> = {};
+  const errors: Record<string, FieldError | FieldErrors> = {
+    ...unknownMembers(raw, names, [...shownNames, ...Object.keys(notYet)]),
+  };
   const { existing } = context;
 
   function member<Value>(name: string, fallback: Value, decode: (value: unknown) => Decoded<Value>): Value {
