@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { upsertSuperuser } from '../../src/auth/superuser.ts';
+import type { TestRequest } from '../support/service.ts';
 import { startWebhookService, type Json } from '../support/webhook-service.ts';
 
 const refusedTarget = 'This address is not allowed as a webhook target.';
@@ -173,13 +175,52 @@ const privateTargets: readonly (readonly [url: string, message: string])[] = [
 test('W-01 W-03 W-05 without --dev neither this machine nor a private network nor plain HTTP is a target', async (t) => {
   const service = await startWebhookService(t, { flags: { dev: false } });
   for (const [url, message] of privateTargets) {
-    const answer = await service.call('POST', '/api/webhooks/endpoints', { body: { url }, status: 400 });
-    assert.equal(answer.data.url.message, message, url);
+    const answer = await service.request('/api/webhooks/endpoints', {
+      method: 'POST',
+      token: true,
+      // To a proxy's clients, options of the server mean nothing.
+      headers: { 'X-Forwarded-For': '192.0.2.1' },
+      body: { url },
+    });
+    assert.equal(answer.json.data.url.message, message, url);
   }
   await service.call('POST', '/api/webhooks/endpoints', {
     body: { url: 'https://hooks.example.com/' },
     status: 201,
   });
+});
+
+test('W-55 only the operator is told which flag would allow a URL, on save and on change', async (t) => {
+  const service = await startWebhookService(t, { flags: { dev: false } });
+  await service.app.data.directory.create('other', null);
+  const body = { identity: 'other@example.com', password: 'correct horse' };
+  await service.withInstance('other', (instance) => upsertSuperuser(instance, body.identity, body.password));
+  const signIn = '/i/other/api/collections/_superusers/auth-with-password';
+  const { token } = (await service.request(signIn, { method: 'POST', body })).json;
+  const { id } = await service.addEndpoint({ url: 'https://hooks.example.com/' });
+  const endpoints = '/api/webhooks/endpoints';
+  const reasonOf = async (url: string, path: string, options: TestRequest): Promise<string> => {
+    const answer = await service.request(path, { token: true, body: { url }, ...options });
+    assert.equal(answer.status, 400, answer.text);
+    return answer.json.data.url.message;
+  };
+  for (const [url, reason, flag] of [
+    ['https://10.0.0.1/', refusedTarget, '--allow-net 10.0.0.1'],
+    ['http://localhost:3000/', noHttps, '--dev'],
+    ['https://example.com:22/', 'Port 22 is that of another protocol', '--allow-ports 22'],
+  ] as const) {
+    const post = { method: 'POST' };
+    for (const told of [
+      await reasonOf(url, endpoints, post),
+      await reasonOf(url, `${endpoints}/${id}`, { method: 'PATCH' }),
+    ])
+      assert.ok(told.startsWith(reason) && told.includes(flag), told);
+    for (const told of [
+      await reasonOf(url, `/i/other${endpoints}`, { ...post, token }),
+      await reasonOf(url, endpoints, { ...post, headers: { 'X-Real-IP': '127.0.0.1' } }),
+    ])
+      assert.ok(told.startsWith(reason) && !told.includes('--'), told);
+  }
 });
 
 test('a private network that the operator has named is a target, by plain HTTP too, and the next one is not', async (t) => {
@@ -190,7 +231,7 @@ test('a private network that the operator has named is a target, by plain HTTP t
   await service.receiver.waitForRequests(1);
   const body = { url: service.receiver.urlAt('127.0.0.2') };
   const answer = await service.call('POST', '/api/webhooks/endpoints', { body, status: 400 });
-  assert.equal(answer.data.url.message, noHttps);
+  assert.match(answer.data.url.message, /^The URL must begin with https/);
 });
 
 test('W-10 what was allowed when it was saved is judged again at each attempt', async (t) => {

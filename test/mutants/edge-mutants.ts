@@ -234,6 +234,13 @@ export const edgeMutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'flags of the server are told to its operator only',
+    file: 'src/http/is-from-operator.ts',
+    from: 'instance.slug !== defaultSlug || ',
+    to: '',
+    tests: ['test/api/webhook-endpoint-checks.test.ts'],
+  },
+  {
     name: 'an endpoint hears of the collections that it asked for',
     file: 'src/webhooks/endpoints/endpoint.ts',
     from: 'return endpoint.collections.length === 0 || endpoint.collections.includes(event.collection);',

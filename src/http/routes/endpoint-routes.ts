@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { auditLogOf } from '../../audit/audit-log.ts';
 import { changedPaths } from '../../audit/changed-paths.ts';
 import { AppError } from '../../base/errors.ts';
@@ -7,7 +7,7 @@ import type { Instance } from '../../instances/instance.ts';
 import type { Loan, OpenInstances } from '../../instances/open-instances.ts';
 import { parseListQuery } from '../../lists/list-query.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
-import type { RequestFacts } from '../../rules/request-facts.ts';
+import type { Caller } from '../../rules/caller.ts';
 import {
   createEndpoint,
   deleteEndpoint,
@@ -23,6 +23,7 @@ import { listJson } from '../../lists/list-json.ts';
 import { answer, answerNothing } from '../answer.ts';
 import { bodyOf } from '../request-body.ts';
 import { queryOf } from '../query-string.ts';
+import { isFromOperator } from '../is-from-operator.ts';
 import { onInstanceAsSuperuser } from '../on-instance.ts';
 import { factsOf } from '../request-facts.ts';
 
@@ -53,7 +54,7 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
   app.post(
     '/api/webhooks/endpoints',
     onInstanceAsSuperuser(instances, async ({ instance, caller }, request, reply) => {
-      const saving = audited(instance, factsOf(request, caller));
+      const saving = savingOf({ instance, caller }, request);
       const endpoint = await createEndpoint(saving, bodyOf(request), policy);
       // Apart from the secret's own route, no other answer shows it.
       const json = JSON.stringify({ ...endpointView(endpoint), secret: endpoint.secret });
@@ -89,11 +90,9 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
   app.patch<EndpointPath>(
     '/api/webhooks/endpoints/:id',
     onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance, caller }, request, reply) => {
-      const endpoint = await updateEndpoint(
-        audited(instance, factsOf(request, caller)),
-        { id: request.params.id, body: bodyOf(request) },
-        policy,
-      );
+      const saving = savingOf({ instance, caller }, request);
+      const change = { id: request.params.id, body: bodyOf(request) };
+      const endpoint = await updateEndpoint(saving, change, policy);
       dispatcher.wake(instance.id);
       return answer(request, reply, { json: JSON.stringify(endpointView(endpoint)) });
     }),
@@ -102,7 +101,7 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
   app.delete<EndpointPath>(
     '/api/webhooks/endpoints/:id',
     onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance, caller }, request, reply) => {
-      await deleteEndpoint(audited(instance, factsOf(request, caller)), request.params.id);
+      await deleteEndpoint(savingOf({ instance, caller }, request), request.params.id);
       return answerNothing(request, reply);
     }),
   );
@@ -115,7 +114,7 @@ function endpointActionRoutes(app: FastifyInstance, options: EndpointRoutesOptio
   app.post<EndpointPath>(
     '/api/webhooks/endpoints/:id/pause',
     onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance, caller }, request, reply) => {
-      const saving = audited(instance, factsOf(request, caller));
+      const saving = savingOf({ instance, caller }, request);
       const endpoint = await setEndpointStatus(saving, request.params.id, 'paused');
       return answer(request, reply, { json: JSON.stringify(endpointView(endpoint)) });
     }),
@@ -125,7 +124,7 @@ function endpointActionRoutes(app: FastifyInstance, options: EndpointRoutesOptio
     '/api/webhooks/endpoints/:id/resume',
     onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance, caller }, request, reply) => {
       refuseOthers(bodyOf(request), { backlog: 'drain' });
-      const saving = audited(instance, factsOf(request, caller));
+      const saving = savingOf({ instance, caller }, request);
       const endpoint = await setEndpointStatus(saving, request.params.id, 'active');
       dispatcher.wake(instance.id);
       return answer(request, reply, { json: JSON.stringify(endpointView(endpoint)) });
@@ -143,13 +142,18 @@ function endpointActionRoutes(app: FastifyInstance, options: EndpointRoutesOptio
 }
 
 /** Audits each change in its transaction. Only names of members are recorded, as headers and the query of a URL may be secret. */
-function audited(instance: Instance, facts: RequestFacts): EndpointSaving {
+function savingOf(
+  { instance, caller }: { readonly instance: Instance; readonly caller: Caller },
+  request: FastifyRequest<object>,
+): EndpointSaving {
+  const facts = factsOf(request, caller);
   const { database, sealer, clock, collections } = instance;
   return {
     database,
     sealer,
     clock,
     collections,
+    isForOperator: isFromOperator(instance, request),
     onChange: async (tx, { before, after }) => {
       const action = before === undefined ? 'create' : after === undefined ? 'delete' : 'update';
       const host = new URL((after ?? before)?.url ?? '').host;

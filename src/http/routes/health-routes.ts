@@ -7,6 +7,7 @@ import { hasScope } from '../../rules/has-scope.ts';
 import { countExhausted, readOldestPending } from '../../webhooks/deliveries.ts';
 import { answer } from '../answer.ts';
 import { onInstance } from '../on-instance.ts';
+import { findProxyHeader } from '../find-proxy-header.ts';
 
 /** `stopping` once a stop has begun, `degraded` while the database is unreachable: a load balancer must then use another node. */
 export type Readiness = 'ready' | 'stopping' | 'degraded';
@@ -57,14 +58,11 @@ const readinessMessages: Readonly<Record<Readiness, string>> = {
 
 /** Returns what an operator needs to see whether the right proxies are trusted. */
 function origin(instance: Instance, request: FastifyRequest): object {
-  const possibleProxyHeader = proxyHeaders.find((name) => request.headers[name.toLowerCase()] !== undefined);
   return {
     realIP: ipAddressText(request.server.admission.addressOf(instance, request)),
-    possibleProxyHeader: possibleProxyHeader ?? '',
+    possibleProxyHeader: findProxyHeader(request.headers) ?? '',
   };
 }
-
-const proxyHeaders = ['X-Forwarded-For', 'X-Real-IP', 'CF-Connecting-IP', 'Fly-Client-IP', 'True-Client-IP'];
 
 const dayMs = 24 * 60 * 60_000;
 

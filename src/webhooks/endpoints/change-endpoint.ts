@@ -17,6 +17,8 @@ type Body = Readonly<Record<string, unknown>>;
 
 /** What a change of endpoints needs of their instance, and a listener that notes the change. */
 export interface EndpointSaving extends Pick<Instance, 'database' | 'sealer' | 'clock' | 'collections'> {
+  /** Whether a refusal of a URL names the flag of the server that would allow it. */
+  readonly isForOperator?: boolean;
   /** Runs inside the transaction of the change; `before` is undefined for a new endpoint. May await nothing but `tx`. */
   readonly onChange?: (
     tx: Transaction,
@@ -34,7 +36,8 @@ export function createEndpoint(saving: EndpointSaving, body: Body, policy: Netwo
         `${failed} There can be at most ${endpointLimits.endpointsMax} endpoints.`,
       );
     }
-    const settings = decodeEndpoint(body, { collections: saving.collections, policy, failed });
+    const { collections, isForOperator } = saving;
+    const settings = decodeEndpoint(body, { collections, policy, isForOperator, failed });
     const now = toTimestamp(saving.clock.now());
     const endpoint: Endpoint = {
       ...settings,
@@ -64,6 +67,7 @@ export function updateEndpoint(
     const settings = decodeEndpoint(request.body, {
       collections: saving.collections,
       policy,
+      isForOperator: saving.isForOperator,
       existing,
       failed,
     });

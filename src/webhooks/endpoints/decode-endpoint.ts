@@ -20,6 +20,7 @@ export type EndpointSettings = Pick<
 export interface DecodeEndpointContext {
   readonly collections: CollectionStore;
   readonly policy: NetworkPolicy;
+  readonly isForOperator?: boolean | undefined;
   readonly existing?: Endpoint;
   readonly failed: string;
 }
@@ -72,7 +73,7 @@ export function decodeEndpoint(raw: Raw, context: DecodeEndpointContext): Endpoi
   }
 
   const settings: EndpointSettings = {
-    url: member('url', existing?.url ?? '', (value) => decodeUrl(value, context.policy)),
+    url: member('url', existing?.url ?? '', (value) => decodeUrl(value, context)),
     description: member('description', existing?.description ?? '', decodeDescription),
     events: member('events', existing?.events ?? recordEventKinds, decodeEvents),
     collections: member('collections', existing?.collections ?? [], (value) =>
@@ -126,11 +127,16 @@ export function refuseFixed(raw: Raw, existing: Endpoint, failed: string): void 
   if (Object.keys(details).length > 0) throw new AppError('bad_request', failed, { details });
 }
 
-function decodeUrl(value: unknown, policy: NetworkPolicy): Decoded<string> {
+function decodeUrl(
+  value: unknown,
+  { policy, isForOperator = false }: DecodeEndpointContext,
+): Decoded<string> {
   if (typeof value !== 'string') return { error: invalidValue('Must be text.') };
   if (value === '') return { error: fieldError('validation_required') };
   const check = checkEndpointUrl(value, policy);
-  return check.kind === 'accepted' ? { value: check.url } : { error: invalidValue(check.reason) };
+  if (check.kind === 'accepted') return { value: check.url };
+  const { reason, remedy } = check;
+  return { error: invalidValue(isForOperator && remedy !== undefined ? `${reason} ${remedy}` : reason) };
 }
 
 function decodeDescription(value: unknown): Decoded<string> {

@@ -168,9 +168,10 @@ test('W-15: length, fragments and control characters cannot do harm', () => {
 
 test('W-15: what the parser would repair in silence is refused, and said', () => {
   for (const start of ['https:', 'https:/', 'https:///', 'https:////', 'HTTPS:']) {
-    const said = 'The URL must be written in full, like https://example.com/webhooks.';
-    assert.equal(reason(`${start}example.com/hook`), said, start);
-    assert.equal(reason(`${start.replace(/s/i, '')}example.com/hook`, development), said, start);
+    const said = 'The URL must be written in full, like ';
+    assert.equal(reason(`${start}example.com/hook`), `${said}https://example.com/webhooks.`, start);
+    const plain = `${start.replace(/s/i, '')}example.com/hook`;
+    assert.equal(reason(plain, development), `${said}http://localhost:3000/webhooks.`, start);
   }
   const said = 'The URL must not contain blanks, backslashes, control characters or invisible ones.';
   const blanks = [' ', '\t', '\n', '\r\n', '\u00a0', '\u2028', '\u3000', '\u00ad', '\u200b', '\ufeff', '\\'];
@@ -203,6 +204,30 @@ test('W-58: ports of other protocols are refused, unless the operator has named 
   }
   for (const port of [1, 21, 80, 444, 8_080, 8_443, 65_535])
     assert.equal(accepted(`https://example.com:${port}/`), `https://example.com:${port}/`);
+});
+
+test('a refusal knows which flag would allow the URL, and in development no refusal asks for https alone', () => {
+  const remedyOf = (text: string, policy = strict): string | undefined => {
+    const check = checkEndpointUrl(text, policy);
+    return check.kind === 'refused' ? check.remedy?.replace(/^The server allows it with (.*)\.$/, '$1') : '';
+  };
+  const leadsTo = '--allow-net and the network that the name leads to';
+  const cases = {
+    'http://127.0.0.1:3000/': '--allow-net 127.0.0.1, or with --dev',
+    'https://[::1]/': '--allow-net ::1, or with --dev',
+    'https://10.1.2.3/': '--allow-net 10.1.2.3',
+    'http://8.8.8.8/': '--allow-net 8.8.8.8',
+    'http://localhost:3000/': '--dev, or with --allow-net 127.0.0.1',
+    'https://build.internal/': leadsTo,
+    'http://example.com/': `--dev, or with ${leadsTo}`,
+    'https://example.com:6379/': '--allow-ports 6379',
+    'https://example.com:0/': undefined,
+    'https:example.com': undefined,
+    'ftp://example.com/': undefined,
+  };
+  for (const [url, expected] of Object.entries(cases)) assert.equal(remedyOf(url), expected, url);
+  assert.equal(reason('ftp://example.com/', development), 'The URL must begin with https:// or http://.');
+  assert.match(reason('nowhere', development), /expected one like http:\/\/localhost:3000\/webhooks\.$/);
 });
 
 test('what is accepted is the canonical form', () => {

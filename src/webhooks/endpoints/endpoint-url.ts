@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { isInCidr } from '../../base/cidr.ts';
+import { readIpAddress } from '../../base/ip-address.ts';
 import { isAddressAllowed, isPlainAllowed, loopbackRanges } from '../../network/address-guard.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
 import { isLocalhostName, withoutRootDot } from '../../network/local-name.ts';
@@ -26,8 +27,16 @@ const localSuffixes = ['.localhost', '.local', '.internal', '.home.arpa'];
 /** The same words for every refused target: different ones would let a client map the operator's network. */
 export const refusedTarget = 'This address is not allowed as a webhook target.';
 
+const notHttps = 'The URL must begin with https://.';
+
 export type EndpointUrlCheck =
-  { readonly kind: 'accepted'; readonly url: string } | { readonly kind: 'refused'; readonly reason: string };
+  { readonly kind: 'accepted'; readonly url: string } | ({ readonly kind: 'refused' } & Refusal);
+
+interface Refusal {
+  readonly reason: string;
+  /** Which flag of the server would allow it, in a sentence for the operator. It follows from the URL alone. */
+  readonly remedy?: string;
+}
 
 /**
  * Checks whether an endpoint may have this URL. `url` is the canonical form, to be stored and connected to: the parser has turned
@@ -39,24 +48,31 @@ export function checkEndpointUrl(text: string, policy: NetworkPolicy): EndpointU
   if (confusingCharacter.test(text))
     return refuse('The URL must not contain blanks, backslashes, control characters or invisible ones.');
   const url = URL.parse(text);
-  if (url === null)
-    return refuse('The URL could not be read: expected one like https://example.com/webhooks.');
+  if (url === null) return refuse(`The URL could not be read: expected one like ${exampleUrl(policy)}.`);
   if (url.href.length > urlLengthMax)
     return refuse(`The URL must be at most ${urlLengthMax} characters long.`);
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
-    return refuse('The URL must begin with https://.');
+    return refuse(policy.allowHttp ? 'The URL must begin with https:// or http://.' : notHttps);
   const authority = writtenInFull.exec(text)?.[1];
-  if (authority === undefined)
-    return refuse('The URL must be written in full, like https://example.com/webhooks.');
+  if (authority === undefined) return refuse(`The URL must be written in full, like ${exampleUrl(policy)}.`);
   if (authority.includes('@')) return refuse('The URL must not contain a user name or password.');
   // An empty fragment leaves `hash` empty but keeps its sign in `href`.
   if (url.href.includes('#')) return refuse('The URL must not contain a fragment (#).');
   const port = portOf(url);
   if (portsOfOtherProtocols.some((other) => other === port) && policy.allowedPorts?.includes(port) !== true)
-    return refuse(`Port ${port} is that of another protocol, and not allowed as a webhook target.`);
+    return {
+      kind: 'refused',
+      reason: `Port ${port} is that of another protocol, and not allowed as a webhook target.`,
+      ...(port !== 0 && { remedy: `The server allows it with --allow-ports ${port}.` }),
+    };
   const host = hostOf(url);
-  const reason = isIP(host) === 0 ? checkName(host, url, policy) : checkAddress(host, url, policy);
-  return reason === null ? { kind: 'accepted', url: url.href } : refuse(reason);
+  const refusal = isIP(host) === 0 ? checkName(host, url, policy) : checkAddress(host, url, policy);
+  return refusal === null ? { kind: 'accepted', url: url.href } : { kind: 'refused', ...refusal };
+}
+
+/** One that would be accepted. */
+function exampleUrl({ allowHttp }: NetworkPolicy): string {
+  return allowHttp ? 'http://localhost:3000/webhooks' : 'https://example.com/webhooks';
 }
 
 /** The host without the brackets that URLs put around IPv6 addresses. */
@@ -69,19 +85,30 @@ export function portOf(url: URL): number {
   return url.protocol === 'https:' ? 443 : 80;
 }
 
-function checkAddress(host: string, url: URL, policy: NetworkPolicy): string | null {
-  if (url.protocol === 'http:' && !isPlainAllowed(host, policy)) return 'The URL must begin with https://.';
-  return isAddressAllowed(host, policy) ? null : refusedTarget;
+function checkAddress(host: string, url: URL, policy: NetworkPolicy): Refusal | null {
+  const remedy = `The server allows it with --allow-net ${host}${isLoopback(host) ? ', or with --dev' : ''}.`;
+  if (url.protocol === 'http:' && !isPlainAllowed(host, policy)) return { reason: notHttps, remedy };
+  return isAddressAllowed(host, policy) ? null : { reason: refusedTarget, remedy };
 }
 
-function checkName(host: string, url: URL, policy: NetworkPolicy): string | null {
+function isLoopback(address: string): boolean {
+  const bytes = readIpAddress(address);
+  return bytes !== undefined && loopbackRanges.some((range) => isInCidr(bytes, range));
+}
+
+function checkName(host: string, url: URL, policy: NetworkPolicy): Refusal | null {
   // If the operator allows a private range, a name may lead into it; only its addresses can tell, at connect time.
   const isOpen = policy.allowed.length > 0;
-  if (url.protocol === 'http:' && !policy.allowHttp && !isOpen) return 'The URL must begin with https://.';
-  if (isLocalhostName(host)) return isLoopbackAllowed(policy) ? null : refusedTarget;
+  const isHere = isLocalhostName(host);
+  const isPlain = url.protocol === 'http:' && !policy.allowHttp && !isOpen;
+  const remedy = isHere
+    ? 'The server allows it with --dev, or with --allow-net 127.0.0.1.'
+    : `The server allows it with ${isPlain ? '--dev, or with ' : ''}--allow-net and the network that the name leads to.`;
+  if (isPlain) return { reason: notHttps, remedy };
+  if (isHere) return isLoopbackAllowed(policy) ? null : { reason: refusedTarget, remedy };
   const name = withoutRootDot(host).toLowerCase();
   const isLocal = !name.includes('.') || localSuffixes.some((suffix) => name.endsWith(suffix));
-  return isLocal && !isOpen ? refusedTarget : null;
+  return isLocal && !isOpen ? { reason: refusedTarget, remedy } : null;
 }
 
 function isLoopbackAllowed(policy: NetworkPolicy): boolean {
