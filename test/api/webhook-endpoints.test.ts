@@ -27,9 +27,10 @@ test('an endpoint is created with defaults, and its secret is shown then and by 
     schedule: null,
     status: 'active',
     statusReason: '',
+    warnings: [],
   });
   const path = `/api/webhooks/endpoints/${id}`;
-  const { secret: _, ...shown } = created;
+  const { secret: _, warnings: __, ...shown } = created;
   assert.deepEqual(await service.call('GET', path), shown);
   assert.deepEqual((await service.call('GET', '/api/webhooks/endpoints')).items, [shown]);
   assert.equal((await service.call('PATCH', path, { body: {} })).secret, undefined);
@@ -55,7 +56,7 @@ test('every member is kept as it was given, and changed by a PATCH that leaves t
   for (const [name, value] of Object.entries(settings)) assert.deepEqual(created[name], value, name);
   const path = `/api/webhooks/endpoints/${created.id}`;
   const changed = await service.call('PATCH', path, { body: { description: '', schedule: null } });
-  const { secret: _, ...shown } = created;
+  const { secret: _, warnings: __, ...shown } = created;
   assert.deepEqual(changed, { ...shown, description: '', schedule: null, updated: changed.updated });
   assert.equal((await service.call('PATCH', path, { body: { timeoutMs: 0 }, status: 400 })).status, 400);
   assert.deepEqual(await service.call('GET', path), changed);
@@ -97,7 +98,7 @@ test('a secret of the owner is kept exactly, in either form, and a PATCH with wh
 
 test('a PATCH with another status or secret is refused, and changes nothing', async (t) => {
   const service = await startWebhookService(t);
-  const { secret, ...shown } = await service.addEndpoint();
+  const { secret, warnings: _, ...shown } = await service.addEndpoint();
   const path = `/api/webhooks/endpoints/${shown.id}`;
   const body = { description: 'x', status: 'paused', secret: 'another secret of mine' };
   const refused = await service.call('PATCH', path, { body, status: 400 });

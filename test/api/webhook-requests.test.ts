@@ -58,6 +58,34 @@ test('the body has five members in order, and the data of the record in schema o
   );
 });
 
+test('a secret in plain text is accepted with a warning that says how a library verifies with it', async (t) => {
+  const service = await startWebhookService(t);
+  const warnings = [
+    'The secret is not whsec_ followed by base64. ' +
+      'Libraries for Standard Webhooks verify if they are given whsec_ and the base64 of the secret.',
+  ];
+  assert.deepEqual((await service.addEndpoint()).warnings, []);
+  assert.deepEqual((await service.addEndpoint({ secret: 'whsec_AAECAwQFBgcICQoLDA0ODw==' })).warnings, []);
+  const secret = 'a secret of our own';
+  const { id, ...made } = await service.addEndpoint({ secret });
+  assert.deepEqual([made.secret, made.warnings], [secret, warnings]);
+  const shown = await service.call('GET', `/api/webhooks/endpoints/${id}`);
+  assert.deepEqual(['warnings' in shown, 'secret' in shown], [false, false]);
+  await service.call('PATCH', `/api/webhooks/endpoints/${id}`, { body: made });
+  await service.addPost();
+  const requests = await service.receiver.waitForRequests(3);
+  const library = new Webhook(`whsec_${Buffer.from(secret).toString('base64')}`);
+  const isGenuine = ({ body, headers }: ReceivedRequest): boolean => {
+    try {
+      // Each of these headers is sent once, so each is one text.
+      return library.verify(body, headers as Record<string, string>) !== undefined;
+    } catch {
+      return false;
+    }
+  };
+  assert.equal(requests.filter(isGenuine).length, 1);
+});
+
 test('W-41 the headers are those of the contract, and both signatures are over the bytes that were sent', async (t) => {
   const service = await startWebhookService(t);
   for (const secret of ['', 'whsec_AAECAwQFBgcICQoLDA0ODw==', 'a secret of our own']) {

@@ -55,7 +55,14 @@ const secret: Schema = { type: 'string', description: 'What signs: `whsec_…`.'
 /** Endpoints, which say where webhooks go. */
 export const endpointSchemas: Readonly<Record<string, Schema>> = {
   Endpoint: objectSchema(shown),
-  EndpointWithSecret: objectSchema({ ...shown, secret }),
+  EndpointWithSecret: objectSchema({
+    ...shown,
+    secret,
+    warnings: {
+      ...texts,
+      description: 'What to know of the secret, in words; empty for one of the form `whsec_…`.',
+    },
+  }),
   EndpointSecret: objectSchema({ secret }),
   EndpointList: listSchema(schemaReference('Endpoint')),
   EndpointCreate: objectSchema(

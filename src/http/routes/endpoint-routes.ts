@@ -18,6 +18,7 @@ import {
 import type { Dispatcher } from '../../webhooks/dispatcher.ts';
 import { endpointView } from '../../webhooks/endpoints/endpoint.ts';
 import { listEndpoints, readEndpoint } from '../../webhooks/endpoints/list-endpoints.ts';
+import { secretWarnings } from '../../webhooks/sending/signature.ts';
 import { testEndpoint } from '../../webhooks/test-endpoint.ts';
 import { listJson } from '../../lists/list-json.ts';
 import { answer, answerNothing } from '../answer.ts';
@@ -57,7 +58,8 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
       const saving = savingOf({ instance, caller }, request);
       const endpoint = await createEndpoint(saving, bodyOf(request), policy);
       // Apart from the secret's own route, no other answer shows it.
-      const json = JSON.stringify({ ...endpointView(endpoint), secret: endpoint.secret });
+      const { secret } = endpoint;
+      const json = JSON.stringify({ ...endpointView(endpoint), secret, warnings: secretWarnings(secret) });
       return answer(request, reply, { status: 201, json, headers: { 'cache-control': 'no-store' } });
     }),
   );

@@ -47,12 +47,7 @@ const names = [
 ] as const satisfies readonly (keyof Endpoint)[];
 
 /** Members that only answers have. They are ignored, so that a body may be sent back as it was shown. */
-const shownNames = [
-  'id',
-  'statusReason',
-  'created',
-  'updated',
-] as const satisfies readonly (keyof Endpoint)[];
+const shownNames = ['id', 'statusReason', 'created', 'updated', 'warnings'] as const;
 
 /** Members of the API that later versions will bring, each with the only value it can have until then. */
 const notYet: Raw = { filter: '', order: 'none', rateLimit: 0 };

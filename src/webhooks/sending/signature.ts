@@ -71,6 +71,14 @@ export function checkSigningSecret(text: string): string | null {
   return null;
 }
 
+/** Returns what the owner of a secret that was accepted should know of it. */
+export function secretWarnings(secret: string): readonly string[] {
+  if (decodeStandardSecret(secret) !== null) return [];
+  return [
+    `The secret is not ${SECRET_PREFIX} followed by base64. Libraries for Standard Webhooks verify if they are given ${SECRET_PREFIX} and the base64 of the secret.`,
+  ];
+}
+
 function keysOf(secret: string): SecretKeys {
   const cached = cachedKeys.get(secret);
   if (cached !== undefined) return cached;
