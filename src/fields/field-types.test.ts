@@ -107,11 +107,15 @@ test('numbers are read from decimal texts, and what is not finite is refused', (
     '-Infinity',
     '9007199254740993',
     '-9007199254740992',
+    '0'.repeat(401),
+    `-.${'5'.repeat(250_000)}x`,
   ])
     assert.deepEqual(field.check(field.normalise(value)), {
       code: 'validation_not_a_number',
       message: 'The submitted number is not properly formatted.',
     });
+  assert.equal(field.normalise(`1.${'5'.repeat(398)}`), 1 + 5 / 9);
+  assert.equal(field.normalise(`e${'5'.repeat(400)}`), 0);
   assert.equal(field.toJson(1e21), '1e+21');
   assert.equal(field.toJson(1e-7), '1e-7');
 });

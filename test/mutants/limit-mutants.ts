@@ -153,4 +153,11 @@ export const limitMutants: readonly Mutant[] = [
     to: 'listRulesSizeMax: 1_000_000,',
     tests: ['test/api/absent-records.test.ts'],
   },
+  {
+    name: 'digits in a text for a number are read once',
+    file: 'src/fields/number-field.ts',
+    from: '\\d+(?:\\.\\d*)?|',
+    to: '\\d+\\.?\\d*|',
+    tests: ['src/fields/linear-fields.test.ts'],
+  },
 ];

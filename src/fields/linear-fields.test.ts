@@ -1,0 +1,76 @@
+import { test } from 'node:test';
+import { assertLinear } from '../../test/support/cpu-time.ts';
+import { makeField } from '../../test/support/make-field.ts';
+import { fieldTypes } from './field-types.ts';
+
+const textLength = 100_000;
+
+const definitions: Readonly<Record<string, readonly object[]>> = {
+  text: [{ pattern: '^[a-z]+$' }, { name: 'id', primaryKey: true, required: true, pattern: '^.+$' }],
+  select: [{ values: ['a', 'b'] }, { values: ['a', 'b'], maxSelect: 2 }, manyValues()],
+  relation: [{ collectionId: 'c' }, { collectionId: 'c', maxSelect: 1_000_000 }],
+  autodate: [{ onCreate: true }],
+  file: [{}, { maxSelect: 99 }],
+};
+
+function manyValues(): object {
+  const values = Array.from({ length: 10_000 }, (_, index) => `v${index}`);
+  return { values, maxSelect: values.length };
+}
+
+/** Texts that stop a pattern which can match the same characters in two ways, and JSON that is long in every way. */
+function hostileTexts(): readonly string[] {
+  const filled = (part: string): string => part.repeat(Math.ceil(textLength / part.length));
+  const repeated = [
+    '1',
+    '.',
+    '1.',
+    '-',
+    '+',
+    'e',
+    'a',
+    ' ',
+    '\t',
+    '\n',
+    '@',
+    'a.',
+    'a@',
+    '%',
+    '\\',
+    '"',
+    '[',
+    '{',
+    '😀',
+  ];
+  const lists = ['1,', '1 , ', '"a",', '"\\u00e9",', '[],', '{},', '{"a":1},'].map(
+    (item) => `[${filled(item)}1]`,
+  );
+  const numbers = Array.from({ length: textLength / 10 }, (_, index) => index);
+  return [
+    ...repeated.flatMap((part) => ['', '!', '"', ']', 'x', '1e'].map((end) => filled(part) + end)),
+    ...['+', '.', '1e', 'http://', 'https://a.', 'a@', '2020-01-01 '].flatMap((start) => [`${start}${filled('1')}x`, start + filled('a.')]),
+    ...lists,
+    filled('[') + filled(']'),
+    JSON.stringify(numbers.map((number) => `v${number}`)),
+    JSON.stringify(Object.fromEntries(numbers.map((number) => [`k${number}`, number]))),
+    JSON.stringify(Object.fromEntries(numbers.map((number) => [number * 4_001, number]))),
+    `{"lon":1,"lat":2,"x":"${filled('a')}"}`,
+  ]; // prettier-ignore
+}
+
+test('I-31 a long text costs no type of field more than linear time, whole or with a modifier', async () => {
+  const texts = hostileTexts();
+  for (const { type, modifiers = [] } of fieldTypes.values())
+    for (const definition of definitions[type] ?? [{}]) {
+      const field = makeField({ type, ...definition });
+      for (const text of texts)
+        for (const modifier of [undefined, ...modifiers])
+          await assertLinear(`${modifier} of ${type} with ${text.slice(0, 20)}…`, text, () =>
+            field.check(
+              modifier === undefined
+                ? field.normalise(text)
+                : (field.modify(field.zero, modifier, text) ?? null),
+            ),
+          );
+    }
+});
