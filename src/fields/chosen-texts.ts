@@ -1,3 +1,5 @@
+import type { FieldError } from '../base/errors.ts';
+import { fieldError } from './field-error.ts';
 import type { Change, ColumnKind, FieldOptions, StoredValue } from './field-type.ts';
 import { toText } from './to-text.ts';
 
@@ -7,34 +9,61 @@ export type ChosenTextsOptions = FieldOptions &
     maxSelect: number;
   }>;
 
+/** The maximum of texts in one value, whatever a definition says: each may have to be looked up. */
+const textsMax = 10_000;
+/** The maximum length of a text that is read as a JSON array of texts. Where several are kept, longer ones count as too many. */
+const jsonLengthMax = 1024 * 1024;
+/** Stored for a list of more than `textsMax` texts, so that `check` refuses it. It stays when a modifier removes some of them. */
+const TOO_MANY = 'null';
+
 /** What the types select, relation and file share: one text, or several that all differ. None is empty. */
 export const chosenTexts = {
   column: (options: ChosenTextsOptions): ColumnKind => (isMultiple(options) ? 'json' : 'text'),
   zero: (options: ChosenTextsOptions): StoredValue => (isMultiple(options) ? '[]' : ''),
-  normalise: (value: unknown, options: ChosenTextsOptions): StoredValue =>
-    toStored(uniqueTexts(value), options),
+  normalise: (value: unknown, options: ChosenTextsOptions): StoredValue => {
+    const items = givenItems(value, options);
+    return items === undefined ? TOO_MANY : toStored(uniqueTexts(items), options);
+  },
   toJson: (stored: StoredValue, options: ChosenTextsOptions): string => {
     if (!isMultiple(options)) return JSON.stringify(toText(stored));
     return typeof stored === 'string' && stored !== '' ? stored : '[]';
   },
   modifiers: ['f+', '+f', 'f-'],
   modify: (stored: StoredValue, { modifier, value }: Change, options: ChosenTextsOptions): StoredValue => {
+    const given = givenItems(value, options);
+    if (given === undefined || hasTooMany(stored, options)) return TOO_MANY;
     const before = chosenTexts.read(stored, options) ?? [];
-    const given = uniqueTexts(value);
     if (modifier === 'f-') return toStored(without(before, given), options);
     return toStored(uniqueTexts(modifier === '+f' ? [...given, ...before] : [...before, ...given]), options);
   },
 
-  /** Returns the texts of a stored value; undefined for what `normalise` does not make. */
+  /** Returns the texts of a stored value; undefined for what `normalise` does not make, and for too many texts. */
   read: (stored: StoredValue, options: ChosenTextsOptions): readonly string[] | undefined => {
     if (typeof stored !== 'string') return undefined;
     if (stored === '') return [];
     return isMultiple(options) ? textsOfJson(stored) : [stored];
   },
+
+  /** Returns how many texts a value may have. */
+  countMax: (options: ChosenTextsOptions): number => Math.min(Math.max(options.maxSelect, 1), textsMax),
+
+  /** Returns the problem of a stored value that `read` does not read. */
+  unreadable: (
+    stored: StoredValue,
+    options: ChosenTextsOptions,
+    tooMany: 'validation_too_many_values' | 'validation_too_many_files',
+  ): FieldError =>
+    hasTooMany(stored, options)
+      ? fieldError(tooMany, { maxSelect: chosenTexts.countMax(options) })
+      : fieldError('validation_unsupported_value_type'),
 } as const;
 
 function isMultiple(options: ChosenTextsOptions): boolean {
   return options.maxSelect > 1;
+}
+
+function hasTooMany(stored: StoredValue, options: ChosenTextsOptions): boolean {
+  return stored === TOO_MANY && isMultiple(options);
 }
 
 /** Returns the stored form of texts. Where only one is kept, it is the last. */
@@ -42,24 +71,35 @@ function toStored(texts: readonly string[], options: ChosenTextsOptions): string
   return isMultiple(options) ? JSON.stringify(texts) : (texts.at(-1) ?? '');
 }
 
-/** Returns the texts that a client chose, each once, in the order of their first appearance, without empty ones. */
-function uniqueTexts(value: unknown): readonly string[] {
-  const items: readonly unknown[] = Array.isArray(value) ? value : (textsOfJson(value) ?? [value]);
+/** Returns what a client chose, one item or several; undefined where these are too many. */
+function givenItems(value: unknown, options: ChosenTextsOptions): readonly unknown[] | undefined {
+  if (typeof value === 'string' && value.length > jsonLengthMax)
+    return isMultiple(options) ? undefined : [value];
+  const list = typeof value === 'string' ? textsOfJson(value) : value;
+  if (!Array.isArray(list)) return [value];
+  const items: readonly unknown[] = list;
+  if (items.length <= textsMax) return items;
+  // Where one is kept, it is among the last.
+  return isMultiple(options) ? undefined : items.slice(-textsMax);
+}
+
+/** Returns the texts, each once, in the order of their first appearance, without empty ones. */
+function uniqueTexts(items: readonly unknown[]): readonly string[] {
   const texts = new Set(items.map(toText));
   texts.delete('');
   return [...texts];
 }
 
-function without(texts: readonly string[], removed: readonly string[]): readonly string[] {
-  const gone = new Set(removed);
+function without(texts: readonly string[], removed: readonly unknown[]): readonly string[] {
+  const gone = new Set(removed.map(toText));
   return texts.filter((text) => !gone.has(text));
 }
 
 /** Returns the items of a text that is a JSON array of texts, as forms send several values. */
-function textsOfJson(value: unknown): readonly string[] | undefined {
-  if (typeof value !== 'string' || !value.includes('[')) return undefined;
+function textsOfJson(text: string): readonly string[] | undefined {
+  if (!text.includes('[')) return undefined;
   try {
-    const parsed: unknown = JSON.parse(value);
+    const parsed: unknown = JSON.parse(text);
     return Array.isArray(parsed) && parsed.every((item) => typeof item === 'string') ? parsed : undefined;
   } catch {
     // Not JSON: an ordinary value with a bracket in it.

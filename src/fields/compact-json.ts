@@ -6,6 +6,11 @@ interface Cursor {
   at: number;
 }
 
+/** What a text says as JSON. */
+interface Parsed {
+  readonly value: unknown;
+}
+
 class Refused extends Error {
   override readonly name = 'Refused';
 }
@@ -16,15 +21,29 @@ class Refused extends Error {
  * A14 refuses: U+0000, lone surrogates, whole numbers beyond 2^53 - 1, numbers that overflow, 65 levels.
  */
 export function compactJson(text: string): string | undefined {
+  const parsed = tryParse(text);
+  return parsed && compactParsed(text, parsed);
+}
+
+/** Returns the value of a text; undefined if it is not JSON. */
+export function tryParse(text: string): Parsed | undefined {
   try {
-    // Proves the syntax, so that the walk below need not look for errors.
-    const value: unknown = JSON.parse(text);
-    // A text that prints as it came is compact already, and needs the walk only where something in it may be refused.
-    if (text.length <= quickLengthMax && !mayBeRefused.test(text) && JSON.stringify(value) === text)
-      return text;
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** As {@link compactJson}, for a text that was parsed before: its syntax is proven, so that the walk need not look for errors. */
+export function compactParsed(text: string, { value }: Parsed): string | undefined {
+  // A text that prints as it came is compact already, and needs the walk only where something in it may be refused.
+  if (text.length <= quickLengthMax && !mayBeRefused.test(text) && JSON.stringify(value) === text)
+    return text;
+  if (!text.isWellFormed()) return undefined;
+  try {
     return compactValue({ text, at: 0 }, 0);
   } catch (error) {
-    if (error instanceof SyntaxError || error instanceof Refused) return undefined;
+    if (error instanceof Refused) return undefined;
     throw error;
   }
 }
@@ -35,24 +54,35 @@ const quickLengthMax = 4_096;
 /** Finds an escape by number, more digits than every whole number may have, or as many brackets as are one level too many. */
 const mayBeRefused = /\\u|\d{16}|^[^[{]*(?:[[{][^[{]*){65}/;
 
+const space = 0x20;
+const quote = 0x22;
+const comma = 0x2c;
+const digit0 = 0x30;
+const digit9 = 0x39;
+const openBracket = 0x5b;
+const backslash = 0x5c;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
 function compactValue(cursor: Cursor, depth: number): string {
   const first = peek(cursor);
-  if (first === '"') return compactText(takeText(cursor));
-  if (first !== '{' && first !== '[') return compactLiteral(takeLiteral(cursor));
+  if (first === quote) return compactText(cursor);
+  if (first !== openBrace && first !== openBracket) return compactLiteral(cursor);
   if (depth === jsonDepthMax) throw new Refused('too deep');
-  return first === '{' ? compactObject(cursor, depth + 1) : compactArray(cursor, depth + 1);
+  return first === openBrace ? compactObject(cursor, depth + 1) : compactArray(cursor, depth + 1);
 }
 
 function compactObject(cursor: Cursor, depth: number): string {
   const members = new Map<string, string>();
   cursor.at++;
-  while (peek(cursor) !== '}') {
-    const key = compactText(takeText(cursor));
+  while (peek(cursor) !== closeBrace) {
+    const key = compactText(cursor);
     // The colon: peek skips the white space before it.
     peek(cursor);
     cursor.at++;
     members.set(key, compactValue(cursor, depth));
-    if (peek(cursor) === ',') cursor.at++;
+    if (peek(cursor) === comma) cursor.at++;
   }
   cursor.at++;
   return `{${Array.from(members, ([key, value]) => `${key}:${value}`).join(',')}}`;
@@ -61,25 +91,47 @@ function compactObject(cursor: Cursor, depth: number): string {
 function compactArray(cursor: Cursor, depth: number): string {
   const items: string[] = [];
   cursor.at++;
-  while (peek(cursor) !== ']') {
+  while (peek(cursor) !== closeBracket) {
     items.push(compactValue(cursor, depth));
-    if (peek(cursor) === ',') cursor.at++;
+    if (peek(cursor) === comma) cursor.at++;
   }
   cursor.at++;
   return `[${items.join(',')}]`;
 }
 
-function compactText(raw: string): string {
-  // Without escapes a JSON string already is what ECMAScript would print, lone surrogates aside.
-  if (!raw.includes('\\') && raw.isWellFormed()) return raw;
+function compactText(cursor: Cursor): string {
+  const { text, at: start } = cursor;
+  let hasEscape = false;
+  let at = start + 1;
+  for (let code = text.charCodeAt(at); code !== quote; code = text.charCodeAt(++at)) {
+    if (code !== backslash) continue;
+    hasEscape = true;
+    at++;
+  }
+  cursor.at = at + 1;
+  const raw = text.slice(start, cursor.at);
+  // Without escapes a JSON string already is what ECMAScript would print.
+  if (!hasEscape) return raw;
   const value: unknown = JSON.parse(raw);
   if (typeof value !== 'string' || value.includes('\0') || !value.isWellFormed())
     throw new Refused('unstorable text');
   return JSON.stringify(value);
 }
 
-function compactLiteral(raw: string): string {
-  if (raw === 'true' || raw === 'false' || raw === 'null') return raw;
+/** Whole numbers of so many digits are safe integers. */
+const safeLength = 15;
+
+function compactLiteral(cursor: Cursor): string {
+  const { text, at: start } = cursor;
+  let at = start;
+  let code = text.charCodeAt(at);
+  while (code >= digit0 && code <= digit9) code = text.charCodeAt(++at);
+  // A natural number already is what ECMAScript would print.
+  const isNatural = at > start && at - start <= safeLength && isEnd(code);
+  while (!isEnd(code)) code = text.charCodeAt(++at);
+  cursor.at = at;
+  const raw = text.slice(start, at);
+  if (isNatural || raw === 'true' || raw === 'false' || raw === 'null') return raw;
   const value = Number(raw);
   const isWhole = /^-?\d+$/.test(raw);
   if (!Number.isFinite(value) || (isWhole && !Number.isSafeInteger(value)))
@@ -87,30 +139,14 @@ function compactLiteral(raw: string): string {
   return JSON.stringify(value);
 }
 
-/** Returns the next character that is not white space, without consuming it. */
-function peek(cursor: Cursor): string {
-  while (' \n\r\t'.includes(cursor.text.charAt(cursor.at))) {
-    // At the end charAt returns an empty text, which every text includes.
-    if (cursor.at >= cursor.text.length) throw new Refused('unexpected end');
-    cursor.at++;
-  }
-  return cursor.text.charAt(cursor.at);
+/** Whether a literal ends before this character. The code is NaN behind the end of the text. */
+function isEnd(code: number): boolean {
+  return !(code > space) || code === comma || code === closeBracket || code === closeBrace;
 }
 
-function takeText(cursor: Cursor): string {
-  peek(cursor);
-  const start = cursor.at++;
-  for (let code = 0; code !== 0x22; cursor.at++) {
-    code = cursor.text.charCodeAt(cursor.at);
-    if (code === 0x5c) cursor.at++;
-  }
-  return cursor.text.slice(start, cursor.at);
-}
-
-function takeLiteral(cursor: Cursor): string {
-  const pattern = /[^\s,\]}]*/y;
-  pattern.lastIndex = cursor.at;
-  const raw = pattern.exec(cursor.text)?.[0] ?? '';
-  cursor.at += raw.length;
-  return raw;
+/** Returns the code of the next character that is not white space, without consuming it. */
+function peek(cursor: Cursor): number {
+  let code = cursor.text.charCodeAt(cursor.at);
+  while (code <= space) code = cursor.text.charCodeAt(++cursor.at);
+  return code;
 }

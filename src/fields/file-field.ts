@@ -55,11 +55,11 @@ function thumbError(thumb: string): FieldError | undefined {
 
 function check(stored: StoredValue, options: FileOptions, before?: StoredValue): FieldError | undefined {
   const names = chosenTexts.read(stored, options);
-  if (names === undefined) return fieldError('validation_unsupported_value_type');
+  if (names === undefined) return chosenTexts.unreadable(stored, options, 'validation_too_many_files');
   if (names.length === 0) return options.required ? fieldError('validation_required') : undefined;
   const known = new Set(before === undefined ? [] : chosenTexts.read(before, options));
   const unknown = names.filter((name) => !known.has(name));
   if (unknown.length > 0) return fieldError('validation_invalid_file', { invalidFiles: unknown });
-  const maxSelect = Math.max(options.maxSelect, 1);
+  const maxSelect = chosenTexts.countMax(options);
   return names.length > maxSelect ? fieldError('validation_too_many_files', { maxSelect }) : undefined;
 }

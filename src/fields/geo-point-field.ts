@@ -11,6 +11,9 @@ interface Point {
   readonly lat: number;
 }
 
+/** The maximum length of a text that is read as a point: it may have other members, which are ignored. */
+const textLengthMax = 1_000;
+
 const NOWHERE: Point = { lon: 0, lat: 0 };
 
 /** Stored for a value that is no point, so that `check` refuses it: no JSON text is empty. */
@@ -34,9 +37,10 @@ function toStored({ lon, lat }: Point): string {
   return JSON.stringify({ lon, lat });
 }
 
-/** Returns the value of a JSON text; undefined if it is not JSON, and null if it is empty. */
+/** Returns the value of a JSON text; undefined if it is not JSON or too long, and null if it is empty. */
 function fromText(text: string): unknown {
   if (text === '') return null;
+  if (text.length > textLengthMax) return undefined;
   try {
     return JSON.parse(text);
   } catch {

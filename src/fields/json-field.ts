@@ -1,5 +1,5 @@
 import type { FieldError } from '../base/errors.ts';
-import { compactJson, jsonDepthMax } from './compact-json.ts';
+import { compactParsed, jsonDepthMax, tryParse } from './compact-json.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, StoredValue } from './field-type.ts';
 import { optionReader } from './option-reader.ts';
@@ -34,17 +34,21 @@ export const jsonField: FieldType<JsonOptions> = {
 };
 
 /**
- * The last text that was made from a value, and so is JSON: `check` asks about it next, and parsing it would cost more than
- * making it did.
+ * The last text that was made here, and so is JSON: `check` asks about it next, and parsing it would cost more than making it
+ * did.
  */
 let lastMade: string | undefined;
 
 function fromText(text: string, options: JsonOptions): string {
-  // Not parsed, which could take many times its memory. As a JSON string it is too large as well, and `check` refuses it.
-  if (text.length > sizeMax(options)) return JSON.stringify(text);
+  const lengthMax = sizeMax(options);
+  // Not parsed, which could take many times its memory. Its beginning is too large as a JSON string, and `check` refuses it.
+  if (text.length > lengthMax) return JSON.stringify(text.slice(0, lengthMax).toWellFormed());
   if (text === 'null' || text === 'true' || text === 'false') return text;
-  const isParsed = /^[\d\-"[{]/.test(text) && isJson(text);
-  return compactJson(isParsed ? text : JSON.stringify(text)) ?? INVALID;
+  const parsed = /^[\d\-"[{]/.test(text) ? tryParse(text) : undefined;
+  const compact =
+    parsed === undefined ? compactParsed(JSON.stringify(text), { value: text }) : compactParsed(text, parsed);
+  lastMade = compact;
+  return compact ?? INVALID;
 }
 
 function fromValue(value: unknown): string {
@@ -71,12 +75,7 @@ function isStorable(value: unknown, depth: number): boolean {
 
 function isJson(text: string): boolean {
   if (text === lastMade) return true;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return tryParse(text) !== undefined;
 }
 
 function check(

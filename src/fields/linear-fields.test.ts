@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertLinear } from '../../test/support/cpu-time.ts';
 import { makeField } from '../../test/support/make-field.ts';
@@ -72,5 +73,34 @@ test('I-31 a long text costs no type of field more than linear time, whole or wi
                 : (field.modify(field.zero, modifier, text) ?? null),
             ),
           );
+    }
+});
+
+test('I-31 of a million texts no more are looked at than a field may have', async () => {
+  const texts = Array.from({ length: 1_000_000 }, (_, index) => `value ${index}`);
+  const json = JSON.stringify(texts);
+  for (const [type, code] of [
+    ['select', 'validation_too_many_values'],
+    ['relation', 'validation_too_many_values'],
+    ['file', 'validation_too_many_files'],
+  ] as const)
+    for (const value of [texts, json]) {
+      const several = makeField({
+        type,
+        values: texts.slice(0, 10_000),
+        collectionId: 'c',
+        maxSelect: 10_000,
+      });
+      const single = makeField({ type, values: ['a'], collectionId: 'c' });
+      await assertLinear(`${type} of a million texts`, { length: json.length, factor: 1 }, () => {
+        several.code(value);
+        single.code(value);
+        for (const modifier of ['f+', '+f', 'f-'] as const) several.modify('["a"]', modifier, value);
+      });
+      if (value === json) continue;
+      assert.equal(several.code(value), code);
+      const added = several.modify('["value 1"]', 'f+', value) ?? null;
+      assert.equal(several.check(several.modify(added, 'f-', texts.slice(1, 9_999)) ?? null)?.code, code);
+      assert.equal(single.normalise(value), texts.at(-1));
     }
 });

@@ -49,10 +49,10 @@ function decodeOptions(raw: RawOptions, problems: Problems): RelationOptions {
 
 function check(stored: StoredValue, options: RelationOptions): FieldError | undefined {
   const ids = chosenTexts.read(stored, options);
-  if (ids === undefined) return fieldError('validation_unsupported_value_type');
+  if (ids === undefined) return chosenTexts.unreadable(stored, options, 'validation_too_many_values');
   if (ids.length === 0) return options.required ? fieldError('validation_required') : undefined;
   const { minSelect } = options;
-  const maxSelect = Math.max(options.maxSelect, 1);
+  const maxSelect = chosenTexts.countMax(options);
   if (ids.length < minSelect) return fieldError('validation_not_enough_values', { minSelect });
   if (ids.length > maxSelect) return fieldError('validation_too_many_values', { maxSelect });
   return ids.every(canBeId) ? undefined : fieldError('validation_missing_rel_records');

@@ -37,10 +37,11 @@ function decodeOptions(raw: RawOptions, problems: Problems): SelectOptions {
 
 function check(stored: StoredValue, options: SelectOptions): FieldError | undefined {
   const chosen = chosenTexts.read(stored, options);
-  if (chosen === undefined) return fieldError('validation_unsupported_value_type');
+  if (chosen === undefined) return chosenTexts.unreadable(stored, options, 'validation_too_many_values');
   if (chosen.length === 0) return options.required ? fieldError('validation_required') : undefined;
-  const maxSelect = Math.max(options.maxSelect, 1);
+  const maxSelect = chosenTexts.countMax(options);
   if (chosen.length > maxSelect) return fieldError('validation_too_many_values', { maxSelect });
-  const unknown = chosen.find((value) => !options.values.includes(value));
+  const known = new Set(options.values);
+  const unknown = chosen.find((value) => !known.has(value));
   return unknown === undefined ? undefined : fieldError('validation_invalid_value', { value: unknown });
 }
