@@ -76,6 +76,14 @@ test('I-31 a long text costs no type of field more than linear time, whole or wi
     }
 });
 
+test('I-31 thousands of texts just short enough for a number cost linear time', async () => {
+  const field = makeField({ type: 'number' });
+  const text = `${'1'.repeat(399)}x`;
+  await assertLinear('4,000 texts for numbers', { length: 4_000 * text.length, factor: 20 }, () => {
+    for (let count = 0; count < 4_000; count += 1) field.normalise(text);
+  });
+});
+
 test('I-31 of a million texts no more are looked at than a field may have', async () => {
   const texts = Array.from({ length: 1_000_000 }, (_, index) => `value ${index}`);
   const json = JSON.stringify(texts);
