@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { AppError } from './errors.ts';
+import { assertLinear } from '../../test/support/cpu-time.ts';
 import { decodeUtf8, isJsonObject, jsonLimits, ownMember, parseJson } from './json.ts';
 
 /** A backslash, so that the escapes of the tables can be read. */
@@ -130,6 +131,55 @@ test('refuses a million levels and 32 MiB of escapes without delay (H-45)', () =
   assert.throws(() => parseJson(`"${`${B}"`.repeat(8_000_000)}`), isRefusal(/not closed/));
   assert.throws(() => parseJson(`0.${'1'.repeat(8_000_000)}x`), isRefusal(/unknown word or number/));
   assert.ok(performance.now() - started < 60_000, 'the scan must be linear');
+});
+
+test('H-83 bodies of many megabytes are refused or read in linear time', async () => {
+  const million = (item: (index: number) => string | number): string =>
+    Array.from({ length: 1_000_000 }, (_, index) => item(index)).join();
+  const texts = [
+    `{${million((index) => `"${index}":1`)}}`,
+    `{${million((index) => `"k${index}":1`)}}`,
+    `{"a":{${million((index) => `"k${index * 4_001}":1`)}}}`,
+    `{"a":[${million((index) => `"v${index}"`)}]}`,
+    `[${million((index) => `{"k${index}":1}`)}]`,
+    `[${'1,'.repeat(990_000)}x]`,
+    `[${' '.repeat(30_000_000)}1`,
+    `["${'a'.repeat(30_000_000)}",x`,
+    `"${'a'.repeat(30_000_000)}\ud800"`,
+  ];
+  for (const text of texts)
+    await assertLinear(text.slice(0, 30), { length: text.length, factor: 8 }, () =>
+      assert.throws(() => parseJson(text), AppError),
+    );
+  const bytes = Buffer.from(`"${'a'.repeat(30_000_000)}\xff"`, 'latin1');
+  await assertLinear('UTF-8', { length: bytes.length, factor: 4 }, () =>
+    assert.throws(() => decodeUtf8(bytes), isRefusal(/from byte 30000001 on/)),
+  );
+});
+
+test('a text counts as three values and a key as four more than its value', () => {
+  const limits = { ...jsonLimits, nodesMax: 12 };
+  for (const text of ['["a","b","c","d"]', '[{"a":1},{"b":2}]'])
+    assert.doesNotThrow(() => parseJson(text, limits), text);
+  for (const text of ['["a","b","c","d","e"]', '[{"a":1},{"b":2},{"c":3}]'])
+    assert.throws(() => parseJson(text, limits), isRefusal(/More than 12 values/));
+});
+
+test('refuses more members on the first levels than the limit', () => {
+  const limits = { ...jsonLimits, uniqueMembersMax: 2 };
+  assert.doesNotThrow(() => parseJson('{"a":{"x":1,"y":2,"z":3},"b":1}', limits));
+  assert.throws(
+    () => parseJson('{"a":1,"b":1,"c":1}', limits),
+    isRefusal(/More than 2 members on the first levels at position 16/),
+  );
+});
+
+test('the position of an error is told as far as the text is searched', () => {
+  assert.throws(() => parseJson(`[${'1,'.repeat(100_000)}x]`), isRefusal(/at position 200001/));
+  assert.throws(
+    () => parseJson(`[${'1,'.repeat(200_000)}x]`),
+    isRefusal(/the first 250000 characters are\.$/),
+  );
 });
 
 test('refuses more values than the limit', () => {

@@ -25,7 +25,12 @@ export async function parseForm(bytes: Buffer, request: FastifyRequest): Promise
   const payloads = entries.filter(([name]) => name === payloadName).map(([, text]) => text);
   // Each gets its share, or many payloads could hold many times the values that one body may.
   const limits = config.jsonLimits ?? jsonLimits;
-  const share = { ...limits, nodesMax: Math.floor(limits.nodesMax / Math.max(1, payloads.length)) };
+  const count = Math.max(1, payloads.length);
+  const share = {
+    ...limits,
+    nodesMax: Math.floor(limits.nodesMax / count),
+    uniqueMembersMax: Math.floor(limits.uniqueMembersMax / count),
+  };
   return Object.fromEntries([
     ...members(entries, toValue),
     ...payloads.flatMap((text) => Object.entries(toObject(parseJson(text, share)))),

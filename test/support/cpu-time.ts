@@ -1,16 +1,22 @@
 import assert from 'node:assert/strict';
 
+export interface LinearBound {
+  readonly length: number;
+  readonly factor?: number;
+  readonly restMs?: number;
+}
+
 /**
  * Fails if `work` takes more processor time on this thread than `factor` times what JSON.parse takes for as many characters, and
- * 20 ms besides. Other processes do not count, however busy they keep the machine. It has three tries, so that it does not fail
+ * `restMs` besides. Other processes do not count, however busy they keep the machine. It has three tries, so that it does not fail
  * because one of them collects garbage or compiles.
  */
 export async function assertLinear(
   what: string,
-  { length, factor = 40 }: { readonly length: number; readonly factor?: number },
+  { length, factor = 40, restMs = 20 }: LinearBound,
   work: () => unknown,
 ): Promise<void> {
-  const msMax = 20 + factor * length * parseMsPerCharacter();
+  const msMax = restMs + factor * length * parseMsPerCharacter();
   const tries: number[] = [];
   while (tries.length < 3) {
     const before = process.threadCpuUsage();
