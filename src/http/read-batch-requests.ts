@@ -6,6 +6,7 @@ import type { BatchEntry } from '../records/batch.ts';
 import type { RequestFacts } from '../rules/request-facts.ts';
 import { checkFields } from './answer.ts';
 import { expectedRevision } from './entity-tag.ts';
+import { httpLimits } from './http-limits.ts';
 import { toHeaderName } from './request-facts.ts';
 
 /** Reads the requests of `POST /api/batch`. Throws bad_request when their form is wrong; an invalid request becomes a refused item. */
@@ -28,7 +29,8 @@ function readEntry(raw: unknown, ofBatch: RequestFacts): BatchEntry {
   const url = ownMember(raw, 'url');
   if (typeof method !== 'string' || typeof url !== 'string') throw unreadable();
   const headers = readHeaders(ownMember(raw, 'headers') ?? {});
-  const query = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1] ?? '');
+  const isLong = lengthOf(url, headers) > httpLimits.headerBytesMax;
+  const query = isLong ? new URLSearchParams() : queryOf(url);
   const body = ownMember(raw, 'body') ?? {};
   const isObject = isJsonObject(body);
   const facts: RequestFacts = {
@@ -41,6 +43,10 @@ function readEntry(raw: unknown, ofBatch: RequestFacts): BatchEntry {
     ...(ofBatch.origin && { origin: ofBatch.origin }),
   };
   try {
+    if (isLong)
+      throw refusal(
+        `Expected at most ${httpLimits.headerBytesMax} characters in the url and the headers of a request.`,
+      );
     checkFields(query);
     if (!isObject) throw refusal('Expected a JSON object as the body.');
     return {
@@ -63,6 +69,19 @@ function readHeaders(raw: unknown): ReadonlyMap<string, string> {
   }
   headers.delete('authorization');
   return headers;
+}
+
+/** The same as a request of its own may have. */
+function lengthOf(url: string, headers: ReadonlyMap<string, string>): number {
+  let length = url.length;
+  for (const [name, value] of headers) length += name.length + value.length;
+  return length;
+}
+
+function queryOf(url: string): URLSearchParams {
+  const text = /\?([^#]*)/.exec(url)?.[1] ?? '';
+  // As in a request of its own. URLSearchParams would take quadratic time for characters beyond Latin-1.
+  return new URLSearchParams(text.replaceAll(/[^\0-\x7f]+/g, encodeURIComponent));
 }
 
 type Asked = Pick<BatchItem & { kind: 'update' }, 'body' | 'expected'> & {

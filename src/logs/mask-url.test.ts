@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { assertLinear } from '../../test/support/cpu-time.ts';
 import { maskUrl } from './mask-url.ts';
 
 const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJpZCI6ImEifQ.c2lnbmF0dXJl';
+
+test('Q-57 a long URL is masked in linear time', async () => {
+  for (const part of ['ey-', '-ey', 'eya-', 'ey.', 'a', 'token', '?token', 'ck_'])
+    for (const start of ['/', '/a?b=', '/a?b=%3F', '/a?']) {
+      const url = start + part.repeat(200_000 / part.length);
+      await assertLinear(url.slice(0, 20), url, () => maskUrl(url));
+    }
+});
 
 describe('a URL in the log', () => {
   for (const [written, shown] of [
@@ -20,6 +29,9 @@ describe('a URL in the log', () => {
     [`/a?${jwt}`, '/a?***'],
     [`/a/${jwt}/b`, '/a/***/b'],
     ['/a/ck_abcDEF123?x=ck_abc', '/a/***?x=***'],
+    [`/a/x-${jwt}/b`, '/a/***/b'],
+    [`/a/b.c.${jwt}`, '/a/b.c.***'],
+    [`/a/ck_abc-${jwt}`, '/a/***'],
     ['/a?%zz=1&token', '/a?%zz=1&token'],
     ['', ''],
   ] as const)
