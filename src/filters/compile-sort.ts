@@ -26,20 +26,23 @@ export function sortTerms(keys: readonly SortKey[], context: SortContext): reado
   const { tieBreaker } = context;
   const terms: SortTerm[] = [];
   const seen = new Set<string>();
-  let last = false;
-  for (const { name, isDescending, ...key } of keys) {
+  let last: SortTerm | undefined;
+  let isDescendingLast = false;
+  for (const key of keys) {
+    const { name, isDescending } = key;
     if (seen.has(name)) continue;
     seen.add(name);
-    // Positions are unique, so later keys would have no effect.
-    if (name === '@rowid') return [...terms, { operand: tieBreaker, isDescending }];
-    if (name === '@random') {
-      terms.push({ operand: undefined, isDescending });
+    if (name === '@rowid') {
+      last ??= { operand: tieBreaker, isDescending };
       continue;
     }
-    terms.push({ operand: toOperand({ name, isDescending, ...key }, context.resolve), isDescending });
-    last = isDescending;
+    const operand = name === '@random' ? undefined : toOperand(key, context.resolve);
+    // Positions are unique, so keys behind `@rowid` have no effect. They are resolved to refuse those that the caller may not use.
+    if (last !== undefined) continue;
+    terms.push({ operand, isDescending });
+    if (operand !== undefined) isDescendingLast = isDescending;
   }
-  return [...terms, { operand: tieBreaker, isDescending: last }];
+  return [...terms, last ?? { operand: tieBreaker, isDescending: isDescendingLast }];
 }
 
 /** Compiles the list that stands behind ORDER BY. */

@@ -74,3 +74,42 @@ test('Q-33 Q-35 a page beyond all records is empty, however far, and one beyond 
   for (const page of ['2147483648', '1e18', '9223372036854775807', '0x10', '1.5'])
     assert.equal((await service.request(`/api/records/posts?page=${page}`)).status, 400, page);
 });
+
+test('Q-58 sort keys behind @rowid are checked like those before it', async (t) => {
+  const service = await startService(t);
+  const fields = [
+    { name: 'title', type: 'text' },
+    { name: 'secret', type: 'text', hidden: true },
+    { name: 'data', type: 'json' },
+  ];
+  const definition = { name: 'posts', listRule: '', createRule: '', fields };
+  await service.request('/api/collections', { method: 'POST', token: true, body: definition });
+  await service.request('/api/collections/users', { method: 'PATCH', token: true, body: { listRule: '' } });
+  for (const title of ['b', 'a'])
+    await service.request('/api/records/posts', { method: 'POST', body: { title } });
+  const listOf = (collection: string, sort: string) =>
+    service.request(`/api/records/${collection}?sort=${encodeURIComponent(sort)}`);
+  for (const [collection, name] of [
+    ['users', 'tokenKey'],
+    ['users', 'password'],
+    ['posts', 'secret'],
+    ['posts', 'unknown'],
+    ['posts', '@now'],
+  ] as const)
+    for (const before of ['@rowid', '-@rowid', '@random,@rowid,id']) {
+      const alone = await listOf(collection, name);
+      const behind = await listOf(collection, `${before},-${name}`);
+      assert.deepEqual([alone.status, behind.status], [400, 400], `${before},-${name}`);
+      const [message = '']: readonly string[] = [behind.json.data.sort.message];
+      assert.equal(message.replace(/\d+\.$/, '0.'), alone.json.data.sort.message);
+    }
+  for (const sort of ['-@rowid,title', '-@rowid,@random', '-@rowid,@rowid', '-@rowid,data']) {
+    const { json } = await listOf('posts', sort);
+    const items: readonly { readonly title: string }[] = json.items;
+    assert.deepEqual(
+      items.map(({ title }) => title),
+      ['a', 'b'],
+      sort,
+    );
+  }
+});
