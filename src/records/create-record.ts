@@ -16,7 +16,7 @@ import { recordStatements } from './record-statements.ts';
 import { StoredRecord, valueOf } from './record.ts';
 import { recordEvent } from './record-event.ts';
 import type { RecordWrite, WriteScope } from './record-write.ts';
-import { refusedAs, RefusedWrite, refuseProblems } from './refused-write.ts';
+import { hiddenFrom, refusedAs, RefusedWrite, refuseProblems } from './refused-write.ts';
 import { relationsOf } from './related-ids.ts';
 import { requireRelated } from './require-related.ts';
 import { scopeContext } from './scope-context.ts';
@@ -52,7 +52,8 @@ export async function prepareCreate(
  * may have changed or the name passed to another collection.
  */
 export function createInside(scope: WriteScope, request: PreparedCreate): Promise<StoredRecord> {
-  return refusedAs('Failed to create record.', create(scope, request));
+  const isHidden = hiddenFrom(scope, request.collection);
+  return refusedAs('Failed to create record.', create(scope, request), isHidden);
 }
 
 type PreparedCreate = CreateRecordRequest & { readonly secrets: PreparedSecrets };

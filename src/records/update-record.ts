@@ -16,7 +16,7 @@ import { passwordChanges } from './accounts/password-changes.ts';
 import { prepareSecrets, type PreparedSecrets } from './accounts/prepare-secrets.ts';
 import type { StoredRecord } from './record.ts';
 import type { RecordWrite, WriteScope } from './record-write.ts';
-import { refusedAs, refuseProblems } from './refused-write.ts';
+import { hiddenFrom, refusedAs, refuseProblems } from './refused-write.ts';
 import { relationsOf } from './related-ids.ts';
 import { requireRelated } from './require-related.ts';
 import { saveChanges } from './save-changes.ts';
@@ -56,7 +56,8 @@ export async function prepareUpdate(
  * password always counts as a change: nobody can tell whether it is the same.
  */
 export function updateInside(scope: WriteScope, request: PreparedUpdate): Promise<StoredRecord> {
-  return refusedAs('Failed to update record.', update(scope, request));
+  const isHidden = hiddenFrom(scope, request.collection);
+  return refusedAs('Failed to update record.', update(scope, request), isHidden);
 }
 
 type PreparedUpdate = UpdateRecordRequest & { readonly secrets: PreparedSecrets };
