@@ -128,7 +128,8 @@ function decodeMembers(raw: RawOptions, problems: Problems): Field | undefined {
   };
   if (field.id.length > idLengthMax)
     problems.add('id', fieldError('validation_length_out_of_range', { min: 1, max: idLengthMax }));
-  if (Array.from(field.help).length > helpLengthMax)
+  // A text has at least half as many code points as UTF-16 units: a long one is not taken apart.
+  if (field.help.length > 2 * helpLengthMax || Array.from(field.help).length > helpLengthMax)
     problems.add('help', fieldError('validation_length_too_long', { min: 0, max: helpLengthMax }));
   return field;
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertLinear } from '../../test/support/cpu-time.ts';
 import { makeField } from '../../test/support/make-field.ts';
+import { decodeField } from './field.ts';
 import { fieldTypes } from './field-types.ts';
 
 const textLength = 100_000;
@@ -111,4 +112,29 @@ test('I-31 of a million texts no more are looked at than a field may have', asyn
       assert.equal(several.check(several.modify(added, 'f-', texts.slice(1, 9_999)) ?? null)?.code, code);
       assert.equal(single.normalise(value), texts.at(-1));
     }
+});
+
+test('S-18 definitions of megabytes are refused in linear time, and options have a maximum of texts', async () => {
+  const text = 'a'.repeat(10_000_000);
+  const texts = Array.from({ length: 500_000 }, (_, index) => `v${index}.example`);
+  const problemsOf = (raw: object): readonly string[] => {
+    const problems: string[] = [];
+    decodeField({ name: 'value', ...raw }, { add: (name) => void problems.push(name) });
+    return problems;
+  };
+  for (const [type, option, value] of [
+    ['text', 'help', text],
+    ['text', 'pattern', text],
+    ['text', 'autogeneratePattern', text],
+    ['password', 'pattern', text],
+    ['select', 'values', texts],
+    ['email', 'onlyDomains', texts],
+    ['url', 'exceptDomains', texts],
+    ['file', 'mimeTypes', texts],
+    ['file', 'thumbs', texts],
+  ] as const)
+    await assertLinear(`${option} of ${type}`, { length: text.length, factor: 3 }, () =>
+      assert.ok(problemsOf({ type, [option]: value }).includes(option), option),
+    );
+  assert.deepEqual(problemsOf({ type: 'select', values: texts.slice(0, 10_000) }), []);
 });

@@ -12,6 +12,9 @@ export interface OptionReader {
   readonly texts: (name: string) => readonly string[];
 }
 
+/** The maximum of texts in an option: each value of a record may be compared with all of them. */
+const textsMax = 10_000;
+
 export function optionReader(raw: RawOptions, problems: Problems): OptionReader {
   const member = (name: string): unknown => (Object.hasOwn(raw, name) ? (raw[name] ?? undefined) : undefined);
   const refuse = (name: string, expected: string) => problems.add(name, invalidValue(`Must be ${expected}.`));
@@ -47,6 +50,10 @@ export function optionReader(raw: RawOptions, problems: Problems): OptionReader 
     },
     texts: (name) => {
       const value = member(name) ?? [];
+      if (Array.isArray(value) && value.length > textsMax) {
+        refuse(name, `a list of at most ${textsMax} texts`);
+        return [];
+      }
       if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
       refuse(name, 'a list of texts');
       return [];

@@ -44,8 +44,10 @@ const ANYTHING: CodePointSet = [0, codePointMax];
 
 /** Parses a pattern. Throws a {@link PatternError} whose message completes "Invalid regular expression: …". */
 export function parsePattern(source: string): PatternNode {
-  const characters = Array.from(source);
-  if (characters.length > lengthMax) throw new PatternError(`longer than ${lengthMax} characters`);
+  // A text has at least half as many characters as UTF-16 units: a long one is not taken apart.
+  const characters = source.length > 2 * lengthMax ? undefined : Array.from(source);
+  if (characters === undefined || characters.length > lengthMax)
+    throw new PatternError(`longer than ${lengthMax} characters`);
   const cursor: PatternCursor = { characters, at: 0, flags: '', depth: 0 };
   const tree = parseChoice(cursor);
   if (cursor.at < characters.length) throw new PatternError('unexpected )');

@@ -178,7 +178,8 @@ function checkText(text: string, options: TextOptions): FieldError | undefined {
   const max = options.max === 0 ? textLengthMaxDefault : options.max;
   // A text has at most as many code points as UTF-16 units and at least half as many: most texts need not be counted.
   const isPlain = text.length <= max && text.length >= min * 2;
-  const length = isPlain ? text.length : codePointsIn(text);
+  // Of a text that is longer than any with `max` code points, no more are counted than show it.
+  const length = isPlain ? text.length : codePointsIn(text.slice(0, 2 * max + 2));
   if (length < min) return fieldError('validation_min_text_constraint', { min });
   if (length > max) return fieldError('validation_max_text_constraint', { max });
   return compiled(options).pattern?.test(text) === false

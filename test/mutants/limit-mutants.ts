@@ -230,4 +230,11 @@ export const limitMutants: readonly Mutant[] = [
     to: '',
     tests: ['test/api/hidden-in-bodies.test.ts'],
   },
+  {
+    name: 'an option of a field has a maximum of texts',
+    file: 'src/fields/option-reader.ts',
+    from: 'value.length > textsMax',
+    to: 'value.length > 10_000_000',
+    tests: ['src/fields/linear-fields.test.ts'],
+  },
 ];
