@@ -177,8 +177,8 @@ export const limitMutants: readonly Mutant[] = [
   {
     name: 'blanks behind the name of a modifier are read once',
     file: 'src/lists/projection.ts',
-    from: '/^(\\w*)\\s*(?:',
-    to: '/^\\s*(\\w*)\\s*(?:',
+    from: '/^(\\w*)\\s*(?:\\(([^()]*)\\))?$/.exec(item.slice(colon + 1).trim())',
+    to: '/^\\s*(\\w*)\\s*(?:\\(([^()]*)\\))?$/.exec(item.slice(colon + 1))',
     tests: ['test/api/linear-time.test.ts'],
   },
   {
