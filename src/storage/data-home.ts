@@ -23,7 +23,7 @@ export interface DataHome {
   refresh(instanceId: string): Promise<void>;
   /** Begins to poll for definitions that other processes have changed, so that reads do not rest on old ones for long. */
   watch(onError: (error: unknown) => void): void;
-  /** False when the last poll of `watch` failed: requests are then refused, as another node may still reach the database. */
+  /** False while the data cannot be written: the last poll of `watch` failed, or the directory's file system is read-only. */
   isReachable(): boolean;
   /** Called after every instance was stopped. */
   stop(): Promise<void>;

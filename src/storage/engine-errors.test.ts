@@ -28,12 +28,21 @@ test('what a waiting client can do about it decides how an error is told', () =>
 });
 
 test('a medium that fails leaves the outcome unknown, and its own words out of the message', () => {
-  for (const errcode of [IOERR_FSYNC, READONLY_DBMOVED, CORRUPT_INDEX, 3, 14, 26]) {
+  for (const errcode of [IOERR_FSYNC, CORRUPT_INDEX, 26]) {
     const error = toEngineError(driverError(errcode));
     assert.ok(error instanceof EngineFailure, String(errcode));
     assert.equal(error.code, 'outcome_unknown');
     assert.doesNotMatch(error.message, /secret/);
     assert.match(String(error.cause), /secret/);
+  }
+});
+
+test('a file that cannot be opened or written has changed nothing, and has to be opened again', () => {
+  for (const errcode of [READONLY_DBMOVED, 3, 14]) {
+    const error = toEngineError(driverError(errcode));
+    assert.ok(error instanceof EngineFailure, String(errcode));
+    assert.deepEqual([error.code, error.retryAfter], ['unavailable', 30]);
+    assert.doesNotMatch(error.message, /secret/);
   }
 });
 

@@ -31,13 +31,21 @@ export class OutdatedDefinitions extends Busy {
   }
 }
 
-/** The medium or the connection failed: what was being committed may or may not be there. The work is not repeated. */
+/**
+ * The medium or the connection failed. What was being committed may or may not be there, unless the failure is `certain` to have
+ * come before anything was written. The work is not repeated.
+ */
 export class EngineFailure extends AppError {
-  constructor(cause: unknown) {
-    super('outcome_unknown', 'Something went wrong while processing your request.', { cause });
+  constructor(cause: unknown, { isCertain = false }: { readonly isCertain?: boolean } = {}) {
+    if (isCertain) super('unavailable', unavailableText, { cause, retryAfter: unavailableSeconds });
+    else super('outcome_unknown', 'Something went wrong while processing your request.', { cause });
     this.name = 'EngineFailure';
   }
 }
+
+export const unavailableText = 'The service is not available, try again later.';
+/** An operator has to act first, so an immediate retry would be useless. */
+export const unavailableSeconds = 30;
 
 /** The engine lacks room for something. Usually that passes; for a change of tables it does not, and `advice` says what to do. */
 export class NoRoom extends Busy {
@@ -72,6 +80,9 @@ const TOOBIG = 18;
 const CONSTRAINT = 19;
 const NOTADB = 26;
 
+/** Extended code: a write to a file failed. */
+const IOERR_WRITE = 778;
+
 /** Extended code: the file beside a database through which processes share its log could not be enlarged. */
 const IOERR_SHMSIZE = 4874;
 
@@ -95,8 +106,10 @@ export function toEngineError(error: unknown): unknown {
       return code === IOERR_SHMSIZE ? storageFull(error) : new EngineFailure(error);
     case PERM:
     case READONLY:
-    case CORRUPT:
     case CANTOPEN:
+      // SQLite finds these before it writes: a COMMIT opens no file.
+      return new EngineFailure(error, { isCertain: true });
+    case CORRUPT:
     case NOTADB:
       return new EngineFailure(error);
     case CONSTRAINT:
@@ -115,6 +128,11 @@ export function isMissingName(error: unknown): boolean {
   return (
     sqliteCode(error) === ERROR && error instanceof Error && /^no such (?:table|column)/.test(error.message)
   );
+}
+
+/** True when a write to a file failed, after which part of it may be there. */
+export function isFailedWrite(error: unknown): boolean {
+  return sqliteCode(error) === IOERR_WRITE;
 }
 
 /** True when another connection holds a lock that this one needs. */

@@ -116,7 +116,7 @@ test(
     disk.fail({ call: 'sync', error: 'EIO', suffix: log, times: 1 });
     await create(place, 500);
     const descriptors = descriptorsOf(server);
-    for (let n = 0; n < 40; n += 1) await create(place, 500);
+    for (let n = 0; n < 40; n += 1) await create(place, 503);
     // Each try would leave one at least. The log of requests may be opened meanwhile, with five of its own.
     assert.ok(
       descriptorsOf(server) < descriptors + 20,
@@ -137,7 +137,7 @@ test(
     disk.fail({ call: 'sync', error: 'EIO', suffix: log, times: 1 });
     await create(place, 500);
     failReader(disk, 0);
-    await create(place, 500);
+    await create(place, 503);
     assert.equal((await fetch(`${server.url}/api/collections/posts/records`)).status, 200);
     await create(place, 201);
     await assertConsistent(place);
@@ -168,12 +168,34 @@ test('a file that is gone when it is to be opened again is not replaced by an em
   disk.fail({ call: 'sync', error: 'EIO', suffix: log, times: 1 });
   await create(place, 500);
   renameSync(folder.file, elsewhere);
-  await create(place, 500);
+  await create(place, 503);
   assert.equal(existsSync(folder.file), false);
   renameSync(elsewhere, folder.file);
   await create(place, 201);
   await assertConsistent(place);
 });
+
+test(
+  'a file system that turned read-only refuses writes as not done, and reads continue',
+  here,
+  async (t) => {
+    const place = await start(t);
+    const { disk, server } = place;
+    const isReady = async (): Promise<number> => (await fetch(`${server.url}/api/health/ready`)).status;
+    assert.equal(await isReady(), 200);
+    disk.fail({ call: 'write', error: 'EROFS' });
+    disk.fail({ call: 'open', error: 'EROFS' });
+    // The first finds the file open, the second opens it again.
+    for (let n = 0; n < 3; n += 1)
+      assert.equal((await create(place, 503)).headers.get('retry-after'), '30', `write ${n}`);
+    assert.equal(await isReady(), 503);
+    assert.equal((await fetch(`${server.url}/api/collections/posts/records`)).status, 200);
+    disk.heal();
+    await create(place, 201);
+    assert.equal(await isReady(), 200);
+    await assertConsistent(place);
+  },
+);
 
 test('a page that cannot be read fails its request and nothing else', here, async (t) => {
   const place = await start(t);

@@ -116,7 +116,12 @@ static ssize_t read_at(int fd, void *bytes, size_t count, off_t offset) {
 ssize_t pread(int fd, void *bytes, size_t count, off_t offset) { return read_at(fd, bytes, count, offset); }
 ssize_t pread64(int fd, void *bytes, size_t count, off64_t offset) { return read_at(fd, bytes, count, offset); }
 
+/* A read-only file system refuses only what would write. */
+static int concerns(struct fault *fault, int writes) { return fault->error != EROFS || writes; }
+
 static int open_file(const char *path, int flags, mode_t mode) {
+  int writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_CREAT);
+  if (control != NULL && !concerns(&control->open, writes)) return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
   if (control != NULL && fails(error_of(path, &control->opens, &control->open))) return -1;
   return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
@@ -135,4 +140,10 @@ int open64(const char *path, int flags, ...) {
   mode_t mode = (flags & (O_CREAT | __O_TMPFILE)) ? va_arg(rest, mode_t) : 0;
   va_end(rest);
   return open_file(path, flags, mode);
+}
+
+int access(const char *path, int mode) {
+  int is_asked = control != NULL && control->open.error == EROFS && (mode & W_OK);
+  if (is_asked && fails(error_of(path, NULL, &control->open))) return -1;
+  return (int)syscall(SYS_faccessat, AT_FDCWD, path, mode);
 }

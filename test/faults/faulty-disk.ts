@@ -31,7 +31,7 @@ export const faultyDiskMissing: string | undefined =
       : 'there is no C compiler (cc) for test/faults/faulty-disk.c';
 
 // The numbers of faulty-disk.c: Linux's own, one that kills, and one with which a call waits until the disk is healed.
-const errors = { EIO: 5, EMFILE: 24, ENOSPC: 28, hang: 9998, death: 9999 } as const;
+const errors = { EIO: 5, EMFILE: 24, ENOSPC: 28, EROFS: 30, hang: 9998, death: 9999 } as const;
 const sizeBytes = 4096;
 // Offsets of `struct control`.
 const countsBytes = 24;

@@ -10,6 +10,13 @@ export const storageMutants: readonly Mutant[] = [
     tests: ['test/api/lost-files.test.ts'],
   },
   {
+    name: 'a server that cannot write is not ready',
+    file: 'src/storage/sqlite/open-sqlite-home.ts',
+    from: 'writingRefusal(directory) === undefined',
+    to: 'writingRefusal(directory) !== directory',
+    tests: ['test/faults/disk.test.ts'],
+  },
+  {
     name: 'whoever opens a file that is just being made waits',
     file: 'src/storage/sqlite/sqlite-connection.ts',
     from: 'if (!isBusy(error) || tries',

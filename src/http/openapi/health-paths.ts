@@ -48,7 +48,7 @@ function readyResponses(): { readonly responses: Readonly<Record<string, Schema>
       200: jsonAnswer('They should.', healthy),
       400: reference('responses', 'BadRequest'),
       500: reference('responses', 'InternalError'),
-      503: jsonAnswer('The service is stopping, or its database is away.', healthy, {
+      503: jsonAnswer('The service is stopping, or its database is away or cannot be written.', healthy, {
         'Retry-After': 'RetryAfter',
       }),
     },

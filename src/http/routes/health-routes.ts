@@ -9,7 +9,7 @@ import { answer } from '../answer.ts';
 import { onInstance } from '../on-instance.ts';
 import { findProxyHeader } from '../find-proxy-header.ts';
 
-/** `stopping` once a stop has begun, `degraded` while the database is unreachable: a load balancer must then use another node. */
+/** `stopping` once a stop has begun, `degraded` while the data cannot be written: a load balancer must then use another node. */
 export type Readiness = 'ready' | 'stopping' | 'degraded';
 
 export interface HealthOptions {
@@ -53,7 +53,7 @@ export function healthRoutes(app: FastifyInstance, options: HealthOptions): void
 const readinessMessages: Readonly<Record<Readiness, string>> = {
   ready: 'The service is ready.',
   stopping: 'The service is stopping.',
-  degraded: 'The database is away.',
+  degraded: 'The database is away or cannot be written.',
 };
 
 /** Returns what an operator needs to see whether the right proxies are trusted. */

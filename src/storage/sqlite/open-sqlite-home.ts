@@ -13,6 +13,7 @@ import { logMigrations } from '../migrations/log-migrations.ts';
 import { SqliteDefinitions } from './sqlite-definitions.ts';
 import { openSqlite, type SqliteOptions } from './sqlite.ts';
 import { UnopenedFile } from './unopened-file.ts';
+import { writingRefusal } from './writing-refusal.ts';
 
 /** Reads may use definitions that are outdated by this much when a command has changed them; writes never do. */
 const watchIntervalMs = 250;
@@ -63,7 +64,7 @@ export async function openSqliteHome(
       };
       watch = new Watch({ intervalMs: watchIntervalMs, look, onError });
     },
-    isReachable: () => true,
+    isReachable: () => writingRefusal(directory) === undefined,
     refresh: async (instanceId) => {
       const found = opened.get(instanceId);
       await found?.definitions.refresh(found.database);

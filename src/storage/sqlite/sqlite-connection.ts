@@ -6,9 +6,10 @@ import { realTextFunction } from '../../sql/real-text-function.ts';
 import { sql, type Sql } from '../../sql/sql.ts';
 import { answerBytesMax, answerTooLarge } from '../answer-too-large.ts';
 import type { PlainTuple, Row, Tuple } from '../database.ts';
-import { EngineFailure, isBusy, QueryTimeout, toEngineError } from '../engine-errors.ts';
+import { EngineFailure, isBusy, isFailedWrite, QueryTimeout, toEngineError } from '../engine-errors.ts';
 import { LogSync } from './log-sync.ts';
 import { jsonNumber } from './sqlite-json.ts';
+import { writingRefusal } from './writing-refusal.ts';
 
 /**
  * The size of a generation of prepared statements, in characters of SQL: the memory that SQLite takes for one grows with its columns
@@ -37,6 +38,7 @@ const heapBytesMax = 128 * 1024 * 1024;
 
 /** One connection to one file: sets pragmas, keeps prepared statements, translates errors. */
 export class SqliteConnection {
+  readonly #path: string;
   readonly #database: DatabaseSync;
   readonly #log: LogSync;
   /** Whether a commit is on the disk only after {@link syncLog}; otherwise it gets there in time, or is lost with the machine. */
@@ -46,6 +48,7 @@ export class SqliteConnection {
   readonly #tupleStatements = knownStatements();
 
   constructor(path: string, options: ConnectionOptions) {
+    this.#path = path;
     this.#deadline = new Deadline(options.queryTimeoutMs ?? QUERY_TIMEOUT_MS);
     this.isFullySynced = options.synchronous === 'FULL';
     this.#log = new LogSync(path);
@@ -77,7 +80,7 @@ export class SqliteConnection {
     try {
       return this.#prepare(statement.text).all(...statement.values);
     } catch (error) {
-      throw toEngineError(error);
+      throw this.#failure(error);
     }
   }
 
@@ -85,7 +88,7 @@ export class SqliteConnection {
     try {
       return this.#prepare(statement.text).get(...statement.values);
     } catch (error) {
-      throw toEngineError(error);
+      throw this.#failure(error);
     }
   }
 
@@ -94,7 +97,7 @@ export class SqliteConnection {
       // The mode set below makes rows arrays; the types of node:sqlite do not follow it.
       return this.#prepareTuples(statement.text).all(...statement.values) as unknown as Tuple[];
     } catch (error) {
-      throw toEngineError(error);
+      throw this.#failure(error);
     }
   }
 
@@ -112,7 +115,7 @@ export class SqliteConnection {
         throw error;
       }
     } catch (error) {
-      throw toEngineError(error);
+      throw this.#failure(error);
     }
   }
 
@@ -124,7 +127,7 @@ export class SqliteConnection {
       prepared.get(...statement.values);
       return 1;
     } catch (error) {
-      throw toEngineError(error);
+      throw this.#failure(error);
     }
   }
 
@@ -135,7 +138,7 @@ export class SqliteConnection {
       // `get` instead of `run`, as above.
       for (const row of rows) prepared.get(...row);
     } catch (error) {
-      throw toEngineError(error);
+      throw this.#failure(error);
     }
   }
 
@@ -159,6 +162,13 @@ export class SqliteConnection {
     this.#tupleStatements.clear();
     this.#log.close();
     this.#database.close();
+  }
+
+  /** Translates an error of a statement. When a read-only file system refuses a write, not even part of it is there. */
+  #failure(error: unknown): unknown {
+    if (isFailedWrite(error) && writingRefusal(this.#path) === 'EROFS')
+      return new EngineFailure(error, { isCertain: true });
+    return toEngineError(error);
   }
 
   #prepareTuples(text: string): StatementSync {
