@@ -83,7 +83,7 @@ export async function openDataDirectory(
 ): Promise<DataDirectory> {
   const clock = parts.clock ?? systemClock;
   const logger = parts.logger ?? createLogger(config);
-  const home = await openHome(config);
+  const home = await openHome(config, logger);
   const dueClock =
     config.postgres === undefined ? clock : new DatabaseClock(clock, { isGiven: parts.clock !== undefined });
   const { masterKey, directory } = await openControl(home, config, clock);
@@ -211,11 +211,14 @@ function checkSqlite(): void {
   );
 }
 
-async function openHome({ data, postgres, masterKey, queryTimeoutMs }: Config): Promise<DataHome> {
+async function openHome(
+  { data, postgres, masterKey, queryTimeoutMs }: Config,
+  logger: Logger,
+): Promise<DataHome> {
   if (postgres === undefined) {
     checkSqlite();
     await prepareOrExplain(data);
-    return openSqliteHome(data, { queryTimeoutMs });
+    return openSqliteHome(data, { queryTimeoutMs, onLoss: (loss) => logger.error(loss) });
   }
   if (masterKey.text === undefined && masterKey.file === undefined) {
     throw new StartError(

@@ -12,7 +12,7 @@ import { RequestLog } from './logs/request-log.ts';
 import type { MasterKey } from './secrets/master-key.ts';
 import { sealerFor } from './secrets/seal.ts';
 import { SettingsStore } from './settings/settings-store.ts';
-import type { DataHome } from './storage/data-home.ts';
+import type { DataHome, Memory } from './storage/data-home.ts';
 import type { Database } from './storage/database.ts';
 import { endpointStoreOf, type EndpointStore } from './webhooks/endpoints/endpoint-store.ts';
 import { fanOut } from './webhooks/fan-out.ts';
@@ -36,7 +36,7 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
   const collections = new CollectionStore();
   const settings = new SettingsStore(sealer);
   const opened: { endpoints?: EndpointStore } = {};
-  const plain = await home.openInstance(entry.id, {
+  const memory: Memory = {
     read: async (reader) => {
       const rememberCollections = await collections.read(reader);
       const read = await settings.read(reader);
@@ -48,6 +48,11 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
         if (rememberEndpoints?.() === true) wakeUp.notify(entry.id);
       };
     },
+  };
+  let loss: string | undefined;
+  const plain = await home.openInstance(entry.id, memory, (found) => {
+    loss = found;
+    logger.error(found, { instance: entry.id });
   });
   const database = wrapDatabase?.(plain) ?? plain;
   try {
@@ -67,6 +72,7 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
     const logs = new RequestLog({ open: () => home.openLogs(entry.id), settings, clock, logger });
     const { id, slug } = entry;
     const audit = auditLogOf({ id, database, clock, auditDays, logger });
+    if (loss !== undefined) audit.note('operator', { action: 'instance.loss' });
     const stop = async (): Promise<void> => {
       await audit.settle();
       await logs.stop();

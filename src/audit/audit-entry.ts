@@ -28,6 +28,7 @@ export const auditActions = [
   'setup',
   'import',
   'instance.create',
+  'instance.loss',
   'superuser.create',
   'superuser.update',
   'superuser.delete',

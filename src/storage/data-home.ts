@@ -16,7 +16,8 @@ export interface DataHome {
    * is not opened. Returns a function that removes the place again if the registration fails.
    */
   makeInstance(instanceId: string): Promise<() => Promise<void>>;
-  openInstance(instanceId: string, memory: Memory): Promise<Database>;
+  /** `onLoss` is called, before this resolves, with what to tell the operator when acknowledged changes are missing. */
+  openInstance(instanceId: string, memory: Memory, onLoss?: (loss: string) => void): Promise<Database>;
   /** Opens the request log of an open instance, apart from its data: the last entries may be lost when the machine fails. */
   openLogs(instanceId: string): Promise<Database>;
   /** Reads an open instance's definitions again if another process has changed them. */

@@ -17,6 +17,20 @@ export const storageMutants: readonly Mutant[] = [
     tests: ['test/faults/disk.test.ts'],
   },
   {
+    name: 'a log that lacks pages is reported',
+    file: 'src/storage/sqlite/log-mark.ts',
+    from: 'if (log.pages >= this.#pages) return undefined;',
+    to: 'if (this.#pages >= 0) return undefined;',
+    tests: ['test/faults/lost-log.test.ts'],
+  },
+  {
+    name: 'a mark counts only for the file that was not written since',
+    file: 'src/storage/sqlite/log-mark.ts',
+    from: 'fileTime !== undefined && fileTime === timeOf(path)',
+    to: 'fileTime !== undefined',
+    tests: ['test/faults/lost-log.test.ts'],
+  },
+  {
     name: 'whoever opens a file that is just being made waits',
     file: 'src/storage/sqlite/sqlite-connection.ts',
     from: 'if (!isBusy(error) || tries',

@@ -5,28 +5,33 @@ import { AppError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/sync-directory.ts';
 import { Watch } from '../../base/watch.ts';
 import type { DataHome } from '../data-home.ts';
-import type { Database } from '../database.ts';
 import { migrate, type Migration } from '../migrate.ts';
 import { controlMigrations } from '../migrations/control-migrations.ts';
 import { instanceMigrations } from '../migrations/instance-migrations.ts';
 import { logMigrations } from '../migrations/log-migrations.ts';
+import { LogMark } from './log-mark.ts';
 import { SqliteDefinitions } from './sqlite-definitions.ts';
-import { openSqlite, type SqliteOptions } from './sqlite.ts';
+import { openSqlite, type SqliteFile, type SqliteOptions } from './sqlite.ts';
 import { UnopenedFile } from './unopened-file.ts';
 import { writingRefusal } from './writing-refusal.ts';
 
 /** Reads may use definitions that are outdated by this much when a command has changed them; writes never do. */
 const watchIntervalMs = 250;
 
+/** How much of its log a file may lose without a word, if the log is removed after a crash. */
+const markIntervalMs = 1_000;
+
 /** A directory: `control.db`, and for each instance `instances/<id>/data.db` and `logs.db` beside it. */
 export async function openSqliteHome(
   directory: string,
-  options: { readonly queryTimeoutMs: number },
+  options: { readonly queryTimeoutMs: number; readonly onLoss: (loss: string) => void },
 ): Promise<DataHome> {
-  const control = await openControl(directory);
+  const { queryTimeoutMs, onLoss } = options;
+  const { database: control, mark } = await openControl(directory, onLoss);
   const folderOf = (instanceId: string): string => join(directory, 'instances', instanceId);
   const opened = new Map<string, Opened>();
   let watch: Watch | undefined;
+  let marking: Watch | undefined;
   return {
     control,
     background: control,
@@ -34,27 +39,31 @@ export async function openSqliteHome(
       const folder = folderOf(instanceId);
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const path = join(folder, 'data.db');
-      const database = await openFile({ path, migrations: instanceMigrations });
+      const { database } = await openFile({ path, migrations: instanceMigrations });
       await database.stop();
       await syncDirectory(join(directory, 'instances'));
       return () => rm(folder, { recursive: true });
     },
-    openInstance: async (instanceId, memory) => {
+    openInstance: async (instanceId, memory, onInstanceLoss) => {
       const path = join(folderOf(instanceId), 'data.db');
       await requireFile(path);
       const definitions = new SqliteDefinitions(memory);
-      const database = await openFile({ ...options, path, migrations: instanceMigrations, definitions });
-      opened.set(instanceId, { definitions, database });
-      return database;
+      const file = await openFile({
+        path,
+        queryTimeoutMs,
+        migrations: instanceMigrations,
+        definitions,
+        onLoss: onInstanceLoss,
+      });
+      opened.set(instanceId, { ...file, definitions });
+      return file.database;
     },
     // NORMAL does not sync the write-ahead log with each commit: nobody was promised that log entries are kept.
-    openLogs: (instanceId) =>
-      openFile({
-        ...options,
-        path: join(folderOf(instanceId), 'logs.db'),
-        migrations: logMigrations,
-        synchronous: 'NORMAL',
-      }),
+    openLogs: async (instanceId) => {
+      const path = join(folderOf(instanceId), 'logs.db');
+      const file = await openFile({ path, queryTimeoutMs, migrations: logMigrations, synchronous: 'NORMAL' });
+      return file.database;
+    },
     watch: (onError) => {
       const look = async (): Promise<void> => {
         for (const [instanceId, { definitions, database }] of opened) {
@@ -63,6 +72,13 @@ export async function openSqliteHome(
         }
       };
       watch = new Watch({ intervalMs: watchIntervalMs, look, onError });
+      const writeMarks = async (): Promise<void> => {
+        await mark.update(() => control.logState());
+        for (const file of opened.values())
+          if (!file.definitions.hasEnded) await file.mark.update(() => file.database.logState());
+      };
+      // A mark is only a help. Why it cannot be written, other errors say.
+      marking = new Watch({ intervalMs: markIntervalMs, look: writeMarks, onError: () => undefined });
     },
     isReachable: () => writingRefusal(directory) === undefined,
     refresh: async (instanceId) => {
@@ -71,14 +87,19 @@ export async function openSqliteHome(
     },
     stop: async () => {
       await watch?.stop();
+      await marking?.stop();
       await control.stop();
     },
   };
 }
 
-interface Opened {
+interface OpenFile {
+  readonly database: SqliteFile;
+  readonly mark: LogMark;
+}
+
+interface Opened extends OpenFile {
   readonly definitions: SqliteDefinitions;
-  readonly database: Database;
 }
 
 /** Creates the directory if it does not exist; throws when it is not writable. */
@@ -89,11 +110,11 @@ export async function prepareDirectory(path: string): Promise<void> {
   await access(join(path, 'instances'), constants.W_OK);
 }
 
-async function openControl(directory: string): Promise<Database> {
+async function openControl(directory: string, onLoss: (loss: string) => void): Promise<OpenFile> {
   const path = join(directory, 'control.db');
   // Checked in this order: another process that is creating the directory creates control.db before any instance.
   if ((await readdir(join(directory, 'instances'))).length > 0) await requireFile(path);
-  return openFile({ path, migrations: controlMigrations });
+  return openFile({ path, migrations: controlMigrations, onLoss });
 }
 
 /** Throws when a file that must hold data is missing or empty: SQLite would create a new one, without all that was acknowledged. */
@@ -114,9 +135,11 @@ async function isMissing(path: string): Promise<boolean> {
 
 interface FileOptions extends SqliteOptions {
   readonly migrations: readonly Migration[];
+  /** Called if acknowledged changes are missing; left out for a file that may lose some. */
+  readonly onLoss?: ((loss: string) => void) | undefined;
 }
 
-async function openFile(options: FileOptions): Promise<Database> {
+async function openFile(options: FileOptions): Promise<OpenFile> {
   try {
     return await openMigrated(options);
   } catch (error) {
@@ -124,13 +147,16 @@ async function openFile(options: FileOptions): Promise<Database> {
   }
 }
 
-async function openMigrated({ migrations, ...options }: FileOptions): Promise<Database> {
+async function openMigrated({ migrations, onLoss, ...options }: FileOptions): Promise<OpenFile> {
+  const mark = new LogMark(options.path);
   const database = openSqlite(options);
   try {
+    const loss = onLoss === undefined ? undefined : mark.findLoss(database.logState());
+    if (loss !== undefined) onLoss?.(loss);
     await migrate(database, migrations);
     // Only now: a migration creates the table that holds the version of the definitions.
     options.definitions?.start();
-    return database;
+    return { database, mark };
   } catch (error) {
     await database.stop();
     throw error;

@@ -1,6 +1,7 @@
 import { sql, type Sql } from '../../sql/sql.ts';
 import type { Access, Database, Row, SearchOptions, Transaction, Tuple, WriteOptions } from '../database.ts';
 import { isMissingName, OutdatedDefinitions } from '../engine-errors.ts';
+import type { LogState } from './log-mark.ts';
 import { sqliteAccess } from './sqlite-access.ts';
 import { SqliteConnection, type Synchronous } from './sqlite-connection.ts';
 import type { SqliteDefinitions } from './sqlite-definitions.ts';
@@ -17,15 +18,22 @@ export interface SqliteOptions {
   readonly definitions?: SqliteDefinitions;
 }
 
+export interface SqliteFile extends Database {
+  /** How much is in the write-ahead log. Called outside of any work. */
+  logState(): LogState;
+}
+
 /** Opens one file as a {@link Database}: a writer that groups its commits, and a reader that never sees an open group. */
-export function openSqlite(options: SqliteOptions): Database {
+export function openSqlite(options: SqliteOptions): SqliteFile {
   return new SqliteDatabase(options);
 }
 
 const BEGIN = sql`BEGIN`;
 const COMMIT = sql`COMMIT`;
+/** Checkpoints nothing: it only says what is in the log. */
+const LOG_STATE = sql`PRAGMA wal_checkpoint(NOOP)`;
 
-class SqliteDatabase implements Database {
+class SqliteDatabase implements SqliteFile {
   readonly engine = 'sqlite';
   readonly names = sqliteNames;
   readonly #options: SqliteOptions;
@@ -74,6 +82,12 @@ class SqliteDatabase implements Database {
 
   state(): object {
     return this.#state.now(this.#view());
+  }
+
+  logState(): LogState {
+    this.#endView();
+    const row = this.#reader.get(LOG_STATE);
+    return { pages: Number(row?.['log']), copied: Number(row?.['checkpointed']) };
   }
 
   async access(statement: Sql, list: { readonly isFiltered: boolean }): Promise<Access> {
