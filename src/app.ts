@@ -91,7 +91,17 @@ export async function openDataDirectory(
   const { auditDays } = config;
   const { wrapDatabase } = parts;
   const open = (entry: InstanceEntry): Promise<Instance> =>
-    openInstance(entry, { home, wrapDatabase, masterKey, clock, dueClock, wakeUp, auditDays, logger });
+    openInstance(entry, {
+      home,
+      wrapDatabase,
+      masterKey,
+      clock,
+      dueClock,
+      wakeUp,
+      auditDays,
+      logger,
+      entries: () => directory.all(),
+    });
   const instances = new OpenInstances({ open, nextDue, clock, logger });
   return {
     home,

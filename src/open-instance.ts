@@ -7,6 +7,7 @@ import { EventLog } from './events/event-log.ts';
 import type { WakeUp } from './events/wake-up.ts';
 import type { InstanceEntry } from './instances/instance-directory.ts';
 import type { Instance } from './instances/instance.ts';
+import { requireOwnSecrets } from './instances/require-own-secrets.ts';
 import { ensureSystemCollections } from './instances/system-collections.ts';
 import { RequestLog } from './logs/request-log.ts';
 import type { MasterKey } from './secrets/master-key.ts';
@@ -27,6 +28,8 @@ export interface InstanceParts {
   readonly wakeUp: WakeUp;
   readonly auditDays: number;
   readonly logger: Logger;
+  /** All instances. */
+  readonly entries: () => readonly InstanceEntry[];
 }
 
 /** Puts the parts of one instance together, and caches the definitions and settings that requests need. On failure nothing stays open. */
@@ -35,24 +38,15 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
   const sealer = sealerFor(masterKey, entry.id);
   const collections = new CollectionStore();
   const settings = new SettingsStore(sealer);
-  const opened: { endpoints?: EndpointStore } = {};
-  const memory: Memory = {
-    read: async (reader) => {
-      const rememberCollections = await collections.read(reader);
-      const read = await settings.read(reader);
-      const rememberEndpoints = await opened.endpoints?.read(reader);
-      return () => {
-        rememberCollections();
-        settings.remember(read);
-        // Another node resumed an endpoint. When its wake-up arrived, this node still took the endpoint for paused.
-        if (rememberEndpoints?.() === true) wakeUp.notify(entry.id);
-      };
+  const opened: Opened = { collections, settings };
+  const memory = memoryOf(opened, () => wakeUp.notify(entry.id));
+  let hasLoss = false;
+  const plain = await home.openInstance(entry.id, memory, {
+    onLoss: (loss) => {
+      hasLoss = true;
+      logger.error(loss, { instance: entry.id });
     },
-  };
-  let loss: string | undefined;
-  const plain = await home.openInstance(entry.id, memory, (found) => {
-    loss = found;
-    logger.error(found, { instance: entry.id });
+    requireOwn: (reader) => requireOwnSecrets(reader, { masterKey, entry, entries: options.entries() }),
   });
   const database = wrapDatabase?.(plain) ?? plain;
   try {
@@ -72,7 +66,7 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
     const logs = new RequestLog({ open: () => home.openLogs(entry.id), settings, clock, logger });
     const { id, slug } = entry;
     const audit = auditLogOf({ id, database, clock, auditDays, logger });
-    if (loss !== undefined) audit.note('operator', { action: 'instance.loss' });
+    if (hasLoss) audit.note('operator', { action: 'instance.loss' });
     const stop = async (): Promise<void> => {
       await audit.settle();
       await logs.stop();
@@ -98,4 +92,26 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
     await database.stop();
     throw error;
   }
+}
+
+interface Opened {
+  readonly collections: CollectionStore;
+  readonly settings: SettingsStore;
+  endpoints?: EndpointStore;
+}
+
+function memoryOf(opened: Opened, wake: () => void): Memory {
+  return {
+    read: async (reader) => {
+      const rememberCollections = await opened.collections.read(reader);
+      const read = await opened.settings.read(reader);
+      const rememberEndpoints = await opened.endpoints?.read(reader);
+      return () => {
+        rememberCollections();
+        opened.settings.remember(read);
+        // Another node resumed an endpoint. When its wake-up arrived, this node still took the endpoint for paused.
+        if (rememberEndpoints?.() === true) wake();
+      };
+    },
+  };
 }

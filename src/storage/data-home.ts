@@ -1,4 +1,4 @@
-import type { Database } from './database.ts';
+import type { Database, Reader } from './database.ts';
 
 /**
  * Where the data of all instances lives: a directory of SQLite files, or a PostgreSQL database. Databases are migrated when opened.
@@ -16,8 +16,7 @@ export interface DataHome {
    * is not opened. Returns a function that removes the place again if the registration fails.
    */
   makeInstance(instanceId: string): Promise<() => Promise<void>>;
-  /** `onLoss` is called, before this resolves, with what to tell the operator when acknowledged changes are missing. */
-  openInstance(instanceId: string, memory: Memory, onLoss?: (loss: string) => void): Promise<Database>;
+  openInstance(instanceId: string, memory: Memory, checks?: OpeningChecks): Promise<Database>;
   /** Opens the request log of an open instance, apart from its data: the last entries may be lost when the machine fails. */
   openLogs(instanceId: string): Promise<Database>;
   /** Reads an open instance's definitions again if another process has changed them. */
@@ -28,6 +27,14 @@ export interface DataHome {
   isReachable(): boolean;
   /** Called after every instance was stopped. */
   stop(): Promise<void>;
+}
+
+/** What an engine whose files can be removed or exchanged checks when it opens an instance's data. */
+export interface OpeningChecks {
+  /** Called with what to tell the operator when acknowledged changes are missing. */
+  readonly onLoss: (loss: string) => void;
+  /** Rejects with an AppError, whose cause is told to the operator, when the data is another instance's. */
+  readonly requireOwn: (reader: Reader) => Promise<void>;
 }
 
 /** A process's memory of an instance's definitions, which an engine refreshes when another process has changed them. */

@@ -20,12 +20,12 @@ export interface Migration {
  */
 export async function migrate(database: Database, migrations: readonly Migration[]): Promise<void> {
   const table = logTable(database.engine);
-  if (await isDone(database, table, migrations.length)) return;
+  if (await isDone(database, table, migrations)) return;
   await database.write(
     async (tx) => {
       await prepare(tx, table);
       // Another process may have been faster, and may know more.
-      if (await isDone(tx, table, migrations.length)) return;
+      if (await isDone(tx, table, migrations)) return;
       const applied = await appliedCount(tx, table);
       for (const [index, { name, statements, admits }] of migrations.slice(applied).entries()) {
         for (const statement of statements(database.engine)) await tx.run(statement);
@@ -39,15 +39,29 @@ export async function migrate(database: Database, migrations: readonly Migration
   );
 }
 
-/** True when a version that knows `known` steps has nothing to migrate. Throws when it must not touch the schema. */
-async function isDone(reader: Reader, table: Sql, known: number): Promise<boolean> {
+/** True when there is nothing to migrate. Throws when it must not touch the schema. */
+async function isDone(reader: Reader, table: Sql, migrations: readonly Migration[]): Promise<boolean> {
+  const known = migrations.length;
   const applied = await appliedCount(reader, table);
+  await requireSameKind(reader, table, { applied, first: migrations[0]?.name });
   if (applied <= known) return applied === known;
   // A version that knows more steps than this one also writes `admits`.
   const row = await reader.get(sql`SELECT max(admits) AS admits FROM ${table}`);
   const needed = Number(row?.['admits']);
   if (known < needed) throw new AppError('unavailable', newerSchema(applied, needed, known));
   return true;
+}
+
+/** Throws when the schema began with another step: a file of another kind is in this place, and would be made unusable for its own. */
+async function requireSameKind(
+  reader: Reader,
+  table: Sql,
+  { applied, first }: { readonly applied: number; readonly first: string | undefined },
+): Promise<void> {
+  if (applied === 0) return;
+  const row = await reader.get(sql`SELECT name FROM ${table} WHERE number = 1`);
+  if (row?.['name'] !== first)
+    throw new AppError('unavailable', 'Other data is in this place: put each file back where it was.');
 }
 
 function logTable(engine: Engine): Sql {

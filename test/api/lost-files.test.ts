@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test, type TestContext } from 'node:test';
 import { eventually } from '../support/eventually.ts';
@@ -67,6 +67,42 @@ test('a control.db that is none is named', async (t) => {
   assert.match(stderr, /^chancery: [^\n]+control\.db cannot be opened: file is not a database\.\n$/);
 });
 
+describe("L-14 a file in another's place: its instance answers 503, the log names it, and others are served", () => {
+  test('when it is the file of another instance', async (t) => {
+    const { data, files } = await dataOf(t, 'acme', 'other');
+    // Opens both once, so that each has secrets of its own.
+    for (const slug of ['acme', 'other'])
+      assert.equal((await runMain(t, ['superuser', 'list', '--instance', slug, '--data', data])).code, 0);
+    const between = `${files.acme}.kept`;
+    renameSync(files.acme, between);
+    renameSync(files.other, files.acme);
+    renameSync(between, files.other);
+    const { process: server, url } = await serveMain(t, data);
+    for (const slug of ['acme', 'other'])
+      assert.equal((await fetch(`${url}/i/${slug}/api/health`)).status, 503, slug);
+    assert.equal((await fetch(`${url}/api/health`)).status, 200);
+    const says = `${files.acme} cannot be opened: it belongs to the instance other (${idOf(files.other)}) and not to acme`;
+    await eventually('the log names both', () => server.stdout.includes(says));
+    const command = await runMain(t, ['superuser', 'list', '--instance', 'acme', '--data', data]);
+    assert.deepEqual([command.code, command.stderr.includes(says)], [1, true], command.stderr);
+
+    renameSync(files.acme, between);
+    renameSync(files.other, files.acme);
+    renameSync(between, files.other);
+    assert.equal((await fetch(`${url}/i/acme/api/health`)).status, 200);
+  });
+
+  test('when it is a file of another kind, which is left as it is', async (t) => {
+    const { data, files } = await dataOf(t, 'acme');
+    copyFileSync(join(data, 'control.db'), files.acme);
+    const { process: server, url } = await serveMain(t, data);
+    assert.equal((await fetch(`${url}/i/acme/api/health`)).status, 503);
+    assert.equal((await fetch(`${url}/api/health`)).status, 200);
+    const says = `${files.acme} cannot be opened: Other data is in this place`;
+    await eventually('the log names it', () => server.stdout.includes(says));
+  });
+});
+
 describe('trouble with the file of the default instance is told in one line, and others are served', () => {
   test('when it is none of SQLite', async (t) => {
     await assertOthersServed(t, 503, (file) => {
@@ -103,7 +139,7 @@ async function assertOthersServed(
   status: number,
   spoil: (file: string) => Trouble,
 ): Promise<void> {
-  const { data, files } = await dataOf(t, 'acme', { hasSuperuser: false });
+  const { data, files } = await dataOf(t, 'acme');
   const { says, release } = spoil(files.default);
   const { process: server, url } = await serveMain(t, data);
   const line = await server.waitForLog(/^The instance default cannot be used: /);
@@ -133,17 +169,21 @@ test('an instance that is refused leaves no files', async (t) => {
   assert.deepEqual(readdirSync(join(data, 'instances')), before);
 });
 
+/** The id of the instance in whose folder a file is. */
+function idOf(file: string): string {
+  return basename(dirname(file));
+}
+
 interface MadeData<Slug extends string> {
   readonly data: string;
   /** The file of each instance. */
   readonly files: Readonly<Record<Slug | 'default', string>>;
 }
 
-/** A data directory with the default instance, one more, and a superuser if none is to be asked for. */
+/** A data directory with the default instance and others. */
 async function dataOf<Slug extends string>(
   t: TestContext,
-  slug: Slug,
-  { hasSuperuser = true } = {},
+  ...slugs: readonly Slug[]
 ): Promise<MadeData<Slug>> {
   const data = temporaryFolder(t);
   const run = async (...args: readonly string[]): Promise<string> => {
@@ -151,8 +191,7 @@ async function dataOf<Slug extends string>(
     assert.equal(code, 0, stderr);
     return stdout;
   };
-  if (hasSuperuser) await run('superuser', 'upsert', 'root@example.com', 'correct horse');
-  await run('instance', 'create', slug);
+  for (const slug of slugs) await run('instance', 'create', slug);
   const rows = (await run('instance', 'list')).trimEnd().split('\n');
   const files = rows.map((row) => {
     const [id = '', name = ''] = row.split('  ');

@@ -44,7 +44,7 @@ describeEngines('migrate', (open, engine) => {
     const steps = [1, 2].map((number) => recorded(`step ${number}`, [], addRow(number, database.names)));
     await migrate(database, steps);
     const ran: string[] = [];
-    await assert.rejects(migrate(database, [recorded('other', ran, addRow(3, database.names))]), (error) => {
+    await assert.rejects(migrate(database, [recorded('step 1', ran, addRow(3, database.names))]), (error) => {
       assert.ok(error instanceof AppError);
       assert.equal(error.code, 'unavailable');
       assert.match(
@@ -85,12 +85,21 @@ describeEngines('migrate', (open, engine) => {
     await migrate(readOnly(database), [first, second]);
   });
 
+  test('a database of another kind is refused before anything is written', async (t) => {
+    const database = await open(t);
+    await migrate(database, [step('1')]);
+    await assert.rejects(
+      migrate(readOnly(database), [step('other'), step('2')]),
+      /Other data is in this place/,
+    );
+  });
+
   test('a schema from before steps said whom they admit is taken further', async (t) => {
     const database = await open(t);
     const table = database.engine === 'sqlite' ? sql`"$migration"` : sql`chancery.migration`;
     await database.write(async (tx) => {
       await tx.run(sql`CREATE TABLE ${table} (number INTEGER PRIMARY KEY, name TEXT NOT NULL)`);
-      await tx.run(sql`INSERT INTO ${table} VALUES (1, 'first')`);
+      await tx.run(sql`INSERT INTO ${table} VALUES (1, '1')`);
     });
     const steps = [step('1'), step('2', 1)];
     await migrate(readOnly(database), steps.slice(0, 1));

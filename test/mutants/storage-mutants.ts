@@ -31,6 +31,20 @@ export const storageMutants: readonly Mutant[] = [
     tests: ['test/faults/lost-log.test.ts'],
   },
   {
+    name: 'the file of another instance is not opened',
+    file: 'src/instances/require-own-secrets.ts',
+    from: 'if (isOf(entry)) return;',
+    to: 'if (isOf.length > 0) return;',
+    tests: ['test/api/lost-files.test.ts'],
+  },
+  {
+    name: 'a file of another kind is not migrated',
+    file: 'src/storage/migrate.ts',
+    from: "if (row?.['name'] !== first)",
+    to: "if (row?.['name'] === undefined)",
+    tests: ['test/api/lost-files.test.ts'],
+  },
+  {
     name: 'whoever opens a file that is just being made waits',
     file: 'src/storage/sqlite/sqlite-connection.ts',
     from: 'if (!isBusy(error) || tries',

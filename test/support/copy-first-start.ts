@@ -69,6 +69,10 @@ interface Renaming {
 
 function renameOnSqlite(data: string, { from, to }: Renaming): void {
   renameSync(join(data, 'instances', from), join(data, 'instances', to));
+  const file = new DatabaseSync(join(data, 'instances', to, 'data.db'));
+  // By a secret that cannot be opened, the product knows a file that is in the wrong place.
+  file.exec(`DELETE FROM "$secret" WHERE record = ''`);
+  file.close();
   const control = new DatabaseSync(join(data, 'control.db'));
   control.prepare('UPDATE "$instance" SET id = ?').run(to);
   control.close();

@@ -4,7 +4,7 @@ import { codeOf } from '../../base/code-of.ts';
 import { AppError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/sync-directory.ts';
 import { Watch } from '../../base/watch.ts';
-import type { DataHome } from '../data-home.ts';
+import type { DataHome, OpeningChecks } from '../data-home.ts';
 import { migrate, type Migration } from '../migrate.ts';
 import { controlMigrations } from '../migrations/control-migrations.ts';
 import { instanceMigrations } from '../migrations/instance-migrations.ts';
@@ -44,7 +44,7 @@ export async function openSqliteHome(
       await syncDirectory(join(directory, 'instances'));
       return () => rm(folder, { recursive: true });
     },
-    openInstance: async (instanceId, memory, onInstanceLoss) => {
+    openInstance: async (instanceId, memory, checks) => {
       const path = join(folderOf(instanceId), 'data.db');
       await requireFile(path);
       const definitions = new SqliteDefinitions(memory);
@@ -53,7 +53,7 @@ export async function openSqliteHome(
         queryTimeoutMs,
         migrations: instanceMigrations,
         definitions,
-        onLoss: onInstanceLoss,
+        checks,
       });
       opened.set(instanceId, { ...file, definitions });
       return file.database;
@@ -114,7 +114,7 @@ async function openControl(directory: string, onLoss: (loss: string) => void): P
   const path = join(directory, 'control.db');
   // Checked in this order: another process that is creating the directory creates control.db before any instance.
   if ((await readdir(join(directory, 'instances'))).length > 0) await requireFile(path);
-  return openFile({ path, migrations: controlMigrations, onLoss });
+  return openFile({ path, migrations: controlMigrations, checks: { onLoss } });
 }
 
 /** Throws when a file that must hold data is missing or empty: SQLite would create a new one, without all that was acknowledged. */
@@ -135,8 +135,8 @@ async function isMissing(path: string): Promise<boolean> {
 
 interface FileOptions extends SqliteOptions {
   readonly migrations: readonly Migration[];
-  /** Called if acknowledged changes are missing; left out for a file that may lose some. */
-  readonly onLoss?: ((loss: string) => void) | undefined;
+  /** Left out for a file that may lose changes. */
+  readonly checks?: Partial<OpeningChecks> | undefined;
 }
 
 async function openFile(options: FileOptions): Promise<OpenFile> {
@@ -147,13 +147,14 @@ async function openFile(options: FileOptions): Promise<OpenFile> {
   }
 }
 
-async function openMigrated({ migrations, onLoss, ...options }: FileOptions): Promise<OpenFile> {
+async function openMigrated({ migrations, checks, ...options }: FileOptions): Promise<OpenFile> {
   const mark = new LogMark(options.path);
   const database = openSqlite(options);
   try {
-    const loss = onLoss === undefined ? undefined : mark.findLoss(database.logState());
-    if (loss !== undefined) onLoss?.(loss);
+    const loss = checks?.onLoss === undefined ? undefined : mark.findLoss(database.logState());
+    if (loss !== undefined) checks?.onLoss?.(loss);
     await migrate(database, migrations);
+    await checks?.requireOwn?.(database);
     // Only now: a migration creates the table that holds the version of the definitions.
     options.definitions?.start();
     return { database, mark };

@@ -1,0 +1,60 @@
+import { AppError } from '../base/errors.ts';
+import type { TokenKind } from '../collections/auth-options.ts';
+import type { MasterKey } from '../secrets/master-key.ts';
+import { sealerFor, type SealPlace } from '../secrets/seal.ts';
+import { SecretError } from '../secrets/secret-error.ts';
+import { sql } from '../sql/sql.ts';
+import type { Reader } from '../storage/database.ts';
+import type { InstanceEntry } from './instance-directory.ts';
+import { tokenSecretPlace } from './token-secrets.ts';
+
+/** How many instances are tried as the owner of misplaced data: each takes 10 µs, and each request to such an instance does it again. */
+const triedMax = 1_000;
+
+export interface Ownership {
+  readonly masterKey: MasterKey;
+  /** The instance whose data this should be. */
+  readonly entry: InstanceEntry;
+  /** All instances. */
+  readonly entries: readonly InstanceEntry[];
+}
+
+/**
+ * Throws unavailable, with the reason as its cause, when the data belongs to another instance: its file was put in the wrong place.
+ * A secret tells, as it is sealed for its instance and opens nowhere else. Data that is new has none yet.
+ */
+export async function requireOwnSecrets(
+  reader: Reader,
+  { masterKey, entry, entries }: Ownership,
+): Promise<void> {
+  const { names } = reader;
+  const [row] = await reader.tuples(
+    sql`SELECT collection, name, value FROM ${names.table('$secret')} WHERE ${names.scope} AND record = '' LIMIT 1`,
+  );
+  if (row === undefined) return;
+  const [collection, name, sealed] = row.map(String);
+  // Only token secrets belong to a collection rather than to a record.
+  const place = tokenSecretPlace(String(collection), name as TokenKind);
+  const isOf = ({ id }: InstanceEntry): boolean => opens(masterKey, id, { sealed: String(sealed), place });
+  if (isOf(entry)) return;
+  const owner = entries.slice(0, triedMax).find(isOf);
+  const whose = owner === undefined ? 'to another instance' : `to the instance ${owner.slug} (${owner.id})`;
+  const cause = new Error(
+    `it belongs ${whose} and not to ${entry.slug} (${entry.id}): put each file back into its own folder`,
+  );
+  throw new AppError('unavailable', 'The service is not available, try again later.', { cause });
+}
+
+function opens(
+  masterKey: MasterKey,
+  instanceId: string,
+  { sealed, place }: { readonly sealed: string; readonly place: SealPlace },
+): boolean {
+  try {
+    sealerFor(masterKey, instanceId).open(sealed, place);
+    return true;
+  } catch (error) {
+    if (error instanceof SecretError) return false;
+    throw error;
+  }
+}
