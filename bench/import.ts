@@ -10,7 +10,7 @@ import { engineOf, warmedUpOnce, type BenchOptions } from './support/options.ts'
 import { createDatabase } from './support/service.ts';
 
 const floor = 0.3;
-const key = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f';
+const key = '0056e30c23e3d6d1d258f141e4d8b44df26abf8475fec988b58013ec98633d94';
 
 /**
  * How long does a PocketBase directory take, against copying the same rows from file to file with `node:sqlite` and nothing else?

@@ -27,7 +27,7 @@ const password = 'bench-password';
 export async function startService(core: number | undefined, { postgres }: BenchOptions): Promise<Service> {
   if (postgres !== undefined) {
     process.env['CHANCERY_POSTGRES'] = await createDatabase(postgres);
-    process.env['CHANCERY_KEY'] = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f';
+    process.env['CHANCERY_KEY'] = '0056e30c23e3d6d1d258f141e4d8b44df26abf8475fec988b58013ec98633d94';
   }
   const data = mkdtempSync(join(tmpdir(), 'chancery-bench-'));
   await runCli(['superuser', 'upsert', email, password, '--data', data]);

@@ -38,7 +38,7 @@ interface Asked {
 }
 
 const sealer = sealerFor(
-  parseMasterKey('000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f', 'key'),
+  parseMasterKey('0056e30c23e3d6d1d258f141e4d8b44df26abf8475fec988b58013ec98633d94', 'key'),
   'a',
 );
 const durationMs = 10_000;

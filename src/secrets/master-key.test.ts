@@ -46,6 +46,21 @@ const weak: readonly (readonly [name: string, text: string, message: RegExp])[] 
   ['zeroes', '0'.repeat(64), /not random/],
   ['one byte repeated', 'ab'.repeat(32), /not random/],
   ['four bytes repeated', 'deadbeef'.repeat(8), /not random/],
+  ['eight bytes repeated', '0123456789abcdef'.repeat(4), /not random/],
+  ['sixteen bytes repeated', hex.slice(0, 32).repeat(2), /not random/],
+  ['eleven characters repeated', `${'5d0f3ae8c71'.repeat(5)}5d0f3ae8c`, /not random/],
+  ['bytes that count up', Buffer.from([...bytes.keys()]).toString('hex'), /not random/],
+  [
+    'bytes that count down by three',
+    Buffer.from(bytes.map((_, n) => 256 - 3 * n)).toString('base64'),
+    /not random/,
+  ],
+  [
+    'letters that count up, and digits',
+    Buffer.from('abcdefghijklmnopqrstuvwxyz012345').toString('hex'),
+    /not random/,
+  ],
+  ['characters that count up', 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopo', /not random/],
 ];
 
 for (const [name, text, message] of weak) {
@@ -61,6 +76,12 @@ for (const [name, text, message] of weak) {
     );
   });
 }
+
+test('a generated key is accepted', () => {
+  for (let n = 0; n < 2_000; n += 1)
+    for (const encoding of ['hex', 'base64url'] as const)
+      parseMasterKey(randomBytes(32).toString(encoding), 'The key');
+});
 
 test('shows nothing of itself when it is printed', () => {
   const key = parseMasterKey(hex, 'The key');

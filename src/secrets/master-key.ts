@@ -22,8 +22,8 @@ export interface MasterKeySource {
 }
 
 const KEY_BYTES = 32;
-/** Fewer different values than this are less likely in 32 random bytes than a broken disk; it refuses keys such as `aaaa…`. */
-const distinctBytesMin = 8;
+/** Fewer different bytes, or characters, than this are less likely in a random key than a broken disk; it refuses keys such as `aaaa…`. */
+const distinctMin = 8;
 const keyFileBytesMax = 1024;
 const KEY_FILE = 'master.key';
 
@@ -53,12 +53,25 @@ export function parseMasterKey(text: string, name: string): MasterKey {
       `${name} is not ${KEY_BYTES} bytes in hex, base64 or base64url. Make one: openssl rand -hex 32`,
     );
   }
-  if (new Set(bytes).size < distinctBytesMin) {
-    throw new SecretError(`${name} is not random: its bytes repeat. Make one: openssl rand -hex 32`);
-  }
+  if (hasPattern(bytes) || hasPattern(Buffer.from(text.trim().toLowerCase())))
+    throw new SecretError(`${name} is not random: it repeats or counts. Make one: openssl rand -hex 32`);
   const key = createSecretKey(bytes);
   bytes.fill(0);
   return key;
+}
+
+/**
+ * True for bytes, or characters, that repeat or mostly count up or down. That a random key is one of these is less likely than
+ * 1 in 10^15.
+ */
+function hasPattern(bytes: Uint8Array): boolean {
+  if (new Set(bytes).size < distinctMin) return true;
+  const half = bytes.length / 2;
+  const steps = bytes.subarray(1).map((byte, index) => byte - (bytes[index] ?? 0));
+  if (steps.some((step) => steps.filter((other) => other === step).length > half)) return true;
+  const isRepeating = (period: number): boolean =>
+    bytes.subarray(period).every((byte, index) => byte === bytes[index]);
+  return bytes.subarray(0, half).some((_, index) => isRepeating(index + 1));
 }
 
 /** A value to recognise the key by, safe to store beside the data: derived one way, it reveals nothing about other derived keys. */

@@ -23,7 +23,7 @@ import { createRecord } from '../support/write-records.ts';
 
 // What a process remembers of definitions, while it reads and changes them over several connections of PostgreSQL.
 
-const key = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f';
+const key = '0056e30c23e3d6d1d258f141e4d8b44df26abf8475fec988b58013ec98633d94';
 
 test('an endpoint that was read before its creation was answered is told of each event once', async (t) => {
   const { instance, proxy, url, stop } = await startBehindProxy(t);

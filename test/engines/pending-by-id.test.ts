@@ -14,7 +14,7 @@ import { eventually } from '../support/eventually.ts';
 import { ask, openTestPostgres } from '../support/postgres.ts';
 import { createRecord } from '../support/write-records.ts';
 
-const key = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f';
+const key = '0056e30c23e3d6d1d258f141e4d8b44df26abf8475fec988b58013ec98633d94';
 const backlog = 400;
 
 test('on PostgreSQL a delivery is settled by its id, though statistics know of none that is pending', async (t) => {

@@ -25,7 +25,7 @@ import { startTestPostgres, type TestPostgres } from '../support/postgres.ts';
 import { createRecord, deleteRecord, updateRecord } from '../support/write-records.ts';
 
 const facts = factsOfCaller({ kind: 'guest' });
-const key = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f';
+const key = '0056e30c23e3d6d1d258f141e4d8b44df26abf8475fec988b58013ec98633d94';
 
 interface Opened {
   readonly instance: Instance;

@@ -22,7 +22,7 @@ export interface InstanceUnderLoad {
 
 /** Of every node of a run. */
 export const environment = {
-  CHANCERY_KEY: '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f',
+  CHANCERY_KEY: '0056e30c23e3d6d1d258f141e4d8b44df26abf8475fec988b58013ec98633d94',
 };
 
 const instanceCount = 4;

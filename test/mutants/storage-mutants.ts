@@ -45,6 +45,20 @@ export const storageMutants: readonly Mutant[] = [
     tests: ['test/api/lost-files.test.ts'],
   },
   {
+    name: 'a master key that repeats is refused',
+    file: 'src/secrets/master-key.ts',
+    from: 'some((_, index) => isRepeating(index + 1))',
+    to: 'some((_, index) => isRepeating(index + 1 + bytes.length))',
+    tests: ['src/secrets/master-key.test.ts'],
+  },
+  {
+    name: 'a master key that counts is refused',
+    file: 'src/secrets/master-key.ts',
+    from: 'filter((other) => other === step).length > half',
+    to: 'filter((other) => other === step).length > bytes.length',
+    tests: ['src/secrets/master-key.test.ts'],
+  },
+  {
     name: 'whoever opens a file that is just being made waits',
     file: 'src/storage/sqlite/sqlite-connection.ts',
     from: 'if (!isBusy(error) || tries',

@@ -16,7 +16,7 @@ import { openTestPostgres } from '../support/postgres.ts';
 import { Receiver, type ReceivedRequest } from '../support/receiver.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-export const testKey = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f';
+export const testKey = '0056e30c23e3d6d1d258f141e4d8b44df26abf8475fec988b58013ec98633d94';
 
 export const superuser = { identity: 'root@example.com', password: 'correct horse' };
 

@@ -6,7 +6,7 @@ import { openTestPostgres } from './postgres.ts';
 export const testEngine = process.env['CHANCERY_TEST_ENGINE'] === 'postgres' ? 'postgres' : 'sqlite';
 
 /** Any key would do, as long as it is the same for the same data. */
-export const masterKey = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f';
+export const masterKey = '0056e30c23e3d6d1d258f141e4d8b44df26abf8475fec988b58013ec98633d94';
 
 /** Returns a config for this directory, or for the database that stands for it. */
 export async function testConfig(data: string, flags: Flags = {}): Promise<Config> {
