@@ -255,7 +255,7 @@ export async function takeLock(directory: string): Promise<DataLock> {
   await prepareOrExplain(directory);
   const lock = lockOrExplain(directory);
   if (lock === undefined)
-    throw new StartError(`Another server is running on the data directory ${directory}.`);
+    throw new StartError(`Another server or a move is running on the data directory ${directory}.`);
   return lock;
 }
 
@@ -293,16 +293,23 @@ async function createDelivering(
   return deliverAmongNodes(common, nodes);
 }
 
-/** Checks certificate and key before anything is created or opened. An unreadable file throws an error that names it. */
+/** Checks certificate and key before anything is created or opened. */
 function requireTls(files: TlsFiles): void {
-  const context = openTls(files);
+  const { certificate, key } = files;
   try {
-    nodeTls.createSecureContext(context);
+    nodeTls.createSecureContext(readOrExplain(files));
   } catch (error) {
-    const { certificate, key } = files;
-    throw new StartError(`${certificate} and ${key} are no certificate and its key: ${messageOf(error)}.`, {
-      cause: error,
-    });
+    if (error instanceof StartError) throw error;
+    const what = `${certificate} and ${key} are no certificate and its key`;
+    throw new StartError(`--tls-cert and --tls-key: ${what}: ${messageOf(error)}.`, { cause: error });
+  }
+}
+
+function readOrExplain(files: TlsFiles): ReturnType<typeof openTls> {
+  try {
+    return openTls(files);
+  } catch (error) {
+    throw new StartError(messageOf(error), { cause: error });
   }
 }
 

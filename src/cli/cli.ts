@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { version } from '../app.ts';
-import { dataFlags, serverFlags } from '../config.ts';
+import { ConfigError, dataFlags, serverFlags } from '../config.ts';
 import { importCommand } from './import-command.ts';
 import { instanceCommand } from './instance-command.ts';
 import { moveCommand } from './move-command.ts';
@@ -9,6 +9,9 @@ import { operatorMessage } from './operator-message.ts';
 import { serve } from './serve.ts';
 import { addFlags, flagsOf } from './flags.ts';
 import { superuserCommand } from './superuser-command.ts';
+
+/** The command line was wrong, and nothing was done (EX_USAGE of sysexits.h). Other failures are 1. */
+const usageError = 64;
 
 /** Runs the command line; resolves to the exit code. Mistakes are one line on standard error. */
 export async function runCli(args: readonly string[]): Promise<number> {
@@ -25,19 +28,46 @@ export async function runCli(args: readonly string[]): Promise<number> {
   program.addCommand(nodesCommand());
   program.addCommand(importCommand());
   program.addCommand(moveCommand());
-  overrideExits(program);
+  prepare(program);
   try {
-    await program.parseAsync(args, { from: 'user' });
+    await program.parseAsync(upToUnknown(program, args), { from: 'user' });
     return 0;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode;
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageError;
     process.stderr.write(`chancery: ${operatorMessage(error)}\n`);
-    return 1;
+    return error instanceof ConfigError ? usageError : 1;
   }
 }
 
-/** Keeps commander from ending the process, which only main.ts may do. */
-function overrideExits(command: Command): void {
+/** Keeps commander from ending the process, which only main.ts may do, and makes one line of each mistake that it finds. */
+function prepare(command: Command): void {
   command.exitOverride();
-  for (const child of command.commands) overrideExits(child);
+  command.configureOutput({
+    outputError: (text, write) =>
+      write(
+        `${text
+          .trimEnd()
+          .replace(/^error: /, 'chancery: ')
+          .replaceAll('\n', ' ')}\n`,
+      ),
+  });
+  for (const child of command.commands) prepare(child);
+}
+
+/**
+ * Returns the arguments, but nothing after the name of a command that does not exist. Commander would answer a `--help` after it, or a
+ * `help` before it, with the help of something else.
+ */
+function upToUnknown(program: Command, args: readonly string[]): readonly string[] {
+  let command = program;
+  const path: string[] = [];
+  for (const name of args) {
+    if (name.startsWith('-') || command.commands.length === 0) break;
+    if (name === 'help') continue;
+    path.push(name);
+    const found = command.commands.find((child) => child.name() === name);
+    if (found === undefined) return path;
+    command = found;
+  }
+  return args;
 }

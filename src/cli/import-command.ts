@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
+import type { DataDirectory } from '../app.ts';
 import { dataFlags, readConfig } from '../config.ts';
-import type { ImportProgress, ImportSummary } from '../importers/import-pocketbase.ts';
+import type { ImportProgress, ImportSummary, PocketbaseImport } from '../importers/import-pocketbase.ts';
 import type { Omission } from '../importers/omissions.ts';
+import type { Instance } from '../instances/instance.ts';
 import { addFlags, flagsOf } from './flags.ts';
 import { print } from './print.ts';
 import { printable } from './printable.ts';
@@ -26,18 +28,23 @@ export function importCommand(): Command {
     const isDryRun = flags['dry-run'] === true;
     const encryptionKey = flags['encryption-key'];
     // Imported on demand: a server never needs it.
-    const { importPocketbase } = await import('../importers/import-pocketbase.ts');
-    const summary = await withInstance(flags, (instance, data) =>
-      importPocketbase({
-        instance,
-        control: data.home.control,
-        directory,
-        storage: join(readConfig(flags).data, 'instances', instance.id, 'storage'),
-        isDryRun,
-        rotateTokens: flags['rotate-tokens'] === true,
-        encryptionKey: typeof encryptionKey === 'string' ? encryptionKey : undefined,
-        onProgress: showProgress,
-      }),
+    const { importPocketbase, requireImportable } = await import('../importers/import-pocketbase.ts');
+    const optionsOf = (instance: Instance, data: DataDirectory): PocketbaseImport => ({
+      instance,
+      control: data.home.control,
+      directory,
+      storage: join(readConfig(flags).data, 'instances', instance.id, 'storage'),
+      isDryRun,
+      rotateTokens: flags['rotate-tokens'] === true,
+      encryptionKey: typeof encryptionKey === 'string' ? encryptionKey : undefined,
+      onProgress: showProgress,
+    });
+    const summary = await withInstance(
+      flags,
+      (instance, data) => importPocketbase(optionsOf(instance, data)),
+      isDryRun
+        ? 'work elsewhere'
+        : { rehearse: (instance, data) => requireImportable(optionsOf(instance, data)) },
     );
     showLine('');
     await print(summaryText(summary, isDryRun));

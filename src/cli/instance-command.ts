@@ -19,9 +19,9 @@ export function instanceCommand(): Command {
   create.option('--host <HOST>', 'the host it answers on');
   create.action(async (slug: string) => {
     const host = flagsOf(create)['host'];
-    const entry = await withDataDirectory(flagsOf(create), (data) =>
-      createInstance(data, slug, typeof host === 'string' ? host.toLowerCase() : null),
-    );
+    const work = (data: DataDirectory): Promise<InstanceEntry> =>
+      createInstance(data, slug, typeof host === 'string' ? host.toLowerCase() : null);
+    const entry = await withDataDirectory(flagsOf(create), work, { rehearse: work });
     await print(`Instance ${entry.slug} created with the id ${entry.id}.\n`);
   });
 
@@ -29,7 +29,7 @@ export function instanceCommand(): Command {
   addFlags(list, dataFlags);
   list.action(async () => {
     const all = async (data: DataDirectory): Promise<readonly InstanceEntry[]> => data.directory.all();
-    const entries = await withDataDirectory(flagsOf(list), all, { mustExist: true });
+    const entries = await withDataDirectory(flagsOf(list), all, 'fail');
     const lines = entries.map(({ id, slug, host }) => `${id}  ${slug}${host === null ? '' : `  ${host}`}\n`);
     await print(lines.join(''));
   });

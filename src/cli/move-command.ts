@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { openDataDirectory, takeLock } from '../app.ts';
+import { openDataDirectory, StartError, takeLock } from '../app.ts';
 import { systemClock } from '../base/clock.ts';
 import { ConfigError, dataFlags, readConfig, type Config } from '../config.ts';
 import type { MovedInstance, MoveProgress } from '../moving/move-to-postgres.ts';
@@ -29,7 +29,7 @@ async function move(config: Config): Promise<readonly MovedInstance[]> {
   if (postgres === undefined) throw new ConfigError('Where to? Give the empty database with --postgres.');
   // Opening any other directory would make an empty service in it, and move that.
   if (!existsSync(join(data, 'control.db')))
-    throw new ConfigError(`There is no data directory ${data}: expected a control.db in it.`);
+    throw new StartError(`There is no data directory ${data}: expected a control.db in it.`);
   const lock = await takeLock(data);
   const ends: (() => unknown)[] = [() => lock.release()];
   try {

@@ -1,6 +1,5 @@
 import { Command } from 'commander';
-import { AppError } from '../base/errors.ts';
-import { dataFlags, readConfig } from '../config.ts';
+import { ConfigError, dataFlags, readConfig } from '../config.ts';
 import { listNodes } from '../webhooks/nodes/list-nodes.ts';
 import { shardCount } from '../webhooks/nodes/shard-of.ts';
 import { addFlags, flagsOf } from './flags.ts';
@@ -16,11 +15,8 @@ export function nodesCommand(): Command {
   command.action(async () => {
     const flags = flagsOf(command);
     if (readConfig(flags).postgres === undefined)
-      throw new AppError(
-        'bad_request',
-        'There are nodes only with --postgres: a data directory has one server.',
-      );
-    const nodes = await withDataDirectory(flags, ({ home }) => listNodes(home.control));
+      throw new ConfigError('There are nodes only with --postgres: a data directory has one server.');
+    const nodes = await withDataDirectory(flags, ({ home }) => listNodes(home.control), 'fail');
     const lines = nodes.map(
       ({ id, version, started, seenSeconds, shards }) =>
         `${id}  ${version}  since ${started}  seen ${seenSeconds} s ago  ${shards} of ${shardCount} shards\n`,

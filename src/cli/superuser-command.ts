@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { deleteSuperuser, listSuperusers, upsertSuperuser } from '../auth/superuser.ts';
 import { dataFlags } from '../config.ts';
+import type { Instance } from '../instances/instance.ts';
 import { addFlags, flagsOf } from './flags.ts';
 import { print } from './print.ts';
 import { withInstance } from './with-instance.ts';
@@ -13,16 +14,15 @@ export function superuserCommand(): Command {
   upsert.argument('<email>').argument('<password>');
   addInstanceFlags(upsert);
   upsert.action(async (email: string, password: string) => {
-    const done = await withInstance(flagsOf(upsert), (instance) =>
-      upsertSuperuser(instance, email, password),
-    );
+    const work = (instance: Instance): Promise<string> => upsertSuperuser(instance, email, password);
+    const done = await withInstance(flagsOf(upsert), work, { rehearse: work });
     await print(`Superuser ${email} ${done}.\n`);
   });
 
   const list = command.command('list').description('show the e-mail addresses of all superusers');
   addInstanceFlags(list);
   list.action(async () => {
-    const emails = await withInstance(flagsOf(list), listSuperusers, { mustExist: true });
+    const emails = await withInstance(flagsOf(list), listSuperusers, 'fail');
     await print(emails.map((email) => `${email}\n`).join(''));
   });
 
@@ -30,7 +30,7 @@ export function superuserCommand(): Command {
   remove.argument('<email>');
   addInstanceFlags(remove);
   remove.action(async (email: string) => {
-    await withInstance(flagsOf(remove), (instance) => deleteSuperuser(instance, email), { mustExist: true });
+    await withInstance(flagsOf(remove), (instance) => deleteSuperuser(instance, email), 'fail');
     await print(`Superuser ${email} deleted.\n`);
   });
   return command;

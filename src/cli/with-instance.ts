@@ -1,24 +1,63 @@
-import { existsSync } from 'node:fs';
-import { openDataDirectory, type DataDirectory } from '../app.ts';
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDataDirectory, StartError, type DataDirectory } from '../app.ts';
+import { codeOf } from '../base/code-of.ts';
 import { AppError } from '../base/errors.ts';
-import { ConfigError, readConfig, type Flags } from '../config.ts';
+import { readConfig, type Config, type Flags } from '../config.ts';
 import { defaultSlug, type InstanceEntry } from '../instances/instance-directory.ts';
 import type { Instance } from '../instances/instance.ts';
 
-export interface OpeningOptions {
-  /** For commands that create nothing: a missing data directory is an error instead of being created, as its name must be a mistake. */
-  readonly mustExist?: boolean;
-}
+type Work<Result> = (data: DataDirectory) => Promise<Result>;
+type InstanceWork<Result> = (instance: Instance, data: DataDirectory) => Promise<Result>;
+
+/** What a command does where there is no data directory yet. One that was mistyped, or a refused command, must not make one. */
+export type UnlessThere<Some> =
+  /** For a command that creates nothing. */
+  | 'fail'
+  /** For a command that is to leave nothing behind: it works in a temporary data directory. */
+  | 'work elsewhere'
+  /** This, which throws what the command would be refused for, runs in a temporary data directory before the real one is made. */
+  | { readonly rehearse: Some };
 
 /** Opens the data directory for one command and closes it again. A server may run on it meanwhile. */
 export async function withDataDirectory<Result>(
   flags: Flags,
-  work: (data: DataDirectory) => Promise<Result>,
-  { mustExist = false }: OpeningOptions = {},
+  work: Work<Result>,
+  unlessThere: UnlessThere<Work<unknown>>,
 ): Promise<Result> {
   const config = readConfig(flags);
-  if (mustExist && config.postgres === undefined && !existsSync(config.data))
-    throw new ConfigError(`There is no data directory ${config.data}.`);
+  if (config.postgres !== undefined || isDataDirectory(config.data)) return onData(config, work);
+  if (unlessThere === 'fail') throw new StartError(`There is no data directory ${config.data}.`);
+  if (unlessThere === 'work elsewhere') return elsewhere(config, work);
+  await elsewhere(config, unlessThere.rehearse);
+  return onData(config, work);
+}
+
+/** As {@link withDataDirectory}, with the instance that `--instance` names. */
+export function withInstance<Result>(
+  flags: Flags,
+  work: InstanceWork<Result>,
+  unlessThere: UnlessThere<InstanceWork<unknown>>,
+): Promise<Result> {
+  const slug = String(flags['instance'] ?? defaultSlug);
+  return withDataDirectory(
+    flags,
+    onSlug(slug, work),
+    typeof unlessThere === 'string' ? unlessThere : { rehearse: onSlug(slug, unlessThere.rehearse) },
+  );
+}
+
+function onSlug<Result>(slug: string, work: InstanceWork<Result>): Work<Result> {
+  return async (data) => {
+    const entry = data.directory.findBySlug(slug);
+    if (entry === undefined) throw new AppError('not_found', `There is no instance ${slug}.`);
+    return onInstance(data, entry, (instance) => work(instance, data));
+  };
+}
+
+async function onData<Result>(config: Config, work: Work<Result>): Promise<Result> {
   // Only the server deletes old audit entries: commands may run without its `--audit-days`.
   const data = await openDataDirectory({ ...config, logLevel: 'error', auditDays: 0 }, {});
   try {
@@ -28,19 +67,23 @@ export async function withDataDirectory<Result>(
   }
 }
 
-/** As {@link withDataDirectory}, with the instance that `--instance` names. */
-export function withInstance<Result>(
-  flags: Flags,
-  work: (instance: Instance, data: DataDirectory) => Promise<Result>,
-  options: OpeningOptions = {},
-): Promise<Result> {
-  const slug = String(flags['instance'] ?? defaultSlug);
-  const onSlug = async (data: DataDirectory): Promise<Result> => {
-    const entry = data.directory.findBySlug(slug);
-    if (entry === undefined) throw new AppError('not_found', `There is no instance ${slug}.`);
-    return onInstance(data, entry, (instance) => work(instance, data));
-  };
-  return withDataDirectory(flags, onSlug, options);
+async function elsewhere<Result>(config: Config, work: Work<Result>): Promise<Result> {
+  const folder = await mkdtemp(join(tmpdir(), 'chancery-rehearsal-'));
+  try {
+    return await onData({ ...config, data: folder }, work);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** True for a directory with data, even if a part of it is missing or cannot be read: opening it says what is wrong. */
+function isDataDirectory(path: string): boolean {
+  if (existsSync(join(path, 'control.db'))) return true;
+  try {
+    return readdirSync(join(path, 'instances')).length > 0;
+  } catch (error) {
+    return codeOf(error) !== 'ENOENT';
+  }
 }
 
 /** Opens the instance for as long as the work takes. */

@@ -19,7 +19,20 @@ interface TlsContext {
 
 /** Reads the options that a TLS server is created with, and given again when the files change. Throws when a file cannot be read. */
 export function openTls(files: TlsFiles): TlsContext {
-  return { cert: readFileSync(files.certificate), key: readFileSync(files.key), minVersion: 'TLSv1.2' };
+  return {
+    cert: readPem('tls-cert', files.certificate),
+    key: readPem('tls-key', files.key),
+    minVersion: 'TLSv1.2',
+  };
+}
+
+function readPem(flag: string, path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`--${flag}: ${reason}`, { cause: error });
+  }
 }
 
 /** How soon a renewed certificate is served. */

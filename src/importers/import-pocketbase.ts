@@ -3,6 +3,7 @@ import { auditLogOf } from '../audit/audit-log.ts';
 import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import { usersCollection } from '../instances/users-collection.ts';
+import type { Settings } from '../settings/settings.ts';
 import type { Database } from '../storage/database.ts';
 import { forgetCollection } from '../webhooks/endpoints/change-endpoint.ts';
 import { copyFiles, type CopiedFiles } from './copy-files.ts';
@@ -66,7 +67,33 @@ export interface CollectionSummary extends CopiedFiles {
 }
 
 /** Throws bad_request, before anything is written, for a source that cannot be read or imported and for an instance that is not empty. */
-export async function importPocketbase(options: PocketbaseImport): Promise<ImportSummary> {
+export function importPocketbase(options: PocketbaseImport): Promise<ImportSummary> {
+  return withPlan(options, async ({ run, resumed, settings, omissions }) => {
+    if (options.isDryRun) return look(run, omissions);
+    const { instance, control, rotateTokens } = options;
+    if (!rotateTokens) await claimSource(control, run.source.fingerprint, instance);
+    const begun = resumed ?? (await begin(run, settings));
+    return importAll(run, begun, omissions);
+  });
+}
+
+/** Throws what {@link importPocketbase} throws before it reads any record. */
+export function requireImportable(options: PocketbaseImport): Promise<void> {
+  return withPlan(options, () => Promise.resolve());
+}
+
+interface Plan {
+  readonly run: Run;
+  /** The state of an import that is continued. */
+  readonly resumed: ImportState | undefined;
+  readonly settings: Settings;
+  readonly omissions: Omissions;
+}
+
+async function withPlan<Result>(
+  options: PocketbaseImport,
+  work: (plan: Plan) => Promise<Result>,
+): Promise<Result> {
   const source = await openPocketbaseSource(options.directory, options);
   try {
     const { instance, control, rotateTokens } = options;
@@ -77,11 +104,7 @@ export async function importPocketbase(options: PocketbaseImport): Promise<Impor
     const omissions = new Omissions();
     const planned = planImport(source, { instance, rotateTokens, omissions });
     const settings = importSettings(instance.settings.current, source.settings, omissions);
-    const run = { options, source, planned };
-    if (options.isDryRun) return await look(run, omissions);
-    if (!rotateTokens) await claimSource(control, source.fingerprint, instance);
-    const begun = resumed ?? (await begin(run, settings));
-    return await importAll(run, begun, omissions);
+    return await work({ run: { options, source, planned }, resumed, settings, omissions });
   } finally {
     source.database.close();
   }
@@ -108,10 +131,7 @@ function requireOwnState(
 }
 
 /** Reserves the instance for this import until the import is finished. */
-function begin(
-  { options, source, planned }: Run,
-  settings: typeof options.instance.settings.current,
-): Promise<ImportState> {
+function begin({ options, source, planned }: Run, settings: Settings): Promise<ImportState> {
   const { instance, rotateTokens } = options;
   const { fingerprint } = source;
   const state: ImportState = { fingerprint, rotateTokens, isFinished: false, done: {} };

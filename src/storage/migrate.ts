@@ -70,12 +70,15 @@ function logTable(engine: Engine): Sql {
 
 /** Returns the number of applied steps; 0 for a database without the table of migrations. */
 async function appliedCount(reader: Reader, table: Sql): Promise<number> {
-  const found =
-    reader.names.engine === 'sqlite'
-      ? sql`SELECT 1 FROM sqlite_schema WHERE name = '$migration'`
-      : sql`SELECT 1 WHERE to_regclass('chancery.migration') IS NOT NULL`;
-  if ((await reader.get(found)) === undefined) return 0;
+  if ((await reader.get(findLog(reader))) === undefined) return 0;
   return Number((await reader.get(sql`SELECT count(*) AS applied FROM ${table}`))?.['applied']);
+}
+
+/** Finds the table of migrations. Another program's may have the same name, but hardly the same columns. */
+function findLog({ names }: Reader): Sql {
+  return names.engine === 'sqlite'
+    ? sql`SELECT 1 FROM sqlite_schema WHERE name = '$migration'`
+    : sql`SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('chancery.migration') AND attname = 'number'`;
 }
 
 /** Creates the table of migrations. On PostgreSQL several nodes may start at once: the first migrates, the others wait for its lock. */
@@ -83,6 +86,7 @@ async function prepare(tx: Transaction, table: Sql): Promise<void> {
   if (tx.names.engine === 'postgres') {
     await tx.get(sql`SELECT pg_advisory_xact_lock(${migrationLock})`);
     await tx.run(sql`CREATE SCHEMA IF NOT EXISTS chancery`);
+    await requireOwnSchema(tx);
   }
   await tx.run(
     sql`CREATE TABLE IF NOT EXISTS ${table} (number INTEGER PRIMARY KEY, name TEXT NOT NULL, admits INTEGER)`,
@@ -94,6 +98,19 @@ async function prepare(tx: Transaction, table: Sql): Promise<void> {
     (await tx.get(sql`SELECT 1 FROM pragma_table_info('$migration') WHERE name = 'admits'`)) === undefined
   )
     await tx.run(sql`ALTER TABLE ${table} ADD COLUMN admits INTEGER`);
+}
+
+/** Throws for a schema of our name that holds something and no table of migrations. */
+async function requireOwnSchema(tx: Transaction): Promise<void> {
+  if ((await tx.get(findLog(tx))) !== undefined) return;
+  const foreign = await tx.get(
+    sql`SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace('chancery') LIMIT 1`,
+  );
+  if (foreign !== undefined)
+    throw new AppError(
+      'unavailable',
+      'The database has a schema chancery that belongs to another program: use another database.',
+    );
 }
 
 /** Any key that no other advisory lock uses: the letters `chanc` read as a number. */

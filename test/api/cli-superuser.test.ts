@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import PocketBase, { ClientResponseError } from 'pocketbase';
 import { runMain, serveMain, type Ended } from '../support/main-process.ts';
@@ -10,7 +12,6 @@ describe('superuser, with no server', () => {
   test('upsert makes one, then changes the password; list shows all in order; delete deletes', async (t) => {
     const data = temporaryFolder(t);
     const run = commandsOf(t, data);
-    assertSays(await run('list'), '');
     assertSays(await run('upsert', 'b@example.com', password), 'Superuser b@example.com created.\n');
     assertSays(await run('upsert', 'a@example.com', password), 'Superuser a@example.com created.\n');
     assertSays(await run('upsert', 'b@example.com', 'another one'), 'Superuser b@example.com updated.\n');
@@ -33,15 +34,21 @@ describe('superuser, with no server', () => {
   });
 
   test('a bad e-mail, a short password, a missing one and an unknown instance are refused', async (t) => {
-    const run = commandsOf(t, temporaryFolder(t));
+    const data = join(temporaryFolder(t), 'data');
+    const run = commandsOf(t, data);
     assertRefused(await run('upsert', 'nobody', password), /email: .*valid email/i);
     assertRefused(await run('upsert', '', password), /email: /);
     assertRefused(await run('upsert', 'a@example.com', '1234567'), /at least 8 characters/);
     assertRefused(await run('upsert', 'a@example.com', password, '--instance', 'acme'), /no instance acme/);
     const missing = await run('upsert', 'a@example.com');
-    assert.notEqual(missing.code, 0);
+    assert.equal(missing.code, 64);
     assert.match(missing.stderr, /missing required argument 'password'/);
-    assertSays(await run('list'), '');
+    const key = await run('upsert', 'a@example.com', password, '--key-file', 'none');
+    assertRefused(key, /The master key file none does not exist/);
+    assert.equal(existsSync(data), false, 'what is refused makes no data directory');
+    await run('upsert', 'a@example.com', password);
+    assertRefused(await run('upsert', 'nobody', password), /email: .*valid email/i);
+    assertSays(await run('list'), 'a@example.com\n');
   });
 
   test('a password counts characters, not bytes, and may be of any script', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync, type StdioOptions } from 'node:child_process';
-import { closeSync, existsSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -32,17 +32,31 @@ test('--version prints the version alone', async (t) => {
 
 test('without a command the help goes to standard error and the exit code says so', async (t) => {
   const { code, stdout, stderr } = await runMain(t, []);
-  assert.notEqual(code, 0);
+  assert.equal(code, 64);
   assert.equal(stdout, '');
   assert.match(stderr, /^Usage: chancery/);
 });
 
 test('an unknown flag or command is refused with a suggestion', async (t) => {
   const [flag, command] = await Promise.all([runMain(t, ['serve', '--prot', '1']), runMain(t, ['srve'])]);
-  assert.notEqual(flag.code, 0);
-  assert.match(flag.stderr, /unknown option '--prot'\n\(Did you mean --port\?\)/);
-  assert.notEqual(command.code, 0);
-  assert.match(command.stderr, /unknown command 'srve'\n\(Did you mean serve\?\)/);
+  assert.equal(flag.code, 64);
+  assert.equal(flag.stderr, "chancery: unknown option '--prot' (Did you mean --port?)\n");
+  assert.equal(command.code, 64);
+  assert.equal(command.stderr, "chancery: unknown command 'srve' (Did you mean serve?)\n");
+});
+
+test('help for a command that does not exist is refused like the command itself', async (t) => {
+  const helps = [
+    ['keys', '--help'],
+    ['help', 'keys'],
+    ['superuser', 'keys', '--help'],
+    ['superuser', 'help', 'keys'],
+  ];
+  const ended = await Promise.all(helps.map((args) => runMain(t, args)));
+  for (const [index, { code, stdout, stderr }] of ended.entries())
+    assert.deepEqual([code, stdout, stderr], [64, '', "chancery: unknown command 'keys'\n"], String(index));
+  const known = await runMain(t, ['help', 'superuser', 'upsert']);
+  assert.deepEqual([known.code, known.stderr], [0, '']);
 });
 
 test('a setting that is wrong is named in one line, from a flag or from the environment', async (t) => {
@@ -67,7 +81,7 @@ test('a setting that is wrong is named in one line, from a flag or from the envi
   const ended = await Promise.all(cases.map(({ args, environment }) => runMain(t, args, environment)));
   for (const [index, { says }] of cases.entries()) {
     const { code, stdout, stderr } = ended[index]!;
-    assert.equal(code, 1);
+    assert.equal(code, 64);
     assert.match(stderr, /^chancery: [^\n]+\n$/);
     assert.match(stderr, says);
     assert.equal(stdout, '');
@@ -118,27 +132,31 @@ test('a variable of the environment counts, and a flag beats it', async (t) => {
 test('an empty variable is an unset one', async (t) => {
   const data = temporaryFolder(t);
   const empty = { CHANCERY_KEY: '', CHANCERY_KEY_FILE: '', CHANCERY_LOG_LEVEL: '', CHANCERY_DEV: '' };
-  const { code, stderr } = await runMain(t, ['instance', 'list', '--data', data], empty);
+  const { code, stderr } = await runMain(t, ['instance', 'create', 'acme', '--data', data], empty);
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
 });
 
 test('a command that makes nothing makes no data directory either, and says that there is none', async (t) => {
-  const data = join(temporaryFolder(t), 'mistyped');
+  const missing = join(temporaryFolder(t), 'mistyped');
+  const other = temporaryFolder(t);
+  writeFileSync(join(other, 'letter.txt'), 'mine');
   const commands = [
     ['superuser', 'list'],
     ['superuser', 'delete', 'a@example.com'],
     ['instance', 'list'],
   ];
-  for (const command of commands) {
-    const { code, stdout, stderr } = await runMain(t, [...command, '--data', data]);
-    assert.deepEqual(
-      { code, stdout, stderr },
-      { code: 1, stdout: '', stderr: `chancery: There is no data directory ${data}.\n` },
-    );
-  }
-  const nodes = await runMain(t, ['nodes', '--data', data]);
-  assert.deepEqual([nodes.code, /only with --postgres/.test(nodes.stderr)], [1, true]);
-  assert.equal(existsSync(data), false);
+  for (const command of commands)
+    for (const data of [missing, other]) {
+      const { code, stdout, stderr } = await runMain(t, [...command, '--data', data]);
+      assert.deepEqual(
+        { code, stdout, stderr },
+        { code: 1, stdout: '', stderr: `chancery: There is no data directory ${data}.\n` },
+      );
+    }
+  const nodes = await runMain(t, ['nodes', '--data', missing]);
+  assert.deepEqual([nodes.code, /only with --postgres/.test(nodes.stderr)], [64, true]);
+  assert.equal(existsSync(missing), false);
+  assert.deepEqual(readdirSync(other), ['letter.txt']);
 });
 
 async function takePort(t: TestContext): Promise<number> {

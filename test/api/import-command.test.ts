@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { symlinkSync } from 'node:fs';
+import { existsSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startImport } from '../support/import-command.ts';
+import { runMain } from '../support/main-process.ts';
 import { makeBlogDirectory, password } from '../support/pocketbase-blog.ts';
 import {
   makePocketbaseDirectory,
@@ -39,6 +40,22 @@ test('the command says what it would do, does it, and says what it did', async (
   const unknown = await run(directory, '--instance', 'acme');
   assert.match(unknown.stderr, /^chancery: There is no instance acme\.\n$/);
   assert.notEqual((await run()).code, 0);
+});
+
+test('a dry run makes no data directory, and neither does an import that is refused', async (t) => {
+  const folder = temporaryFolder(t);
+  const directory = makeBlogDirectory(t);
+  for (const data of [join(folder, 'data'), temporaryFolder(t)]) {
+    const run = (...args: readonly string[]) => runMain(t, ['import', 'pocketbase', ...args, '--data', data]);
+    const dry = await run(directory, '--dry-run');
+    assert.deepEqual([dry.code, dry.stderr], [0, '']);
+    assert.match(dry.stdout, /^Would import 4 collections with 6 records\.\n/);
+    for (const refused of [[folder], [directory, '--instance', 'acme'], [directory, '--key-file', 'none']])
+      assert.equal((await run(...refused)).code, 1, refused.join(' '));
+    assert.deepEqual(existsSync(data) ? readdirSync(data) : [], []);
+    assert.equal((await run(directory)).code, 0);
+  }
+  assert.deepEqual(readdirSync(folder), ['data']);
 });
 
 test('what is left out, and what is to look at, is said in lines that a terminal only prints', async (t) => {

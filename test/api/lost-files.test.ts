@@ -155,7 +155,7 @@ async function assertOthersServed(
 
 test('what a crash leaves of an instance that did not come to be keeps nobody from starting', async (t) => {
   const data = temporaryFolder(t);
-  await runMain(t, ['instance', 'list', '--data', data]);
+  await runMain(t, ['instance', 'create', 'other', '--data', data]);
   mkdirSync(join(data, 'instances', 'a'.repeat(15)));
   const { url } = await serveMain(t, data);
   assert.equal((await fetch(`${url}/api/health`)).status, 200);

@@ -70,7 +70,7 @@ describe('a start that cannot go well ends with one clear line and an exit code'
   test('when another server runs on the directory, which goes on undisturbed', async (t) => {
     const data = temporaryFolder(t);
     const first = await serveMain(t, data);
-    assertRefused(await serve(t, data), /Another server is running on the data directory/);
+    assertRefused(await serve(t, data), /Another server or a move is running on the data directory/);
     assert.equal((await fetch(`${first.url}/api/health`)).status, 200);
     // The lock is the process's own: kill -9 leaves none behind.
     first.process.kill('SIGKILL');
@@ -85,9 +85,25 @@ describe('a start that cannot go well ends with one clear line and an exit code'
     assertRefused(await serve(t, data), /server\.lock cannot be locked: file is not a database/);
   });
 
-  test('when the files of the certificate are not there', async (t) => {
-    const flags = ['--tls-cert', 'no-such.crt', '--tls-key', 'no-such.key'];
-    assertRefused(await serve(t, temporaryFolder(t), { flags }), /no-such\.crt/);
+  test('when the data directory lies where the system makes none', async (t) => {
+    if (!existsSync('/proc/self')) return t.skip('there is no /proc here');
+    const [server, command] = await Promise.all([
+      serve(t, '/proc/no-such/data'),
+      runMain(t, ['superuser', 'upsert', 'root@example.com', 'correct horse', '--data', '/proc/no-such']),
+    ]);
+    assertRefused(server, /The data directory \/proc\/no-such\/data cannot be written: ENOENT/);
+    assertRefused(command, /The data directory \/proc\/no-such cannot be written: ENOENT/);
+  });
+
+  test('when a file of the certificate is not there, by the name of its flag', async (t) => {
+    const folder = temporaryFolder(t);
+    const certificate = join(folder, 'one.crt');
+    writeFileSync(certificate, makeCertificate({ names: ['localhost'] }).cert);
+    const data = join(folder, 'data');
+    const ended = (cert: string): Promise<Ended> =>
+      serve(t, data, { flags: ['--tls-cert', cert, '--tls-key', 'no-such.key'] });
+    assertRefused(await ended('no-such.crt'), /^chancery: --tls-cert: ENOENT: .*no-such\.crt/);
+    assertRefused(await ended(certificate), /^chancery: --tls-key: ENOENT: .*no-such\.key/);
   });
 
   test('when the certificate is of another key, or is none, and nothing is made', async (t) => {
@@ -107,7 +123,10 @@ describe('a start that cannot go well ends with one clear line and an exit code'
       [written('none.crt', 'none'), written('one.key', one.key)],
     ] as const) {
       const flags = ['--tls-cert', cert, '--tls-key', key];
-      assertRefused(await serve(t, data, { flags }), /\.crt and \S+\.key are no certificate and its key: /);
+      assertRefused(
+        await serve(t, data, { flags }),
+        /^chancery: --tls-cert and --tls-key: \S+\.crt and \S+\.key are no certificate and its key: /,
+      );
     }
     assert.ok(!existsSync(data));
   });

@@ -59,6 +59,20 @@ export const storageMutants: readonly Mutant[] = [
     tests: ['src/secrets/master-key.test.ts'],
   },
   {
+    name: 'a schema of another program is not used',
+    file: 'src/storage/migrate.ts',
+    from: 'if (foreign !== undefined)',
+    to: 'if (foreign === null)',
+    tests: ['test/nodes/postgres-start.test.ts'],
+  },
+  {
+    name: 'a refused command makes no data directory',
+    file: 'src/cli/with-instance.ts',
+    from: 'await elsewhere(config, unlessThere.rehearse);',
+    to: '',
+    tests: ['test/api/cli-superuser.test.ts'],
+  },
+  {
     name: 'whoever opens a file that is just being made waits',
     file: 'src/storage/sqlite/sqlite-connection.ts',
     from: 'if (!isBusy(error) || tries',

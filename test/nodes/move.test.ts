@@ -59,10 +59,15 @@ test('only an empty database takes a data directory that no server uses', async 
   const data = join(temporaryFolder(t), 'data');
   const url = await createDatabase(t);
   const move = (...args: readonly string[]): Promise<Ended> => runMain(t, ['move', ...args]);
-  assertFails(await move('--data', data), /^chancery: Where to\? [^\n]+--postgres\.\n$/);
+  const nowhere = await move('--data', data);
+  assert.deepEqual([nowhere.code, nowhere.stdout], [64, '']);
+  assert.match(nowhere.stderr, /^chancery: Where to\? [^\n]+--postgres\.\n$/);
   assertFails(await move('--data', data, '--postgres', url), /^chancery: There is no data directory/);
   const server = await serveMain(t, data);
-  assertFails(await move('--data', data, '--postgres', url), /^chancery: Another server is running/);
+  assertFails(
+    await move('--data', data, '--postgres', url),
+    /^chancery: Another server or a move is running/,
+  );
   await stop(server);
   await assertSucceeds(t, ['move', '--data', data, '--postgres', url]);
   assertFails(await move('--data', data, '--postgres', url), /^chancery: [^\n]+holds data already[^\n]+\n$/);

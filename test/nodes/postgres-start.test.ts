@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { after, before, describe, test, type TestContext } from 'node:test';
 import { ask, startTestPostgres, type TestPostgres } from '../support/postgres.ts';
-import { assertRefused } from './start-on-postgres.ts';
+import { assertRefused, startOnPostgres } from './start-on-postgres.ts';
 
 /** The role `app` has a password. */
 const access = 'local all all trust\nhost all postgres all trust\nhost all app all scram-sha-256\n';
@@ -48,6 +48,17 @@ describe('a PostgreSQL that cannot be used is told of in one clear line, without
   test('when the database, or the rights in it, are not there', async (t) => {
     await assertRefused(t, at('app:sesame', 'none'), /database "none" does not exist/);
     await assertRefused(t, at('app:sesame', 'foreign_database'), /permission denied for database foreign_/);
+  });
+
+  test('when a schema of the same name belongs to another program', async (t) => {
+    for (const table of ['instance (name text)', 'migration (version text)', 'anything (id int)']) {
+      const url = await server.createDatabase();
+      await ask(url, `CREATE SCHEMA chancery; CREATE TABLE chancery.${table}`);
+      await assertRefused(t, url, /has a schema chancery that belongs to another program/);
+    }
+    const empty = await server.createDatabase();
+    await ask(empty, 'CREATE SCHEMA chancery');
+    await startOnPostgres(t, empty).waitForLog(/listens on/);
   });
 
   test('when it is older than 15', async (t) => {

@@ -1,5 +1,5 @@
 import { access, constants, mkdir, readdir, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { codeOf } from '../../base/code-of.ts';
 import { AppError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/sync-directory.ts';
@@ -104,10 +104,30 @@ interface Opened extends OpenFile {
 
 /** Creates the directory if it does not exist; throws when it is not writable. */
 export async function prepareDirectory(path: string): Promise<void> {
-  // Closed to other users of the machine: it holds all records.
-  await mkdir(join(path, 'instances'), { recursive: true, mode: 0o700 });
+  await makeDirectory(join(path, 'instances'));
   await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
   await access(join(path, 'instances'), constants.W_OK);
+}
+
+/** Node's own recursive `mkdir` never ends where the system refuses a directory with ENOENT, as below `/proc`. */
+async function makeDirectory(path: string): Promise<void> {
+  try {
+    await makeOne(path);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error;
+    await makeDirectory(dirname(path));
+    await makeOne(path);
+  }
+}
+
+async function makeOne(path: string): Promise<void> {
+  try {
+    // Closed to other users of the machine: it holds all records.
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    const isThere = codeOf(error) === 'EEXIST' && (await stat(path)).isDirectory();
+    if (!isThere) throw error;
+  }
 }
 
 async function openControl(directory: string, onLoss: (loss: string) => void): Promise<OpenFile> {
