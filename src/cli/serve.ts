@@ -51,11 +51,11 @@ function tellFirstSteps(token: string | undefined, { url, config, logger }: Firs
   if (token === undefined) return;
   const command = `npm run -s chancery -- superuser upsert EMAIL PASSWORD${placeOf(config)}`;
   logger.info(`There is no superuser yet. Make one, while this runs: ${command}`);
-  const body = `{"token":"${token}","email":"EMAIL","password":"PASSWORD","passwordConfirm":"PASSWORD"}`;
   const minutes = setupLimits.tokenMs / 60_000;
-  logger.info(
-    `Or from elsewhere, once and within ${minutes} minutes: curl ${url}/api/setup -H 'Content-Type: application/json' -d '${body}'`,
-  );
+  // A form, which has no character that a log of JSON lines would escape.
+  const account = ['email=EMAIL', 'password=PASSWORD', 'passwordConfirm=PASSWORD'];
+  const fields = [`token=${token}`, ...account].map((field) => `--data-urlencode ${field}`).join(' ');
+  logger.info(`Or from elsewhere, once and within ${minutes} minutes: curl ${url}/api/setup ${fields}`);
 }
 
 /** Names the data for a command line. The URL of a database is left out, as it may hold a password. */

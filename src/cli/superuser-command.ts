@@ -1,6 +1,7 @@
+import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
 import { deleteSuperuser, listSuperusers, upsertSuperuser } from '../auth/superuser.ts';
-import { dataFlags } from '../config.ts';
+import { ConfigError, dataFlags } from '../config.ts';
 import type { Instance } from '../instances/instance.ts';
 import { addFlags, flagsOf } from './flags.ts';
 import { print } from './print.ts';
@@ -11,9 +12,11 @@ export function superuserCommand(): Command {
   const command = new Command('superuser').description('people who may do everything in an instance');
 
   const upsert = command.command('upsert').description('add a superuser, or change the password of one');
-  upsert.argument('<email>').argument('<password>');
+  upsert.argument('<email>').argument('[password]', 'shown to others on this machine while it runs');
+  upsert.option('--password-stdin', 'read the password from standard input');
   addInstanceFlags(upsert);
-  upsert.action(async (email: string, password: string) => {
+  upsert.action(async (email: string, given: string | undefined) => {
+    const password = await readPassword(given, upsert.opts()['passwordStdin'] === true);
     const work = (instance: Instance): Promise<string> => upsertSuperuser(instance, email, password);
     const done = await withInstance(flagsOf(upsert), work, { rehearse: work });
     await print(`Superuser ${email} ${done}.\n`);
@@ -34,6 +37,15 @@ export function superuserCommand(): Command {
     await print(`Superuser ${email} deleted.\n`);
   });
   return command;
+}
+
+/** Of standard input all is the password, but for one line end behind it. */
+async function readPassword(given: string | undefined, isFromInput: boolean): Promise<string> {
+  if (isFromInput === (given !== undefined))
+    throw new ConfigError('Expected either a password or --password-stdin.');
+  if (given !== undefined) return given;
+  const input = await text(process.stdin);
+  return input.replace(/\r?\n$/, '');
 }
 
 function addInstanceFlags(command: Command): void {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import PocketBase, { ClientResponseError } from 'pocketbase';
-import { runMain, serveMain, type Ended } from '../support/main-process.ts';
+import { runMain, runMainWith, serveMain, type Ended } from '../support/main-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const password = 'correct horse';
@@ -42,13 +42,23 @@ describe('superuser, with no server', () => {
     assertRefused(await run('upsert', 'a@example.com', password, '--instance', 'acme'), /no instance acme/);
     const missing = await run('upsert', 'a@example.com');
     assert.equal(missing.code, 64);
-    assert.match(missing.stderr, /missing required argument 'password'/);
+    assert.match(missing.stderr, /^chancery: Expected either a password or --password-stdin\.\n$/);
+    assert.equal((await run('upsert', 'a@example.com', password, '--password-stdin')).code, 64);
     const key = await run('upsert', 'a@example.com', password, '--key-file', 'none');
     assertRefused(key, /The master key file none does not exist/);
     assert.equal(existsSync(data), false, 'what is refused makes no data directory');
     await run('upsert', 'a@example.com', password);
     assertRefused(await run('upsert', 'nobody', password), /email: .*valid email/i);
     assertSays(await run('list'), 'a@example.com\n');
+  });
+
+  test('a password can come from standard input, without the line end behind it', async (t) => {
+    const data = temporaryFolder(t);
+    const args = ['superuser', 'upsert', 'a@example.com', '--password-stdin', '--data', data];
+    assertSays(await runMainWith(t, args, `${password} \n`), 'Superuser a@example.com created.\n');
+    assertRefused(await runMainWith(t, args, ''), /password/i);
+    const { url } = await serveMain(t, data);
+    await signIn(url, 'a@example.com', `${password} `);
   });
 
   test('a password counts characters, not bytes, and may be of any script', async (t) => {

@@ -24,12 +24,14 @@ export class MainProcess {
   readonly #child: ChildProcess;
   #isClosed = false;
 
-  constructor(args: readonly string[], environment: Environment = {}) {
+  /** `input` is all of its standard input; without it there is none. */
+  constructor(args: readonly string[], environment: Environment = {}, input?: string) {
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('CHANCERY_'));
     this.#child = spawn(process.execPath, [main, ...args], {
       env: { ...Object.fromEntries(inherited), ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     });
+    this.#child.stdin?.end(input);
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
     this.ended = this.#waitForEnd();
@@ -94,6 +96,13 @@ export function runMain(
   environment: Environment = {},
 ): Promise<Ended> {
   return startMain(t, args, environment).ended;
+}
+
+/** Runs a command with this on its standard input to its end. */
+export function runMainWith(t: TestContext, args: readonly string[], input: string): Promise<Ended> {
+  const started = new MainProcess(args, {}, input);
+  t.after(() => started.kill('SIGKILL'));
+  return started.ended;
 }
 
 export interface ServingMain {

@@ -10,6 +10,7 @@ import { factsOf } from '../request-facts.ts';
 export function setupRoutes(app: FastifyInstance, instances: OpenInstances): void {
   app.post(
     '/api/setup',
+    { config: { formValues: 'texts' } },
     onInstance(instances, async ({ instance, caller }, request, reply) => {
       await setUp(instance, factsOf(request, caller), bodyOf(request));
       return answerNothing(request, reply);
