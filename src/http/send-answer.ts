@@ -14,7 +14,18 @@ declare module 'fastify' {
 
 /** Returns the headers that every answer to this request carries. */
 export function commonHeaders(request: FastifyRequest): Readonly<Record<string, string>> {
-  return { ...standardHeaders(request.id), ...request.corsHeaders, ...request.rateLimitHeaders };
+  const caching = hasCaller(request) ? privateCaching : none;
+  return { ...standardHeaders(request.id), ...caching, ...request.corsHeaders, ...request.rateLimitHeaders };
+}
+
+/** Shared caches must not keep an answer that depends on its caller, and any other cache must revalidate it. */
+const privateCaching = { 'cache-control': 'private, no-cache' };
+
+const none = {};
+
+/** True for a request with a token or a key, valid or not. */
+function hasCaller({ headers }: FastifyRequest): boolean {
+  return headers.authorization !== undefined;
 }
 
 export interface Answer {
@@ -36,6 +47,7 @@ export function sendAnswer(request: FastifyRequest, reply: FastifyReply, answer:
   if (request.corsHeaders !== null) append(headers, request.corsHeaders);
   if (request.rateLimitHeaders !== null) append(headers, request.rateLimitHeaders);
   if (answer.headers !== undefined) append(headers, answer.headers);
+  if (hasCaller(request) && answer.headers?.['cache-control'] === undefined) append(headers, privateCaching);
   if (json !== undefined) {
     headers.push('content-type', 'application/json; charset=utf-8');
     headers.push('content-length', String(Buffer.byteLength(json)));

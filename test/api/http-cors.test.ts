@@ -38,7 +38,7 @@ test('A4 H-31 every OPTIONS is a preflight that is answered with 204, whether or
     const plain = await service.request(path, { method: 'OPTIONS' });
     assert.equal(plain.status, 204, path);
     assert.equal(plain.headers.get('access-control-allow-methods'), null);
-    assert.equal(plain.headers.get('vary'), 'Origin');
+    assert.equal(plain.headers.get('vary'), 'Origin, Authorization');
   }
 });
 
@@ -74,7 +74,7 @@ test('A4 by default every origin may read every answer, errors of all kinds incl
     assert.equal(headers.has('access-control-allow-credentials'), false);
     const without = await sendRaw(t, service.url, rawRequest(line));
     assert.equal(without.headers.has('access-control-allow-origin'), false, line);
-    assert.equal(without.headers.get('vary'), 'Origin', line);
+    assert.equal(without.headers.get('vary'), 'Origin, Authorization', line);
   }
 });
 

@@ -115,6 +115,13 @@ export const edgeMutants: readonly Mutant[] = [
     to: 'if (address === undefined) return;',
     tests: ['test/api/client-address.test.ts'],
   },
+  {
+    name: 'a shared cache keeps no answer to a caller',
+    file: 'src/http/send-answer.ts',
+    from: 'return headers.authorization !== undefined;',
+    to: "return headers.authorization === '';",
+    tests: ['test/api/attacks-tokens.test.ts'],
+  },
   // Writing.
   {
     name: 'a key of idempotency is for one request',

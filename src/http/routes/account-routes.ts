@@ -52,7 +52,10 @@ export function accountRoutes(app: FastifyInstance, options: AfterAnswer): void 
       await admitMail(context, request, 'email');
       const { otpId, work } = await requestOtp(context.instance, asked);
       if (work !== undefined) await requireAfterAnswer(options, request, work);
-      return answer(request, reply, { json: JSON.stringify({ otpId }) });
+      return answer(request, reply, {
+        json: JSON.stringify({ otpId }),
+        headers: { 'cache-control': 'no-store' },
+      });
     }),
   );
 

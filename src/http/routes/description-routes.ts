@@ -24,8 +24,8 @@ export function descriptionRoutes(app: FastifyInstance, { instances, version }: 
       const whole = await describeFor(context, await (descriptions ??= makeDescriptions(version)));
       const part = projected(queryOf(request), whole.json);
       const { json, etag } = part === whole.json ? whole : describe(part);
-      // Caches must revalidate: the document depends on the caller.
-      const headers = { etag, 'cache-control': 'no-cache' };
+      // Also for guests: the document changes with each version.
+      const headers = { etag, 'cache-control': 'private, no-cache' };
       const isFresh = isAlreadyKnown(request.headers['if-none-match'], etag);
       return sendAnswer(request, reply, isFresh ? { status: 304, headers } : { status: 200, json, headers });
     }),
