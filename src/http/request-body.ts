@@ -30,13 +30,11 @@ export function acceptBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
     /^application\/json\b/i,
-    async (request: FastifyRequest, payload: IncomingMessage) =>
-      parseBody(request, await readBody(payload), parseJsonBody),
+    (request: FastifyRequest, payload: IncomingMessage) => readAndParse(request, payload, parseJsonBody),
   );
   app.addContentTypeParser(
     /^(?:multipart\/form-data|application\/x-www-form-urlencoded)\b/i,
-    async (request: FastifyRequest, payload: IncomingMessage) =>
-      parseBody(request, await readBody(payload), parseForm),
+    (request: FastifyRequest, payload: IncomingMessage) => readAndParse(request, payload, parseForm),
   );
   app.addContentTypeParser('*', (request, _payload, done) => {
     // An empty body is none, whatever type it names; and on an unknown path the 404 comes before any fault of the body.
@@ -45,7 +43,14 @@ export function acceptBodies(app: FastifyInstance): void {
   });
 }
 
-async function parseBody(request: FastifyRequest, bytes: Buffer, parse: Parse): Promise<unknown> {
+async function readAndParse(
+  request: FastifyRequest,
+  payload: IncomingMessage,
+  parse: Parse,
+): Promise<unknown> {
+  // A client that waits for leave to send its body needs none to be told that the path is unknown.
+  if (request.is404 && request.headers.expect !== undefined) return undefined;
+  const bytes = await readBody(payload);
   if (request.is404) return undefined;
   try {
     checkCharset(request.headers['content-type'] ?? '');

@@ -22,6 +22,7 @@ import { Admission, type AdmissionOptions } from './admission.ts';
 import { answerClientError } from './answer-client-error.ts';
 import { answerExpectation } from './answer-expectation.ts';
 import { closeGently } from './close-gently.ts';
+import { continueWhenRead } from './continue-when-read.ts';
 import { corsHeaders, preflightHeaders, type AllowedOrigins } from './cors.ts';
 import { ErrorLog } from './error-log.ts';
 import { toErrorAnswer } from './error-response.ts';
@@ -184,6 +185,7 @@ function createApp(options: ServerOptions, errors: ErrorLog): FastifyInstance {
   notePeers(app.server);
   closeGently(app.server);
   noteLatestAnswers(app.server);
+  continueWhenRead(app.server);
   app.server.on('checkExpectation', answerExpectation);
   app.server.on('connect', refuseTunnel);
   return app;
@@ -251,9 +253,12 @@ function answerError(
   return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(body);
 }
 
-/** True for a body refused for its type, or because it grew too large. One whose announced length is too large is not waited for. */
+/**
+ * True for a body refused for its type, or because it grew too large. One whose announced length is too large is not waited for, nor is
+ * one that its client may not send at all since it was to be asked for.
+ */
 function isUnread({ headers }: FastifyRequest, status: number): boolean {
-  if (status !== 413 && status !== 415) return false;
+  if ((status !== 413 && status !== 415) || headers.expect !== undefined) return false;
   return Number(headers['content-length'] ?? 0) <= httpLimits.bodyBytesMax;
 }
 

@@ -122,6 +122,13 @@ export const edgeMutants: readonly Mutant[] = [
     to: "return headers.authorization === '';",
     tests: ['test/api/attacks-tokens.test.ts'],
   },
+  {
+    name: 'nobody is asked for a body that is refused',
+    file: 'src/http/continue-when-read.ts',
+    from: 'if (!response.headersSent) response.writeContinue();\n    });',
+    to: '});\n    response.writeContinue();',
+    tests: ['test/api/refused-bodies.test.ts'],
+  },
   // Writing.
   {
     name: 'a key of idempotency is for one request',
