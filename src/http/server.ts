@@ -29,6 +29,7 @@ import { toErrorAnswer } from './error-response.ts';
 import { acceptBodies } from './request-body.ts';
 import { knownPaths, type KnownPaths } from './known-paths.ts';
 import { noteLatestAnswers } from './latest-answer.ts';
+import { linger } from './linger.ts';
 import { nodeHttp } from './node-http.ts';
 import { noteRefusal } from './note-request.ts';
 import { notePeers } from './peer-address.ts';
@@ -250,6 +251,7 @@ function answerError(
   if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
   // Closed at once, the connection of a client that is still sending would lose this answer. The rest of the body is discarded.
   if (isUnread(request, status)) reply.removeHeader('connection');
+  else if (reply.getHeader('connection') === 'close') linger(request.raw);
   return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(body);
 }
 

@@ -8,6 +8,8 @@ import { answerAhead } from './latest-answer.ts';
  * answers its memory until they are read. Must be called before anything else sees the request.
  */
 export function takeTurns({ socket }: IncomingMessage, begin: () => void): void {
+  // The last answer of the connection was sent: what comes behind its request is discarded.
+  if (socket.writableEnded) return;
   const ahead = answerAhead(socket);
   if (ahead === undefined) return begin();
   holdBack(socket);

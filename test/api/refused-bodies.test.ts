@@ -61,3 +61,28 @@ test('H-36 a body that is to be read is asked for with 100 Continue, behind the 
     [200, 201, 200],
   );
 });
+
+test('H-20 a client that goes on sending a body announced too large still gets the answer, and nothing behind it is served', async (t) => {
+  const service = await withPosts(t);
+  const connection = RawConnection.open(t, service.url, true);
+  // As many clients do, it reads only once it has sent everything.
+  connection.socket.pause();
+  const size = 33 * 1024 * 1024;
+  connection.send(rawRequest(`POST ${records}`, { ...json, 'Content-Length': String(size) }));
+  const piece = Buffer.alloc(1024 * 1024, ' ');
+  for (let sent = 0; sent < size; sent += piece.length) {
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    connection.socket.write(piece, resolve);
+    assert.equal((await promise) ?? undefined, undefined, `after ${sent} bytes`);
+  }
+  connection.send(rawRequest(`POST ${records}`, {}, '{"title":"behind"}'));
+  connection.socket.resume();
+  await connection.waitForEnd();
+  assert.deepEqual(
+    connection.answers.map(({ status, headers }) => [status, headers.get('connection')]),
+    [[413, 'close']],
+  );
+  connection.socket.end();
+  await eventually('the connection is closed', () => connection.isClosed);
+  assert.equal((await service.request(records, { token: true })).json.totalItems, 0);
+});

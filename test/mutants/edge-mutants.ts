@@ -129,6 +129,20 @@ export const edgeMutants: readonly Mutant[] = [
     to: '});\n    response.writeContinue();',
     tests: ['test/api/refused-bodies.test.ts'],
   },
+  {
+    name: 'a client that goes on sending gets its refusal',
+    file: 'src/http/linger.ts',
+    from: 'if (request.complete) return closeNow();',
+    to: 'if (request.method !== undefined) return closeNow();',
+    tests: ['test/api/refused-bodies.test.ts'],
+  },
+  {
+    name: 'nothing is served behind the last answer of a connection',
+    file: 'src/http/take-turns.ts',
+    from: 'if (socket.writableEnded) return;',
+    to: '',
+    tests: ['test/api/refused-bodies.test.ts'],
+  },
   // Writing.
   {
     name: 'a key of idempotency is for one request',
