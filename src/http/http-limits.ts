@@ -15,6 +15,7 @@ export const httpLimits = {
   smallAnswerBytesMax: 64 * 1024,
   /** 255 bytes of an id, percent-encoded. */
   paramLengthMax: 1_000,
+  /** Fewer where the process may open few files (connections-max.ts). */
   connectionsMax: 10_000,
   /** A client that drips its headers is cut off after this long. */
   headersTimeoutMs: 10_000,

@@ -28,9 +28,8 @@ export function acceptBodies(app: FastifyInstance): void {
   app.decorateRequest('bodyBytes', 0);
   app.decorateRequest('bodyProblem', null);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    /^application\/json\b/i,
-    (request: FastifyRequest, payload: IncomingMessage) => readAndParse(request, payload, parseJsonBody),
+  app.addContentTypeParser(/^application\/json\b/i, (request: FastifyRequest, payload: IncomingMessage) =>
+    readAndParse(request, payload, parseJsonBody),
   );
   app.addContentTypeParser(
     /^(?:multipart\/form-data|application\/x-www-form-urlencoded)\b/i,

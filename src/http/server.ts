@@ -12,6 +12,7 @@ import { systemClock } from '../base/clock.ts';
 import { AppError, notFound } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
+import { openFilesMax } from '../base/open-files-max.ts';
 import type { InstanceDirectory } from '../instances/instance-directory.ts';
 import type { OpenInstances } from '../instances/open-instances.ts';
 import type { Mailer } from '../mail/mailer.ts';
@@ -22,6 +23,7 @@ import { Admission, type AdmissionOptions } from './admission.ts';
 import { answerClientError } from './answer-client-error.ts';
 import { answerExpectation } from './answer-expectation.ts';
 import { closeGently } from './close-gently.ts';
+import { connectionsMax } from './connections-max.ts';
 import { continueWhenRead } from './continue-when-read.ts';
 import { corsHeaders, preflightHeaders, type AllowedOrigins } from './cors.ts';
 import { ErrorLog } from './error-log.ts';
@@ -179,7 +181,7 @@ function createApp(options: ServerOptions, errors: ErrorLog): FastifyInstance {
     options.tls === undefined
       ? fastify({ ...settings, http: server })
       : fastifyWithTls({ ...settings, https: { ...server, ...openTls(options.tls) } });
-  app.server.maxConnections = httpLimits.connectionsMax;
+  limitConnections(app, options.logger);
   app.server.maxHeadersCount = 0;
   // Node has no such time-out by default: a client could make the server keep an unread answer for as long as it likes.
   app.server.setTimeout(httpLimits.stalledMs);
@@ -190,6 +192,14 @@ function createApp(options: ServerOptions, errors: ErrorLog): FastifyInstance {
   app.server.on('checkExpectation', answerExpectation);
   app.server.on('connect', refuseTunnel);
   return app;
+}
+
+function limitConnections({ server }: FastifyInstance, logger: Logger): void {
+  const filesMax = openFilesMax();
+  server.maxConnections = connectionsMax(filesMax);
+  if (server.maxConnections === httpLimits.connectionsMax) return;
+  const members = { openFilesMax: filesMax, connectionsMax: server.maxConnections };
+  logger.warn('The limit of open files allows fewer connections than usual.', members);
 }
 
 function noSchemas(): never {

@@ -56,6 +56,13 @@ export const limitMutants: readonly Mutant[] = [
     tests: ['test/api/mail-requests.test.ts'],
   },
   {
+    name: 'clients leave files for everything else',
+    file: 'src/http/connections-max.ts',
+    from: 'Math.floor(openFilesMax / 2)',
+    to: 'openFilesMax',
+    tests: ['test/api/open-files.test.ts'],
+  },
+  {
     name: 'bodies that are being read hold no more than their budget',
     file: 'src/http/memory-budget.ts',
     from: 'if (this.#bytes <= this.#bytesMax) return;',

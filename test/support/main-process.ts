@@ -16,6 +16,13 @@ export interface Ended {
   readonly stderr: string;
 }
 
+interface Means {
+  /** All of its standard input; without it there is none. */
+  readonly input?: string;
+  /** The process may have only so many files open. */
+  readonly openFilesMax?: number;
+}
+
 /** `node src/main.ts …` in a process of its own, as an operator starts it. It ends with the test at the latest. */
 export class MainProcess {
   stdout = '';
@@ -24,10 +31,12 @@ export class MainProcess {
   readonly #child: ChildProcess;
   #isClosed = false;
 
-  /** `input` is all of its standard input; without it there is none. */
-  constructor(args: readonly string[], environment: Environment = {}, input?: string) {
+  constructor(args: readonly string[], environment: Environment = {}, means: Means = {}) {
+    const { input, openFilesMax } = means;
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('CHANCERY_'));
-    this.#child = spawn(process.execPath, [main, ...args], {
+    const limited = ['sh', '-c', `ulimit -n ${openFilesMax} && exec "$0" "$@"`];
+    const command = [...(openFilesMax === undefined ? [] : limited), process.execPath, main, ...args];
+    this.#child = spawn(command[0] ?? '', command.slice(1), {
       env: { ...Object.fromEntries(inherited), ...environment },
       stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     });
@@ -100,7 +109,7 @@ export function runMain(
 
 /** Runs a command with this on its standard input to its end. */
 export function runMainWith(t: TestContext, args: readonly string[], input: string): Promise<Ended> {
-  const started = new MainProcess(args, {}, input);
+  const started = new MainProcess(args, {}, { input });
   t.after(() => started.kill('SIGKILL'));
   return started.ended;
 }
