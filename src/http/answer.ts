@@ -14,19 +14,19 @@ export function answer(
     readonly isList?: boolean;
     readonly headers?: Readonly<Record<string, string>>;
   },
-): void {
+): Promise<void> | undefined {
   const { json, status = 200, headers = none } = content;
   const project = content.isList === true ? projectedList : projected;
   // A sign-in that asks for a second factor is no success, and its client needs the whole answer to go on.
   const shown = status < 300 ? project(queryOf(request), json) : json;
-  sendAnswer(request, reply, { status, json: shown, headers });
+  return sendAnswer(request, reply, { status, json: shown, headers });
 }
 
 const none = {};
 
 /** Answers 204 without a body. */
-export function answerNothing(request: FastifyRequest, reply: FastifyReply): void {
-  sendAnswer(request, reply, { status: 204 });
+export function answerNothing(request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined {
+  return sendAnswer(request, reply, { status: 204 });
 }
 
 /** Throws bad_request for an invalid `fields`, before anything is changed rather than when the answer is written. */

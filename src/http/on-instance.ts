@@ -13,6 +13,7 @@ import { noteFailure, noteRequest } from './note-request.ts';
 import { queryOf } from './query-string.ts';
 import { factsOf } from './request-facts.ts';
 import { requireScope } from './route-scopes.ts';
+import { unreadAnswers } from './unread-answers.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -64,6 +65,8 @@ export function onInstance<Route extends RouteGenericInterface>(
       requireScope(caller, request);
       if (request.bodyProblem !== null) refuseBody(instance, request, request.bodyProblem);
       checkFields(queryOf(request));
+      const freed = unreadAnswers.untilFreed();
+      if (freed !== undefined) await freed;
       await serve({ instance, caller }, request, reply);
       noteRequest(request, { instance, caller, status: reply.raw.statusCode });
     } catch (error) {

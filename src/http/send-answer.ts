@@ -1,7 +1,9 @@
+import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CorsHeaders } from './cors.ts';
+import { httpLimits } from './http-limits.ts';
 import { standardHeaders } from './standard-headers.ts';
-import { holdUnread } from './unread-answers.ts';
+import { unreadAnswers } from './unread-answers.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -37,9 +39,13 @@ export interface Answer {
 
 /**
  * Sends a whole answer in one go, past Fastify's reply, which collects headers in a map, copies and checks them: this serves a
- * sixth more views per second. For a HEAD, Node leaves the body out.
+ * sixth more views per second. For a HEAD, Node leaves the body out. Returns a promise for a large answer, which may have to wait for memory.
  */
-export function sendAnswer(request: FastifyRequest, reply: FastifyReply, answer: Answer): void {
+export function sendAnswer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: Answer,
+): Promise<void> | undefined {
   reply.hijack();
   const { json } = answer;
   const headers: string[] = [];
@@ -48,13 +54,26 @@ export function sendAnswer(request: FastifyRequest, reply: FastifyReply, answer:
   if (request.rateLimitHeaders !== null) append(headers, request.rateLimitHeaders);
   if (answer.headers !== undefined) append(headers, answer.headers);
   if (hasCaller(request) && answer.headers?.['cache-control'] === undefined) append(headers, privateCaching);
+  const byteLength = json === undefined ? 0 : Buffer.byteLength(json);
   if (json !== undefined) {
     headers.push('content-type', 'application/json; charset=utf-8');
-    headers.push('content-length', String(Buffer.byteLength(json)));
+    headers.push('content-length', String(byteLength));
   }
   reply.raw.writeHead(answer.status, headers);
+  if (json !== undefined && byteLength > httpLimits.smallAnswerBytesMax)
+    return sendLarge(reply.raw, json, byteLength);
   reply.raw.end(json);
-  holdUnread(reply.raw);
+  return undefined;
+}
+
+async function sendLarge(response: ServerResponse, json: string, byteLength: number): Promise<void> {
+  const freed = unreadAnswers.untilFreed();
+  if (freed !== undefined) await freed;
+  // Otherwise Node joins headers and text to a new string, which is one more copy of the text.
+  response.flushHeaders();
+  // Node allocates three bytes for each character of UTF-8.
+  response.end(json, byteLength === json.length ? 'latin1' : 'utf8');
+  unreadAnswers.hold(response, byteLength);
 }
 
 function append(list: string[], headers: Readonly<Record<string, string>>): void {

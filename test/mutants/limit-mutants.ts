@@ -72,9 +72,23 @@ export const limitMutants: readonly Mutant[] = [
   {
     name: 'answers that nobody reads are counted',
     file: 'src/http/send-answer.ts',
-    from: 'holdUnread(reply.raw);',
-    to: 'void holdUnread;',
+    from: 'unreadAnswers.hold(response, byteLength);',
+    to: '',
     tests: ['test/api/pipelined-requests.test.ts'],
+  },
+  {
+    name: 'an unread answer counts in bytes, of which a character has up to three',
+    file: 'src/http/send-answer.ts',
+    from: 'unreadAnswers.hold(response, byteLength);',
+    to: 'unreadAnswers.hold(response, json.length);',
+    tests: ['test/api/pipelined-requests.test.ts'],
+  },
+  {
+    name: 'no answer is made while the memory of those given up is taken',
+    file: 'src/http/unread-answers.ts',
+    from: 'return this.#closing === 0 ? undefined',
+    to: 'return this.#closing >= 0 ? undefined',
+    tests: ['src/http/unread-answers.test.ts'],
   },
   {
     name: 'the bytes of a body are put together while they come',
