@@ -3,6 +3,7 @@ import { deliveryMutants } from './delivery-mutants.ts';
 import { edgeMutants } from './edge-mutants.ts';
 import { limitMutants } from './limit-mutants.ts';
 import type { Mutant } from './mutant.ts';
+import { requestMutants } from './request-mutants.ts';
 import { storageMutants } from './storage-mutants.ts';
 
 /** All of them; new ones go to the file of their subject. */
@@ -11,5 +12,6 @@ export const mutants: readonly Mutant[] = [
   ...deliveryMutants,
   ...edgeMutants,
   ...limitMutants,
+  ...requestMutants,
   ...storageMutants,
 ];
