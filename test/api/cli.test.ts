@@ -21,7 +21,7 @@ test('--help names every command and the settings of each with their variables',
     assert.ok(serve.stdout.includes(flag), `${flag} is missing from:\n${serve.stdout}`);
   }
   assert.match(serve.stdout.replaceAll(/\s+/g, ' '), /or CHANCERY_PORT, otherwise 8090/);
-  assert.match(upsert.stdout, /<email> <password>/);
+  assert.match(upsert.stdout, /<email> \[password\]/);
   assert.match(upsert.stdout, /--instance/);
 });
 
