@@ -1,10 +1,8 @@
 import type { FieldError } from '../base/errors.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
-import { linearPattern, type LinearPattern } from './linear-pattern.ts';
 import { optionReader } from './option-reader.ts';
-import { parsePattern } from './parse-pattern.ts';
-import { PatternError } from './pattern-cursor.ts';
+import { checkPattern, isMatch, patternProblem } from './pattern.ts';
 import { toText } from './to-text.ts';
 
 export type PasswordOptions = Readonly<{
@@ -23,9 +21,6 @@ export type PasswordOptions = Readonly<{
 const bytesMax = 512;
 /** The costs that bcrypt accepts; 0 is its default. */
 const COST = { min: 4, max: 31 } as const;
-
-/** Compiled patterns, which live as long as the options in their collection's definition. */
-const patternOf = new WeakMap<PasswordOptions, LinearPattern>();
 
 /** A text of which only a hash is stored, apart from the record (A13): it has no column and no JSON. */
 export const passwordField: FieldType<PasswordOptions> = {
@@ -57,12 +52,8 @@ function decodeOptions(raw: RawOptions, problems: Problems): PasswordOptions {
     problems.add('cost', fieldError('validation_min_greater_equal_than_required', { threshold: COST.min }));
   if (cost > COST.max)
     problems.add('cost', fieldError('validation_max_less_equal_than_required', { threshold: COST.max }));
-  try {
-    patternOf.set(options, linearPattern(parsePattern(options.pattern)));
-  } catch (error) {
-    if (!(error instanceof PatternError)) throw error;
-    problems.add('pattern', fieldError('validation_invalid_regex', { problem: error.message }));
-  }
+  const problem = patternProblem(() => checkPattern(options.pattern));
+  if (problem !== undefined) problems.add('pattern', fieldError('validation_invalid_regex', { problem }));
   return options;
 }
 
@@ -76,9 +67,8 @@ function check(password: StoredValue, options: PasswordOptions): FieldError | un
   if (length < min)
     return { code: 'validation_min_text_constraint', message: `Must be at least ${min} character(s).` };
   if (max !== 0 && length > max) return tooLong(`${max} character(s)`);
-  return patternOf.get(options)?.test(password) === false
-    ? fieldError('validation_invalid_format')
-    : undefined;
+  const isWrong = options.pattern !== '' && !isMatch(options.pattern, password);
+  return isWrong ? fieldError('validation_invalid_format') : undefined;
 }
 
 /**

@@ -3,10 +3,8 @@ import { GenerationMap } from '../base/generation-map.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
 import { generateFromPattern, generatorPlan, type GeneratorPlan } from './generate-from-pattern.ts';
-import { linearPattern, type LinearPattern } from './linear-pattern.ts';
 import { optionReader } from './option-reader.ts';
-import { parsePattern } from './parse-pattern.ts';
-import { PatternError } from './pattern-cursor.ts';
+import { checkPattern, isMatch, patternProblem } from './pattern.ts';
 import { toText } from './to-text.ts';
 
 export type TextOptions = Readonly<{
@@ -46,13 +44,8 @@ const ID_RESERVED = /^(?:con|prn|aux|nul|com[1-9]|lpt[1-9])$/i;
 /** As many samples as the reference tries. */
 const SAMPLES = 10;
 
-interface Compiled {
-  readonly pattern: LinearPattern | undefined;
-  readonly plan: GeneratorPlan | undefined;
-}
-
-/** Compiled patterns, which live as long as the options in their collection's definition. */
-const compiledOf = new WeakMap<TextOptions, Compiled>();
+/** Plans by their patterns: parsed again only for a pattern that was not used for long. */
+const plans = new GenerationMap<string, GeneratorPlan>(64);
 
 /**
  * Options with a generator that were accepted, by their JSON. To check one takes a millisecond, and most collections define ids
@@ -91,27 +84,28 @@ function checkPrimaryKey(raw: RawOptions, options: TextOptions, problems: Proble
 
 /** Checks both patterns; returns whether they have no problem. */
 function checkPatterns(options: TextOptions, problems: Problems): boolean {
-  const pattern = attempt(
-    () => linearPattern(parsePattern(options.pattern)),
-    (problem) => problems.add('pattern', fieldError('validation_invalid_regex', { problem })),
-  );
-  if (options.autogeneratePattern === '') return pattern !== undefined;
-  const name = 'autogeneratePattern';
-  const tree = attempt(
-    () => parsePattern(options.autogeneratePattern),
-    (problem) => problems.add(name, fieldError('validation_invalid_regex', { problem })),
-  );
-  const plan =
-    tree &&
-    attempt(
-      () => generatorPlan(tree),
-      (problem) => problems.add(name, fieldError('validation_invalid_autogenerate_pattern', { problem })),
-    );
-  if (plan === undefined || pattern === undefined) return false;
-  const value = samplesOf(plan).find((sample) => check(sample, options) !== undefined);
-  if (value !== undefined)
-    problems.add(name, fieldError('validation_invalid_autogenerate_pattern_value', { value }));
-  return value === undefined;
+  const { pattern, autogeneratePattern } = options;
+  const refused = patternProblem(() => checkPattern(pattern));
+  if (refused !== undefined)
+    problems.add('pattern', fieldError('validation_invalid_regex', { problem: refused }));
+  if (autogeneratePattern === '') return refused === undefined;
+  const error = checkGenerator(options, refused === undefined);
+  if (error !== undefined) problems.add('autogeneratePattern', error);
+  return refused === undefined && error === undefined;
+}
+
+/** Texts that are generated are checked, too, if the other options can check them. */
+function checkGenerator(options: TextOptions, areChecked: boolean): FieldError | undefined {
+  const { autogeneratePattern } = options;
+  const refused = patternProblem(() => checkPattern(autogeneratePattern));
+  if (refused !== undefined) return fieldError('validation_invalid_regex', { problem: refused });
+  const problem = patternProblem(() => planOf(autogeneratePattern));
+  if (problem !== undefined) return fieldError('validation_invalid_autogenerate_pattern', { problem });
+  if (!areChecked) return undefined;
+  const value = samplesOf(planOf(autogeneratePattern)).find((sample) => check(sample, options) !== undefined);
+  return value === undefined
+    ? undefined
+    : fieldError('validation_invalid_autogenerate_pattern_value', { value });
 }
 
 /**
@@ -126,32 +120,12 @@ function samplesOf(plan: GeneratorPlan): readonly string[] {
   return picks.map((pick) => generateFromPattern(plan, pick));
 }
 
-function attempt<Result>(work: () => Result, refuse: (problem: string) => void): Result | undefined {
-  try {
-    return work();
-  } catch (error) {
-    if (!(error instanceof PatternError)) throw error;
-    refuse(error.message);
-    return undefined;
-  }
+function generate({ autogeneratePattern }: TextOptions): string | undefined {
+  return autogeneratePattern === '' ? undefined : generateFromPattern(planOf(autogeneratePattern));
 }
 
-function generate(options: TextOptions): string | undefined {
-  const { plan } = compiled(options);
-  return plan && generateFromPattern(plan);
-}
-
-function compiled(options: TextOptions): Compiled {
-  let found = compiledOf.get(options);
-  if (found === undefined) {
-    const { pattern, autogeneratePattern } = options;
-    found = {
-      pattern: pattern === '' ? undefined : linearPattern(parsePattern(pattern)),
-      plan: autogeneratePattern === '' ? undefined : generatorPlan(parsePattern(autogeneratePattern)),
-    };
-    compiledOf.set(options, found);
-  }
-  return found;
+function planOf(pattern: string): GeneratorPlan {
+  return plans.findOrAdd(pattern, generatorPlan);
 }
 
 function check(stored: StoredValue, options: TextOptions): FieldError | undefined {
@@ -182,9 +156,8 @@ function checkText(text: string, options: TextOptions): FieldError | undefined {
   const length = isPlain ? text.length : codePointsIn(text.slice(0, 2 * max + 2));
   if (length < min) return fieldError('validation_min_text_constraint', { min });
   if (length > max) return fieldError('validation_max_text_constraint', { max });
-  return compiled(options).pattern?.test(text) === false
-    ? fieldError('validation_invalid_format')
-    : undefined;
+  const isWrong = options.pattern !== '' && !isMatch(options.pattern, text);
+  return isWrong ? fieldError('validation_invalid_format') : undefined;
 }
 
 function codePointsIn(text: string): number {

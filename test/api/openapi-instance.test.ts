@@ -209,6 +209,9 @@ test('a pattern that means something else in JSON Schema is told in words', asyn
     e: '[[:alpha:]]',
     f: '\\\\s',
     g: '\\pL',
+    h: 'a{02}',
+    i: 'a{1,02}',
+    j: 'a{10,20}',
   };
   const fields = Object.entries(patterns).map(([name, pattern]) => ({
     name,
@@ -219,6 +222,6 @@ test('a pattern that means something else in JSON Schema is told in words', asyn
   await make(ask, { name: 'posts', fields });
   const { properties } = (await ask('GET', path)).json.components.schemas['posts.Create'];
   const told = Object.keys(patterns).filter((name) => properties[name].pattern === undefined);
-  assert.deepEqual(told, ['b', 'c', 'd', 'e', 'g']);
+  assert.deepEqual(told, ['b', 'c', 'd', 'e', 'g', 'h', 'i']);
   assert.equal(properties.d.description, 'Matches `(?i)x` (RE2).');
 });

@@ -16,6 +16,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   bcryptjs: ['src/secrets/'],
   nodemailer: ['src/mail/'],
   htmlparser2: ['src/base/read-html.ts'],
+  re2js: ['src/fields/'],
   undici: ['src/webhooks/sending/'],
   fastify: ['src/http/'],
   '@fastify/': ['src/http/'],

@@ -30,8 +30,8 @@ function patternMembers(pattern: string): Schema {
 
 function isEcmaScript(pattern: string): boolean {
   const bare = pattern.replaceAll(/\\[^sSpP]/g, '');
-  // `\s`, `\p`, the dot and flags compile in both syntaxes but match different characters.
-  if (/\\|\.|\(\?[-ims]/.test(bare)) return false;
+  // `\s`, `\p`, the dot, flags and `a{02}` compile in both syntaxes but match different texts.
+  if (/\\|\.|\(\?[-ims]|[{,]0\d/.test(bare)) return false;
   try {
     return new RegExp(pattern, 'u').source !== '';
   } catch {
