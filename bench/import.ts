@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openDataDirectory } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
-import { importPocketbase } from '../src/importers/import-pocketbase.ts';
+import { importPocketbase } from '../src/transfer/pocketbase/import-pocketbase.ts';
 import { compare, type Measurement } from './support/compare.ts';
-import { engineOf, warmedUpOnce, type BenchOptions } from './support/options.ts';
+import { type BenchOptions, engineOf, warmedUpOnce } from './support/options.ts';
 import { createDatabase } from './support/service.ts';
 
 const floor = 0.3;

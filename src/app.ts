@@ -1,32 +1,27 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { systemClock, type Clock } from './base/clock.ts';
-import { ForwardClock } from './base/forward-clock.ts';
-import { LineOutput } from './base/line-output.ts';
-import type { Logger, LogMembers } from './base/logger.ts';
+import { type Clock, ForwardClock, systemClock } from './base/clock.ts';
+import { LineOutput, type Logger, type LogMembers } from './base/logger.ts';
 import type { Config } from './config.ts';
-import { WakeUp } from './events/wake-up.ts';
+import { WakeUp } from './events/event-log.ts';
 import { createServer, type HttpServer } from './http/server.ts';
-import { openTls, watchTls, type TlsFiles } from './http/tls.ts';
+import { openTls, type TlsFiles, watchTls } from './http/tls.ts';
 import { InstanceDirectory, type InstanceEntry } from './instances/instance-directory.ts';
 import type { Instance } from './instances/instance.ts';
-import { startSweeping } from './limits/sweep-windows.ts';
+import { startSweeping } from './limits/postgres-window-store.ts';
 import { OpenInstances } from './instances/open-instances.ts';
 import { Mailer } from './mail/mailer.ts';
-import { requireNoMove } from './moving/move-mark.ts';
-import { nodeTls } from './network/node-tls.ts';
-import type { MasterKey } from './secrets/master-key.ts';
-import { openMasterKey } from './secrets/open-master-key.ts';
+import { requireNoMove } from './transfer/move-mark.ts';
+import { nodeTls } from './network/open-socket.ts';
+import { type MasterKey, openMasterKey } from './secrets/master-key.ts';
 import { openInstance } from './open-instance.ts';
-import { lockDataDirectory, type DataLock } from './storage/data-lock.ts';
+import { type DataHome, type DataLock, lockDataDirectory } from './storage/data-home.ts';
 import type { Database } from './storage/database.ts';
 import { DatabaseClock } from './storage/postgres/database-clock.ts';
-import type { DataHome } from './storage/data-home.ts';
-import { openSqliteHome, prepareDirectory } from './storage/sqlite/open-sqlite-home.ts';
-import { sqliteVersion } from './storage/sqlite/sqlite.ts';
-import { deliverAlone, type Delivering } from './webhooks/delivering.ts';
-import type { DispatcherOptions } from './webhooks/dispatcher.ts';
+import { openSqliteHome, prepareDirectory } from './storage/sqlite/home.ts';
+import { sqliteVersion } from './storage/sqlite/sqlite-database.ts';
+import { deliverAlone, type Delivering, type DispatcherOptions } from './webhooks/dispatcher.ts';
 import { openSender } from './webhooks/sending/sender.ts';
 
 /** The version of this service, from package.json. */
@@ -236,7 +231,7 @@ async function openHome(
     );
   }
   // Imported on demand: most servers never need the driver.
-  const { openPostgresHome } = await import('./storage/postgres/open-postgres-home.ts');
+  const { openPostgresHome } = await import('./storage/postgres/home.ts');
   return openPostgresHome({ url: postgres.url, isLossAllowed: postgres.allowUnsafe, queryTimeoutMs });
 }
 

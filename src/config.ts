@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { parseCidr, type Cidr } from './base/cidr.ts';
+import { type Cidr, parseCidr } from './base/ip-address.ts';
 import { loopbackRanges, type NetworkPolicy } from './network/address-guard.ts';
 
 /** What the operator decides, read once and checked. app.ts hands its values to the other parts. */

@@ -1,10 +1,9 @@
-import { auditLogOf } from './audit/audit-log.ts';
+import { auditLogOf } from './logs/audit-log.ts';
 import type { Clock } from './base/clock.ts';
 import type { Logger } from './base/logger.ts';
 import { toTimestamp } from './base/timestamp.ts';
 import { CollectionStore } from './collections/collection-store.ts';
-import { EventLog } from './events/event-log.ts';
-import type { WakeUp } from './events/wake-up.ts';
+import { EventLog, type WakeUp } from './events/event-log.ts';
 import type { InstanceEntry } from './instances/instance-directory.ts';
 import type { Instance } from './instances/instance.ts';
 import { requireOwnSecrets } from './instances/require-own-secrets.ts';
@@ -15,8 +14,8 @@ import { sealerFor } from './secrets/seal.ts';
 import { SettingsStore } from './settings/settings-store.ts';
 import type { DataHome, Memory } from './storage/data-home.ts';
 import type { Database } from './storage/database.ts';
-import { endpointStoreOf, type EndpointStore } from './webhooks/endpoints/endpoint-store.ts';
-import { fanOut } from './webhooks/fan-out.ts';
+import { type EndpointStore, endpointStoreOf } from './webhooks/endpoints/endpoint-store.ts';
+import { fanOut } from './webhooks/deliveries.ts';
 
 export interface InstanceParts {
   readonly home: DataHome;

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
-import { signatureVectors as vectors, type SignatureVector } from './support/signature-vectors.ts';
+import { test, type TestContext } from 'node:test';
+import { type SignatureVector, signatureVectors as vectors } from './support/signature-vectors.ts';
 import { temporaryTree } from './support/temporary-tree.ts';
 
 /** What a documented verifier is asked, and what it must say. */

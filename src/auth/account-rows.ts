@@ -1,15 +1,16 @@
+import { factsOfCaller } from '../access/rule-input.ts';
+import { AppError } from '../base/errors.ts';
 import { fromTimestamp, toTimestamp } from '../base/timestamp.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
+import type { CompanionName } from '../instances/system-collections.ts';
+import type { PasswordHashes } from '../records/accounts/passwords.ts';
 import { createInside } from '../records/create-record.ts';
 import type { RecordBody } from '../records/decode-record.ts';
-import { valueOf, type StoredRecord } from '../records/record.ts';
-import { recordShape } from '../records/record-shape.ts';
-import { recordStatements } from '../records/record-statements.ts';
-import type { PasswordHashes } from '../records/accounts/hash-passwords.ts';
-import { factsOfCaller } from '../rules/request-facts.ts';
+import { recordShape, recordStatements } from '../records/record-table.ts';
+import { type StoredRecord, valueOf } from '../records/record.ts';
 import { deleteSecrets } from '../secrets/secrets.ts';
-import { sql, withValues, type Sql } from '../sql/sql.ts';
+import { sql, type Sql, withValues } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 
 /** A reference to an account, as the rows that are kept beside it hold it. */
@@ -84,4 +85,14 @@ export async function takeAccountRow(tx: Transaction, companion: Collection, id:
 async function removeRows(tx: Transaction, companion: Collection, found: Sql): Promise<void> {
   const rows = await tx.tuples(sql`${found}${tx.names.skipLocked}`);
   for (const [id] of rows) await takeAccountRow(tx, companion, String(id));
+}
+
+/**
+ * Returns one of the companion collections of accounts. Throws bad_request when an instance that is older than accounts has a
+ * collection of its own by that name.
+ */
+export function getCompanion({ collections }: Instance, name: CompanionName): Collection {
+  const found = collections.find(name);
+  if (found?.system === true) return found;
+  throw new AppError('bad_request', `The collection ${name} of this instance is not the service's own.`);
 }

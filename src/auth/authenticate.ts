@@ -1,14 +1,14 @@
 /*
  * Who a caller is. This file finds that out for a request, by an API key (all about those is in keys/) or by the token of an account
- * (verify-record-token.ts), which ends when its record gets another token key. The rest of the folder issues tokens:
+ * (tokens.ts), which ends when its record gets another token key. The rest of the folder issues tokens:
  *
- * - sign-in.ts and sign-in-with-otp.ts find the account; finish-sign-in.ts is the rest of both: the collection's rule
- *   (require-sign-in-allowed.ts), second-factor.ts where one is required, issue-token.ts. note-sign-in.ts audits the outcome.
- * - mailed/ is what goes by a mailed token: its request-*.ts mail one (mail-account.ts), as request-otp.ts mails a code, after the
+ * - sign-in.ts and one-time-password.ts find the account; finish-sign-in.ts is the rest of both: the collection's rule
+ *   (finish-sign-in.ts), second-factor.ts where one is required, tokens.ts. sign-in.ts audits the outcome.
+ * - mailed/ is what goes by a mailed token: its request-*.ts mail one (account-mail.ts), as request-otp.ts mails a code, after the
  *   answer, whose timing would otherwise tell which accounts exist; its confirm-*.ts take the token back (mailed-token.ts).
- * - account-rows.ts keeps an account's rows in companion collections (get-companion.ts): one-time passwords, sessions of a
+ * - account-rows.ts keeps an account's rows in companion collections (account-rows.ts): one-time passwords, sessions of a
  *   second factor, origins.
- * - set-up.ts makes the first superuser, with a token of setup-token.ts; superuser.ts is for the command line.
+ * - set-up.ts makes the first superuser, with a token of set-up.ts; superuser.ts is for the command line.
  *
  *   header ── verify-record-token ──► claims ── caller-of ──► Caller                              authenticate
  *   header ── caller-of-key ──► Caller, with bounds                                               authenticate
@@ -17,11 +17,13 @@
  *   request-… ── mail-account ──► a mail with a token ── mailed-token ──► confirm-…
  */
 
-import { callerOf } from '../instances/caller-of.ts';
+import { type Caller, guest } from '../access/caller.ts';
+import { AppError } from '../base/errors.ts';
+import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
-import { guest, type Caller } from '../rules/caller.ts';
-import { callerOfKey, isApiKey } from './keys/caller-of-key.ts';
-import { verifyRecordToken } from './verify-record-token.ts';
+import { callerOf } from '../instances/token-secrets.ts';
+import { callerOfKey, isApiKey } from './caller-of-key.ts';
+import { verifyRecordToken } from './tokens.ts';
 
 /**
  * Returns the caller of a request by its `Authorization` header (`<token>` or `Bearer <token>`). A token that is invalid, expired,
@@ -39,4 +41,14 @@ export async function authenticate(instance: Instance, header: string | undefine
 /** Returns the token in the header. Several spaces may follow the word (RFC 6750 section 2.1); a tab is accepted as well. */
 export function tokenOf(header: string): string {
   return header.replace(/^bearer[ \t]+/i, '');
+}
+
+/** The refusal of a request that needs an account and has no valid token of one. */
+export function tokenRequired(): AppError {
+  return new AppError('unauthorized', 'The request requires valid record authorization token.');
+}
+
+/** The refusal of a caller that is not an account of this collection. */
+export function accountRequired({ name }: Collection): AppError {
+  return new AppError('forbidden', `The request requires auth record from ${name} collection.`);
 }

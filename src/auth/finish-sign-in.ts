@@ -1,14 +1,13 @@
+import type { RequestFacts } from '../access/rule-input.ts';
+import { parseRule } from '../access/rule.ts';
 import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
-import { findRecord } from '../records/find-record.ts';
-import { valueOf, type StoredRecord } from '../records/record.ts';
-import type { RequestFacts } from '../rules/request-facts.ts';
-import { issueToken } from './issue-token.ts';
-import { requireMethod } from './require-method.ts';
-import { requireSignInAllowed } from './require-sign-in-allowed.ts';
+import { scopeContext } from '../records/check-rule.ts';
+import { findAllowed, findRecord } from '../records/find-record.ts';
+import { type StoredRecord, valueOf } from '../records/record.ts';
+import { type AuthCollection, withAuthCollection } from './auth-collection.ts';
 import { askSecondFactor, type SignInMethod } from './second-factor.ts';
-import type { SignInResult } from './signed-in.ts';
-import { withAuthCollection } from './with-auth-collection.ts';
+import { issueToken } from './tokens.ts';
 
 export interface ShownAccount {
   readonly record: StoredRecord;
@@ -42,4 +41,39 @@ export function finishSignIn(
     const token = await issueToken(instance, { collection, id, kind: 'authToken', claims, key: tokenKey });
     return { kind: 'signed in', signedIn: { record, collection, token } };
   });
+}
+
+/** What a sign-in answers. */
+export interface SignedIn {
+  readonly token: string;
+  readonly collection: AuthCollection;
+  readonly record: StoredRecord;
+}
+
+/** How a sign-in ends: the account is signed in, or needs a second factor. */
+export type SignInResult =
+  | { readonly kind: 'signed in'; readonly signedIn: SignedIn }
+  | { readonly kind: 'second factor'; readonly mfaId: string };
+
+/** Throws forbidden when the collection has this method switched off. */
+export function requireMethod({ auth }: AuthCollection, method: SignInMethod): void {
+  const [{ enabled }, name] =
+    method === 'password' ? ([auth.passwordAuth, 'password'] as const) : ([auth.otp, 'OTP'] as const);
+  if (!enabled)
+    throw new AppError('forbidden', `The collection is not configured to allow ${name} authentication.`);
+}
+
+/** Throws forbidden when the collection's rule does not let this account sign in. Superusers pass every rule. */
+export async function requireSignInAllowed(
+  instance: Instance,
+  facts: RequestFacts,
+  { collection, id }: { readonly collection: AuthCollection; readonly id: string },
+): Promise<void> {
+  const { authRule } = collection.auth;
+  if (authRule === '' || facts.caller.kind === 'superuser') return;
+  if (authRule !== null) {
+    const asked = { rule: parseRule(authRule), context: scopeContext(instance, facts) };
+    if ((await findAllowed(instance.database, { collection, id }, asked)) !== undefined) return;
+  }
+  throw new AppError('forbidden', "The request doesn't satisfy the collection requirements to authenticate.");
 }

@@ -6,15 +6,18 @@ import { SharedCounter } from '../limits/shared-counter.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { valueOf } from '../records/record.ts';
 import { hashPassword } from '../secrets/password.ts';
-import type { AccountRequest, WorkAfterAnswer } from './account-request.ts';
-import { decodeForm, refuseForm } from './decode-form.ts';
-import { emailProblem } from './email-problem.ts';
-import { findByIdentity } from './find-by-identity.ts';
-import { getCompanion } from './get-companion.ts';
-import { keepAccountRow } from './account-rows.ts';
-import { mailAccount } from './mail-account.ts';
-import { newOtpId } from './new-otp-id.ts';
-import { withAuthCollection } from './with-auth-collection.ts';
+import {
+  type AccountRequest,
+  decodeForm,
+  emailProblem,
+  refuseForm,
+  type WorkAfterAnswer,
+} from './account-request.ts';
+import { findByIdentity } from './sign-in.ts';
+import { getCompanion, keepAccountRow } from './account-rows.ts';
+import { mailAccount } from './account-mail.ts';
+import { newOtpId } from './one-time-password.ts';
+import { withAuthCollection } from './auth-collection.ts';
 
 /** Codes of an account that are valid at once; a request for one more is answered with the last id again. */
 const codesMax = 10;

@@ -1,19 +1,16 @@
 import { AppError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import type { Instance } from '../instances/instance.ts';
-import { wouldBeAllowed } from '../records/ask-rule.ts';
+import { scopeContext, wouldBeAllowed } from '../records/check-rule.ts';
 import { withVerified } from '../records/accounts/check-account.ts';
-import { findAllowed } from '../records/find-allowed.ts';
-import { findRecord, findRecordToChange } from '../records/find-record.ts';
-import { valueOf, type StoredRecord } from '../records/record.ts';
+import { findAllowed, findRecord, findRecordToChange } from '../records/find-record.ts';
+import { type StoredRecord, valueOf } from '../records/record.ts';
 import type { WriteScope } from '../records/record-write.ts';
-import { scopeContext } from '../records/scope-context.ts';
-import { parseRule } from '../rules/parse-rule.ts';
-import type { RequestFacts } from '../rules/request-facts.ts';
-import { getCompanion } from './get-companion.ts';
-import { isRecent, keepAccountRow, takeAccountRow } from './account-rows.ts';
-import { findTokenKey } from './find-token-key.ts';
-import type { AuthCollection } from './with-auth-collection.ts';
+import { parseRule } from '../access/rule.ts';
+import type { RequestFacts } from '../access/rule-input.ts';
+import { getCompanion, isRecent, keepAccountRow, takeAccountRow } from './account-rows.ts';
+import { findTokenKey } from './tokens.ts';
+import type { AuthCollection } from './auth-collection.ts';
 
 /** A way to sign in. */
 export type SignInMethod = 'password' | 'otp';

@@ -1,13 +1,15 @@
-import { auditLogOf } from '../audit/audit-log.ts';
+import type { RequestFacts } from '../access/rule-input.ts';
 import { AppError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
-import { ownMember, type JsonObject } from '../base/json.ts';
-import { superusersName } from '../collections/superusers-name.ts';
+import { type JsonObject, ownMember } from '../base/json.ts';
+import { superusersName } from '../collections/collection.ts';
+import { withCurrentDefinitions } from '../instances/current-collection.ts';
 import type { Instance } from '../instances/instance.ts';
+import { auditLogOf } from '../logs/audit-log.ts';
 import { prepareCreate } from '../records/create-record.ts';
-import { withCurrentDefinitions } from '../instances/with-current-definitions.ts';
-import type { RequestFacts } from '../rules/request-facts.ts';
-import { forgetSetupTokens, isSetupToken } from './setup-token.ts';
+import { digest, newSecretText } from '../secrets/digest.ts';
+import { sql } from '../sql/sql.ts';
+import type { Reader, Transaction } from '../storage/database.ts';
 
 /**
  * Makes the first superuser with a token that a start has printed. A token that is wrong, expired or used gets the same answer as a
@@ -55,4 +57,51 @@ function prepareSuperuser(
 
 function refusal(): AppError {
   return new AppError('forbidden', 'The setup token is not valid, has expired or was used.');
+}
+
+export const setupLimits = {
+  tokenMs: 30 * 60_000,
+  /** Tokens valid at once: a server that is restarted again and again must not fill the table. */
+  tokensMax: 100,
+} as const;
+
+/** Issues a token to make the first superuser with, once and within half an hour; undefined when there is a superuser. */
+export function issueSetupToken(instance: Instance): Promise<string | undefined> {
+  const token = newSecretText();
+  const now = instance.clock.now();
+  return instance.database.write(async (tx) => {
+    const { names } = tx;
+    const table = names.table('$setup_token');
+    if (await hasSuperuser(tx)) {
+      await forgetSetupTokens(tx);
+      return undefined;
+    }
+    await tx.run(sql`
+      DELETE FROM ${table} WHERE ${names.scope} AND (expires <= ${now} OR digest IN (
+        SELECT digest FROM ${table} WHERE ${names.scope} ORDER BY expires DESC LIMIT ${setupLimits.tokensMax} OFFSET ${setupLimits.tokensMax - 1}))`);
+    await tx.run(sql`
+      INSERT INTO ${table} (${names.scopeColumn}digest, expires)
+      VALUES (${names.scopeValue}${digest(token)}, ${now + setupLimits.tokenMs})`);
+    return token;
+  });
+}
+
+/** True when the first superuser may be made with this token now. */
+async function isSetupToken(reader: Reader, token: string, now: number): Promise<boolean> {
+  if (await hasSuperuser(reader)) return false;
+  const { names } = reader;
+  const rows = await reader.tuples(sql`
+    SELECT 1 FROM ${names.table('$setup_token')}
+    WHERE ${names.scope} AND digest = ${digest(token)} AND expires > ${now}`);
+  return rows.length > 0;
+}
+
+/** Deletes all tokens: once there is a superuser, none is needed. */
+async function forgetSetupTokens(tx: Transaction): Promise<void> {
+  await tx.run(sql`DELETE FROM ${tx.names.table('$setup_token')} WHERE ${tx.names.scope}`);
+}
+
+async function hasSuperuser(reader: Reader): Promise<boolean> {
+  const table = reader.names.collectionTable(superusersName);
+  return (await reader.tuples(sql`SELECT 1 FROM ${table} LIMIT 1`)).length > 0;
 }

@@ -1,20 +1,21 @@
+import type { RequestFacts } from '../access/rule-input.ts';
 import { AppError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
+import { lowerAscii } from '../base/text.ts';
+import { isIdentityIndex } from '../collections/index-definition.ts';
 import { fieldError } from '../fields/field-error.ts';
 import type { Instance } from '../instances/instance.ts';
-import { valueOf, type StoredRecord } from '../records/record.ts';
-import type { RequestFacts } from '../rules/request-facts.ts';
+import { callerOf } from '../instances/token-secrets.ts';
+import { auditLogOf } from '../logs/audit-log.ts';
+import { findRecord } from '../records/find-record.ts';
+import { type StoredRecord, valueOf } from '../records/record.ts';
 import { hashPassword, needsRehash, verifyPassword } from '../secrets/password.ts';
 import { readSecret, type SecretKey } from '../secrets/secrets.ts';
-import { sql } from '../sql/sql.ts';
-import { decodeForm, lengthProblem, refuseForm } from './decode-form.ts';
-import { findByIdentity } from './find-by-identity.ts';
-import { findTokenKey } from './find-token-key.ts';
-import { finishSignIn } from './finish-sign-in.ts';
-import { noteSignIn } from './note-sign-in.ts';
-import { requireMethod } from './require-method.ts';
-import type { SignInResult } from './signed-in.ts';
-import { withAuthCollection, type AuthCollection } from './with-auth-collection.ts';
+import { sql, type Sql } from '../sql/sql.ts';
+import { decodeForm, lengthProblem, refuseForm } from './account-request.ts';
+import { type AuthCollection, withAuthCollection } from './auth-collection.ts';
+import { finishSignIn, requireMethod, type SignInResult } from './finish-sign-in.ts';
+import { findTokenKey } from './tokens.ts';
 
 const identityLengthMax = 255;
 const passwordBytesMax = 512;
@@ -109,3 +110,81 @@ async function strengthen(
       WHERE ${tx.names.scope} AND collection = ${key.collection} AND record = ${key.record} AND name = ${key.name} AND value = ${hash}`),
   );
 }
+
+export interface Identity {
+  readonly identity: string;
+  /** The fields to look in. */
+  readonly fields: readonly string[];
+}
+
+/**
+ * Finds the account with this identity: first by address, then by the other fields in their order. In any other order, somebody
+ * whose user name is another's address would be found in place of that account.
+ */
+export async function findByIdentity(
+  instance: Instance,
+  collection: AuthCollection,
+  { identity, fields }: Identity,
+): Promise<StoredRecord | undefined> {
+  const { database } = instance;
+  const table = database.names.collectionTable(collection.name);
+  const ordered = fields.toSorted((one, other) => Number(other === 'email') - Number(one === 'email'));
+  for (const name of ordered) {
+    const [row] = await database.tuples(
+      sql`SELECT id FROM ${table} WHERE ${isIdentity(instance, collection, { name, identity })} AND ${database.names.column(name)} <> ''`,
+    );
+    if (row !== undefined) return findRecord(database, collection, String(row[0]));
+  }
+  return undefined;
+}
+
+/** A condition that compares as the field's unique index does: values that the index takes for equal are one identity. */
+function isIdentity(
+  { database: { names } }: Instance,
+  { indexes }: AuthCollection,
+  { name, identity }: { readonly name: string; readonly identity: string },
+): Sql {
+  const column = names.column(name);
+  const isNocase = indexes.some(
+    (index) => isIdentityIndex(index, name) && index.columns[0]?.isNocase === true,
+  );
+  if (!isNocase) return sql`${column} = ${identity}`;
+  // Only the case of ASCII letters is ignored, on both engines.
+  return names.engine === 'sqlite'
+    ? sql`${column} = ${identity} COLLATE NOCASE`
+    : sql`lower(${column}) = ${lowerAscii(identity)}`;
+}
+
+/** The account that a client tries to sign in to. */
+export interface SignInAttempt {
+  readonly facts: RequestFacts;
+  readonly collection: AuthCollection;
+  /** Id of the record; empty when there is no such account. */
+  readonly id: string;
+}
+
+/** Runs a sign-in and audits its outcome; the sign-in does not wait for the audit log. */
+export async function noteSignIn(
+  instance: Instance,
+  { facts, collection, id }: SignInAttempt,
+  signIn: () => Promise<SignInResult>,
+): Promise<SignInResult> {
+  const audit = auditLogOf(instance);
+  const entry = { action: 'sign-in', collection: collection.id, target: id } as const;
+  try {
+    const result = await signIn();
+    if (result.kind === 'signed in') audit.note({ ...facts, caller: callerOf(collection, id) }, entry);
+    else audit.note(facts, { ...entry, outcome: 'refused', details: { reason: result.kind } });
+    return result;
+  } catch (error) {
+    const reason = error instanceof AppError ? refusals.get(error.code) : undefined;
+    if (reason !== undefined) audit.note(facts, { ...entry, outcome: 'refused', details: { reason } });
+    throw error;
+  }
+}
+
+const refusals: ReadonlyMap<string, string> = new Map([
+  ['bad_request', 'credentials'],
+  ['forbidden', 'rule'],
+  ['too_many_requests', 'too many'],
+]);

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addressBytes } from './address-bytes.ts';
-import { isInCidr, parseCidr } from './cidr.ts';
+import { addressBytes, isInCidr, parseCidr } from './ip-address.ts';
 
 test('a range contains its first and last address and neither neighbour, at every prefix length', () => {
   for (let prefixLength = 1; prefixLength <= 32; prefixLength += 1) {

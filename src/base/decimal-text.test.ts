@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { decimalText } from './decimal-text.ts';
+import { decimalText } from './text.ts';
 
 const seed = 20_261_120;
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Clock } from './clock.ts';
-import { ForwardClock } from './forward-clock.ts';
+import { type Clock, ForwardClock } from './clock.ts';
 
 const hourMs = 3_600_000;
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { eventually } from '../../test/support/eventually.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
-import { LineOutput } from './line-output.ts';
+import { LineOutput } from './logger.ts';
 
 const module = fileURLToPath(new URL('line-output.ts', import.meta.url));
 

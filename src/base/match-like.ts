@@ -1,4 +1,4 @@
-import { GenerationMap } from './generation-map.ts';
+import { GenerationMap } from './cache.ts';
 
 const percent = 0x25;
 const underscore = 0x5f;

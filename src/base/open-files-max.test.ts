@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openFilesMax } from './open-files-max.ts';
+import { openFilesMax } from './process.ts';
 
 test('the limit of open files is the same from every source', () => {
   assert.ok(openFilesMax() > 0);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { partsBySize } from './parts-by-size.ts';
+import { partsBySize } from './process.ts';
 
 test('neighbours are together as long as they are not too large, and none is left out', () => {
   const parts = (sizes: readonly number[]) => partsBySize(sizes, (size) => size, 10);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { realText } from './real-text.ts';
+import { realText } from './text.ts';
 
 const database = new DatabaseSync(':memory:');
 const seed = 20_261_120;

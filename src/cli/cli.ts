@@ -5,7 +5,7 @@ import { importCommand } from './import-command.ts';
 import { instanceCommand } from './instance-command.ts';
 import { moveCommand } from './move-command.ts';
 import { nodesCommand } from './nodes-command.ts';
-import { operatorMessage } from './operator-message.ts';
+import { operatorMessage } from './print.ts';
 import { serve } from './serve.ts';
 import { addFlags, flagsOf } from './flags.ts';
 import { superuserCommand } from './superuser-command.ts';

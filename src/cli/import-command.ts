@@ -2,13 +2,15 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import type { DataDirectory } from '../app.ts';
 import { dataFlags, readConfig } from '../config.ts';
-import type { ImportProgress, ImportSummary, PocketbaseImport } from '../importers/import-pocketbase.ts';
-import type { Omission } from '../importers/omissions.ts';
+import type {
+  ImportProgress,
+  ImportSummary,
+  PocketbaseImport,
+} from '../transfer/pocketbase/import-pocketbase.ts';
+import type { Omission } from '../transfer/pocketbase/omissions.ts';
 import type { Instance } from '../instances/instance.ts';
 import { addFlags, flagsOf } from './flags.ts';
-import { print } from './print.ts';
-import { printable } from './printable.ts';
-import { showLine } from './show-line.ts';
+import { print, printable, showLine } from './print.ts';
 import { withInstance } from './with-instance.ts';
 
 /** `import pocketbase DIR` */
@@ -28,7 +30,8 @@ export function importCommand(): Command {
     const isDryRun = flags['dry-run'] === true;
     const encryptionKey = flags['encryption-key'];
     // Imported on demand: a server never needs it.
-    const { importPocketbase, requireImportable } = await import('../importers/import-pocketbase.ts');
+    const { importPocketbase, requireImportable } =
+      await import('../transfer/pocketbase/import-pocketbase.ts');
     const optionsOf = (instance: Instance, data: DataDirectory): PocketbaseImport => ({
       instance,
       control: data.home.control,

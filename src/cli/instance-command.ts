@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { DataDirectory } from '../app.ts';
-import { auditLogOf } from '../audit/audit-log.ts';
+import { auditLogOf } from '../logs/audit-log.ts';
 import { dataFlags } from '../config.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import { addFlags, flagsOf } from './flags.ts';

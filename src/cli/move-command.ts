@@ -3,11 +3,10 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { openDataDirectory, StartError, takeLock } from '../app.ts';
 import { systemClock } from '../base/clock.ts';
-import { ConfigError, dataFlags, readConfig, type Config } from '../config.ts';
-import type { MovedInstance, MoveProgress } from '../moving/move-to-postgres.ts';
+import { type Config, ConfigError, dataFlags, readConfig } from '../config.ts';
+import type { MovedInstance, MoveProgress } from '../transfer/move-to-postgres.ts';
 import { addFlags, flagsOf } from './flags.ts';
-import { print } from './print.ts';
-import { showLine } from './show-line.ts';
+import { print, showLine } from './print.ts';
 
 /** `move` */
 export function moveCommand(): Command {
@@ -39,14 +38,14 @@ async function move(config: Config): Promise<readonly MovedInstance[]> {
     );
     ends.unshift(() => source.stop());
     // Imported on demand: a server never needs it.
-    const { openPostgresHome } = await import('../storage/postgres/open-postgres-home.ts');
+    const { openPostgresHome } = await import('../storage/postgres/home.ts');
     const target = await openPostgresHome({
       ...postgres,
       isLossAllowed: postgres.allowUnsafe,
       queryTimeoutMs,
     });
     ends.unshift(() => target.stop());
-    const { moveToPostgres } = await import('../moving/move-to-postgres.ts');
+    const { moveToPostgres } = await import('../transfer/move-to-postgres.ts');
     return await moveToPostgres({
       source: {
         home: source.home,

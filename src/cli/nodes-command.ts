@@ -1,7 +1,6 @@
 import { Command } from 'commander';
 import { ConfigError, dataFlags, readConfig } from '../config.ts';
-import { listNodes } from '../webhooks/nodes/list-nodes.ts';
-import { shardCount } from '../webhooks/nodes/shard-of.ts';
+import { listNodes, shardCount } from '../webhooks/nodes/leased-ownership.ts';
 import { addFlags, flagsOf } from './flags.ts';
 import { print } from './print.ts';
 import { withDataDirectory } from './with-instance.ts';

@@ -1,7 +1,13 @@
-import { codeOf } from '../base/code-of.ts';
+import { StartError } from '../app.ts';
+import { AppError } from '../base/errors.ts';
+import { codeOf } from '../base/process.ts';
+import { ConfigError } from '../config.ts';
+import { SecretError } from '../secrets/master-key.ts';
+import { EngineFailure } from '../storage/engine-errors.ts';
+import { UnopenedFile } from '../storage/sqlite/home.ts';
 
 /** The output of a command could not be written: the disk under it is full, for example. */
-export class OutputError extends Error {
+class OutputError extends Error {
   override readonly name = 'OutputError';
 }
 
@@ -21,4 +27,41 @@ export async function print(text: string): Promise<void> {
     const reason = error instanceof Error ? error.message : String(error);
     throw new OutputError(`The output cannot be written: ${reason}.`, { cause: error });
   }
+}
+/** Replaces control characters: names come from others, and a terminal would obey escape sequences in them. */
+export function printable(line: string): string {
+  return line.replaceAll(/\p{C}/gu, '?');
+}
+
+/** Shows progress on a terminal, each line in place of the one before. */
+export function showLine(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001B[K${printable(text)}`);
+}
+
+/** Returns one line for errors that the operator can fix, and the whole stack for bugs. */
+export function operatorMessage(error: unknown): string {
+  if (error instanceof UnopenedFile) return error.explanation;
+  if (error instanceof EngineFailure && error.cause instanceof Error)
+    return `The data cannot be read or written: ${error.cause.message}.`;
+  // The message may quote the source of an import.
+  if (error instanceof AppError) return printable(`${error.message}${details(error)}`);
+  if (isKnown(error) || isFileError(error)) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** True for errors whose message is one line for the operator. */
+function isKnown(error: unknown): error is Error {
+  return [StartError, ConfigError, SecretError, OutputError].some((kind) => error instanceof kind);
+}
+
+/** True for errors of the file system, whose message names the file: a missing certificate, a full disk. */
+function isFileError(error: unknown): error is Error {
+  return error instanceof Error && 'syscall' in error && 'path' in error;
+}
+
+function details(error: AppError): string {
+  const [first] = Object.entries(error.details);
+  if (first === undefined) return '';
+  const [name, { message }] = first;
+  return typeof message === 'string' ? ` (${name}: ${message})` : ` (${name})`;
 }

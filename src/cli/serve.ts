@@ -1,10 +1,10 @@
-import { issueSetupToken, setupLimits } from '../auth/setup-token.ts';
-import { createLogger, startApp, version, type App } from '../app.ts';
-import { readConfig, type Config, type Flags } from '../config.ts';
-import { giveBackMemory } from '../base/give-back-memory.ts';
+import { issueSetupToken, setupLimits } from '../auth/set-up.ts';
+import { type App, createLogger, startApp, version } from '../app.ts';
+import { type Config, type Flags, readConfig } from '../config.ts';
+import { giveBackMemory } from '../base/process.ts';
 import type { Logger } from '../base/logger.ts';
 import { defaultSlug, type InstanceEntry } from '../instances/instance-directory.ts';
-import { operatorMessage } from './operator-message.ts';
+import { operatorMessage } from './print.ts';
 
 /** Runs the server until a signal asks it to stop; resolves when everything is settled and closed. */
 export async function serve(flags: Flags): Promise<void> {

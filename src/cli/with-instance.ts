@@ -2,10 +2,10 @@ import { existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDataDirectory, StartError, type DataDirectory } from '../app.ts';
-import { codeOf } from '../base/code-of.ts';
+import { type DataDirectory, openDataDirectory, StartError } from '../app.ts';
+import { codeOf } from '../base/process.ts';
 import { AppError } from '../base/errors.ts';
-import { readConfig, type Config, type Flags } from '../config.ts';
+import { type Config, type Flags, readConfig } from '../config.ts';
 import { defaultSlug, type InstanceEntry } from '../instances/instance-directory.ts';
 import type { Instance } from '../instances/instance.ts';
 

@@ -1,11 +1,18 @@
 import { AppError } from '../base/errors.ts';
-import { decodeField, hasColumn, type Field } from '../fields/field.ts';
+import { decodeField, type Field, hasColumn } from '../fields/field.ts';
 import { sql } from '../sql/sql.ts';
 import type { Reader, Row, Transaction } from '../storage/database.ts';
-import { storedAccount, type StoredAuth } from './stored-account.ts';
-import { lockedRules, type Collection, type Rules } from './collection.ts';
-import { parseIndex, indexToText, type IndexDefinition } from './index-definition.ts';
-import { secretName } from './secret-name.ts';
+import {
+  type AuthOptions,
+  type Collection,
+  defaultAuthOptions,
+  lockedRules,
+  type Rules,
+  secretName,
+} from './collection.ts';
+import { withAccountFields } from './decode-fields.ts';
+import { withAccountIndexes } from './decode-indexes.ts';
+import { type IndexDefinition, indexToText, parseIndex } from './index-definition.ts';
 import { alterTables, createTable, dropTable, type Fill, type TableChange } from './tables.ts';
 
 /** Collections by name in any case, or by id. */
@@ -209,4 +216,24 @@ function storedIndex(text: string): IndexDefinition {
   const index = parseIndex(text);
   if (index === undefined) throw new Error(`stored index does not parse: ${text}`);
   return index;
+}
+
+/** Auth options as definitions store them. The second form is from before accounts existed, and was only used for superusers. */
+type StoredAuth = AuthOptions | { readonly identityFields: readonly string[]; readonly tokenSeconds: number };
+
+/** Returns an auth collection with all that such collections have gained since its definition was stored. */
+function storedAccount(collection: Collection, auth: StoredAuth): Collection {
+  return {
+    ...collection,
+    fields: withAccountFields(collection.fields),
+    indexes: withAccountIndexes(collection.id, collection.indexes),
+    auth: { ...defaultAuthOptions, ...('tokenSeconds' in auth ? renewed(auth) : auth) },
+  };
+}
+
+function renewed(auth: Extract<StoredAuth, { readonly tokenSeconds: number }>): Partial<AuthOptions> {
+  return {
+    passwordAuth: { enabled: true, identityFields: auth.identityFields },
+    authToken: { duration: auth.tokenSeconds },
+  };
 }

@@ -2,17 +2,16 @@ import type { FieldError } from '../base/errors.ts';
 import { fieldError } from '../fields/field-error.ts';
 import { fieldColumn } from '../fields/field.ts';
 import {
-  defaultAuthOptions,
-  mappedFields,
-  tokenKinds,
   type AuthOptions,
+  type Collection,
+  defaultAuthOptions,
   type EmailTemplate,
+  mappedFields,
   type TokenKind,
-} from './auth-options.ts';
-import type { Collection } from './collection.ts';
-import { isIdentityIndex } from './is-identity-index.ts';
-import { memberReader, type MemberReader } from './member-reader.ts';
-import type { ProblemList } from './problem-list.ts';
+  tokenKinds,
+} from './collection.ts';
+import { isIdentityIndex } from './index-definition.ts';
+import { memberReader, type MemberReader, type ProblemList } from './member-reader.ts';
 
 /** How long tokens may be valid, in seconds. The maximum is that of the reference: three years. */
 const tokenSeconds = { min: 10, max: 94_670_856 };

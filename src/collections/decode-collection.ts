@@ -2,12 +2,11 @@ import { crc32 } from 'node:zlib';
 import type { FieldError } from '../base/errors.ts';
 import type { Timestamp } from '../base/timestamp.ts';
 import { fieldError } from '../fields/field-error.ts';
-import { lockedRules, ruleNames, type Collection, type Rules } from './collection.ts';
-import { collectionLimits } from './collection-limits.ts';
+import { type Collection, collectionLimits, lockedRules, ruleNames, type Rules } from './collection.ts';
 import { decodeAuthOptions } from './decode-auth-options.ts';
 import { decodeFields } from './decode-fields.ts';
 import { decodeIndexes } from './decode-indexes.ts';
-import type { ProblemList } from './problem-list.ts';
+import type { ProblemList } from './member-reader.ts';
 
 export interface DecodeContext {
   /** The collection that is being changed; absent when one is made. */

@@ -1,11 +1,14 @@
 import type { FieldError } from '../base/errors.ts';
 import { fieldColumn, hasColumn } from '../fields/field.ts';
-import { withAccountIndexes } from './account-indexes.ts';
-import type { Collection } from './collection.ts';
-import { isIdentityIndex } from './is-identity-index.ts';
-import { indexToText, parseIndex, renameIndexColumns, type IndexDefinition } from './index-definition.ts';
-import { collectionLimits } from './collection-limits.ts';
-import { ProblemList } from './problem-list.ts';
+import { type Collection, collectionLimits } from './collection.ts';
+import {
+  type IndexDefinition,
+  indexToText,
+  isIdentityIndex,
+  parseIndex,
+  renameIndexColumns,
+} from './index-definition.ts';
+import { ProblemList } from './member-reader.ts';
 
 export interface IndexContext {
   readonly existing?: Collection;
@@ -149,4 +152,29 @@ function conditionProblem(index: IndexDefinition, draft: Collection): FieldError
 /** Tables and indexes share one namespace in the database. */
 function isTableName(name: string, context: IndexContext): boolean {
   return [...context.others, context.draft].some((other) => other.name.toLowerCase() === name.toLowerCase());
+}
+
+/**
+ * Adds the indexes that every auth collection shows. Of the two the table has only that on `email`: token keys are not a column
+ * of it, and as random texts never repeat.
+ */
+export function withAccountIndexes(
+  collectionId: string,
+  indexes: readonly IndexDefinition[],
+): readonly IndexDefinition[] {
+  const required = [unique('tokenKey', collectionId), unique('email', collectionId)];
+  const missing = required.filter(
+    ({ fieldName }) => !indexes.some((index) => isIdentityIndex(index, fieldName)),
+  );
+  return missing.length === 0 ? indexes : [...missing.map(({ index }) => index), ...indexes];
+}
+
+function unique(fieldName: 'tokenKey' | 'email', collectionId: string) {
+  const index: IndexDefinition = {
+    name: `idx_${fieldName}_${collectionId}`,
+    isUnique: true,
+    columns: [{ name: fieldName, isNocase: false, isDescending: false }],
+    where: fieldName === 'email' ? [{ column: 'email', operator: '!=', value: '' }] : [],
+  };
+  return { fieldName, index };
 }

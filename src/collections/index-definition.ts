@@ -198,3 +198,11 @@ function readCondition(reader: TokenReader): IndexCondition {
 function isOperator(text: string): text is ConditionOperator {
   return ['=', '!=', '<', '<=', '>', '>='].includes(text);
 }
+
+/** Whether the index makes all values of this field unique, except perhaps the empty one. */
+export function isIdentityIndex({ isUnique, columns, where }: IndexDefinition, fieldName: string): boolean {
+  if (!isUnique || columns.length !== 1 || columns[0]?.name !== fieldName) return false;
+  return where.every(
+    ({ column, operator, value }) => column === fieldName && operator === '!=' && value === '',
+  );
+}

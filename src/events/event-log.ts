@@ -1,6 +1,6 @@
 import { newTimeOrderedId } from '../base/ids.ts';
 import { fromTimestamp, toIsoTimestamp } from '../base/timestamp.ts';
-import { runTogether, sql, withValues, type Sql } from '../sql/sql.ts';
+import { runTogether, sql, type Sql, withValues } from '../sql/sql.ts';
 import type { FollowingRows, Gathering, InternalTable, Names, Transaction } from '../storage/database.ts';
 import type { Event, NewEvent } from './event.ts';
 
@@ -107,4 +107,19 @@ function makeInsert(names: Names): Sql {
     INSERT INTO ${names.table('$event')} (${names.scopeColumn}id, kind, collection, collection_name, record, revision, created, body)
     VALUES (${names.scopeValue}${values}, ${bytes})`;
   return runTogether(insert, 'insert');
+}
+/**
+ * Tells a listener in this process that an instance has new events, so that deliveries start at once instead of at the next poll. A
+ * wake-up may be lost with the process: the listener also polls.
+ */
+export class WakeUp {
+  #listener: ((instanceId: string) => void) | undefined;
+
+  onWakeUp(listener: (instanceId: string) => void): void {
+    this.#listener = listener;
+  }
+
+  notify(instanceId: string): void {
+    this.#listener?.(instanceId);
+  }
 }

@@ -1,7 +1,7 @@
 import type { FieldError } from '../base/errors.ts';
 import { fieldError } from './field-error.ts';
 import type { Change, ColumnKind, FieldOptions, StoredValue } from './field-type.ts';
-import { toText } from './to-text.ts';
+import { toText } from './option-reader.ts';
 
 export type ChosenTextsOptions = FieldOptions &
   Readonly<{

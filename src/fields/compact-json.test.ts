@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { compactJson, jsonDepthMax } from './compact-json.ts';
+import { compactJson, jsonDepthMax } from './json-field.ts';
 
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 

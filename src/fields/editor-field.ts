@@ -1,8 +1,7 @@
 import type { FieldError } from '../base/errors.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, StoredValue } from './field-type.ts';
-import { optionReader } from './option-reader.ts';
-import { toText } from './to-text.ts';
+import { optionReader, toText } from './option-reader.ts';
 
 export type EditorOptions = Readonly<{
   /** Bytes; 0 means 5 MiB. */

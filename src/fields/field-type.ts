@@ -101,3 +101,6 @@ export type RawOptions = Readonly<Record<string, unknown>>;
 export interface Problems {
   add(name: string, error: FieldError | FieldErrors): void;
 }
+
+/** What is read from a member of a body: its value, or what is wrong with it; nested for a member that has members of its own. */
+export type Decoded<Value> = { readonly value: Value } | { readonly error: FieldError | FieldErrors };

@@ -11,6 +11,8 @@ const nowhere = '{"lon":0,"lat":0}';
 /** What a client may send, and per type what is stored, the code it is refused with, and the JSON text. */
 const inputs: readonly unknown[] = [null, true, false, 0, 5, 1.5, -0, NaN, Infinity, 1e308, '', 'abc', '5', '1e400', 'NaN', [], ['a', 'b'], {}, { toString: 1 }, longText]; // prettier-ignore
 
+// prettier-ignore
+
 test('each type normalises each kind of value as documented', () => {
   const expected: readonly (readonly [RawOptions, readonly StoredValue[]])[] = [
     [{ type: 'text' }, ['', 'true', 'false', '0', '5', '1.5', '0', 'NaN', 'Infinity', '1e+308', '', 'abc', '5', '1e400', 'NaN', '', '', '', '', longText]],
@@ -60,6 +62,8 @@ test('no type ever throws, and what is accepted has a JSON text', () => {
     { numRuns: 500 },
   );
 }); // prettier-ignore
+
+// prettier-ignore
 
 test('a required value must not be empty', () => {
   const empties: readonly (readonly [RawOptions, readonly unknown[]])[] = [
@@ -154,6 +158,8 @@ test('booleans are read from the documented texts only', () => {
   assert.equal(field.check(2)?.code, 'validation_unsupported_value_type');
 }); // prettier-ignore
 
+// prettier-ignore
+
 test('e-mail addresses are dot-atoms at a domain', () => {
   const field = makeField({ type: 'email' });
   const good = ['a@b.co', 'a.b+c@sub.example.com', "o'neil!#$%&*/=?^_`{|}~-@example.com", 'jürgen@bücher.example', 'A@EXAMPLE.COM', `${'a'.repeat(64)}@example.com`]; // prettier-ignore
@@ -202,6 +208,8 @@ test('only http and https URLs are accepted, and only those that all parsers rea
   for (const value of bad)
     assert.deepEqual(field.check(value), { code: 'validation_invalid_url', message: 'Must be a valid url.' }, value.slice(0, 60));
 }); // prettier-ignore
+
+// prettier-ignore
 
 test('domains may be listed as the only ones or as exceptions, whatever their letter case', () => {
   const cases: readonly (readonly [RawOptions, string, string | undefined])[] = [
@@ -301,6 +309,8 @@ test('json keeps what was given as compact text', () => {
     assert.deepEqual(field.check(field.normalise(value)), { code: 'validation_invalid_json', message: 'Must be a valid json value.' }, JSON.stringify(value));
 }); // prettier-ignore
 
+// prettier-ignore
+
 test('the size of json is counted in bytes of the stored text', () => {
   const field = makeField({ type: 'json', maxSize: 5 });
   assert.equal(field.code('äx'), undefined);
@@ -345,6 +355,8 @@ test('a point is read from an object or its JSON text, and stored in one form', 
   assert.equal(field.zero, nowhere);
 }); // prettier-ignore
 
+// prettier-ignore
+
 test('a point lies on earth, and what is asked first is its latitude', () => {
   const field = makeField({ type: 'geoPoint' });
   for (const [lon, lat] of [[180, 90], [-180, -90]]) assert.equal(field.code({ lon, lat }), undefined);
@@ -355,6 +367,8 @@ test('a point lies on earth, and what is asked first is its latitude', () => {
     code: 'validation_invalid_longitude', message: 'Longitude must be between -180 and 180 degrees.',
   });
 }); // prettier-ignore
+
+// prettier-ignore
 
 test('a file is named only where it is already, and what is named then can be left out', () => {
   const field = makeField({ type: 'file', maxSelect: 2 });

@@ -4,11 +4,11 @@ import type { FieldError, FieldErrors } from '../base/errors.ts';
 import {
   createdField,
   decodeField,
+  type Field,
   fieldColumn,
   fieldToJson,
   idField,
   updatedField,
-  type Field,
 } from './field.ts';
 import { fieldTypes } from './field-types.ts';
 
@@ -70,6 +70,8 @@ test('a definition that was shown is read again as the same field', () => {
   }
 }); // prettier-ignore
 
+// prettier-ignore
+
 test('options that are not given have their defaults', () => {
   const shown = (raw: object) => fieldToJson(made({ name: 'f', id: 'i', ...raw }));
   assert.equal(
@@ -88,6 +90,8 @@ test('columns are of the kind that compares as the type says', () => {
   assert.equal(fieldColumn(createdField()), 'text');
   assert.equal(fieldColumn(made({ name: 'f', type: 'select', values: ['a', 'b'], maxSelect: 2 })), 'json');
 }); // prettier-ignore
+
+// prettier-ignore
 
 test('names are refused with the reason', () => {
   const cases: readonly (readonly [unknown, string])[] = [
@@ -131,6 +135,8 @@ test('unknown types are refused', () => {
   assert.deepEqual(decode({ name: 'f' }).problems.get('type'), { code: 'validation_required', message: 'Cannot be blank.' });
   for (const raw of [null, undefined, 5, 'text', true, [], () => 1]) assert.ok(decode(raw).problems.has('type'));
 }); // prettier-ignore
+
+// prettier-ignore
 
 test('common members and options are refused under their names', () => {
   const cases: readonly (readonly [object, string, string])[] = [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseDate } from './parse-date.ts';
+import { parseDate } from './date-field.ts';
 
 test('every documented layout becomes the wire format', () => {
   const cases: readonly (readonly [string, string])[] = [

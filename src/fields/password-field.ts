@@ -1,9 +1,8 @@
 import type { FieldError } from '../base/errors.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
-import { optionReader } from './option-reader.ts';
+import { optionReader, toText } from './option-reader.ts';
 import { checkPattern, isMatch, patternProblem } from './pattern.ts';
-import { toText } from './to-text.ts';
 
 export type PasswordOptions = Readonly<{
   /** Code points; 0 for none. */

@@ -1,5 +1,5 @@
 import { RE2JSSyntaxException, RE2Set } from 're2js';
-import { GenerationMap } from '../base/generation-map.ts';
+import { GenerationMap } from '../base/cache.ts';
 
 /** What is wrong with a pattern, as the end of a sentence. */
 export class PatternError extends Error {

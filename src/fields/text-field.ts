@@ -1,11 +1,10 @@
 import type { FieldError } from '../base/errors.ts';
-import { GenerationMap } from '../base/generation-map.ts';
+import { GenerationMap } from '../base/cache.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
 import { generateFromPattern, generatorPlan, type GeneratorPlan } from './generate-from-pattern.ts';
-import { optionReader } from './option-reader.ts';
+import { optionReader, toText } from './option-reader.ts';
 import { checkPattern, isMatch, patternProblem } from './pattern.ts';
-import { toText } from './to-text.ts';
 
 export type TextOptions = Readonly<{
   /** Code points; 0 for none. */

@@ -1,9 +1,13 @@
 import type { FieldError } from '../base/errors.ts';
-import { decodeDomainRules, isDomainAllowed, type DomainRules } from './domain-rules.ts';
+import {
+  decodeDomainRules,
+  type DomainRules,
+  isDomainAllowed,
+  optionReader,
+  toText,
+} from './option-reader.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, StoredValue } from './field-type.ts';
-import { optionReader } from './option-reader.ts';
-import { toText } from './to-text.ts';
 
 export type UrlOptions = DomainRules & Readonly<{ required: boolean }>;
 

@@ -2,17 +2,12 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { decimalText } from '../base/decimal-text.ts';
-import { realText } from '../base/real-text.ts';
-import { likeFunction } from '../sql/like-function.ts';
-import { realTextFunction } from '../sql/real-text-function.ts';
-import { identifier, sql, type Sql, type SqlValue } from '../sql/sql.ts';
-import { compileComparison } from './compile-comparison.ts';
-import { isOperand, type Constant } from './operand.ts';
-import { likePattern } from './like-pattern.ts';
-import type { Operand } from './operand.ts';
+import { decimalText, realText } from '../base/text.ts';
+import { identifier, likeFunction, realTextFunction, sql, type Sql, type SqlValue } from '../sql/sql.ts';
+import { compileComparison, likePattern } from './compile.ts';
+import { type Constant, isOperand, type Operand } from './operand.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
-import type { Operator, OperandNode } from './tree.ts';
+import type { OperandNode, Operator } from './parse.ts';
 
 /**
  * The reference leaves conversions to the affinities of SQLite's columns and to its bound values; we do them ourselves, to

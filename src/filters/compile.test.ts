@@ -4,15 +4,19 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { AppError } from '../base/errors.ts';
 import { fromTimestamp } from '../base/timestamp.ts';
-import { likeFunction } from '../sql/like-function.ts';
-import { realTextFunction } from '../sql/real-text-function.ts';
-import { identifier, joinSql, sql, type Sql, type SqlValue } from '../sql/sql.ts';
+import {
+  identifier,
+  joinSql,
+  likeFunction,
+  realTextFunction,
+  sql,
+  type Sql,
+  type SqlValue,
+} from '../sql/sql.ts';
 import { compileFilter } from './compile.ts';
-import { compileSort, sortTerms } from './compile-sort.ts';
-import { jsonPath } from './json-path.ts';
-import type { Operand, Resolve } from './operand.ts';
+import { compileSort, parseSort, sortTerms } from './sort.ts';
+import { jsonPath, type Operand, type Resolve } from './operand.ts';
 import { parseFilter } from './parse.ts';
-import { parseSort } from './parse-sort.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 
 type SpecKind = 'text' | 'number' | 'bool' | 'date' | 'json' | 'multiple';

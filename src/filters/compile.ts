@@ -1,8 +1,20 @@
-import type { Sql } from '../sql/sql.ts';
-import { balance } from './balance.ts';
-import { compileComparison } from './compile-comparison.ts';
-import type { FilterContext } from './resolve-term.ts';
-import type { FilterTree } from './tree.ts';
+import { unreachable } from '../base/assert.ts';
+import { decimalText, realText } from '../base/text.ts';
+import { joinSql, sql, type Sql } from '../sql/sql.ts';
+import type { Dialect } from './dialect.ts';
+import { filterError, filterLimits } from './filter-error.ts';
+import {
+  type Constant,
+  type Constants,
+  isOperand,
+  type Many,
+  numberOfText,
+  type Operand,
+  type OperandKind,
+  type Term,
+} from './operand.ts';
+import type { Comparison, FilterTree, OperandNode, Operator } from './parse.ts';
+import { type FilterContext, resolveTerm } from './resolve.ts';
 
 /**
  * Compiles a filter to a condition. All values are parameters and the text depends only on the filter's shape, so that statements can
@@ -12,4 +24,239 @@ export function compileFilter(tree: FilterTree, context: FilterContext): Sql {
   if (tree.kind === 'comparison') return compileComparison(tree, context);
   const items = tree.items.map((item) => compileFilter(item, context));
   return balance(items, tree.kind === 'and' ? ' AND ' : ' OR ');
+}
+
+type OrderOperator = '<' | '<=' | '>' | '>=';
+
+/**
+ * Compiles one comparison (http-api 8.4). A constant is converted to the kind of the other side here and not by the engine, so
+ * that every engine compares texts with texts and numbers with numbers.
+ *
+ * Where a side has many values, `?=` and its kin hold if any value matches; `=` also requires that no value fails to match
+ * (http-api 8.5). Otherwise the two are the same.
+ */
+export function compileComparison(node: Comparison, context: FilterContext): Sql {
+  const left = choicesOf(resolveTerm(node.left, context), node.left);
+  const right = choicesOf(resolveTerm(node.right, context), node.right);
+  const { dialect } = context;
+  const conditions = left.flatMap((one) =>
+    right.map((other) => compilePair({ node, left: one, right: other, dialect })),
+  );
+  return balance(conditions, node.isAny ? ' OR ' : ' AND ');
+}
+
+/** The constants to compare: all values of a list that came with the request. An empty list is, as in the database, one NULL. */
+function choicesOf(term: Term | Constants, node: OperandNode): readonly Term[] {
+  if (!isConstants(term)) return [term];
+  if (term.values.length > filterLimits.constantsMax) {
+    throw filterError(
+      `Expected at most ${filterLimits.constantsMax} values to compare with; a longer list`,
+      node.position,
+    );
+  }
+  return term.values.length === 0 ? [null] : term.values;
+}
+
+function isConstants(term: Term | Constants): term is Constants {
+  return typeof term === 'object' && term !== null && !isOperand(term);
+}
+
+function compilePair(terms: Terms): Sql {
+  const { node, left, right } = terms;
+  const condition = compileGuarded(terms);
+  const rows = node.isAny ? [] : [left, right].flatMap((term) => manyOf(term)?.rows ?? []);
+  const [one, other] = rows;
+  if (one === undefined) return condition;
+  const every = compileGuarded({
+    ...terms,
+    left: manyOf(left)?.operand ?? left,
+    right: manyOf(right)?.operand ?? right,
+  });
+  const from = other === undefined ? one : sql`${one} CROSS JOIN ${other}`;
+  return sql`(${condition} AND NOT EXISTS (SELECT 1 FROM ${from} WHERE NOT ${every}))`;
+}
+
+function manyOf(term: Term): Many | undefined {
+  return isOperand(term) ? term.many : undefined;
+}
+
+function compileGuarded(terms: Terms): Sql {
+  const guards = [terms.left, terms.right].flatMap((term) =>
+    isOperand(term) && term.guard !== undefined ? [sql`(${term.guard})`] : [],
+  );
+  return sql`(${joinSql([compileTerms(terms), ...guards], ' AND ')})`;
+}
+
+interface Terms {
+  readonly node: Comparison;
+  readonly left: Term;
+  readonly right: Term;
+  readonly dialect: Dialect;
+}
+
+function compileTerms({ node, left, right, dialect }: Terms): Sql {
+  const { operator } = node;
+  if (operator === '~' || operator === '!~') return compileLike({ node, left, right, dialect });
+  if (isOperand(left)) {
+    if (isOperand(right)) return compareOperands(left, right, { operator, dialect });
+    return compareWithConstant(left, right, { operator, dialect });
+  }
+  if (isOperand(right)) return compareWithConstant(right, left, { operator: mirrored[operator], dialect });
+  return truth(compareConstants(left, operator, right));
+}
+
+type Equality = '=' | '!=';
+
+interface How {
+  readonly operator: Equality | OrderOperator;
+  readonly dialect: Dialect;
+}
+
+/** `5 < x` is `x > 5`. */
+const mirrored = { '=': '=', '!=': '!=', '<': '>', '<=': '>=', '>': '<', '>=': '<=' } as const;
+
+function compareOperands(left: Operand, right: Operand, { operator, dialect }: How): Sql {
+  if (!isEquality(operator)) return dialect.compare(left, operator, right);
+  if (left.kind === 'json' || right.kind === 'json') {
+    return dialect.compare(left, operator === '=' ? 'IS' : 'IS NOT', right);
+  }
+  return dialect.compareCoalesced(left, operator === '=' ? '=' : 'IS NOT', right);
+}
+
+/** An operand whose values all have the kind of its column; in a json column the kind differs from row to row. */
+type PlainOperand = Operand & { readonly kind: Exclude<OperandKind, 'json'> };
+
+function compareWithConstant(operand: Operand, constant: Constant, { operator, dialect }: How): Sql {
+  if (!isPlain(operand)) {
+    if (isEquality(operator)) return dialect.compare(operand, operator === '=' ? 'IS' : 'IS NOT', constant);
+    return constant === null ? truth(false) : dialect.compare(operand, operator, constant);
+  }
+  if (isEquality(operator)) return equals(operand, constant, { operator, dialect });
+  if (constant === null) return truth(false);
+  const value = toKind(constant, operand.kind);
+  if (value !== undefined) return dialect.compare(operand, operator, value);
+  // The constant is a text that is no number, and every number sorts before it. Only NULL is never less.
+  return operator === '<' || operator === '<=' ? dialect.compare(operand, 'IS NOT', null) : truth(false);
+}
+
+function equals(operand: PlainOperand, constant: Constant, { operator, dialect }: How): Sql {
+  const isEqual = operator === '=';
+  if (constant === null || constant === '') return isEmpty(operand, isEqual, dialect);
+  const value = toKind(constant, operand.kind);
+  if (value === undefined) return truth(!isEqual);
+  return dialect.compare(operand, isEqual ? '=' : 'IS NOT', value);
+}
+
+/** Empty is NULL or the empty text; 0 and false are values. */
+function isEmpty(operand: PlainOperand, isWanted: boolean, dialect: Dialect): Sql {
+  const isNull = dialect.compare(operand, isWanted ? 'IS' : 'IS NOT', null);
+  if (operand.kind === 'number' || operand.kind === 'bool') return isNull;
+  const isBlank = dialect.compare(operand, isWanted ? '=' : 'IS NOT', '');
+  return isWanted ? sql`(${isBlank} OR ${isNull})` : sql`(${isBlank} AND ${isNull})`;
+}
+
+/** Converts a constant by the column's affinity; undefined for a text that is no number beside a number column. */
+function toKind(constant: Exclude<Constant, null>, kind: PlainOperand['kind']): Constant | undefined {
+  switch (kind) {
+    case 'text':
+    case 'date':
+      return constantText(constant);
+    case 'number':
+    case 'bool':
+      return typeof constant === 'string' ? numberOfText(constant) : Number(constant);
+    default:
+      return unreachable(kind);
+  }
+}
+
+function constantText(constant: Exclude<Constant, null>): string {
+  return typeof constant === 'number' ? realText(constant) : String(constant);
+}
+
+function compileLike({ node, left, right, dialect }: Terms): Sql {
+  if (left === null || right === null) return truth(false);
+  const subject = isOperand(left) ? left : constantText(left);
+  const pattern = isOperand(right) ? right : toPattern(right, node);
+  return dialect.like({ subject, pattern, isNegated: node.operator === '!~' });
+}
+
+function toPattern(constant: Exclude<Constant, null>, { right }: Comparison): string {
+  const value = typeof constant === 'number' ? decimalText(constant) : String(constant);
+  if (Buffer.byteLength(value) > filterLimits.patternBytesMax) {
+    throw filterError(
+      `Expected at most ${filterLimits.patternBytesMax} bytes to search for with "~"; a longer text`,
+      right.position,
+    );
+  }
+  return likePattern(value);
+}
+
+function isPlain(operand: Operand): operand is PlainOperand {
+  return operand.kind !== 'json';
+}
+
+function isEquality(operator: Operator): operator is Equality {
+  return operator === '=' || operator === '!=';
+}
+
+/** A constant condition: a literal and no parameter, whose type an engine would have to guess. */
+function truth(isTrue: boolean): Sql {
+  return isTrue ? sql`TRUE` : sql`FALSE`;
+}
+
+/** Joins at least one item as a balanced tree, ((a OR b) OR (c OR d)): engines limit the depth of expressions, and a chain is deep. */
+function balance(items: readonly Sql[], join: ' AND ' | ' OR '): Sql {
+  if (items.length <= 2) return sql`(${joinSql(items, join)})`;
+  const half = items.length >> 1;
+  return sql`(${joinSql([balance(items.slice(0, half), join), balance(items.slice(half), join)], join)})`;
+}
+
+type Relation = '=' | '!=' | '<' | '<=' | '>' | '>=';
+
+/** Compares two constants, which keep their kinds: a number is less than every text; for = and != null is the empty text. */
+function compareConstants(left: Constant, operator: Relation, right: Constant): boolean {
+  const isEquality = operator === '=' || operator === '!=';
+  if (!isEquality && (left === null || right === null)) return false;
+  const order = compare(left ?? '', right ?? '');
+  switch (operator) {
+    case '=':
+      return order === 0;
+    case '!=':
+      return order !== 0;
+    case '<':
+      return order < 0;
+    case '<=':
+      return order <= 0;
+    case '>':
+      return order > 0;
+    case '>=':
+      return order >= 0;
+    default:
+      return unreachable(operator);
+  }
+}
+
+function compare(left: Exclude<Constant, null>, right: Exclude<Constant, null>): number {
+  if (typeof left === 'string') {
+    // By UTF-8 bytes, as both engines do: UTF-16 units order characters above U+FFFF differently.
+    return typeof right === 'string' ? Buffer.compare(Buffer.from(left), Buffer.from(right)) : 1;
+  }
+  if (typeof right === 'string') return -1;
+  return Number(left) - Number(right);
+}
+/**
+ * Converts the right side of `~` to a LIKE pattern. A value with a wildcard `%` is the pattern itself. Any other is searched for
+ * anywhere, and `%`, `_` and `\` in it stand for themselves, whether they are escaped or not (http-api 8.4).
+ */
+export function likePattern(value: string): string {
+  if (hasWildcard(value)) return value;
+  // The first alternative matches what is already escaped, and stays as it is.
+  const escaped = value.replaceAll(/\\[\\%_]|[\\%_]/g, (found) =>
+    found.length === 2 ? found : `\\${found}`,
+  );
+  return `%${escaped}%`;
+}
+
+function hasWildcard(value: string): boolean {
+  return value.replaceAll(/\\[\s\S]/g, '').includes('%');
 }

@@ -1,10 +1,9 @@
 import type { Sql } from '../sql/sql.ts';
 import type { Operand, Term } from './operand.ts';
-import type { TimeFormat } from './time-format.ts';
-import type { TimeModifier } from './time-modifier.ts';
+import type { TimeFormat, TimeModifier } from './functions/time-arguments.ts';
 
 /**
- * The SQL that engines write differently. compile-comparison.ts decides what a comparison means; what reaches a dialect compares texts
+ * The SQL that engines write differently. compile.ts decides what a comparison means; what reaches a dialect compares texts
  * with texts and numbers (bools included) with numbers. Kinds are mixed only between two operands, or where a side is json, whose kind
  * differs from row to row. The results are the same on every engine (http-api 8.4):
  *

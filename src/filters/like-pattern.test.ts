@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { likePattern } from './like-pattern.ts';
+import { likePattern } from './compile.ts';
 
 const raw = String.raw;
 const patterns: readonly (readonly [value: string, pattern: string])[] = [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { numberOfText } from './numbers.ts';
+import { numberOfText } from './operand.ts';
 
 const database = new DatabaseSync(':memory:');
 const seed = 20_261_120;

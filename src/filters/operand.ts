@@ -9,7 +9,7 @@ export interface Operand {
   /** A column, or an expression in parentheses. */
   readonly sql: Sql;
   readonly kind: OperandKind;
-  /** For `json`: the path from its root to the value, made by json-path.ts; numbers are indexes of arrays. */
+  /** For `json`: the path from its root to the value, made by operand.ts; numbers are indexes of arrays. */
   readonly path?: readonly (string | number)[];
   /** Set for a NOT NULL column of the list's own table, not of a joined one: only then can an index of PostgreSQL serve its order. */
   readonly isNeverNull?: true;
@@ -62,4 +62,33 @@ export type Resolve = (name: string) => Term | Constants | Misuse | undefined;
 
 export function isOperand(term: Term | Constants | Misuse | undefined): term is Operand {
   return typeof term === 'object' && term !== null && 'sql' in term;
+}
+/**
+ * Converts the steps of a name behind a json field to a path: `list`, `0` of `data.list.0` give `['list', 0]`. Digits are an index of an
+ * array, never a member of an object. With 10 digits or more, which could overflow an engine's index, they are a member's name, which
+ * no array has.
+ */
+export function jsonPath(steps: readonly string[]): readonly (string | number)[] {
+  return steps.map((step) => (/^\d{1,9}$/.test(step) ? Number(step) : step));
+}
+
+/**
+ * Numbers and texts are converted to each other as SQLite does it, on every engine. Constants are converted here, because other
+ * engines, and even other versions of SQLite, write numbers differently.
+ */
+
+/** The number that a text is beside a number column (`5`, ` 5.0 `, `1e2`, `.5`, `5.`); undefined if it does not look like one. */
+export function numberOfText(text: string): number | undefined {
+  // Takes linear time: anchored, and no two repetitions can match the same characters.
+  const looksLikeOne = /^[\t-\r ]*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?[\t-\r ]*$/.test(text);
+  return looksLikeOne ? Number(text) : undefined;
+}
+
+/**
+ * Whether LIKE may have to compare the pattern at each character of a large text. It does not for a pattern without a `%` before its
+ * end, for which an engine may also use an index.
+ */
+export function mayBeSlow(subject: Term, pattern: string): boolean {
+  const isLarge = isOperand(subject) ? subject.kind === 'text' || subject.kind === 'json' : true;
+  return isLarge && pattern.slice(0, -1).includes('%');
 }

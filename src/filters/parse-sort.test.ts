@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { AppError } from '../base/errors.ts';
-import { parseSort } from './parse-sort.ts';
+import { parseSort } from './sort.ts';
 
 const understood: readonly (readonly [text: string, keys: string])[] = [
   ['title', 'title+0'],

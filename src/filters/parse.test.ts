@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { unreachable } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
-import { parseFilter } from './parse.ts';
-import type { FilterTree, OperandNode } from './tree.ts';
+import { type FilterTree, type OperandNode, parseFilter } from './parse.ts';
 
 /** The tree with all its parentheses: `((a = 1 and b = 2) or c = 3)`. A text that could be read again by eye. */
 function show(tree: FilterTree): string {

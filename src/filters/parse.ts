@@ -1,13 +1,11 @@
 import { unreachable } from '../base/assert.ts';
-import { filterError, quote } from './filter-error.ts';
-import { filterLimits } from './filter-limits.ts';
+import { filterError, filterLimits, quote } from './filter-error.ts';
 import { scanToken, type Token } from './scan.ts';
-import type { CallNode, Comparison, FilterTree, OperandNode, Operator } from './tree.ts';
 
 /**
  * The map of this folder.
  *
- *   text ── parse.ts (scan.ts) ──► tree.ts ── compile.ts ──► Sql
+ *   text ── parse.ts (scan.ts) ──► parse.ts ── compile.ts ──► Sql
  *
  *   level      := item { join item | group }      a group without a join before it repeats the last join of its level, initially &&
  *   item       := comparison | group
@@ -24,11 +22,11 @@ import type { CallNode, Comparison, FilterTree, OperandNode, Operator } from './
  * Between tokens: space, tab, newline, and `//` up to the end of its line. Source: http-api section 8.1.
  *
  * compile.ts      compiles a tree to a condition; knows no collection, names are resolved by a Resolve (operand.ts)
- * compile-comparison.ts   what one comparison means: null, empty, numbers and texts; the same for every engine
- * resolve-term.ts turns an operand of the tree into a constant or an Operand
- * resolve-call.ts calls of functions, and every check of their arguments
+ * compile.ts   what one comparison means: null, empty, numbers and texts; the same for every engine
+ * resolve.ts turns an operand of the tree into a constant or an Operand
+ * calls.ts calls of functions, and every check of their arguments
  * dialect.ts      what the engines write differently; implemented by the files sqlite-*.ts and postgres-*.ts
- * compile-sort.ts parse-sort.ts   the order of a list, with the same names as in filters
+ * sort.ts sort.ts   the order of a list, with the same names as in filters
  *
  * Everything wrong with a text is an AppError `bad_request` made by filter-error.ts, with its position.
  */
@@ -202,4 +200,55 @@ function expected(parser: Parser, what: string): Error {
   const { before, token, text } = parser;
   const after = before === undefined ? '' : ` after ${quote(text.slice(before.start, before.end))}`;
   return filterError(`Expected ${what}${after}`, token.start);
+}
+/** A parsed filter. Every node has its position in the text (UTF-16 units from 0), so that errors of compilation can name it. */
+export type FilterTree = Junction | Comparison;
+
+/** Two or more conditions, of which all or at least one must hold. Junctions of the same kind may be nested. */
+interface Junction {
+  readonly kind: 'and' | 'or';
+  readonly items: readonly FilterTree[];
+  readonly position: number;
+}
+
+export interface Comparison {
+  readonly kind: 'comparison';
+  readonly left: OperandNode;
+  readonly operator: Operator;
+  /** True when written with `?`: one matching value is enough, while the plain operator requires that all match. */
+  readonly isAny: boolean;
+  readonly right: OperandNode;
+  /** The position of the first operand. */
+  readonly position: number;
+}
+
+export type Operator = '=' | '!=' | '~' | '!~' | '<' | '<=' | '>' | '>=';
+
+export type OperandNode = IdentifierNode | NumberNode | TextNode | CallNode;
+
+export interface IdentifierNode {
+  readonly kind: 'identifier';
+  /** As written, a modifier included: `author.name`, `tags:each`, `@now`. */
+  readonly name: string;
+  readonly position: number;
+}
+
+interface NumberNode {
+  readonly kind: 'number';
+  readonly value: number;
+  readonly position: number;
+}
+
+interface TextNode {
+  readonly kind: 'text';
+  /** Without its quotes and escapes. */
+  readonly value: string;
+  readonly position: number;
+}
+
+export interface CallNode {
+  readonly kind: 'call';
+  readonly name: string;
+  readonly arguments: readonly OperandNode[];
+  readonly position: number;
 }

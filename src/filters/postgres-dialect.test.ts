@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql, type Sql } from '../sql/sql.ts';
 import { compileFilter } from './compile.ts';
-import { compileSort, sortTerms } from './compile-sort.ts';
+import { compileSort, parseSort, sortTerms } from './sort.ts';
 import type { Comparator } from './dialect.ts';
 import type { Operand, Resolve, Term } from './operand.ts';
 import { parseFilter } from './parse.ts';
-import { parseSort } from './parse-sort.ts';
 import { postgresDialect } from './postgres-dialect.ts';
 
 /** What PostgreSQL answers is asked in test/parity/; here is what can be seen in the statements. */

@@ -1,21 +1,20 @@
 import { assert } from '../base/assert.ts';
-import { lowerAscii } from '../base/lower-ascii.ts';
+import { lowerAscii } from '../base/text.ts';
 import { literal, sql, type Sql } from '../sql/sql.ts';
 import type { Comparator, Dialect, LikeMatch } from './dialect.ts';
-import { filterLimits } from './filter-limits.ts';
-import { mayBeSlow } from './may-be-slow.ts';
-import { isOperand, type Constant, type Operand, type Prefix, type Term } from './operand.ts';
-import { postgresDistance } from './postgres-distance.ts';
-import { postgresTime } from './postgres-time.ts';
+import { filterLimits } from './filter-error.ts';
+import { type Constant, isOperand, mayBeSlow, type Operand, type Prefix, type Term } from './operand.ts';
+import { postgresDistance } from './functions/geo-distance.ts';
+import { postgresTime } from './functions/strftime.ts';
 import {
   isText,
   noNumber,
   noText,
   numberOrText,
   textOf,
+  type Value,
   valueOf,
   withSources,
-  type Value,
 } from './postgres-value.ts';
 
 /**

@@ -90,7 +90,7 @@ function numberText(number: Sql): Sql {
   return sql`CASE WHEN ${isInteger} THEN (${number})::bigint::text ELSE ${realText(number)} END`;
 }
 
-/** Writes a number as base/real-text.ts does. */
+/** Writes a number as base/text.ts does. */
 function realText(number: Sql): Sql {
   const written = sql`(${number})::text`;
   const decimal = sql`${written}::numeric::text || CASE WHEN ${number} = trunc(${number}) THEN '.0' ELSE '' END`;
@@ -114,7 +114,7 @@ function withPoint(written: Sql): Sql {
   return sql`CASE WHEN strpos(${written}, '.') > 0 THEN ${written} ELSE replace(${written}, 'e', '.0e') END`;
 }
 
-/** Converts a value beside a number: a text that looks like a number becomes one, as in `numberOfText` of numbers.ts. */
+/** Converts a value beside a number: a text that looks like a number becomes one, as in `numberOfText` of operand.ts. */
 export function numberOrText(value: Value): Value {
   const { number, text } = value;
   if (text === undefined) return value;

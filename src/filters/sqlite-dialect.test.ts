@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { realText } from '../base/real-text.ts';
-import { likeFunction } from '../sql/like-function.ts';
-import { realTextFunction } from '../sql/real-text-function.ts';
-import { sql } from '../sql/sql.ts';
-import { jsonPath } from './json-path.ts';
+import { realText } from '../base/text.ts';
+import { likeFunction, realTextFunction, sql } from '../sql/sql.ts';
+import { jsonPath } from './operand.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 
 const database = new DatabaseSync(':memory:');

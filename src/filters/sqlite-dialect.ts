@@ -1,11 +1,9 @@
-import { likeFunction } from '../sql/like-function.ts';
-import { identifier, sql, type Sql } from '../sql/sql.ts';
+import { identifier, likeFunction, sql, type Sql } from '../sql/sql.ts';
 import type { Comparator, Dialect, LikeMatch } from './dialect.ts';
-import { filterLimits } from './filter-limits.ts';
-import { mayBeSlow } from './may-be-slow.ts';
-import { isOperand, type Term } from './operand.ts';
-import { sqliteDistance } from './sqlite-distance.ts';
-import { sqliteTime } from './sqlite-time.ts';
+import { filterLimits } from './filter-error.ts';
+import { isOperand, mayBeSlow, type Term } from './operand.ts';
+import { sqliteDistance } from './functions/geo-distance.ts';
+import { sqliteTime } from './functions/strftime.ts';
 import { textOf, valueOf } from './sqlite-value.ts';
 
 /** Relies on SQLite's affinities, so operands must be columns of the declared type of their kind: TEXT, REAL or NUMERIC, INTEGER. */

@@ -1,6 +1,5 @@
 import { assert } from '../base/assert.ts';
-import { realTextFunction } from '../sql/real-text-function.ts';
-import { identifier, sql, type Sql } from '../sql/sql.ts';
+import { identifier, realTextFunction, sql, type Sql } from '../sql/sql.ts';
 import { isOperand, type Operand, type Term } from './operand.ts';
 
 /** Returns the value with its own kind; for json the value at its path. */

@@ -1,19 +1,18 @@
 import type { FastifyRequest } from 'fastify';
-import { auditLogOf } from '../audit/audit-log.ts';
+import { auditLogOf } from '../logs/audit-log.ts';
 import { AppError, tooManyRequests } from '../base/errors.ts';
-import type { Cidr } from '../base/cidr.ts';
-import { superusersName } from '../collections/superusers-name.ts';
+import type { Cidr } from '../base/ip-address.ts';
+import { superusersName } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { countingOf } from '../limits/counting-of.ts';
 import { MailRequestGuard } from '../limits/mail-request-guard.ts';
-import { rateLimitHeaders, RateLimiter, type Quota } from '../limits/rate-limiter.ts';
+import { type Quota, RateLimiter, rateLimitHeaders } from '../limits/rate-limiter.ts';
 import { SignInGuard } from '../limits/sign-in-guard.ts';
-import { guest, type Caller } from '../rules/caller.ts';
-import { isInRanges } from '../settings/is-in-ranges.ts';
-import type { Settings } from '../settings/settings.ts';
+import { type Caller, guest } from '../access/caller.ts';
+import { isInRanges, type Settings } from '../settings/settings.ts';
 import { clientAddress } from './client-address.ts';
-import { rateLimitLabels } from './rate-limit-labels.ts';
-import { factsOf } from './request-facts.ts';
+import { rateLimitLabels } from './route.ts';
+import { factsOf } from './rule-input.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {

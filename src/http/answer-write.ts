@@ -1,10 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { idempotentRequest, type IdempotentRequest } from '../idempotency/idempotent-request.ts';
-import { runOnce } from '../idempotency/run-once.ts';
+import { idempotentRequest, type IdempotentRequest, runOnce } from '../records/idempotency.ts';
 import type { RecordWrite } from '../records/record-write.ts';
 import type { WriteOptions } from '../storage/database.ts';
-import type { RequestContext } from './on-instance.ts';
-import { sendAnswer, type Answer } from './send-answer.ts';
+import type { RequestContext } from './route.ts';
+import { type Answer, sendAnswer } from './answer.ts';
 
 /** The answer to a write, and the part of it to keep under an Idempotency-Key. */
 export interface WriteAnswer extends Answer {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../base/errors.ts';
 import { BatchItemFailed } from '../records/batch.ts';
-import { toBatchError } from './batch-answer.ts';
+import { toBatchError } from './batch-requests.ts';
 
 test('what is no fault of the client is answered as such, so that the batch may be sent again', () => {
   const bug = new Error('a bug');

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
-import { BrokenRule } from '../rules/broken-rule.ts';
+import { BrokenRule } from '../access/rule.ts';
 import type { ErrorAnswer } from './error-response.ts';
 
 /** How often requests that were refused for lack of something are told. */

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../base/errors.ts';
-import { decodeUtf8, isJsonObject, jsonLimits, parseJson, type JsonObject } from '../base/json.ts';
-import { httpLimits } from './http-limits.ts';
-import { parseMultipart, type FormEntry } from './parse-multipart.ts';
+import { decodeUtf8, isJsonObject, jsonLimits, type JsonObject, parseJson } from '../base/json.ts';
+import { httpLimits } from './connections.ts';
+import { type FormEntry, parseMultipart } from './parse-multipart.ts';
 
 const { formFieldsMax } = httpLimits;
 

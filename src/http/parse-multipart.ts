@@ -2,9 +2,7 @@ import { once } from 'node:events';
 import { Dicer } from '@fastify/busboy';
 import { AppError } from '../base/errors.ts';
 import { decodeUtf8 } from '../base/json.ts';
-import { checkCharset } from './check-charset.ts';
-import { httpLimits } from './http-limits.ts';
-import { parseParameters } from './parse-parameters.ts';
+import { httpLimits } from './connections.ts';
 
 const { formFieldsMax, partHeaderBytesMax, partHeaderLinesMax } = httpLimits;
 
@@ -101,4 +99,32 @@ function quoted(name: string): string {
 
 function refusal(message: string): AppError {
   return new AppError('bad_request', message);
+}
+
+/** Throws unsupported_media_type for a content type that names another charset than UTF-8. */
+export function checkCharset(contentType: string): void {
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1];
+  if (charset === undefined || /^utf-?8$/i.test(charset)) return;
+  throw new AppError('unsupported_media_type', 'Unsupported Content-Type. Bodies are sent as UTF-8.');
+}
+const TOKEN = "[\\w!#$%&'*+.^`|~-]+";
+const PARAMETER = new RegExp(`\\s*;\\s*(${TOKEN})=(?:"((?:[^"\\\\]|\\\\.)*)"|(${TOKEN}))`, 'y');
+
+/**
+ * Returns the parameters of a header's value, after what comes before the first `;`, by name in lower case. Returns undefined where
+ * one is malformed or given twice: servers disagree about what that means.
+ */
+function parseParameters(header: string): ReadonlyMap<string, string> | undefined {
+  const parameters = new Map<string, string>();
+  const start = header.indexOf(';');
+  let at = start === -1 ? header.length : start;
+  for (;;) {
+    PARAMETER.lastIndex = at;
+    const [all, name = '', inQuotes, plain = ''] = PARAMETER.exec(header) ?? [];
+    if (all === undefined) return /^\s*;?\s*$/.test(header.slice(at)) ? parameters : undefined;
+    const key = name.toLowerCase();
+    if (parameters.has(key)) return undefined;
+    parameters.set(key, inQuotes?.replace(/\\(["\\])/g, '$1') ?? plain);
+    at += all.length;
+  }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readIpAddress } from '../base/ip-address.ts';
-import { readPeer } from './peer-address.ts';
+import { readPeer } from './client-address.ts';
 
 test('a link-local address is that of its client, without the zone', () => {
   const address = readIpAddress('fe80::1');

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { eventually } from '../../test/support/eventually.ts';
-import { MemoryBudget } from './memory-budget.ts';
-import { httpLimits } from './http-limits.ts';
-import { readBody } from './read-body.ts';
+import { MemoryBudget, readBody } from './body.ts';
+import { httpLimits } from './connections.ts';
 
 const head = 'POST / HTTP/1.1\r\nHost: a.example\r\n';
 const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n`;

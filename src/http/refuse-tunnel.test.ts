@@ -3,9 +3,8 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { test, type TestContext } from 'node:test';
 import { RawConnection, rawRequest } from '../../test/support/raw-http.ts';
-import { closeGently } from './close-gently.ts';
-import { noteLatestAnswers } from './latest-answer.ts';
-import { refuseTunnel } from './refuse-tunnel.ts';
+import { closeGently, noteLatestAnswers } from './connections.ts';
+import { refuseTunnel } from './error-response.ts';
 
 const tunnel = rawRequest('CONNECT a.example:443');
 

@@ -12,52 +12,60 @@ import { systemClock } from '../base/clock.ts';
 import { AppError, notFound } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
-import { openFilesMax } from '../base/open-files-max.ts';
+import { openFilesMax } from '../base/process.ts';
 import type { InstanceDirectory } from '../instances/instance-directory.ts';
 import type { OpenInstances } from '../instances/open-instances.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { NetworkPolicy } from '../network/address-guard.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
-import { findAbsentFeature } from './absent-features.ts';
+import {
+  answerClientError,
+  answerExpectation,
+  findAbsentFeature,
+  refuseTunnel,
+  toErrorAnswer,
+} from './error-response.ts';
 import { Admission, type AdmissionOptions } from './admission.ts';
-import { answerClientError } from './answer-client-error.ts';
-import { answerExpectation } from './answer-expectation.ts';
-import { closeGently } from './close-gently.ts';
-import { connectionsMax } from './connections-max.ts';
-import { continueWhenRead } from './continue-when-read.ts';
-import { corsHeaders, preflightHeaders, type AllowedOrigins } from './cors.ts';
+import {
+  closeGently,
+  connectionsMax,
+  continueWhenRead,
+  httpLimits,
+  linger,
+  nodeHttp,
+  noteLatestAnswers,
+  takeTurns,
+} from './connections.ts';
+import { type AllowedOrigins, corsHeaders, preflightHeaders } from './cors.ts';
 import { ErrorLog } from './error-log.ts';
-import { toErrorAnswer } from './error-response.ts';
-import { acceptBodies } from './request-body.ts';
-import { knownPaths, type KnownPaths } from './known-paths.ts';
-import { noteLatestAnswers } from './latest-answer.ts';
-import { linger } from './linger.ts';
-import { nodeHttp } from './node-http.ts';
-import { noteRefusal } from './note-request.ts';
-import { notePeers } from './peer-address.ts';
-import { parseQueryString } from './query-string.ts';
-import { refuseTunnel } from './refuse-tunnel.ts';
-import { checkRequest } from './check-request.ts';
-import { findAddressed, withoutInstancePrefix, type AddressOptions } from './find-addressed.ts';
-import { auditRoutes } from './routes/audit-routes.ts';
-import { accountRoutes } from './routes/account-routes.ts';
-import { authRoutes } from './routes/auth-routes.ts';
-import { batchRoutes } from './routes/batch-routes.ts';
-import { collectionRoutes } from './routes/collection-routes.ts';
-import { deliveryRoutes } from './routes/delivery-routes.ts';
-import { descriptionRoutes } from './routes/description-routes.ts';
-import { endpointRoutes } from './routes/endpoint-routes.ts';
-import { keyRoutes } from './routes/key-routes.ts';
-import { healthRoutes, type Readiness } from './routes/health-routes.ts';
-import { logRoutes } from './routes/log-routes.ts';
-import { mailRoutes } from './routes/mail-routes.ts';
-import { recordRoutes } from './routes/record-routes.ts';
-import { setupRoutes } from './routes/setup-routes.ts';
-import { ruleRoutes } from './routes/rule-routes.ts';
-import { settingsRoutes } from './routes/settings-routes.ts';
-import { httpLimits } from './http-limits.ts';
-import { commonHeaders } from './send-answer.ts';
-import { takeTurns } from './take-turns.ts';
+import { acceptBodies } from './body.ts';
+import { knownPaths, type KnownPaths } from './route.ts';
+import { noteRefusal } from './log-request.ts';
+import { notePeers } from './client-address.ts';
+import {
+  type AddressOptions,
+  checkRequest,
+  findAddressed,
+  parseQueryString,
+  withoutInstancePrefix,
+} from './request.ts';
+import { auditRoutes } from './routes/audit.ts';
+import { accountRoutes } from './routes/accounts.ts';
+import { authRoutes } from './routes/auth.ts';
+import { batchRoutes } from './routes/batch.ts';
+import { collectionRoutes } from './routes/collections.ts';
+import { deliveryRoutes } from './routes/deliveries.ts';
+import { descriptionRoutes } from './routes/descriptions.ts';
+import { endpointRoutes } from './routes/endpoints.ts';
+import { keyRoutes } from './routes/keys.ts';
+import { healthRoutes, type Readiness } from './routes/health.ts';
+import { logRoutes } from './routes/logs.ts';
+import { mailRoutes } from './routes/mail.ts';
+import { recordRoutes } from './routes/records.ts';
+import { setupRoutes } from './routes/setup.ts';
+import { ruleRoutes } from './routes/rules.ts';
+import { settingsRoutes } from './routes/settings.ts';
+import { commonHeaders } from './answer.ts';
 import { openTls, type TlsFiles } from './tls.ts';
 
 /** The server as app.ts holds it. Only http/ knows that it is a Fastify instance. */
@@ -80,7 +88,7 @@ export interface ServerOptions extends AddressOptions, AdmissionOptions {
  * Creates the HTTP side of the service, which turns bytes into one call of an operation, and its result or error into an answer.
  * Order for every request: its turn, CORS headers, checks, instance, body, caller, rate limits and scopes, operation.
  *
- * The steps before a route are here and in take-turns.ts, check-request.ts, cors.ts, find-addressed.ts and request-body.ts. routes/ has
+ * The steps before a route are here and in connections.ts, request.ts, cors.ts, request.ts and body.ts. routes/ has
  * one file per resource. Its routes call their operation through `onInstance`, which opens the instance, finds the caller, holds
  * rate limits and the scopes of API keys, and logs the request. Answers go out through answer.ts, those of writes through
  * answer-write.ts (once per Idempotency-Key), and all of these through `sendAnswer`. error-response.ts turns errors into answers.

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Server as HttpServer } from 'node:http';
 import { assert } from '../base/assert.ts';
 import type { Logger } from '../base/logger.ts';
-import { nodeTls } from '../network/node-tls.ts';
+import { nodeTls } from '../network/open-socket.ts';
 
 /** PEM files of a certificate chain and its key. */
 export interface TlsFiles {

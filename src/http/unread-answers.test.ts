@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { eventually } from '../../test/support/eventually.ts';
-import { UnreadAnswers } from './unread-answers.ts';
+import { UnreadAnswers } from './answer.ts';
 
 /** More than the buffers of the system between the two take. */
 const answerBytes = 32 * 1024 * 1024;

@@ -1,8 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
-import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
-import { Watch } from '../base/watch.ts';
+import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
+import { Watch } from '../base/poller.ts';
 import { sql } from '../sql/sql.ts';
 import type { DataHome } from '../storage/data-home.ts';
 import type { Database, Row, Transaction } from '../storage/database.ts';

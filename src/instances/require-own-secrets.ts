@@ -1,8 +1,7 @@
 import { AppError } from '../base/errors.ts';
-import type { TokenKind } from '../collections/auth-options.ts';
-import type { MasterKey } from '../secrets/master-key.ts';
+import type { TokenKind } from '../collections/collection.ts';
+import { type MasterKey, SecretError } from '../secrets/master-key.ts';
 import { sealerFor, type SealPlace } from '../secrets/seal.ts';
-import { SecretError } from '../secrets/secret-error.ts';
 import { sql } from '../sql/sql.ts';
 import type { Reader } from '../storage/database.ts';
 import type { InstanceEntry } from './instance-directory.ts';

@@ -1,15 +1,24 @@
-import { defaultAuthOptions, tokenKinds, type TokenKind } from '../collections/auth-options.ts';
-import type { Collection } from '../collections/collection.ts';
-import { CollectionStore } from '../collections/collection-store.ts';
-import { superusersName } from '../collections/superusers-name.ts';
 import type { Timestamp } from '../base/timestamp.ts';
+import { CollectionStore } from '../collections/collection-store.ts';
+import {
+  type AuthOptions,
+  type Collection,
+  defaultAuthOptions,
+  lockedRules,
+  type Rules,
+  superusersName,
+  type TokenKind,
+  tokenKinds,
+} from '../collections/collection.ts';
+import { withAccountFields } from '../collections/decode-fields.ts';
+import { withAccountIndexes } from '../collections/decode-indexes.ts';
+import type { IndexDefinition } from '../collections/index-definition.ts';
+import type { RawOptions } from '../fields/field-type.ts';
+import { createdField, idField, ownField, updatedField } from '../fields/field.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import { sql } from '../sql/sql.ts';
 import type { Database, Reader, Transaction } from '../storage/database.ts';
-import { companionCollections } from './companion-collections.ts';
-import { systemCollection } from './system-collection.ts';
 import { writeTokenSecrets } from './token-secrets.ts';
-import { usersCollection } from './users-collection.ts';
 
 /** The id by which clients know the collection of superusers. */
 const superusersId = 'pbc_3142635823';
@@ -90,4 +99,148 @@ function superusers(now: Timestamp): Collection {
     now,
     auth: { ...defaultAuthOptions, authToken: { duration: SUPERUSER_TOKEN_SECONDS } },
   });
+}
+
+export interface SystemCollectionOptions {
+  readonly id: string;
+  readonly name: string;
+  readonly now: Timestamp;
+  readonly rules?: Partial<Rules>;
+  /** Fields that follow `id` and an account's own, before the dates. */
+  readonly fields?: readonly RawOptions[];
+  readonly indexes?: readonly IndexDefinition[];
+  /** Makes it an auth collection. */
+  readonly auth?: AuthOptions;
+}
+
+/** Returns a collection that the service itself makes. */
+function systemCollection(options: SystemCollectionOptions): Collection {
+  const { id, name, now, rules, fields = [], indexes = [], auth } = options;
+  const own = fields.map((raw) => ownField({ ...raw, system: true }));
+  const dates = [createdField(), updatedField()].map((field) => ({ ...field, system: true }));
+  const all = [idField(), ...own, ...dates];
+  return {
+    id,
+    name,
+    type: auth === undefined ? 'base' : 'auth',
+    system: true,
+    rules: { ...lockedRules, ...rules },
+    fields: auth === undefined ? all : withAccountFields(all),
+    indexes: auth === undefined ? indexes : withAccountIndexes(id, indexes),
+    auth,
+    created: now,
+    updated: now,
+  };
+}
+
+const ownerRule =
+  "@request.auth.id != '' && recordRef = @request.auth.id && collectionRef = @request.auth.collectionId";
+
+/** The account that a record belongs to. Not a relation, because it may be of any auth collection. */
+const account: readonly RawOptions[] = [
+  { type: 'text', name: 'collectionRef', required: true },
+  { type: 'text', name: 'recordRef', required: true },
+];
+
+/** The names of the collections below. */
+export const companionNames = ['_externalAuths', '_mfas', '_otps', '_authOrigins'] as const;
+
+export type CompanionName = (typeof companionNames)[number];
+
+/**
+ * Returns the companions of auth collections: what accounts have besides their own record (http-api section 19). An owner sees
+ * what belongs to their account.
+ */
+function companionCollections(now: Timestamp): readonly Collection[] {
+  const read = { listRule: ownerRule, viewRule: ownerRule };
+  return [
+    systemCollection({
+      id: 'pbc_2281828961',
+      name: '_externalAuths',
+      now,
+      rules: { ...read, deleteRule: ownerRule },
+      fields: [...account, requiredText('provider'), requiredText('providerId')],
+      indexes: [
+        index('idx_externalAuths_record_provider', ['collectionRef', 'recordRef', 'provider'], true),
+        index('idx_externalAuths_collection_provider', ['collectionRef', 'provider', 'providerId'], true),
+      ],
+    }),
+    systemCollection({
+      id: 'pbc_2279338944',
+      name: '_mfas',
+      now,
+      rules: read,
+      fields: [...account, requiredText('method')],
+      indexes: [index('idx_mfas_collectionRef_recordRef', ['collectionRef', 'recordRef'], false)],
+    }),
+    systemCollection({
+      id: 'pbc_1638494021',
+      name: '_otps',
+      now,
+      rules: read,
+      fields: [
+        ...account,
+        { type: 'password', name: 'password', hidden: true, required: true, cost: 8 },
+        { type: 'text', name: 'sentTo', hidden: true },
+      ],
+      indexes: [index('idx_otps_collectionRef_recordRef', ['collectionRef', 'recordRef'], false)],
+    }),
+    systemCollection({
+      id: 'pbc_4275539003',
+      name: '_authOrigins',
+      now,
+      rules: { ...read, deleteRule: ownerRule },
+      fields: [...account, requiredText('fingerprint')],
+      indexes: [index('idx_authOrigins_unique_pairs', ['collectionRef', 'recordRef', 'fingerprint'], true)],
+    }),
+  ];
+}
+
+function requiredText(name: string): RawOptions {
+  return { type: 'text', name, required: true };
+}
+
+function index(name: string, columns: readonly string[], isUnique: boolean): IndexDefinition {
+  return {
+    name,
+    isUnique,
+    columns: columns.map((column) => ({ name: column, isNocase: false, isDescending: false })),
+    where: [],
+  };
+}
+
+const usersOwnerRule = 'id = @request.auth.id';
+const avatarTypes = ['image/jpeg', 'image/png', 'image/svg+xml', 'image/gif', 'image/webp'];
+
+/**
+ * Returns the collection for the users of a new instance, which its owner may change or delete. Everyone may sign up; users see
+ * only themselves.
+ */
+export function usersCollection(now: Timestamp): Collection {
+  const made = systemCollection({
+    id: '_pb_users_auth_',
+    name: 'users',
+    now,
+    rules: {
+      listRule: usersOwnerRule,
+      viewRule: usersOwnerRule,
+      createRule: '',
+      updateRule: usersOwnerRule,
+      deleteRule: usersOwnerRule,
+    },
+    fields: [
+      { type: 'text', name: 'name', max: 255 },
+      { type: 'file', name: 'avatar', maxSelect: 1, mimeTypes: avatarTypes },
+    ],
+    auth: {
+      ...defaultAuthOptions,
+      oauth2: {
+        ...defaultAuthOptions.oauth2,
+        mappedFields: { id: '', name: 'name', username: '', avatarURL: 'avatar' },
+      },
+    },
+  });
+  const itsOwn = new Set(['name', 'avatar', 'created', 'updated']);
+  const fields = made.fields.map((field) => (itsOwn.has(field.name) ? { ...field, system: false } : field));
+  return { ...made, system: false, fields };
 }

@@ -1,4 +1,5 @@
-import type { TokenKind } from '../collections/auth-options.ts';
+import type { Caller } from '../access/caller.ts';
+import { type Collection, superusersName, type TokenKind } from '../collections/collection.ts';
 import type { Sealer, SealPlace } from '../secrets/seal.ts';
 import { writeSecret } from '../secrets/secrets.ts';
 import { newTokenSecret } from '../secrets/token.ts';
@@ -28,4 +29,9 @@ export async function writeTokenSecrets(
  */
 export function tokenSecretPlace(collection: string, kind: TokenKind): SealPlace {
   return { purpose: 'token-secret', id: kind === 'authToken' ? collection : `${collection} ${kind}` };
+}
+
+/** Returns the caller that a record of an auth collection is when it makes a request. */
+export function callerOf({ id: collectionId, name }: Collection, id: string): Caller {
+  return name === superusersName ? { kind: 'superuser', id } : { kind: 'user', id, collectionId };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findRule } from './find-rule.ts';
+import { findRule } from './rate-limiter.ts';
 
 const labels = ['posts:create', '*:create', 'POST /api/posts/records', '/api/posts/records'];
 

@@ -1,10 +1,6 @@
 import type { RateLimitRule } from '../settings/settings.ts';
-import { clientKey } from './client-key.ts';
-import { countingOf, type CountedInstance } from './counting-of.ts';
-import { findRule, type Asked } from './find-rule.ts';
-import { secondsUntil } from './seconds-until.ts';
-import { SharedCounter } from './shared-counter.ts';
-import type { Window } from './window-counter.ts';
+import { type CountedInstance, countingOf } from './counting-of.ts';
+import { SharedCounter, type Window } from './shared-counter.ts';
 
 /**
  * How often clients may send requests. All counts are bounded, in this process's memory and in the table that several nodes share.
@@ -78,4 +74,40 @@ export function rateLimitHeaders(quota: Quota): Readonly<Record<string, string>>
     ratelimit: `"${quota.policy}";r=${quota.remaining};t=${quota.resetSeconds}`,
     'ratelimit-policy': `"${quota.policy}";q=${quota.max};w=${quota.windowSeconds}`,
   };
+}
+
+interface Asked {
+  /** The names of the request, the most specific first: `posts:create`, `*:create`, `POST /api/…`, `/api/…`. */
+  readonly labels: readonly string[];
+  readonly isGuest: boolean;
+}
+
+/**
+ * Finds the rule that limits a request. Of the rules for its audience it takes, for each label of the request in turn, the one with
+ * exactly this label, or else the first whose label ends with `/` and is a prefix of it.
+ */
+export function findRule(
+  rules: readonly RateLimitRule[],
+  { labels, isGuest }: Asked,
+): RateLimitRule | undefined {
+  const audience = isGuest ? '@guest' : '@auth';
+  const fitting = rules.filter((rule) => rule.audience === '' || rule.audience === audience);
+  for (const label of labels) {
+    const exact = fitting.find((rule) => rule.label === label);
+    if (exact !== undefined) return exact;
+    const prefix = fitting.find((rule) => rule.label.endsWith('/') && `${label}/`.startsWith(rule.label));
+    if (prefix !== undefined) return prefix;
+  }
+  return undefined;
+}
+/** The bytes of an IPv6 network prefix: a network has at least these 64 bits, and its owner has all of its addresses. */
+const networkBytes = 8;
+
+/** Returns the key by which clients are counted: an IPv4 address, or an IPv6 network of 64 bits. */
+export function clientKey(address: Uint8Array): string {
+  return Buffer.from(address.length === 4 ? address : address.subarray(0, networkBytes)).toString('hex');
+}
+/** Returns the whole seconds from now to the end of a window, at least 1, for `Retry-After`. Arguments are milliseconds. */
+export function secondsUntil(endMs: number, nowMs: number): number {
+  return Math.max(1, Math.ceil((endMs - nowMs) / 1_000));
 }

@@ -8,12 +8,10 @@ import { recordedDatabase } from '../../test/plans/recorded-database.ts';
 import { parseMasterKey } from '../secrets/master-key.ts';
 import { sealerFor } from '../secrets/seal.ts';
 import type { Database } from '../storage/database.ts';
-import { openPostgresHome } from '../storage/postgres/open-postgres-home.ts';
-import { countTry } from './count-try.ts';
-import { PostgresWindowStore } from './postgres-window-store.ts';
-import { SharedCounter, type SharedLimit } from './shared-counter.ts';
-import { sweepWindows } from './sweep-windows.ts';
-import type { Window } from './window-counter.ts';
+import { openPostgresHome } from '../storage/postgres/home.ts';
+import { countTry } from './sign-in-guard.ts';
+import { PostgresWindowStore, sweepWindows } from './postgres-window-store.ts';
+import { SharedCounter, type SharedLimit, type Window } from './shared-counter.ts';
 import type { WindowStore } from './window-store.ts';
 
 interface Node {

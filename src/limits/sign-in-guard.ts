@@ -1,9 +1,7 @@
 import { AppError, tooManyRequests } from '../base/errors.ts';
-import { clientKey } from './client-key.ts';
-import { countTry, type Count } from './count-try.ts';
 import type { Counting } from './counting-of.ts';
-import { secondsUntil } from './seconds-until.ts';
-import { SharedCounter, type SharedLimit } from './shared-counter.ts';
+import { clientKey, secondsUntil } from './rate-limiter.ts';
+import { SharedCounter, type SharedLimit, type Window } from './shared-counter.ts';
 
 /** How many wrong passwords are accepted; docs/settings.md repeats these numbers and says what follows from them. */
 export const signInLimits = {
@@ -80,4 +78,64 @@ export class SignInGuard {
 /** Of the client and the account itself, however it was named. */
 function pairOf({ instanceId, accounts, address }: SignInAttempt): string {
   return `${instanceId}|${clientKey(address)}|${accounts.at(-1)}`;
+}
+
+export interface Guess {
+  readonly counts: readonly Count[];
+  readonly verify: () => Promise<boolean>;
+  /** Makes the error for too many wrong guesses; no other guess is accepted until `endMs` (milliseconds since 1970). */
+  readonly refusal: (endMs: number) => Error;
+}
+
+/** Returns whether a guess is right, and counts wrong ones. After too many of these it throws without verifying the guess. */
+export async function countGuess({ counts, verify, refusal }: Guess): Promise<boolean> {
+  const counted = await countTry(counts);
+  if (counted.kind === 'full') throw refusal(counted.endMs);
+  let isWrong = false;
+  try {
+    isWrong = !(await verify());
+    return !isWrong;
+  } finally {
+    // A guess that could not be verified does not count either.
+    if (!isWrong) counted.giveBack();
+  }
+}
+
+/** One of the counters that a try counts in, with its key and limit. */
+interface Count {
+  readonly counter: SharedCounter;
+  readonly key: string;
+  readonly limit: SharedLimit;
+}
+
+export type CountedTry =
+  /** `giveBack` takes the try back when it turns out not to count. */
+  | { readonly kind: 'counted'; readonly giveBack: () => void }
+  /** No try is accepted until `endMs` at least. */
+  | { readonly kind: 'full'; readonly endMs: number };
+
+/**
+ * Counts a try before its outcome is known: otherwise concurrent tries could all pass before one of them is counted. `counts` must
+ * begin with the one that most clients share: where other nodes have to be asked, a try that it refuses leaves no trace in the rest.
+ */
+export async function countTry(counts: readonly Count[]): Promise<CountedTry> {
+  const full = counts
+    .map(({ counter, key, limit }) => counter.look(key, limit))
+    .filter((window) => window?.isAllowed === false);
+  if (full.length > 0) return { kind: 'full', endMs: Math.max(...full.map((window) => window?.endMs ?? 0)) };
+  const taken: (() => void)[] = [];
+  const giveBack = (): void => {
+    for (const one of taken) one();
+  };
+  for (const { counter, key, limit } of counts) {
+    const asked: Window | Promise<Window> = counter.take(key, limit);
+    // Awaited only if it must be: with no other nodes, all counts are taken in the same turn of the loop as the look above.
+    const { isAllowed, endMs } = asked instanceof Promise ? await asked : asked;
+    if (!isAllowed) {
+      giveBack();
+      return { kind: 'full', endMs };
+    }
+    taken.push(() => counter.giveBack(key, endMs, limit.store));
+  }
+  return { kind: 'counted', giveBack };
 }

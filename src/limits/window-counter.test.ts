@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { WindowCounter, type WindowLimit } from './window-counter.ts';
+import { WindowCounter, type WindowLimit } from './shared-counter.ts';
 
 const at = (nowMs: number, max = 2): WindowLimit => ({ max, durationMs: 1_000, nowMs });
 

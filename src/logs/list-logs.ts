@@ -1,13 +1,11 @@
 import { AppError, notFound } from '../base/errors.ts';
 import { compileFilter } from '../filters/compile.ts';
 import { dialectOf } from '../filters/dialect-of.ts';
-import { jsonPath } from '../filters/json-path.ts';
-import type { Operand, Resolve } from '../filters/operand.ts';
+import { jsonPath, type Operand, type Resolve } from '../filters/operand.ts';
 import { parseFilter } from '../filters/parse.ts';
-import { columnResolver } from '../lists/column-resolver.ts';
-import { column } from '../lists/column.ts';
-import type { ListQuery } from '../lists/list-query.ts';
-import { runList, type ListResult } from '../lists/run-list.ts';
+import { column, columnResolver } from '../query/list-source.ts';
+import type { ListQuery } from '../query/list-query.ts';
+import { type ListResult, runList } from '../query/run-list.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Database, Names, Tuple } from '../storage/database.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assertLinear } from '../../test/support/cpu-time.ts';
-import { maskUrl } from './mask-url.ts';
+import { maskUrl } from './request-log.ts';
 
 const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJpZCI6ImEifQ.c2lnbmF0dXJl';
 

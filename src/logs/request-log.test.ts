@@ -8,9 +8,7 @@ import type { Database } from '../storage/database.ts';
 import { sql } from '../sql/sql.ts';
 import { eventually } from '../../test/support/eventually.ts';
 import { openSqliteFile } from '../../test/support/engines.ts';
-import { logLevels, type LogEntry } from './log-entry.ts';
-import { logLimits } from './log-limits.ts';
-import { RequestLog } from './request-log.ts';
+import { type LogEntry, logLevels, logLimits, RequestLog } from './request-log.ts';
 
 const { info, warn, error } = logLevels;
 

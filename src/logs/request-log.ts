@@ -3,10 +3,8 @@ import { idAlphabet, randomText } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { SettingsStore } from '../settings/settings-store.ts';
+import { sql, type Sql } from '../sql/sql.ts';
 import type { Database } from '../storage/database.ts';
-import { logLevels, type LogEntry } from './log-entry.ts';
-import { logLimits } from './log-limits.ts';
-import { appendToLog, clearLog, trimLog, type LogRow } from './log-table.ts';
 
 /**
  * The log of one instance's requests, for its superusers. The map of this folder:
@@ -182,4 +180,138 @@ function toRow({ at, level, message, data }: LogEntry, count: number): LogRow {
 function newLogId(epochMs: number, count: number): string {
   const order = count.toString(36).padStart(3, '0');
   return epochMs.toString(36).padStart(9, '0') + order + randomText(3, idAlphabet);
+}
+
+interface LogRow {
+  /** Ids sort in order of time. */
+  readonly id: string;
+  readonly created: string;
+  readonly level: number;
+  readonly message: string;
+  /** JSON. */
+  readonly data: string;
+}
+
+/** Appends rows, passed as one JSON parameter so that the statement is the same for any number of them. */
+async function appendToLog(database: Database, rows: readonly LogRow[]): Promise<void> {
+  const { names } = database;
+  const json = JSON.stringify(
+    rows.map(({ id, created, level, message, data }) => [id, created, level, message, data]),
+  );
+  const each: Sql =
+    names.engine === 'sqlite'
+      ? sql`json_each(${json})`
+      : sql`json_array_elements(CAST(${json} AS json)) AS given (value)`;
+  await database.write((tx) =>
+    tx.run(sql`
+      INSERT INTO ${names.table('$log')} (${names.scopeColumn}id, created, level, message, data)
+      SELECT ${names.scopeValue}value ->> 0, value ->> 1, CAST(value ->> 2 AS integer), value ->> 3, value ->> 4 FROM ${each}`),
+  );
+}
+
+/** Deletes rows created before this time, and all but the newest `rowsMax`. */
+async function trimLog(
+  database: Database,
+  { before, rowsMax }: { readonly before: string; readonly rowsMax?: number },
+): Promise<void> {
+  const { names } = database;
+  const table = names.table('$log');
+  const isOld = sql`created < ${before}`;
+  const found = await database.tuples(sql`SELECT 1 FROM ${table} WHERE ${names.scope} AND ${isOld} LIMIT 1`);
+  // Looks first: a DELETE that finds nothing would cost every batch another transaction.
+  if (found.length > 0)
+    await database.write((tx) => tx.run(sql`DELETE FROM ${table} WHERE ${names.scope} AND ${isOld}`));
+  if (rowsMax === undefined) return;
+  const [last] = await database.tuples(
+    sql`SELECT id FROM ${table} WHERE ${names.scope} ORDER BY id DESC LIMIT 1 OFFSET ${rowsMax}`,
+  );
+  if (last === undefined) return;
+  const id = String(last[0]);
+  await database.write((tx) => tx.run(sql`DELETE FROM ${table} WHERE ${names.scope} AND id <= ${id}`));
+}
+
+async function clearLog(database: Database): Promise<void> {
+  const { names } = database;
+  await database.write((tx) => tx.run(sql`DELETE FROM ${names.table('$log')} WHERE ${names.scope}`));
+}
+/** Levels of severity, by the numbers that the SDKs use. */
+export const logLevels = { info: 0, warn: 4, error: 8 } as const;
+
+/** One request as its superusers find it in the log. Never holds a body, nor a header that could be a credential. */
+export interface LogEntry {
+  /** When it was answered: milliseconds since 1970. */
+  readonly at: number;
+  readonly level: number;
+  readonly message: string;
+  /** Members in the order of their names. */
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** Returns the level of an answer: refusals are warnings, failures of the service are errors. */
+export function levelOf(status: number): number {
+  return status >= 500 ? logLevels.error : status >= 400 ? logLevels.warn : logLevels.info;
+}
+/** Limits of an instance's log. Instances share no log, but they share memory and time. */
+export const logLimits = {
+  /** The oldest rows beyond this are deleted, whatever `maxDays` says. */
+  rowsMax: 100_000,
+  /** Entries in memory until the next write; further requests are only counted. */
+  bufferedMax: 200,
+  /** Places among these that are reserved for refusals and failures, and for failures alone. */
+  keptForRefusals: 40,
+  keptForFailures: 10,
+  /** How long an entry may wait to be written. */
+  writeDelayMs: 1_000,
+  /** Pause after a failed write. */
+  pauseMs: 10_000,
+  /** Length in UTF-16 units of a URL, and of each other text that came with a request. */
+  urlLengthMax: 2_000,
+  textLengthMax: 500,
+} as const;
+/** Cuts a text to the length allowed in the log. A surrogate that is cut in half is replaced, as not every engine takes it as JSON. */
+export function cutText(text: string, lengthMax: number): string {
+  return text.length > lengthMax ? text.slice(0, lengthMax).toWellFormed() : text;
+}
+const secretWords = 'token|secret|passw|key|code|otp|auth|credential|signature|session';
+/** Matches names of parameters with a secret value: those that contain any of the words. */
+const secretName = new RegExp(secretWords, 'i');
+/**
+ * Matches record tokens (JWT), with what precedes them in the same word, and API keys. Each word is looked through from its
+ * beginning only, and only where two more follow: otherwise every `-ey` in a long word would read the rest of it again.
+ */
+const secretText = /(?<![\w-])(?=[\w-]+\.[\w-]+\.)[\w-]*?\bey[\w-]+\.[\w-]+\.[\w-]*|\bck_\w+/gi;
+/** Matches a parameter with a secret name inside a value, as in a URL. */
+const secretParameter = new RegExp(String.raw`[?&](?=\w+=)\w*(?:${secretWords})`, 'i');
+
+const masked = '***';
+
+/** Masks credentials in a URL, or in a path with its query. */
+export function maskUrl(url: string): string {
+  const at = url.indexOf('?');
+  if (at < 0) return url.replace(secretText, masked);
+  const path = url.slice(0, at).replace(secretText, masked);
+  const parameters = url.slice(at + 1).split('&');
+  return `${path}?${parameters.map(maskParameter).join('&')}`;
+}
+
+function maskParameter(text: string): string {
+  const at = text.indexOf('=');
+  if (at < 0) return isSecretValue(decoded(text)) ? masked : text;
+  const name = text.slice(0, at);
+  const isSecret = secretName.test(decoded(name)) || isSecretValue(decoded(text.slice(at + 1)));
+  return isSecret ? `${name}=${masked}` : text;
+}
+
+/** Whether a value is secret under any name: a token or a key, or a URL that has a secret parameter itself. */
+function isSecretValue(value: string): boolean {
+  return value.search(secretText) >= 0 || secretParameter.test(value);
+}
+
+/** Decodes as the server does, so that encoding cannot hide a name. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text;
+  }
 }

@@ -1,13 +1,11 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
-import { toTimestamp } from '../base/timestamp.ts';
+import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import { isPlainAllowed, type NetworkPolicy } from '../network/address-guard.ts';
 import { HostResolver } from '../network/host-resolver.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { MailText, MailResult } from './mail.ts';
-import { MailRecord, type RecordedMail } from './mail-record.ts';
-import { sendMail, type MailGuard, type MailServer } from './send-mail.ts';
-import { TurnQueue, type TurnLimits } from './turn-queue.ts';
+import type { Mail, MailResult, MailText } from './render-mail.ts';
+import { type MailGuard, type MailServer, sendMail } from './send-mail.ts';
 
 /** Limits for SMTP conversations: each may take half a minute, and with a dead server it does. */
 const sendLimits: TurnLimits = {
@@ -145,4 +143,112 @@ function serverOf({ smtp, meta }: Settings): MailServer {
   const { hostname = '' } = URL.parse(meta.appURL) ?? {};
   // A host without a letter, or in brackets, is an IP address.
   return { smtp, name: /^[^[]*[a-z]/i.test(hostname) ? hostname : 'localhost' };
+}
+/** Limits of a queue. `…OfOne` limits a single instance, so that its slow mail server does not hold up other instances. */
+interface TurnLimits {
+  readonly runningMax: number;
+  readonly runningOfOneMax: number;
+  readonly waitingMax: number;
+  readonly waitingOfOneMax: number;
+}
+
+interface Waiting {
+  readonly work: () => Promise<void>;
+}
+
+/** Runs the work of several instances: in order for each instance, and in turn among them. */
+export class TurnQueue {
+  readonly #limits: TurnLimits;
+  /** Waiting work by instance; the instance whose turn is next comes first. */
+  readonly #waiting = new Map<string, Waiting[]>();
+  readonly #running = new Map<string, number>();
+  #waitingCount = 0;
+  #runningCount = 0;
+  #whenIdle: (() => void)[] = [];
+
+  constructor(limits: TurnLimits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * Queues work and returns its result; it begins in a later turn of the event loop at the earliest. Returns undefined, and never
+   * begins it, when too many are waiting.
+   */
+  run<Result>(instanceId: string, work: () => Promise<Result>): Promise<Result> | undefined {
+    const own = this.#waiting.get(instanceId) ?? [];
+    const { waitingMax, waitingOfOneMax } = this.#limits;
+    if (this.#waitingCount >= waitingMax || own.length >= waitingOfOneMax) return undefined;
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    own.push({ work: () => work().then(resolve, reject) });
+    this.#waiting.set(instanceId, own);
+    this.#waitingCount += 1;
+    setImmediate(() => this.#begin());
+    return promise;
+  }
+
+  /** Resolves when nothing runs or waits. */
+  async whenIdle(): Promise<void> {
+    if (this.#isIdle) return;
+    await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
+  }
+
+  get #isIdle(): boolean {
+    return this.#runningCount === 0 && this.#waitingCount === 0;
+  }
+
+  #begin(): void {
+    for (const [instanceId, own] of this.#waiting) {
+      if (this.#runningCount >= this.#limits.runningMax) return;
+      const running = this.#running.get(instanceId) ?? 0;
+      if (running >= this.#limits.runningOfOneMax) continue;
+      const next = own.shift();
+      // An instance with more work goes to the end of the line.
+      this.#waiting.delete(instanceId);
+      if (own.length > 0) this.#waiting.set(instanceId, own);
+      if (next === undefined) continue;
+      this.#waitingCount -= 1;
+      this.#count(instanceId, 1);
+      void next.work().finally(() => this.#end(instanceId));
+    }
+  }
+
+  #end(instanceId: string): void {
+    this.#count(instanceId, -1);
+    this.#begin();
+    if (!this.#isIdle) return;
+    const waiting = this.#whenIdle;
+    this.#whenIdle = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  #count(instanceId: string, change: 1 | -1): void {
+    this.#runningCount += change;
+    const running = (this.#running.get(instanceId) ?? 0) + change;
+    if (running === 0) this.#running.delete(instanceId);
+    else this.#running.set(instanceId, running);
+  }
+}
+
+export interface RecordedMail {
+  readonly created: Timestamp;
+  readonly mail: Mail;
+  readonly result: MailResult;
+}
+
+/** For all instances together: the record only serves to look at the last few mails while developing. */
+export const recordedMailsMax = 100;
+
+/** The last mails with their content. Only on a development server, because a mail can be worth as much as its recipient's password. */
+class MailRecord {
+  readonly #mails: (RecordedMail & { readonly instanceId: string })[] = [];
+
+  add(instanceId: string, recorded: RecordedMail): void {
+    this.#mails.push({ instanceId, ...recorded });
+    if (this.#mails.length > recordedMailsMax) this.#mails.shift();
+  }
+
+  /** Returns an instance's mails, the latest first. */
+  of(instanceId: string): readonly RecordedMail[] {
+    return this.#mails.filter((mail) => mail.instanceId === instanceId).toReversed();
+  }
 }

@@ -1,6 +1,6 @@
-import type { EmailTemplate } from '../collections/auth-options.ts';
+import { type HtmlReader, type HtmlTag, readHtml } from '../base/html-text.ts';
+import type { EmailTemplate } from '../collections/collection.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { MailText } from './mail.ts';
 
 /** The values of a template's placeholders. A placeholder without a value in this mail stays as written. */
 export interface MailFacts {
@@ -56,4 +56,89 @@ const entities: Readonly<Record<string, string>> = {
 
 function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character);
+}
+/**
+ * A mail as it is to be sent. The map of this folder:
+ *
+ *   template and facts ── render-mail ──► Mail ── mailer ── turn-queue ── send-mail ──► the instance's mail server
+ *                                                   └── mail-record: what was sent, while developing
+ *
+ * Nothing in here touches a database: a mail is made from data read earlier, and sent while no request waits for it.
+ */
+export interface Mail extends MailText {
+  readonly sender: { readonly name: string; readonly address: string };
+  /** One address, which has passed the check of an e-mail field. */
+  readonly to: string;
+}
+
+export interface MailText {
+  /** One line of plain text. */
+  readonly subject: string;
+  readonly html: string;
+}
+
+/** What became of a mail. `sent` means that a server accepted it, not that it has arrived. */
+export type MailResult =
+  | { readonly kind: 'sent' }
+  | { readonly kind: 'kept' }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+/** Returns the plain text that a reader of the HTML would see, with paragraphs, and with the target behind each link. */
+export function textOfHtml(html: string): string {
+  const text = new PlainText();
+  readHtml(html, text);
+  return text.written;
+}
+
+/** Gaps between two words, in order of size: of several adjacent ones the largest is written. */
+const gaps = ['', ' ', '\n', '\n\n'] as const;
+const [none, blank, line, paragraph] = [0, 1, 2, 3] as const;
+
+const paragraphs = new Set('blockquote dl h1 h2 h3 h4 h5 h6 hr ol p pre table ul'.split(' '));
+const cells = new Set(['td', 'th']);
+/** Link targets worth showing. Those with blanks or angle brackets are left out: their end would not be recognised in the text. */
+const shownTarget = /^(?:https?|mailto):[^\s<>]+$/i;
+
+class PlainText implements HtmlReader {
+  readonly isFull = false;
+  written = '';
+  #gap: number = none;
+  /** The link that is open, with its words so far. */
+  #link: { readonly target: string; text: string } | undefined;
+
+  text(part: string): void {
+    for (const [index, word] of part.split(/\s+/).entries()) {
+      if (index > 0) this.#leave(blank);
+      if (word !== '') this.#write(word);
+    }
+  }
+
+  tag({ name, isOpening, isBlock }: HtmlTag): void {
+    if (name === 'a') this.#endLink();
+    else if (name === 'br') this.#leave(this.#gap >= line ? paragraph : line);
+    else if (paragraphs.has(name)) this.#leave(paragraph);
+    else if (isBlock) this.#leave(cells.has(name) ? blank : line);
+    if (name === 'li' && isOpening) this.text('- ');
+  }
+
+  link(target: string): void {
+    this.#link = { target: target.trim(), text: '' };
+  }
+
+  /** Writes the target in angle brackets, so that what follows is not taken for a part of it (RFC 3986, appendix C). */
+  #endLink(): void {
+    const { target = '', text = '' } = this.#link ?? {};
+    this.#link = undefined;
+    if (text !== target && shownTarget.test(target)) this.text(` <${target}>`);
+  }
+
+  #leave(gap: number): void {
+    if (this.written !== '') this.#gap = Math.max(this.#gap, gap);
+  }
+
+  #write(word: string): void {
+    this.written += `${gaps[this.#gap] ?? ''}${word}`;
+    this.#gap = none;
+    if (this.#link !== undefined) this.#link.text += word;
+  }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { after, test, type TestContext } from 'node:test';
 import { makeCertificate } from '../../test/support/certificate.ts';
 import { SmtpSink } from '../../test/support/smtp-sink.ts';
@@ -8,7 +8,7 @@ import { systemClock } from '../base/clock.ts';
 import { loopbackRanges } from '../network/address-guard.ts';
 import { HostResolver } from '../network/host-resolver.ts';
 import { defaultSettings } from '../settings/settings.ts';
-import type { MailResult } from './mail.ts';
+import type { MailResult } from './render-mail.ts';
 import { sendMail } from './send-mail.ts';
 
 const mail = {

@@ -1,10 +1,9 @@
 import type { createTransport as CreateTransport } from 'nodemailer';
-import { codeOf } from '../base/code-of.ts';
-import { ConnectFailure } from '../network/connect-failure.ts';
-import { guardedConnect, type ConnectGuard } from '../network/guarded-connect.ts';
+import { codeOf } from '../base/process.ts';
+import { ConnectFailure } from '../network/open-socket.ts';
+import { type ConnectGuard, guardedConnect } from '../network/guarded-connect.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { Mail, MailResult } from './mail.ts';
-import { textOfHtml } from './text-of-html.ts';
+import { type Mail, type MailResult, textOfHtml } from './render-mail.ts';
 
 /** Limits of a whole conversation, of connecting, and of waiting for one answer. */
 const totalMsMax = 30_000;

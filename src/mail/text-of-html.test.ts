@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { textOfHtml } from './text-of-html.ts';
+import { textOfHtml } from './render-mail.ts';
 
 const cases: readonly (readonly [html: string, text: string])[] = [
   ['Hello', 'Hello'],

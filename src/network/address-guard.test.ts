@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isAddressAllowed, isSameAddress, loopbackRanges } from './address-guard.ts';
-import type { NetworkPolicy } from './address-guard.ts';
-import { parseCidr } from '../base/cidr.ts';
+import { isAddressAllowed, isSameAddress, loopbackRanges, type NetworkPolicy } from './address-guard.ts';
+import { parseCidr } from '../base/ip-address.ts';
 
 // Nothing here is connected to: the classification is a pure function.
 const strict: NetworkPolicy = { allowHttp: false, allowed: [] };

@@ -7,9 +7,8 @@
  *   host-resolver     names to addresses
  *   guarded-connect   the only way out: a socket to an address that was checked
  */
-import { isInCidr, parseCidr } from '../base/cidr.ts';
-import type { Cidr } from '../base/cidr.ts';
-import { readIpAddress } from '../base/ip-address.ts';
+
+import { type Cidr, isInCidr, parseCidr, readIpAddress } from '../base/ip-address.ts';
 
 /** What the operator allows beyond the public internet. Plain data, as it is posted to the sending thread. */
 export interface NetworkPolicy {
@@ -81,4 +80,13 @@ function isPublic(bytes: Uint8Array): boolean {
 
 function isIn(bytes: Uint8Array, ranges: readonly Cidr[]): boolean {
   return ranges.some((range) => isInCidr(bytes, range));
+}
+/** True for `localhost` and every name below it, which resolve to the loopback addresses here and never by DNS (RFC 6761). */
+export function isLocalhostName(name: string): boolean {
+  const bare = withoutRootDot(name).toLowerCase();
+  return bare === 'localhost' || bare.endsWith('.localhost');
+}
+
+export function withoutRootDot(name: string): string {
+  return name.endsWith('.') ? name.slice(0, -1) : name;
 }

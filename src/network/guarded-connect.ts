@@ -1,12 +1,15 @@
-import { isIP } from 'node:net';
-import type { Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
-import { isAddressAllowed, isPlainAllowed, isSameAddress } from './address-guard.ts';
-import type { NetworkPolicy } from './address-guard.ts';
-import { ConnectFailure } from './connect-failure.ts';
+import {
+  isAddressAllowed,
+  isLocalhostName,
+  isPlainAllowed,
+  isSameAddress,
+  type NetworkPolicy,
+  withoutRootDot,
+} from './address-guard.ts';
+import { ConnectFailure, openTcp, openTls } from './open-socket.ts';
 import type { HostResolver } from './host-resolver.ts';
-import { isLocalhostName, withoutRootDot } from './local-name.ts';
-import { openTcp, openTls } from './open-socket.ts';
 
 /** Addresses tried per name: a name with a hundred is not worth a hundred time-outs. */
 const addressesTriedMax = 4;

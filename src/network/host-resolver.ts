@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises';
-import { codeOf } from '../base/code-of.ts';
-import { ConnectFailure } from './connect-failure.ts';
-import { isLocalhostName, withoutRootDot } from './local-name.ts';
+import { codeOf } from '../base/process.ts';
+import { ConnectFailure } from './open-socket.ts';
+import { isLocalhostName, withoutRootDot } from './address-guard.ts';
 
 const lookupMsMax = 5_000;
 /** c-ares doubles its time-out with each try: 1.5 s and 3 s together stay below the maximum. */

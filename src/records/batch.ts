@@ -1,17 +1,19 @@
+import type { RequestFacts } from '../access/rule-input.ts';
 import { unreachable } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
+import { ownMember } from '../base/json.ts';
+import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
-import type { RequestFacts } from '../rules/request-facts.ts';
+import { sql } from '../sql/sql.ts';
+import type { Transaction } from '../storage/database.ts';
 import { Collision } from '../storage/engine-errors.ts';
-import { asksNothing } from './asks-nothing.ts';
-import type { BatchItem } from './batch-item.ts';
-import { prepareCreate } from './create-record.ts';
-import { prepareDelete } from './delete-record.ts';
-import { lockBatch } from './lock-batch.ts';
-import type { StoredRecord } from './record.ts';
+import { type CreateRecordRequest, prepareCreate } from './create-record.ts';
+import { type DeleteRecordRequest, prepareDelete } from './delete-record.ts';
+import { recordStatements, relationsOf } from './record-table.ts';
 import type { RecordWrite } from './record-write.ts';
-import { prepareUpdate } from './update-record.ts';
-import { prepareUpsert } from './upsert-record.ts';
+import type { StoredRecord } from './record.ts';
+import { prepareUpdate, type UpdateRecordRequest } from './update-record.ts';
+import { prepareUpsert, type UpsertRecordRequest } from './upsert-record.ts';
 
 export interface BatchEntry {
   readonly item: BatchItem;
@@ -162,4 +164,67 @@ function requireBefore({ clock }: Instance, deadline: number): () => void {
   return () => {
     if (clock.monotonic() > deadline) throw new AppError('bad_request', 'Batch transaction failed.');
   };
+}
+
+/** One of the changes that a batch makes. */
+export type BatchItem =
+  | ({ readonly kind: 'create' } & CreateRecordRequest)
+  | ({ readonly kind: 'update' } & UpdateRecordRequest)
+  | ({ readonly kind: 'upsert' } & UpsertRecordRequest)
+  | ({ readonly kind: 'delete' } & DeleteRecordRequest)
+  /** An entry that is no change of a record. It fails when its turn comes, as any other item that cannot be done. */
+  | { readonly kind: 'refused'; readonly error: AppError };
+
+interface Named {
+  readonly collection: Collection;
+  readonly id: string;
+  readonly isDeleted: boolean;
+}
+
+/**
+ * Locks the records that a batch names, in one order for all batches. Two batches that change the same records in opposite orders
+ * would otherwise deadlock, and again when they are retried. Does nothing on SQLite, which has one writer.
+ */
+async function lockBatch(
+  tx: Transaction,
+  { collections }: Instance,
+  items: readonly BatchItem[],
+): Promise<void> {
+  if (tx.names.engine === 'sqlite') return;
+  const named = new Map<string, Named>();
+  for (const item of items) {
+    const id = idOf(item);
+    const collection = item.kind === 'refused' ? undefined : collections.find(item.collection);
+    if (id === undefined || collection === undefined) continue;
+    const key = `${collection.id}/${id}`;
+    const isDeleted = item.kind === 'delete' || named.get(key)?.isDeleted === true;
+    named.set(key, { collection, id, isDeleted });
+  }
+  if (named.size < 2) return;
+  const inOrder = [...named].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, each]) => each);
+  await tx.inOrder(inOrder.map((each) => () => lock(tx, each)));
+}
+
+/** Returns the id of the record that the item changes or may change; undefined for a create. */
+function idOf(item: BatchItem): string | undefined {
+  if (item.kind === 'update' || item.kind === 'delete') return item.id;
+  const id = item.kind === 'upsert' ? ownMember(item.body, 'id') : undefined;
+  return typeof id === 'string' ? id : undefined;
+}
+
+function lock(tx: Transaction, { collection, id, isDeleted }: Named): Promise<unknown> {
+  const { table } = recordStatements(collection, tx.names);
+  const end = isDeleted ? tx.names.forDelete : tx.names.forUpdate;
+  return tx.search(sql`SELECT 1 FROM ${table} WHERE id = ${id}${end}`, { isNarrow: true });
+}
+
+/**
+ * True when this caller can create a record of this collection (name or id) without a query before the INSERT: no rule is left to
+ * ask, there is no account to compare with others, and no related record to find.
+ */
+function asksNothing({ collections }: Instance, facts: RequestFacts, nameOrId: string): boolean {
+  const collection = collections.find(nameOrId);
+  if (collection === undefined || collection.auth !== undefined) return false;
+  const isAdmitted = facts.caller.kind === 'superuser' || collection.rules.createRule === '';
+  return isAdmitted && relationsOf(collection).length === 0;
 }

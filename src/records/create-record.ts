@@ -1,27 +1,28 @@
 import { toTimestamp } from '../base/timestamp.ts';
 import { emitsEvents } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
-import { admit, isLocked } from '../rules/rule.ts';
-import type { RequestFacts } from '../rules/request-facts.ts';
+import { admit, isLocked } from '../access/rule.ts';
+import type { RequestFacts } from '../access/rule-input.ts';
 import type { Transaction } from '../storage/database.ts';
 import { auditAccount } from './accounts/audit-account.ts';
 import { checkAccount, isVerifiedByNature, withVerified } from './accounts/check-account.ts';
 import { currentCollection } from '../instances/current-collection.ts';
-import { wouldBeAllowed } from './ask-rule.ts';
+import { factsOfChange, scopeContext, wouldBeAllowed } from './check-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
-import { passwordChanges } from './accounts/password-changes.ts';
-import { prepareSecrets, type PreparedSecrets } from './accounts/prepare-secrets.ts';
-import { factsOfChange } from './facts-of-change.ts';
-import { recordStatements } from './record-statements.ts';
-import { StoredRecord, valueOf } from './record.ts';
-import { recordEvent } from './record-event.ts';
-import type { RecordWrite, WriteScope } from './record-write.ts';
-import { hiddenFrom, refusedAs, RefusedWrite, refuseProblems } from './refused-write.ts';
-import { relationsOf } from './related-ids.ts';
+import { passwordChanges, type PreparedSecrets, prepareSecrets } from './accounts/passwords.ts';
+import { recordStatements, relationsOf } from './record-table.ts';
+import { recordEvent, StoredRecord, valueOf } from './record.ts';
+import {
+  hiddenFrom,
+  type RecordWrite,
+  refusedAs,
+  RefusedWrite,
+  refuseProblems,
+  withUniqueErrors,
+  type WriteScope,
+} from './record-write.ts';
 import { requireRelated } from './require-related.ts';
-import { scopeContext } from './scope-context.ts';
-import { tokenKeyChanges } from './accounts/token-key-changes.ts';
-import { withUniqueErrors } from './unique-errors.ts';
+import { tokenKeyChanges } from './accounts/sessions.ts';
 
 export interface CreateRecordRequest {
   readonly collection: string;

@@ -1,24 +1,18 @@
-import { findBackRelation, isMultiple } from '../collections/path.ts';
-import { reachableCollections } from '../collections/reachable-collections.ts';
-import { baseAlias } from '../collections/record-scope.ts';
+import { hasScope } from '../access/caller.ts';
+import type { RequestFacts } from '../access/rule-input.ts';
+import { parseRule, unlessBroken } from '../access/rule.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { Field } from '../fields/field.ts';
 import { dialectOf } from '../filters/dialect-of.ts';
+import { filterLimits } from '../filters/filter-error.ts';
 import type { Instance } from '../instances/instance.ts';
-import { hasScope } from '../rules/has-scope.ts';
-import type { RequestFacts } from '../rules/request-facts.ts';
-import { parseRule } from '../rules/parse-rule.ts';
-import { unlessBroken } from '../rules/unless-broken.ts';
-import { limit } from '../sql/limit.ts';
-import { joinSql, sql, type Sql } from '../sql/sql.ts';
-import { answerTooLarge } from '../storage/answer-too-large.ts';
-import type { Reader, Tuple } from '../storage/database.ts';
-import { eachOf } from './each-of.ts';
-import type { ExpandTree } from './parse-expand.ts';
-import { readStatements } from './read-statements.ts';
-import { fromTuple, valueOf, type StoredRecord } from './record.ts';
-import { ruleCondition } from './rule-condition.ts';
-import { scopeContext } from './scope-context.ts';
+import { findBackRelation, isMultiple } from '../query/path.ts';
+import { baseAlias, reachableCollections } from '../query/record-scope.ts';
+import { joinSql, limit, sql, type Sql } from '../sql/sql.ts';
+import { answerTooLarge, type Reader, type Tuple } from '../storage/database.ts';
+import { ruleCondition, scopeContext } from './check-rule.ts';
+import { eachOf, readStatements } from './record-table.ts';
+import { fromTuple, type StoredRecord, valueOf } from './record.ts';
 
 /** A record with the related records that are to be shown inside it. */
 export interface ExpandedRecord {
@@ -198,4 +192,37 @@ function idsOf(record: StoredRecord, field: Field): readonly string[] {
   if (typeof value !== 'string' || value === '') return [];
   // The field's type stores multiple values as a JSON array of texts.
   return isMultiple(field) ? (JSON.parse(value) as readonly string[]) : [value];
+}
+
+/** The relations to expand in a record, and those to expand in the records that they lead to. */
+type ExpandTree = ReadonlyMap<string, ExpandTree>;
+
+type MutableTree = Map<string, MutableTree>;
+
+/** Longer texts are cut, as deeper paths are: what cannot be expanded is left out silently (http-api section 7). */
+const textLengthMax = 4_096;
+/** Each name costs a statement. Further names are left out in the same way. */
+const namesMax = 64;
+
+/** Parses `author,comments_via_post.author` into a tree. A path that begins another one adds nothing to it. */
+export function parseExpand(text: string): ExpandTree {
+  const root: MutableTree = new Map();
+  let names = 0;
+  for (const path of text.slice(0, textLengthMax).replaceAll(' ', '').split(',')) {
+    let at = root;
+    for (const step of path.split('.').slice(0, filterLimits.hopsMax)) {
+      if (step === '') break;
+      // The old form of a back relation: comments(post).
+      const name = step.replace(/^(\w+)\((\w+)\)$/, '$1_via_$2');
+      let next = at.get(name);
+      if (next === undefined) {
+        if (names === namesMax) break;
+        names += 1;
+        next = new Map();
+        at.set(name, next);
+      }
+      at = next;
+    }
+  }
+  return root;
 }

@@ -1,8 +1,9 @@
 import type { Collection } from '../collections/collection.ts';
-import { sql, withValues, type Sql } from '../sql/sql.ts';
+import { baseAlias } from '../query/record-scope.ts';
+import { sql, type Sql, withValues } from '../sql/sql.ts';
 import type { Reader, Transaction } from '../storage/database.ts';
-import { recordStatements } from './record-statements.ts';
-import { lockAll } from './lock-all.ts';
+import { type AskedRule, ruleCondition } from './check-rule.ts';
+import { readStatements, recordStatements } from './record-table.ts';
 import { fromTuple, type StoredRecord } from './record.ts';
 
 /** A record by its exact id, or undefined. */
@@ -63,4 +64,44 @@ async function first(
 ): Promise<StoredRecord | undefined> {
   const [tuple] = await reader.tuples(statement);
   return tuple === undefined ? undefined : fromTuple(collection, tuple);
+}
+
+/** Returns the record with this exact id if the rule is true of it. No rule is asked where `admit` left none. */
+export async function findAllowed(
+  reader: Reader,
+  { collection, id }: { readonly collection: Collection; readonly id: string },
+  { rule, context }: AskedRule,
+): Promise<StoredRecord | undefined> {
+  if (rule === undefined) return findRecord(reader, collection, id);
+  const { columns, from } = readStatements(collection, reader.names);
+  const [tuple] = await reader.search(
+    sql`SELECT ${columns} FROM ${from} WHERE ${baseAlias}.id = ${id} AND ${ruleCondition(context, collection, rule)}`,
+  );
+  return tuple === undefined ? undefined : fromTuple(collection, tuple);
+}
+
+interface Locking<Found> {
+  /** Locks the rows and returns those that are there. */
+  readonly lock: () => Promise<Found>;
+  /** Reads the same rows without a lock. */
+  readonly look: () => Promise<Found>;
+  /** Whether nothing is missing. */
+  readonly isWhole: (found: Found) => boolean;
+}
+
+/**
+ * Locks rows that the first try, which returned `found`, may have missed. On PostgreSQL a statement that waited for a row lock
+ * skips the row if it was deleted meanwhile, even when the deleting transaction has inserted it again: the new row is younger
+ * than the statement's snapshot, yet the record existed all the time. So while rows are missing they are read without a lock, and
+ * locked if they are there. SQLite has one writer and does not need this.
+ */
+export async function lockAll<Found>(
+  { names }: Transaction,
+  found: Found,
+  { lock, look, isWhole }: Locking<Found>,
+): Promise<Found> {
+  if (names.engine === 'sqlite') return found;
+  let locked = found;
+  while (!isWhole(locked) && isWhole(await look())) locked = await lock();
+  return locked;
 }

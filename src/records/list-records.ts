@@ -1,33 +1,26 @@
 import { AppError } from '../base/errors.ts';
-import { GenerationMap } from '../base/generation-map.ts';
+import { GenerationMap } from '../base/cache.ts';
 import type { Collection } from '../collections/collection.ts';
-import { RecordScope, baseAlias } from '../collections/record-scope.ts';
+import { baseAlias, RecordScope } from '../query/record-scope.ts';
 import { dialectOf } from '../filters/dialect-of.ts';
 import type { Operand } from '../filters/operand.ts';
-import type { FilterTree } from '../filters/tree.ts';
+import type { FilterTree } from '../filters/parse.ts';
 import type { Instance } from '../instances/instance.ts';
-import { isLasting } from '../filters/is-lasting.ts';
-import type { CursorSealer } from '../lists/cursor.ts';
-import { listJson } from '../lists/list-json.ts';
-import { parseListQuery, type ListQuery, type QueryReader } from '../lists/list-query.ts';
-import type { ListSource } from '../lists/list-source.ts';
-import { prepareJsonList, runJsonList, type JsonList } from '../lists/run-json-list.ts';
-import { runList } from '../lists/run-list.ts';
-import type { RequestFacts } from '../rules/request-facts.ts';
-import { admit } from '../rules/rule.ts';
-import { SecretError } from '../secrets/secret-error.ts';
+import { answerKey, AnswerMemory, type Found, isLasting } from './answer-cache.ts';
+import type { CursorSealer, ListSource } from '../query/list-source.ts';
+import { listJson, runList } from '../query/run-list.ts';
+import { type ListQuery, parseListQuery, type QueryReader } from '../query/list-query.ts';
+import { type JsonList, prepareJsonList, runJsonList } from '../query/run-json-list.ts';
+import type { RequestFacts } from '../access/rule-input.ts';
+import { admit } from '../access/rule.ts';
+import { SecretError } from '../secrets/master-key.ts';
 import { sql, type Sql } from '../sql/sql.ts';
-import { AnswerMemory, type Found } from '../storage/answer-memory.ts';
 import type { Access } from '../storage/database.ts';
-import { answerKey } from './answer-key.ts';
-import { lookUpCaller } from './look-up-caller.ts';
+import { lookUpCaller, scopeContext } from './check-rule.ts';
 import { presentRecords } from './present-records.ts';
-import { readStatements } from './read-statements.ts';
-import { recordJson } from './record-json.ts';
+import { readStatements, recordJson, rowVersion } from './record-table.ts';
 import { fromTuple } from './record.ts';
-import { rowVersion } from './row-version.ts';
-import { scopeContext } from './scope-context.ts';
-import { readCurrentCollection } from '../instances/read-current-collection.ts';
+import { readCurrentCollection } from '../instances/current-collection.ts';
 
 export interface RecordList {
   /** The whole list as JSON. */

@@ -1,8 +1,12 @@
-import { answerBytesMax, answerTooLarge } from '../storage/answer-too-large.ts';
-import { expandRecords, type ExpandContext, type ExpandedRecord } from './expand.ts';
-import { parseExpand } from './parse-expand.ts';
-import { recordToJson, type StoredRecord } from './record.ts';
-import { sightsOf } from './sights-of.ts';
+import { parseRule, unlessBroken } from '../access/rule.ts';
+import type { Collection } from '../collections/collection.ts';
+import { baseAlias, type ScopeContext } from '../query/record-scope.ts';
+import { sql } from '../sql/sql.ts';
+import { answerBytesMax, answerTooLarge, type Reader } from '../storage/database.ts';
+import { ruleCondition, scopeContext } from './check-rule.ts';
+import { type ExpandContext, type ExpandedRecord, expandRecords, parseExpand } from './expand.ts';
+import { readStatements } from './record-table.ts';
+import { recordToJson, type Sight, type StoredRecord, valueOf } from './record.ts';
 
 /**
  * How many related records an answer may show. A record counts once for each record that leads to it: a few that refer to each
@@ -107,4 +111,56 @@ function expandedToJson({ record, expand }: ExpandedRecord, jsonOf: JsonOf): str
 /** Array.isArray does not know readonly arrays. */
 function isList(related: ExpandedRecord | readonly ExpandedRecord[]): related is readonly ExpandedRecord[] {
   return Array.isArray(related);
+}
+
+export type SightOf = (record: StoredRecord) => Sight;
+
+/** Returns how much of each record the caller sees. Runs one statement for each collection that has a manage rule. */
+async function sightsOf(
+  { instance, facts, reader = instance.database }: ExpandContext,
+  records: readonly StoredRecord[],
+): Promise<SightOf> {
+  const { caller } = facts;
+  if (caller.kind === 'superuser') return () => 'everything';
+  if (caller.kind === 'guest') return () => 'public';
+  const ids = new Map<Collection, string[]>();
+  for (const record of records) {
+    const { collection } = record;
+    if ((collection.auth?.manageRule ?? null) === null) continue;
+    const known = ids.get(collection) ?? [];
+    known.push(idOf(record));
+    ids.set(collection, known);
+  }
+  const managed = new Map<Collection, ReadonlySet<string>>();
+  const context = scopeContext(instance, facts, reader.names);
+  for (const [collection, ofCollection] of ids) {
+    const ask = () => findManaged(reader, { collection, ids: ofCollection }, context);
+    managed.set(collection, await unlessBroken(instance, new Set(), ask));
+  }
+  return (record) => {
+    const { collection } = record;
+    const isOwn = collection.id === caller.collectionId && idOf(record) === caller.id;
+    return isOwn || managed.get(collection)?.has(idOf(record)) === true ? 'account' : 'public';
+  };
+}
+
+function idOf(record: StoredRecord): string {
+  return String(valueOf(record, 'id'));
+}
+
+/** Returns which of these accounts the caller may manage. The manage rule never admits guests; null admits nobody. */
+async function findManaged(
+  reader: Reader,
+  { collection, ids }: { readonly collection: Collection; readonly ids: readonly string[] },
+  context: ScopeContext,
+): Promise<ReadonlySet<string>> {
+  const manageRule = collection.auth?.manageRule ?? null;
+  if (manageRule === null || context.facts.caller.kind === 'guest') return new Set();
+  const condition = ruleCondition(context, collection, parseRule(manageRule));
+  const { from } = readStatements(collection, reader.names);
+  const managed = sql`
+    SELECT ${baseAlias}.id FROM ${from}
+    WHERE ${baseAlias}.id${reader.names.anyOf([...new Set(ids)])} AND ${condition}`;
+  const rows = await reader.search(managed, { isNarrow: true });
+  return new Set(rows.map(([id]) => String(id)));
 }

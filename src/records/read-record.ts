@@ -1,26 +1,19 @@
 import { notFound } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
-import { baseAlias } from '../collections/record-scope.ts';
-import type { FilterTree } from '../filters/tree.ts';
+import { baseAlias } from '../query/record-scope.ts';
+import type { FilterTree } from '../filters/parse.ts';
 import type { Instance } from '../instances/instance.ts';
-import { isLasting } from '../filters/is-lasting.ts';
-import { knownRows } from '../lists/known-rows.ts';
-import { RowText } from '../lists/row-text.ts';
-import type { RowKind } from '../lists/row-texts.ts';
-import type { RequestFacts } from '../rules/request-facts.ts';
-import { admit } from '../rules/rule.ts';
-import { runTogether, sql, withValues, type Sql } from '../sql/sql.ts';
-import { AnswerMemory } from '../storage/answer-memory.ts';
+import { answerKey, AnswerMemory, isLasting } from './answer-cache.ts';
+import { knownRows, type RowKind, RowText } from '../query/row-cache.ts';
+import type { RequestFacts } from '../access/rule-input.ts';
+import { admit } from '../access/rule.ts';
+import { runTogether, sql, type Sql, withValues } from '../sql/sql.ts';
 import type { Tuple } from '../storage/database.ts';
-import { answerKey } from './answer-key.ts';
-import { findAllowed } from './find-allowed.ts';
+import { findAllowed } from './find-record.ts';
 import { presentRecords } from './present-records.ts';
-import { readStatements } from './read-statements.ts';
-import { recordJson } from './record-json.ts';
-import { rowVersion } from './row-version.ts';
-import { ruleCondition } from './rule-condition.ts';
-import { scopeContext } from './scope-context.ts';
-import { readCurrentCollection } from '../instances/read-current-collection.ts';
+import { readStatements, recordJson, rowVersion } from './record-table.ts';
+import { ruleCondition, scopeContext } from './check-rule.ts';
+import { readCurrentCollection } from '../instances/current-collection.ts';
 
 interface RecordRequest {
   readonly collection: string;

@@ -1,6 +1,12 @@
+import type { RequestFacts } from '../access/rule-input.ts';
+import { AppError, type FieldError, type FieldErrors } from '../base/errors.ts';
+import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
-import type { RequestFacts } from '../rules/request-facts.ts';
-import type { Transaction } from '../storage/database.ts';
+import { identifier } from '../sql/sql.ts';
+import type { Names, Transaction } from '../storage/database.ts';
+import { UniqueViolation } from '../storage/engine-errors.ts';
+import { mayWriteField } from './record-table.ts';
+import type { StoredRecord } from './record.ts';
 
 /**
  * A change of records in two parts. `prepare…` does what needs no transaction: it finds the collection, refuses callers under a
@@ -16,4 +22,91 @@ export interface WriteScope {
   readonly instance: Instance;
   readonly facts: RequestFacts;
   readonly tx: Transaction;
+}
+
+/**
+ * The write of a record is refused; `details` has the fields at fault, if its values are. {@link refusedAs} gives it the message
+ * that says which operation failed.
+ */
+export class RefusedWrite extends AppError {
+  constructor(details: FieldErrors = {}, cause?: unknown) {
+    super('bad_request', 'The record cannot be written.', { details, cause });
+  }
+}
+
+/** Throws RefusedWrite if any field has a problem. */
+export function refuseProblems(problems: ReadonlyMap<string, FieldError>): void {
+  if (problems.size > 0) throw new RefusedWrite(Object.fromEntries(problems));
+}
+
+/**
+ * Passes the write's result on; when it is refused, throws bad_request with this message and the problems of all fields but those
+ * that `isHidden`.
+ */
+export function refusedAs<Result>(
+  message: string,
+  write: Promise<Result>,
+  isHidden: (name: string) => boolean = () => false,
+): Promise<Result> {
+  return write.catch((error: unknown) => {
+    if (!(error instanceof RefusedWrite)) throw error;
+    const { details: all, cause } = error;
+    const details = Object.fromEntries(Object.entries(all).filter(([name]) => !isHidden(name)));
+    throw new AppError('bad_request', message, { details, cause });
+  });
+}
+
+/** Returns whether a name is that of a field which the caller may not know of. A problem of it would tell the name. */
+export function hiddenFrom({ instance, facts }: WriteScope, collection: string): (name: string) => boolean {
+  const isSuperuser = facts.caller.kind === 'superuser';
+  return (name) =>
+    instance.collections
+      .find(collection)
+      ?.fields.some((field) => field.name === name && !mayWriteField(field, isSuperuser)) === true;
+}
+
+const notUnique: FieldError = { code: 'validation_not_unique', message: 'Value must be unique.' };
+
+/**
+ * Passes the write's result on; when a unique index refuses it, throws RefusedWrite with an error for every field of that index.
+ */
+export async function withUniqueErrors<Result>(
+  write: Promise<Result>,
+  collection: Collection,
+  names: Names,
+): Promise<Result> {
+  try {
+    return await write;
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    const details = columnsOf(error, collection, names).map((name) => [name, notUnique] as const);
+    throw new RefusedWrite(Object.fromEntries(details), error);
+  }
+}
+
+/** Returns the columns by the names that the owner knows: an engine may store a long name as another. */
+function columnsOf(error: UniqueViolation, collection: Collection, names: Names): readonly string[] {
+  const { index } = error;
+  if (index !== undefined) {
+    const called = identifier(index).text;
+    const found = collection.indexes.find(({ name }) => names.bareName(name).text === called);
+    return found?.columns.map((column) => column.name) ?? [];
+  }
+  return error.columns.map((column) => {
+    const called = identifier(column).text;
+    return collection.fields.find(({ name }) => names.column(name).text === called)?.name ?? column;
+  });
+}
+
+/** The revisions that a client expects of the record it changes (If-Match); `any` only expects that the record exists. */
+export type ExpectedRevision = 'any' | readonly number[];
+
+/** Throws precondition_failed when the record, or its absence, is not what was expected. Undefined expects nothing. */
+export function requireExpected(
+  expected: ExpectedRevision | undefined,
+  existing: StoredRecord | undefined,
+): void {
+  if (expected === undefined) return;
+  if (existing !== undefined && (expected === 'any' || expected.includes(existing.revision))) return;
+  throw new AppError('precondition_failed', 'The record has changed.');
 }

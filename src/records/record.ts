@@ -1,7 +1,9 @@
+import { fromTimestamp, type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import type { Collection } from '../collections/collection.ts';
+import type { NewEvent, RecordEventKind } from '../events/event.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import type { Tuple } from '../storage/database.ts';
-import { recordShape, type RecordShape } from './record-shape.ts';
+import { recordShape, type RecordShape } from './record-table.ts';
 
 /**
  * A record as it is stored. `values` stand in the order of the collection's fields; a password's is null.
@@ -71,7 +73,7 @@ export function recordIdsJson(record: StoredRecord): string {
 }
 
 /** Returns the `data` of the record's events. That of an account has its e-mail address, because superusers decide where endpoints lead. */
-export function recordToEventJson(record: StoredRecord): string {
+function recordToEventJson(record: StoredRecord): string {
   const shape = recordShape(record.collection);
   if (shape.email === undefined) return `{${record.visibleMembers}`;
   return `{${membersJson(shape, record.values, 'account')}`;
@@ -94,4 +96,33 @@ function membersJson(shape: RecordShape, values: readonly StoredValue[], sight: 
     json += (json === '' ? field.firstKey : field.key) + field.toJson(values[index] ?? null);
   }
   return `${json}}`;
+}
+
+/** Returns the event of a change. `record` is the state after it; for a deletion, the last state with the next revision. */
+export function recordEvent(kind: RecordEventKind, record: StoredRecord, now: Timestamp): NewEvent {
+  return {
+    kind,
+    collection: record.collection.id,
+    collectionName: record.collection.name,
+    record: String(valueOf(record, 'id')),
+    revision: record.revision,
+    created: now,
+    dataJson: recordToEventJson(record),
+  };
+}
+
+/**
+ * Returns the time of a change: now, but never before the record's `updated`, whatever the machine's clock does. Receivers
+ * compare these times.
+ */
+export function notBefore(existing: StoredRecord, nowMs: number): Timestamp {
+  const { collection, values } = existing;
+  // Only an autodate field counts: clients write any other field of that name, and would set the time of events.
+  const at = collection.fields.findIndex((field) => field.name === 'updated' && field.type === 'autodate');
+  const updated = values[at];
+  const now = toTimestamp(nowMs);
+  // Text order is time order.
+  if (typeof updated === 'string' && updated <= now) return now;
+  const updatedMs = typeof updated === 'string' && updated !== '' ? fromTimestamp(updated) : 0;
+  return toTimestamp(Math.max(nowMs, updatedMs || 0));
 }

@@ -4,13 +4,10 @@ import { fieldError } from '../fields/field-error.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { sql } from '../sql/sql.ts';
 import type { Tuple } from '../storage/database.ts';
-import { eachOf } from './each-of.ts';
-import { lockAll } from './lock-all.ts';
-import { recordStatements } from './record-statements.ts';
-import type { WriteScope } from './record-write.ts';
+import { eachOf, recordStatements, relatedIds, type RelationPlace, relationsOf } from './record-table.ts';
+import { lockAll } from './find-record.ts';
+import { refuseProblems, type WriteScope } from './record-write.ts';
 import type { StoredRecord } from './record.ts';
-import { refuseProblems } from './refused-write.ts';
-import { relatedIds, relationsOf, type RelationPlace } from './related-ids.ts';
 
 export interface RelatedValues {
   readonly collection: Collection;

@@ -1,18 +1,16 @@
-import { auditLogOf } from '../audit/audit-log.ts';
+import { auditLogOf } from '../logs/audit-log.ts';
 import { AppError } from '../base/errors.ts';
-import type { Collection } from '../collections/collection.ts';
-import { superusersName } from '../collections/superusers-name.ts';
+import { type Collection, superusersName } from '../collections/collection.ts';
 import { fieldColumn } from '../fields/field.ts';
 import type { Instance } from '../instances/instance.ts';
-import { requireReach } from '../rules/reaches.ts';
-import type { RequestFacts } from '../rules/request-facts.ts';
-import { limit } from '../sql/limit.ts';
-import { joinSql, sql, type Sql } from '../sql/sql.ts';
+import { requireReach } from '../access/caller.ts';
+import type { RequestFacts } from '../access/rule-input.ts';
+import { joinSql, limit, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Reader, Transaction } from '../storage/database.ts';
-import { eraseRecord } from './erase-record.ts';
-import { recordStatements } from './record-statements.ts';
+import { eraseRecord } from './save-record.ts';
+import { recordStatements } from './record-table.ts';
 import { fromTuple } from './record.ts';
-import { withCurrentCollection } from '../instances/with-current-collection.ts';
+import { withCurrentCollection } from '../instances/current-collection.ts';
 
 const FAILED = 'Failed to truncate collection';
 

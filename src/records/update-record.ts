@@ -2,27 +2,28 @@ import { notFound } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import type { Instance } from '../instances/instance.ts';
-import type { RequestFacts } from '../rules/request-facts.ts';
-import { admit, isLocked } from '../rules/rule.ts';
+import type { RequestFacts } from '../access/rule-input.ts';
+import { admit, isLocked } from '../access/rule.ts';
 import { checkAccount, isVerifiedByNature, withVerified } from './accounts/check-account.ts';
 import { currentCollection } from '../instances/current-collection.ts';
-import { isAllowed } from './ask-rule.ts';
+import { factsOfChange, isAllowed, scopeContext } from './check-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
-import { requireExpected, type ExpectedRevision } from './expected-revision.ts';
-import { factsOfChange } from './facts-of-change.ts';
+import {
+  type ExpectedRevision,
+  hiddenFrom,
+  type RecordWrite,
+  refusedAs,
+  refuseProblems,
+  requireExpected,
+  type WriteScope,
+} from './record-write.ts';
 import { findRecordToChange } from './find-record.ts';
-import { notBefore } from './not-before.ts';
-import { passwordChanges } from './accounts/password-changes.ts';
-import { prepareSecrets, type PreparedSecrets } from './accounts/prepare-secrets.ts';
-import type { StoredRecord } from './record.ts';
-import type { RecordWrite, WriteScope } from './record-write.ts';
-import { hiddenFrom, refusedAs, refuseProblems } from './refused-write.ts';
-import { relationsOf } from './related-ids.ts';
+import { notBefore, type StoredRecord } from './record.ts';
+import { passwordChanges, type PreparedSecrets, prepareSecrets } from './accounts/passwords.ts';
+import { relationsOf } from './record-table.ts';
 import { requireRelated } from './require-related.ts';
-import { saveChanges } from './save-changes.ts';
-import { scopeContext } from './scope-context.ts';
-import type { SecretChange } from './accounts/secret-change.ts';
-import { tokenKeyChanges, type AccountChange } from './accounts/token-key-changes.ts';
+import { saveChanges } from './save-record.ts';
+import { type AccountChange, type SecretChange, tokenKeyChanges } from './accounts/sessions.ts';
 
 export interface UpdateRecordRequest {
   readonly collection: string;

@@ -2,18 +2,17 @@ import { AppError } from '../base/errors.ts';
 import { ownMember } from '../base/json.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
-import type { RequestFacts } from '../rules/request-facts.ts';
-import { isLocked } from '../rules/rule.ts';
+import type { RequestFacts } from '../access/rule-input.ts';
+import { isLocked } from '../access/rule.ts';
 import type { Names } from '../storage/database.ts';
 import { Collision, UniqueViolation } from '../storage/engine-errors.ts';
 import { createInside } from './create-record.ts';
 import { currentCollection } from '../instances/current-collection.ts';
 import type { RecordBody } from './decode-record.ts';
-import { requireExpected, type ExpectedRevision } from './expected-revision.ts';
+import { type ExpectedRevision, type RecordWrite, requireExpected } from './record-write.ts';
 import { findRecordToChange } from './find-record.ts';
-import { prepareSecrets } from './accounts/prepare-secrets.ts';
+import { prepareSecrets } from './accounts/passwords.ts';
 import type { StoredRecord } from './record.ts';
-import type { RecordWrite } from './record-write.ts';
 import { updateInside } from './update-record.ts';
 
 export interface UpsertRecordRequest {

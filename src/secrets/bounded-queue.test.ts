@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../base/errors.ts';
-import { boundedQueue } from './bounded-queue.ts';
+import { boundedQueue } from './password.ts';
 
 test('runs so many at a time, lets so many wait, and refuses the rest', async () => {
   const run = boundedQueue({ runningMax: 2, waitingMax: 3 });

@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto';
+import { randomText } from '../base/ids.ts';
 
 /** Returns the SHA-256 of a text as base64url, 43 characters: distinguishes texts even if an attacker has chosen one. */
 export function digest(text: string): string {
@@ -9,4 +10,18 @@ export function digest(text: string): string {
 export function isDigestOf(digested: string, text: string): boolean {
   const [given, made] = [Buffer.from(digested), Buffer.from(digest(text))];
   return given.length === made.length && timingSafeEqual(given, made);
+}
+
+/** Returns the MD5 of a text in hex, for values that other software compares. It protects neither secrets nor integrity. */
+export function md5(text: string): string {
+  return hash('md5', text);
+}
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+/** 43 characters of 62 make 256 bits. */
+const length = 43;
+
+/** Makes a secret that is shown once and stored only as a digest: 43 characters of `[0-9A-Za-z]`. */
+export function newSecretText(): string {
+  return randomText(length, alphabet);
 }

@@ -11,8 +11,8 @@ import {
   type MasterKeySource,
   parseMasterKey,
   requireKeyCheckValue,
+  SecretError,
 } from './master-key.ts';
-import { SecretError } from './secret-error.ts';
 
 const bytes = Buffer.from('00ff10ef20df30cf40bf50af609f708f8080907fa06fb05fc04fd03fe02ff01f', 'hex');
 const hex = bytes.toString('hex');

@@ -1,10 +1,17 @@
-import { createSecretKey, hkdfSync, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
+import {
+  createDecipheriv,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, link, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf } from '../base/code-of.ts';
-import { syncDirectory } from '../base/sync-directory.ts';
-import { SecretError } from './secret-error.ts';
+import { codeOf, syncDirectory } from '../base/process.ts';
+import { sql } from '../sql/sql.ts';
+import type { Database } from '../storage/database.ts';
 
 /** A KeyObject rather than bytes, as it reveals nothing when it is logged, printed or turned into JSON by mistake. */
 export type MasterKey = KeyObject;
@@ -152,4 +159,56 @@ async function createKeyFile(directory: string, path: string): Promise<void> {
     await unlink(temporary);
   }
   await syncDirectory(directory);
+}
+
+/** Opens the master key. The first start binds it to the data; later another key is refused before it seals anything. */
+export async function openMasterKey(
+  control: Database,
+  source: Omit<MasterKeySource, 'mayCreate'>,
+): Promise<MasterKey> {
+  const row = await control.get(
+    sql`SELECT value FROM ${control.names.table('$setting')} WHERE name = 'key_check'`,
+  );
+  const stored = row === undefined ? undefined : String(row['value']);
+  const masterKey = await loadMasterKey({ ...source, mayCreate: stored === undefined });
+  // Another process may be setting up the same data: the first to write decides.
+  await control.write((tx) =>
+    tx.run(sql`
+      INSERT INTO ${tx.names.table('$setting')} (name, value) VALUES ('key_check', ${keyCheckValue(masterKey)}) ON CONFLICT DO NOTHING`),
+  );
+  const decided = await control.get(
+    sql`SELECT value FROM ${control.names.table('$setting')} WHERE name = 'key_check'`,
+  );
+  requireKeyCheckValue(masterKey, String(decided?.['value']));
+  return masterKey;
+}
+
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const SOURCE_KEY_BYTES = 32;
+
+/** Decrypts a text of other software: base64 of nonce, AES-256-GCM ciphertext and tag. Undefined when the key does not fit. */
+export function openEncryptedText(text: string, key: string): string | undefined {
+  const bytes = Buffer.from(text, 'base64');
+  const keyBytes = Buffer.from(key, 'utf8');
+  if (keyBytes.length !== SOURCE_KEY_BYTES || bytes.length < NONCE_BYTES + TAG_BYTES) return undefined;
+  const decipher = createDecipheriv('aes-256-gcm', keyBytes, bytes.subarray(0, NONCE_BYTES), {
+    authTagLength: TAG_BYTES,
+  });
+  decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+  const plain = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
+  try {
+    decipher.final();
+  } catch {
+    // The tag does not fit: what was decrypted is meaningless.
+    return undefined;
+  }
+  return plain.toString('utf8');
+}
+/**
+ * A key or a sealed text is not valid. The operator can fix that (the message says how) but a caller cannot, so callers get a 500:
+ * it is never an AppError. Messages name files and purposes, never values.
+ */
+export class SecretError extends Error {
+  override readonly name = 'SecretError';
 }

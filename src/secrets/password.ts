@@ -1,8 +1,9 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
-import { AppError } from '../base/errors.ts';
-import { boundedQueue } from './bounded-queue.ts';
-import { isBcryptHash, verifyBcrypt } from './verify-bcrypt.ts';
+import { Worker } from 'node:worker_threads';
+import { AppError, busy } from '../base/errors.ts';
+import { threadEnvironment } from '../base/process.ts';
 
 /** The work of a hash, in the parameters of PHC strings: KiB of memory, passes over it, lanes. */
 interface Cost {
@@ -122,4 +123,96 @@ function toPhc(bytes: Buffer): string {
 function fromPhc(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64');
   return toPhc(bytes) === text ? bytes : undefined;
+}
+
+/** A question to bcrypt-worker.ts, which answers true or false, one at a time. */
+export interface BcryptQuestion {
+  readonly password: string;
+  readonly hash: string;
+}
+
+/** `$2a$10$`, 22 characters of salt and 31 of hash. Variants other than these three come from broken implementations. */
+const HASH = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
+
+/** The exponent of the work, stated by the hash: from 15 on a single row could hold up all other sign-ins for seconds. */
+const BCRYPT_COST = { min: 4, max: 14 } as const;
+
+/** bcrypt ignores all bytes beyond these. A longer password could never be set, so it is wrong, even if its beginning is right. */
+const bcryptBytesMax = 72;
+
+/** One thread is enough: an imported account needs it only until its first sign-in. */
+const enqueueVerification = boundedQueue({ runningMax: 1, waitingMax: 50 });
+
+/** True when {@link verifyBcrypt} can accept some password for this hash. */
+function isBcryptHash(hash: string): boolean {
+  const cost = Number(HASH.exec(hash)?.[1]);
+  return cost >= BCRYPT_COST.min && cost <= BCRYPT_COST.max;
+}
+
+/** Returns whether this is the password that was hashed. Throws AppError `unavailable` when too many wait. */
+export async function verifyBcrypt(password: string, hash: string): Promise<boolean> {
+  // Verified even when it is too long, so that timing does not reveal why a password is refused.
+  const isRight = await enqueueVerification(() => ask({ password, hash }));
+  return isRight && Buffer.byteLength(password, 'utf8') <= bcryptBytesMax;
+}
+
+let idle: Worker | undefined;
+
+/** Asks the thread, which starts with the first question and keeps the process alive only while it works. */
+async function ask(question: BcryptQuestion): Promise<boolean> {
+  const worker = idle ?? startWorker();
+  idle = undefined;
+  worker.ref();
+  try {
+    worker.postMessage(question, []);
+    // Rejects with the error if the thread dies.
+    const answer: readonly unknown[] = await once(worker, 'message');
+    // Only a thread that has answered is used again.
+    idle = worker;
+    return answer[0] === true;
+  } finally {
+    worker.unref();
+  }
+}
+
+function startWorker(): Worker {
+  return new Worker(new URL('./bcrypt-worker.ts', import.meta.url), {
+    env: threadEnvironment(),
+    name: 'bcrypt',
+  });
+}
+
+export interface QueueLimits {
+  readonly runningMax: number;
+  readonly waitingMax: number;
+}
+
+/** Runs work in the order of arrival. */
+export type BoundedQueue = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
+/**
+ * Makes a queue that runs at most `runningMax` works at once and lets at most `waitingMax` wait; more are refused with AppError
+ * `unavailable`. Without it each sign-in of a burst would hold 19 MiB and all would be late, instead of a few refused.
+ */
+export function boundedQueue(limits: QueueLimits): BoundedQueue {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+
+  return async function run<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (running < limits.runningMax) {
+      running++;
+    } else if (waiting.length < limits.waitingMax) {
+      // Work that ends passes its place on, so `running` stays as it is.
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    } else {
+      throw busy();
+    }
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running--;
+      else next();
+    }
+  };
 }

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { AssertionFailed } from '../base/assert.ts';
-import { parseMasterKey } from './master-key.ts';
+import { parseMasterKey, SecretError } from './master-key.ts';
 import { sealerFor } from './seal.ts';
-import { SecretError } from './secret-error.ts';
 
 const masterKey = parseMasterKey(
   '00ff10ef20df30cf40bf50af609f708f8080907fa06fb05fc04fd03fe02ff01f',

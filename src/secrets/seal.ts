@@ -4,13 +4,12 @@ import {
   createHmac,
   createSecretKey,
   hkdfSync,
-  randomBytes,
   type KeyObject,
+  randomBytes,
 } from 'node:crypto';
 import { assert } from '../base/assert.ts';
-import { decodeBase64url } from './decode-base64url.ts';
-import type { MasterKey } from './master-key.ts';
-import { SecretError } from './secret-error.ts';
+import { decodeBase64url } from './token.ts';
+import { type MasterKey, SecretError } from './master-key.ts';
 
 /** What a sealed text belongs to. It opens nowhere else, so that copying a row to another place gains nothing. */
 export interface SealPlace {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { sql } from '../sql/sql.ts';
 import type { Database } from '../storage/database.ts';
-import { openSqlite } from '../storage/sqlite/sqlite.ts';
+import { openSqlite } from '../storage/sqlite/sqlite-database.ts';
 import { deleteSecrets, readSecret, writeSecret } from './secrets.ts';
 
 const hash = { collection: 'c1', record: 'r1', name: 'password' };

@@ -1,10 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { assert } from '../base/assert.ts';
+import { GenerationMap } from '../base/cache.ts';
 import { AppError } from '../base/errors.ts';
-import { GenerationMap } from '../base/generation-map.ts';
 import { randomText } from '../base/ids.ts';
 import { decodeUtf8, isJsonObject, type JsonObject, ownMember, parseJson } from '../base/json.ts';
-import { decodeBase64url } from './decode-base64url.ts';
 
 /**
  * Record tokens: JSON Web Tokens signed with HS256 and nothing else. The key is the record's `tokenKey` and then the collection's
@@ -117,4 +116,12 @@ function isInForce(claims: TokenClaims, nowSeconds: number): boolean {
 /** These claims are never issued and have no meaning here, but if present they must have the type of the standard. */
 function isDateOrAbsent(claims: TokenClaims, name: 'nbf' | 'iat'): boolean {
   return !Object.hasOwn(claims, name) || typeof claims[name] === 'number';
+}
+/**
+ * Returns the bytes of a base64url text, or undefined unless it is their canonical encoding. Node's decoder skips junk, accepts
+ * padding and ignores spare bits (`YR` and `YQ` are both `a`), so a token could be rewritten and still pass.
+ */
+export function decodeBase64url(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64url');
+  return bytes.toString('base64url') === text ? bytes : undefined;
 }

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { hashSync } from 'bcryptjs';
 import { test } from 'node:test';
 import { AppError } from '../base/errors.ts';
-import { isSupportedHash, needsRehash, verifyPassword } from './password.ts';
-import { verifyBcrypt } from './verify-bcrypt.ts';
+import { isSupportedHash, needsRehash, verifyBcrypt, verifyPassword } from './password.ts';
 
 /** Of the password `U*U`, from the test vectors of the first implementation (crypt_blowfish). */
 const known = '$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW';

@@ -1,14 +1,10 @@
-import { addressBytes } from '../base/address-bytes.ts';
 import { AppError } from '../base/errors.ts';
-import { parseCidr } from '../base/cidr.ts';
-import { ProblemList } from '../collections/problem-list.ts';
+import { addressBytes, parseCidr } from '../base/ip-address.ts';
+import { ProblemList } from '../collections/member-reader.ts';
 import { emailField } from '../fields/email-field.ts';
 import { fieldError, type FieldErrorCode } from '../fields/field-error.ts';
 import { urlField } from '../fields/url-field.ts';
-import { isConflicting } from './is-conflicting.ts';
-import { isCron } from './is-cron.ts';
-import type { RateLimitRule, S3Settings, Settings } from './settings.ts';
-import { settingsLimits } from './settings-limits.ts';
+import { type RateLimitRule, type S3Settings, type Settings, settingsLimits } from './settings.ts';
 
 /** Adds to `problems`, under the name of each group of settings, what is invalid in it. */
 export function checkSettings(settings: Settings, problems: ProblemList): void {
@@ -166,4 +162,45 @@ function requireRange(
   if (value === 0 && min > 0) refuse('validation_required');
   else if (value < min) refuse('validation_min_greater_equal_than_required', min);
   else if (value > max) refuse('validation_max_less_equal_than_required', max);
+}
+
+/** True when two rules have the same label and overlapping audiences: a rule for everybody overlaps every other. */
+export function isConflicting(one: RateLimitRule, other: RateLimitRule): boolean {
+  return (
+    one.label === other.label &&
+    (one.audience === other.audience || one.audience === '' || other.audience === '')
+  );
+}
+/** Minute, hour, day of the month, month, day of the week. */
+const ranges = [
+  [0, 59],
+  [0, 23],
+  [1, 31],
+  [1, 12],
+  [0, 6],
+] as const;
+
+const MACRO = /^@(?:yearly|annually|monthly|weekly|daily|midnight|hourly)$/;
+/** `*`, a number or a range, with a step or without. */
+const PART = /^(?:\*|(\d{1,2})(?:-(\d{1,2}))?)(?:\/(\d{1,2}))?$/;
+
+/** True for a cron expression: `0 3 * * 1-5`, `@daily`. */
+function isCron(text: string): boolean {
+  if (MACRO.test(text)) return true;
+  const segments = text.split(' ');
+  return (
+    segments.length === ranges.length &&
+    ranges.every(([min, max], index) =>
+      (segments[index] ?? '').split(',').every((part) => isPart(part, min, max)),
+    )
+  );
+}
+
+function isPart(part: string, min: number, max: number): boolean {
+  const match = PART.exec(part);
+  if (match === null) return false;
+  const from = Number(match[1] ?? min);
+  const to = Number(match[2] ?? match[1] ?? max);
+  const step = Number(match[3] ?? 1);
+  return from >= min && to <= max && from <= to && step >= 1 && step <= max;
 }

@@ -1,3 +1,4 @@
+import { type Cidr, isInCidr, parseCidr } from '../base/ip-address.ts';
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 
 /**
@@ -147,4 +148,23 @@ export function mapSecrets<Tree extends Settings | JsonObject>(
   };
   // The cast holds: only strings were replaced, by strings.
   return walk(settings, '') as Tree;
+}
+/** Limits of what superusers may set, because all instances share the resources of the service. */
+export const settingsLimits = {
+  textLengthMax: 2_000,
+  listLengthMax: 200,
+  rateLimitSecondsMax: 86_400,
+  batchRequestsMax: 1_000,
+  /** Other writes of the instance wait while a batch is written. */
+  batchSecondsMax: 10,
+} as const;
+
+const known = new WeakMap<readonly string[], readonly Cidr[]>();
+
+/** True when an address is in one of the ranges of a list of the settings. The ranges were checked when they were saved. */
+export function isInRanges(address: Uint8Array, texts: readonly string[]): boolean {
+  if (texts.length === 0) return false;
+  const ranges = known.get(texts) ?? texts.map(parseCidr);
+  known.set(texts, ranges);
+  return ranges.some((range) => isInCidr(address, range));
 }

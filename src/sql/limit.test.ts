@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { limit } from './limit.ts';
+import { limit } from './sql.ts';
 
 test('the number of rows stands in the text, and how many are left out is a value', () => {
   const text = ' LIMIT CAST(30 AS bigint)';

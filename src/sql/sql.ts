@@ -1,4 +1,7 @@
 import { assert } from '../base/assert.ts';
+import { GenerationMap } from '../base/cache.ts';
+import { matchLike } from '../base/match-like.ts';
+import { realText } from '../base/text.ts';
 
 /**
  * SQL as a value: text and parameters kept apart. Values never become text; names become text only through
@@ -152,3 +155,37 @@ function make(text: string, values: readonly SqlValue[]): Sql {
 export function literal(value: string | number): Sql {
   return make(typeof value === 'number' ? String(value) : `'${value.replaceAll("'", "''")}'`, []);
 }
+
+/** The LIMITs by number of rows. Clients choose the size of a page, up to a thousand. */
+const known = new GenerationMap<number, Sql>(1_000);
+
+/**
+ * ` LIMIT … OFFSET …`, for the end of a SELECT. The number of rows is a literal: for a parameter PostgreSQL assumes a tenth of all rows,
+ * a generic plan looks expensive, and so it plans the statement anew each time. The cast keeps SQLite from planning by the number. Not
+ * for numbers that differ each time, as each makes another SQL text.
+ */
+export function limit(count: number, offset = 0): Sql {
+  const rows = known.findOrAdd(count, limitTo);
+  return offset === 0 ? rows : sql`${rows} OFFSET CAST(${offset} AS bigint)`;
+}
+
+function limitTo(count: number): Sql {
+  assert(Number.isSafeInteger(count) && count >= 0, 'a whole number of rows');
+  return sql` LIMIT CAST(${literal(count)} AS bigint)`;
+}
+
+/** A function that every SQLite connection registers, to turn a REAL into text: SQLite's own digits are not always the nearest. */
+export const realTextFunction = {
+  name: '$real_text',
+  call: (value: SqlValue): string | null => (value === null ? null : realText(Number(value))),
+} as const;
+
+/**
+ * A function that every SQLite connection registers, for LIKE with the escape `\` in a large text, given as a BLOB: SQLite's own LIKE
+ * takes seconds for a long pattern in a text of megabytes, and cannot be interrupted meanwhile.
+ */
+export const likeFunction = {
+  name: '$like',
+  call: (text: SqlValue, pattern: SqlValue): number | null =>
+    text instanceof Uint8Array && typeof pattern === 'string' ? Number(matchLike(text, pattern)) : null,
+} as const;

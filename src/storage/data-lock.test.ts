@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { startChild } from '../../test/support/child.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
-import { lockDataDirectory } from './data-lock.ts';
+import { lockDataDirectory } from './data-home.ts';
 
 test('a data directory has one owner, and is free when that one is killed', async (t) => {
   const folder = temporaryFolder(t);

@@ -1,3 +1,4 @@
+import { AppError } from '../base/errors.ts';
 import type { Sql, SqlValue } from '../sql/sql.ts';
 
 /**
@@ -16,13 +17,13 @@ import type { Sql, SqlValue } from '../sql/sql.ts';
  * Callers never see a driver's error: engine-errors.ts turns it into an AppError or an EngineFailure.
  *
  * The map of this folder. data-home.ts: where a process keeps its data; migrate.ts: brings the tables up to date.
- * - SQLite: open-sqlite-home.ts, then sqlite.ts. write-queue.ts does the group commit on the one sqlite-connection.ts that
+ * - SQLite: home.ts, then sqlite-database.ts. write-queue.ts does the group commit on the one sqlite-connection.ts that
  *   writes; a work gets a sqlite-transaction.ts.
- * - PostgreSQL: open-postgres-home.ts, then postgres.ts, on connections of a postgres-pool.ts. postgres-gate.ts limits the writers,
- *   postgres-opening.ts begins a transaction, a work gets a postgres-transaction.ts. postgres-groups.ts lets works share a
- *   transaction, in which each gets a shared-transaction.ts; postgres-questions.ts lets reads share a statement,
- *   postgres-shared-sessions.ts a connection. postgres-combine.ts makes one statement of many.
- * - Both: gathered-rows.ts inserts the rows of several works together, answer-memory.ts caches answers until `state` changes.
+ * - PostgreSQL: home.ts, then postgres-database.ts, on connections of a postgres-pool.ts. postgres-pool.ts limits the writers,
+ *   postgres-transaction.ts begins a transaction, a work gets a postgres-transaction.ts. write-groups.ts lets works share a
+ *   transaction, in which each gets a write-groups.ts; read-batches.ts lets reads share a statement,
+ *   postgres-shared-sessions.ts a connection. batched-statements.ts makes one statement of many.
+ * - Both: bulk-inserts.ts inserts the rows of several works together, answer-cache.ts caches answers until `state` changes.
  */
 export interface Database extends Reader {
   readonly engine: Engine;
@@ -238,3 +239,28 @@ export interface Gathering<Row> {
 export type Row = Readonly<Record<string, SqlValue>>;
 export type Tuple = readonly SqlValue[];
 export type PlainTuple = readonly (string | number | null)[];
+
+/** The limit for the rows of one query, or an answer made of them: several of the largest bodies, and a bearable part of memory. */
+export const answerBytesMax = 256 * 1024 * 1024;
+
+/** The refusal of an answer that would take more memory than one request may. */
+export function answerTooLarge(cause?: unknown): AppError {
+  return new AppError('bad_request', 'The answer would be too large: ask for fewer records.', { cause });
+}
+/** Runs a callback after a commit. If it throws, that is a bug and ends the process, but never makes a committed work look refused. */
+export function callBack(callback: () => void): void {
+  try {
+    callback();
+  } catch (error) {
+    setImmediate(() => {
+      throw error;
+    });
+  }
+}
+
+const READS = /^\s*SELECT\b/;
+
+/** True when a statement whose rows are read may also change something, as INSERT … RETURNING does. */
+export function mayWrite({ text }: Sql): boolean {
+  return !READS.test(text);
+}

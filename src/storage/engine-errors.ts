@@ -1,5 +1,5 @@
 import { AppError, Busy, busy } from '../base/errors.ts';
-import { answerTooLarge } from './answer-too-large.ts';
+import { answerTooLarge } from './database.ts';
 
 /** A unique index refused a row. `columns` are the columns of the index; empty where the engine names only the index. */
 export class UniqueViolation extends Error {

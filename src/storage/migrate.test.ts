@@ -7,7 +7,7 @@ import { fileOf, openSqliteFile } from '../../test/support/engines.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { sql } from '../sql/sql.ts';
 import { migrate } from './migrate.ts';
-import { openSqlite } from './sqlite/sqlite.ts';
+import { openSqlite } from './sqlite/sqlite-database.ts';
 
 test('a process that dies between two steps leaves none of them', async (t) => {
   const file = join(temporaryFolder(t), 'data.db');

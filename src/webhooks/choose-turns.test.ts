@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chooseTurns, type Contender } from './choose-turns.ts';
+import { chooseTurns, type Contender } from './scheduler.ts';
 
 /** `{ a: { x: 2 } }`: instance a, whose endpoint x would take two. */
 function contenders(

@@ -1,8 +1,12 @@
-import { toTimestamp, type Timestamp } from '../base/timestamp.ts';
+import type { Clock } from '../base/clock.ts';
+import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import type { Event } from '../events/event.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { FollowingRows, GivenColumn, Names, Reader, Transaction, Tuple } from '../storage/database.ts';
-import type { DeliveryState, DeliveryStatus } from './delivery.ts';
+import { type DeliveryState, type DeliveryStatus, newDelivery } from './delivery.ts';
+import { type WarningSource, warnOfEndpoint } from './endpoint-warnings.ts';
+import type { EndpointStore } from './endpoints/endpoint-store.ts';
+import { type Endpoint, wants } from './endpoints/endpoint.ts';
 
 /** A pending delivery with all of its event that an attempt needs. */
 export interface PendingDelivery {
@@ -24,7 +28,7 @@ export function deliveryId(eventId: string, endpointId: string): string {
 }
 
 /** An endpoint that is told of a run of neighbours among the inserted events: the places of the first and the last of them. */
-export interface ToldEndpoint {
+interface ToldEndpoint {
   readonly endpoint: string;
   readonly first: number;
   readonly last: number;
@@ -32,7 +36,7 @@ export interface ToldEndpoint {
 }
 
 /** One delivery for each event and each endpoint told of it. Of an event, `inserted` has `position`, `id` and `created`. */
-export function deliveryRows(names: Names, told: readonly ToldEndpoint[]): FollowingRows {
+function deliveryRows(names: Names, told: readonly ToldEndpoint[]): FollowingRows {
   const runs = told.map(({ endpoint, first, last, state }) => {
     const { status, attempts, due, cause } = state;
     return { first, last, values: [endpoint, status, attempts, due, cause] };
@@ -239,4 +243,54 @@ export async function moveDelivery(
  */
 function anotherDue(now: number, before: number): number {
   return before <= now && before > now - 1_000 ? before - 1 : now;
+}
+
+export interface FanOutParts {
+  readonly endpoints: EndpointStore;
+  readonly clock: Clock;
+  /** The instance, when the operator is warned of an event that is not sent. */
+  readonly instance: WarningSource;
+}
+
+/** The event log's listener: makes one delivery for each endpoint that wants an event, in the transaction of the record. */
+export async function fanOut(
+  tx: Transaction,
+  events: readonly Event[],
+  parts: FanOutParts,
+): Promise<FollowingRows> {
+  const endpoints = await parts.endpoints.all(tx);
+  // Not the event's own time: that never goes back, so after the clock was set back it may be hours ahead.
+  const now = parts.clock.now();
+  const told = endpoints.flatMap((endpoint) => {
+    const runs = runsOf(endpoint, events, now);
+    const exhausted = runs.filter(({ state }) => state.status === 'exhausted');
+    if (exhausted.length > 0)
+      tx.afterCommit(() => warnOfExhausted(endpoint, exhausted, { events, instance: parts.instance }));
+    return runs;
+  });
+  return deliveryRows(tx.names, told);
+}
+
+function warnOfExhausted(
+  endpoint: Endpoint,
+  runs: readonly ToldEndpoint[],
+  { events, instance }: { readonly events: readonly Event[]; readonly instance: WarningSource },
+): void {
+  for (const { first, last, state } of runs)
+    for (const { id } of events.slice(first, last + 1))
+      warnOfEndpoint(instance, endpoint, { kind: 'exhausted', event: id, cause: state.cause });
+}
+
+/** Returns runs of neighbouring events that the endpoint is told of with the same state. */
+function runsOf(endpoint: Endpoint, events: readonly Event[], now: number): readonly ToldEndpoint[] {
+  const runs: (ToldEndpoint & { last: number })[] = [];
+  for (const [place, event] of events.entries()) {
+    if (!wants(endpoint, event)) continue;
+    const state = newDelivery(now, event.bodyBytes);
+    const before = runs.at(-1);
+    const isNext = before?.last === place - 1 && before.state.cause === state.cause;
+    if (isNext) before.last = place;
+    else runs.push({ endpoint: endpoint.id, first: place, last: place, state });
+  }
+  return runs;
 }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { eventually } from '../../test/support/eventually.ts';
 import { faultyDatabases } from '../../test/support/faulty-databases.ts';
@@ -13,7 +12,7 @@ import { getEndpoint } from './endpoints/change-endpoint.ts';
 import { readPending } from './deliveries.ts';
 import { endpointStoreOf } from './endpoints/endpoint-store.ts';
 import { abortedResult, type AttemptRequest, type AttemptResult } from './sending/attempt-result.ts';
-import { soleOwnership } from './ownership.ts';
+import { soleOwnership } from './delivery.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 
 type SenderPort = DispatcherOptions['sender'];

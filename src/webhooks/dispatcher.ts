@@ -2,19 +2,14 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { Loan } from '../instances/open-instances.ts';
-import { Agenda } from './agenda.ts';
-import type { AttemptRequest, AttemptResult } from './sending/attempt-result.ts';
-import { chooseTurns, type Turn } from './choose-turns.ts';
 import type { PendingDelivery } from './deliveries.ts';
+import { type Ownership, soleOwnership } from './delivery.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
-import { Flights } from './flights.ts';
-import type { InstanceLanes } from './instance-lanes.ts';
-import { Loans } from './loans.ts';
-import type { Ownership } from './ownership.ts';
-import type { HandOver } from './prepare-hand-over.ts';
-import { readTaken, type Taken } from './read-taken.ts';
+import { Flights, type HandOver } from './in-flight.ts';
+import type { InstanceLanes } from './lanes.ts';
+import { Agenda, chooseTurns, Loans, readTaken, type Taken, type Turn } from './scheduler.ts';
+import type { AttemptRequest, AttemptResult } from './sending/attempt-result.ts';
 import type { Sender } from './sending/sender.ts';
-import { toAttemptRequest } from './to-attempt-request.ts';
 
 /** Attempts in flight over all instances, tests not counted. Bounds the sockets and memory of the sending thread. */
 const inFlightMax = 256;
@@ -245,4 +240,49 @@ export class Dispatcher {
     if (this.#isStopping) return;
     this.#timer = setTimeout(() => this.#schedulePump(), Math.min(Math.max(delayMs, 0), timerMsMax));
   }
+}
+
+/** The delivering side of a server: the dispatcher, and how it learns what there is to deliver. */
+export interface Delivering {
+  readonly dispatcher: Dispatcher;
+  /** Tells that something new was committed by this process. Only a hint: it may be lost. */
+  wake(instanceId: string): void;
+  start(): Promise<void>;
+  /** Claims stop at once; attempts in flight have `graceMs` to end. */
+  stop(graceMs: number): Promise<void>;
+}
+
+export type DeliveringParts = Omit<DispatcherOptions, 'ownership' | 'onForeign'>;
+
+/** Delivers for all instances, as this process alone holds the data directory. The start looks once for what is still pending. */
+export function deliverAlone(parts: DeliveringParts): Delivering {
+  const dispatcher = new Dispatcher({ ...parts, ownership: soleOwnership, onForeign: () => undefined });
+  return {
+    dispatcher,
+    wake: (instanceId) => dispatcher.wake(instanceId),
+    start: () => {
+      dispatcher.start();
+      return Promise.resolve();
+    },
+    stop: (graceMs) => dispatcher.stop(graceMs),
+  };
+}
+
+/** Returns the request of a delivery's next attempt, as the sender takes it. */
+function toAttemptRequest(endpoint: Endpoint, pending: PendingDelivery, version: string): AttemptRequest {
+  return {
+    deliveryId: pending.id,
+    endpointId: endpoint.id,
+    url: endpoint.url,
+    body: pending.body,
+    eventId: pending.eventId,
+    event: pending.kind,
+    collection: pending.collectionName,
+    attempt: pending.state.attempts + 1,
+    sequence: pending.revision,
+    customHeaders: endpoint.headers,
+    secrets: [endpoint.secret],
+    timeoutMs: endpoint.timeoutMs,
+    version,
+  };
 }

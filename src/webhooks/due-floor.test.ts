@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DueFloor, findDueFloor } from './due-floor.ts';
-import { endpointLimits } from './endpoints/endpoint-limits.ts';
+import { DueFloor, findDueFloor } from './lanes.ts';
+import { endpointLimits } from './endpoints/endpoint.ts';
 
 const start = 1_000_000;
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { afterResult, afterSend, newLane, roomOf, withinMax, type Lane } from './lane.ts';
+import { afterResult, afterSend, type Lane, newLane, roomOf, withinMax } from './lanes.ts';
 
 const success = { isSuccess: true, isEndpointWide: false };
 const deadEndpoint = { isSuccess: false, isEndpointWide: true };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { filterLimits } from '../../src/filters/filter-limits.ts';
-import { idsOf, longId, startBlog, type Blog } from '../support/blog.ts';
+import { filterLimits } from '../../src/filters/filter-error.ts';
+import { type Blog, idsOf, longId, startBlog } from '../support/blog.ts';
 
 const id = (short: string): string => `'${longId(short)}'`;
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { accessCases, type AccessCase } from '../support/access-cases.ts';
-import { AccessStage, roles, type Role } from '../support/access-stage.ts';
+import { type AccessCase, accessCases } from '../support/access-cases.ts';
+import { AccessStage, type Role, roles } from '../support/access-stage.ts';
 import { routerTable } from '../support/router-table.ts';
 import type { TestAnswer } from '../support/service.ts';
 
@@ -15,6 +15,8 @@ interface AccessTable {
 const table = JSON.parse(
   readFileSync(new URL('../../spec/access.json', import.meta.url), 'utf8'),
 ) as AccessTable; // Our own file, whose form the tests below look at.
+
+// Our own file, whose form the tests below look at.
 
 describe('spec/access.json', () => {
   test('has a row for every route that there is, with a case that asks for it, and no others', async (t) => {

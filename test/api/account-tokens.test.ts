@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { issueToken } from '../../src/auth/issue-token.ts';
-import { withAuthCollection } from '../../src/auth/with-auth-collection.ts';
-import type { TokenKind } from '../../src/collections/auth-options.ts';
+import { issueToken } from '../../src/auth/tokens.ts';
+import { withAuthCollection } from '../../src/auth/auth-collection.ts';
+import type { TokenKind } from '../../src/collections/collection.ts';
 import { codes, password } from '../support/accounts.ts';
 import { Mailbox } from '../support/mailbox.ts';
 import type { TestAnswer } from '../support/service.ts';

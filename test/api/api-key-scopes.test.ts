@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { routeScopes } from '../../src/http/route-scopes.ts';
-import { keyScopes } from '../../src/rules/key-scope.ts';
+import { routeScopes } from '../../src/http/route.ts';
+import { keyScopes } from '../../src/access/caller.ts';
 import { makeKey } from '../support/make-key.ts';
 import { routerTable } from '../support/router-table.ts';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';

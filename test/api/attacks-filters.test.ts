@@ -19,10 +19,13 @@ const operands = [
   'data.a.0', 'data.99999999999999999999', 'place.lon', 'picks:each', 'picks:length', 'data:lower',
   '@now', "strftime('%s',count)", "strftime('%J',data)", 'geoDistance(place.lon,count,title,1)', 'null',
 ]; // prettier-ignore
+// prettier-ignore
 const values = [
   "''", 'null', 'true', '-0', '9007199254740991', `${'9'.repeat(200)}.5`, `0.${'0'.repeat(200)}1`, "'%'", "'%_%'",
   "'2026-02-30'", "'275760-09-13 00:00:00.000Z'", "'-1'", "'{}'", "'[1'", "'1e400'", "' 1'", "'NaN'",
 ]; // prettier-ignore
+
+// prettier-ignore
 
 test('Q-15 Q-16 Q-20 every field is compared with every value, or refused, and nothing fails', async (t) => {
   const service = await startService(t);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listAudit } from '../../src/audit/list-audit.ts';
+import { listAudit } from '../../src/logs/list-audit.ts';
 import { deleteSuperuser, upsertSuperuser } from '../../src/auth/superuser.ts';
-import { parseListQuery } from '../../src/lists/list-query.ts';
+import { parseListQuery } from '../../src/query/list-query.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeKey } from '../support/make-key.ts';
 import { startCommand } from '../support/start-command.ts';

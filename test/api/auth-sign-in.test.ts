@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findTokenKey } from '../../src/auth/find-token-key.ts';
+import { findTokenKey } from '../../src/auth/tokens.ts';
 import { signToken } from '../../src/secrets/token.ts';
 import { Accounts, codes, password, users } from '../support/accounts.ts';
 import { MovableClock } from '../support/movable-clock.ts';

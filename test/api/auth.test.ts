@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test, type TestContext } from 'node:test';
-import { findTokenKey } from '../../src/auth/find-token-key.ts';
+import { findTokenKey } from '../../src/auth/tokens.ts';
 import { deleteSuperuser, upsertSuperuser } from '../../src/auth/superuser.ts';
 import { signToken } from '../../src/secrets/token.ts';
 import { MovableClock } from '../support/movable-clock.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Clock } from '../../src/base/clock.ts';
-import { createCollection } from '../../src/collections/change-collection.ts';
+import { createCollection } from '../../src/definitions/change-collection.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { failureOf, refusalOf, sendBatch, startBatchService } from '../support/send-batch.ts';
 import type { TestService } from '../support/service.ts';

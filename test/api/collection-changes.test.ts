@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeCollection } from '../../src/collections/decode-collection.ts';
-import { ProblemList } from '../../src/collections/problem-list.ts';
+import { ProblemList } from '../../src/collections/member-reader.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { CollectionStage } from '../support/collection-stage.ts';
 import type { TestAnswer } from '../support/service.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { factsOfCaller } from '../../src/rules/request-facts.ts';
+import { factsOfCaller } from '../../src/access/rule-input.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { CollectionStage } from '../support/collection-stage.ts';
 import { createRecord } from '../support/write-records.ts';

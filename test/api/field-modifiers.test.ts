@@ -105,6 +105,8 @@ test('I-15 a modifier that a field has not is refused by its key, and what only 
   }
 }); // prettier-ignore
 
+// prettier-ignore
+
 test('I-15 to all but superusers a hidden field has no modifiers, as it is no field', async (t) => {
   const service = await setUp(t);
   const { json } = await service.request(records, { method: 'POST', token: true, body: { 'secret+': 3 } });

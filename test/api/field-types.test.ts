@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { recordStatements } from '../../src/records/record-statements.ts';
+import { recordStatements } from '../../src/records/record-table.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { eventsOf } from '../support/events-of.ts';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';
@@ -61,6 +61,8 @@ const contract: readonly (readonly [options: object, values: readonly (readonly 
   [{ type: 'geoPoint' }, [[null, { lon: 0, lat: 0 }], ['{"lat":1,"lon":2}', { lon: 2, lat: 1 }], [{ lat: -91, lon: 181 }, '/validation_invalid_latitude/'], [{ lon: 181 }, '/validation_invalid_longitude/']]],
   [{ type: 'geoPoint', required: true }, [[{}, '/validation_required/'], [{ lat: 1 }, { lon: 0, lat: 1 }]]],
 ]; // prettier-ignore
+
+// prettier-ignore
 
 test('each type normalises, refuses and answers as the contract says', async (t) => {
   const { ask } = await setUp(t, []);

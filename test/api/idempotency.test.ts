@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test, type TestContext } from 'node:test';
-import { createCollection } from '../../src/collections/change-collection.ts';
-import { idempotencyLimits } from '../../src/idempotency/run-once.ts';
+import { createCollection } from '../../src/definitions/change-collection.ts';
+import { idempotencyLimits } from '../../src/records/idempotency.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { eventually } from '../support/eventually.ts';

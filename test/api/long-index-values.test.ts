@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { listRecords } from '../../src/records/list-records.ts';
-import { factsOfCaller } from '../../src/rules/request-facts.ts';
+import { factsOfCaller } from '../../src/access/rule-input.ts';
 import { sql, type Sql } from '../../src/sql/sql.ts';
 import type { Database, Tuple } from '../../src/storage/database.ts';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';

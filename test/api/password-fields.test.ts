@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { test, type TestContext } from 'node:test';
 import type { Collection } from '../../src/collections/collection.ts';
-import { hashPasswords } from '../../src/records/accounts/hash-passwords.ts';
-import { passwordChanges } from '../../src/records/accounts/password-changes.ts';
+import { hashPasswords, passwordChanges } from '../../src/records/accounts/passwords.ts';
 import { hashPassword, verifyPassword } from '../../src/secrets/password.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { eventsOf } from '../support/events-of.ts';
@@ -77,6 +76,8 @@ test('A13 a password is stored as a hash apart from its record, and is in no ans
   assert.doesNotMatch(JSON.stringify(service.log), /canary|argon2/);
 }); // prettier-ignore
 
+// prettier-ignore
+
 test('Q-23 no filter, sort or index reaches a password, nor does a superuser', async (t) => {
   const service = await setUp(t);
   await add(service, { name: 'a', pin: 'canary' });
@@ -92,6 +93,8 @@ test('Q-23 no filter, sort or index reaches a password, nor does a superuser', a
   const other = await redefine(service, { indexes: ["CREATE INDEX on_name ON doors (name) WHERE pin = ''"] });
   assert.equal(other.status, 400);
 }); // prettier-ignore
+
+// prettier-ignore
 
 test('Q-23 a rule knows of a password what was sent, and nothing of what is stored', async (t) => {
   const service = await setUp(t);
@@ -115,6 +118,8 @@ test('Q-23 a rule knows of a password what was sent, and nothing of what is stor
   assert.equal((await change(service, door.json.id, { pin: 'first' })).status, 404);
   assert.equal((await change(service, door.json.id, { name: 'b' })).status, 200);
 }); // prettier-ignore
+
+// prettier-ignore
 
 test('a password that is given is a change, one that is not stays, and an empty one goes', async (t) => {
   const service = await setUp(t);
@@ -184,6 +189,8 @@ test('the secrets of a password go with the record, with the field and with the 
   assert.deepEqual(rows, []);
 }); // prettier-ignore
 
+// prettier-ignore
+
 test('a password may stand where other columns would be: as created, or in a swap of names', async (t) => {
   const service = await startService(t);
   const ask = (method: string, path: string, body: object): Promise<TestAnswer> =>
@@ -218,6 +225,8 @@ test('a definition that changes while the hash is made is a conflict, and then i
   assert.equal((await secretsOf(service)).size, 2);
 }); // prettier-ignore
 
+// prettier-ignore
+
 test('passwords of a batch are set with its records, made and changed ones, or not at all', async (t) => {
   const service = await setUp(t);
   const [one, two] = ['a'.repeat(15), 'b'.repeat(15)];
@@ -240,6 +249,8 @@ test('passwords of a batch are set with its records, made and changed ones, or n
   const revisions = (await eventsOf(service, one)).map(({ revision }) => revision);
   assert.deepEqual(revisions, [1, 2]);
 }); // prettier-ignore
+
+// prettier-ignore
 
 test('while no more hashes can wait a password is answered 503, and nothing is stored', async (t) => {
   const service = await setUp(t);

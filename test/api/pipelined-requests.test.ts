@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
-import { unreadAnswers } from '../../src/http/unread-answers.ts';
+import { unreadAnswers } from '../../src/http/answer.ts';
 import { eventually } from '../support/eventually.ts';
 import { RawConnection, rawRequest } from '../support/raw-http.ts';
 import { startService, type TestService } from '../support/service.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { touchedMax } from '../../src/records/remove-record.ts';
+import { touchedMax } from '../../src/records/delete-record.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';

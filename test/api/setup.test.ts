@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { issueSetupToken, setupLimits } from '../../src/auth/setup-token.ts';
+import { issueSetupToken, setupLimits } from '../../src/auth/set-up.ts';
 import { deleteSuperuser, upsertSuperuser } from '../../src/auth/superuser.ts';
 import { sql } from '../../src/sql/sql.ts';
 import type { Database } from '../../src/storage/database.ts';

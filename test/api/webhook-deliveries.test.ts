@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';
-import { readDelivery, retryDelivery } from '../../src/webhooks/delivery-log.ts';
-import { writeTest } from '../../src/webhooks/test-endpoint.ts';
+import { readDelivery, retryDelivery, writeTest } from '../../src/webhooks/delivery-log.ts';
 import { eventually } from '../support/eventually.ts';
 import { MovableClock } from '../support/movable-clock.ts';
-import { listOf, startWebhookService, type Json, type WebhookService } from '../support/webhook-service.ts';
+import { type Json, listOf, startWebhookService, type WebhookService } from '../support/webhook-service.ts';
 
 const failing = { kind: 'status', status: 500 } as const;
 

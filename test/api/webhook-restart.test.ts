@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import type { Flags } from '../../src/config.ts';
 import type { Database } from '../../src/storage/database.ts';
 import type { DispatcherOptions } from '../../src/webhooks/dispatcher.ts';

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { standardSchedule } from '../../src/webhooks/delivery.ts';
 import { eventually } from '../support/eventually.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import type { ReceiverMode } from '../support/receiver.ts';
-import { startWebhookService, type Json, type WebhookService } from '../support/webhook-service.ts';
+import { type Json, startWebhookService, type WebhookService } from '../support/webhook-service.ts';
 
 interface Timed {
   readonly service: WebhookService;

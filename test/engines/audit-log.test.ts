@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import type { Actor } from '../../src/audit/audit-entry.ts';
-import { auditLimits, AuditLog } from '../../src/audit/audit-log.ts';
-import { auditTalliesMax } from '../../src/audit/prune-audit.ts';
+import type { Actor } from '../../src/logs/audit-entry.ts';
+import { auditLimits, AuditLog, auditTalliesMax } from '../../src/logs/audit-log.ts';
 import type { LogMembers } from '../../src/base/logger.ts';
-import { guest } from '../../src/rules/caller.ts';
+import { guest } from '../../src/access/caller.ts';
 import { sql } from '../../src/sql/sql.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrate.ts';

@@ -1,7 +1,8 @@
 /** Migrates `die-migrating.ts <file>` and dies between the steps of the one transaction. */
+
 import { sql } from '../../src/sql/sql.ts';
 import { migrate } from '../../src/storage/migrate.ts';
-import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
+import { openSqlite } from '../../src/storage/sqlite/sqlite-database.ts';
 
 await migrate(openSqlite({ path: process.argv[2] ?? '' }), [
   {

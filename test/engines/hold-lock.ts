@@ -1,6 +1,7 @@
 /** A process that holds what tests want held: `hold-lock.ts data <folder>`, `hold-lock.ts writer <file> [ms]`. Says `held`, or `refused`. */
+
 import { DatabaseSync } from 'node:sqlite';
-import { lockDataDirectory } from '../../src/storage/data-lock.ts';
+import { lockDataDirectory } from '../../src/storage/data-home.ts';
 
 const [kind = '', path = '', ms] = process.argv.slice(2);
 const held = hold();

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startApp } from '../../src/app.ts';
-import { createCollection } from '../../src/collections/change-collection.ts';
+import { createCollection } from '../../src/definitions/change-collection.ts';
 import { readConfig } from '../../src/config.ts';
-import { factsOfCaller } from '../../src/rules/request-facts.ts';
+import { factsOfCaller } from '../../src/access/rule-input.ts';
 import { abortedResult } from '../../src/webhooks/sending/attempt-result.ts';
 import { createEndpoint, setEndpointStatus } from '../../src/webhooks/endpoints/change-endpoint.ts';
 import { readDue, readPendings } from '../../src/webhooks/deliveries.ts';
-import { afterAttempt } from '../../src/webhooks/delivery.ts';
-import { soleOwnership } from '../../src/webhooks/ownership.ts';
+import { afterAttempt, soleOwnership } from '../../src/webhooks/delivery.ts';
 import { settle } from '../../src/webhooks/settle.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask, openTestPostgres } from '../support/postgres.ts';

@@ -2,15 +2,16 @@
  * A server that dies where it is told to: the product's own parts, with decorators around two of its ports. Started by tests
  * with one argument, the JSON of {@link CrashingServerOptions}; prints where it listens; stops on SIGTERM.
  */
+
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { startApp, type AppParts } from '../../src/app.ts';
+import { type AppParts, startApp } from '../../src/app.ts';
 import type { Logger } from '../../src/base/logger.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
-import { crashParts, reachFor, watchAnswers, type CrashPlan } from './crash-points.ts';
+import { openSqlite } from '../../src/storage/sqlite/sqlite-database.ts';
+import { crashParts, type CrashPlan, reachFor, watchAnswers } from './crash-points.ts';
 
 export interface CrashingServerOptions {
   readonly data: string;

@@ -2,10 +2,11 @@
  * An import that dies where it is told to: the product's own, killed by its own word of progress. Started by tests with one
  * argument, the JSON of {@link DyingImport}.
  */
+
 import { join } from 'node:path';
 import { openDataDirectory } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
-import { importPocketbase } from '../../src/importers/import-pocketbase.ts';
+import { importPocketbase } from '../../src/transfer/pocketbase/import-pocketbase.ts';
 
 export interface DyingImport {
   readonly data: string;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startApp } from '../../src/app.ts';
 import { onInstance } from '../../src/cli/with-instance.ts';
-import { createCollection } from '../../src/collections/change-collection.ts';
+import { createCollection } from '../../src/definitions/change-collection.ts';
 import { readConfig } from '../../src/config.ts';
 import { createEndpoint } from '../../src/webhooks/endpoints/change-endpoint.ts';
 import { errorsOnly } from './errors-only.ts';

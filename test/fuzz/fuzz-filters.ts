@@ -1,12 +1,11 @@
 import { AppError } from '../../src/base/errors.ts';
-import { RecordScope, baseAlias } from '../../src/collections/record-scope.ts';
-import { compileSort, sortTerms } from '../../src/filters/compile-sort.ts';
+import { baseAlias, RecordScope } from '../../src/query/record-scope.ts';
+import { compileSort, parseSort, sortTerms } from '../../src/filters/sort.ts';
 import { dialectOf } from '../../src/filters/dialect-of.ts';
 import { parseFilter } from '../../src/filters/parse.ts';
-import { parseSort } from '../../src/filters/parse-sort.ts';
-import { parseFields } from '../../src/lists/projection.ts';
-import { factsOfCaller } from '../../src/rules/request-facts.ts';
-import { guest } from '../../src/rules/caller.ts';
+import { parseFields } from '../../src/query/projection.ts';
+import { factsOfCaller } from '../../src/access/rule-input.ts';
+import { guest } from '../../src/access/caller.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { postgresNames } from '../../src/storage/postgres/postgres-names.ts';
 import { sqliteNames } from '../../src/storage/sqlite/sqlite-names.ts';

@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts';
 export const deliveryMutants: readonly Mutant[] = [
   {
     name: 'results that arrive while others are being settled are settled together',
-    file: 'src/webhooks/flights.ts',
+    file: 'src/webhooks/in-flight.ts',
     from: 'const room = settledTogetherMax - results.length;',
     to: 'const room = 1;',
     tests: ['src/webhooks/dispatcher.test.ts'],

@@ -19,14 +19,14 @@ export const edgeMutants: readonly Mutant[] = [
   // Writing.
   {
     name: 'a key of idempotency is for one request',
-    file: 'src/idempotency/run-once.ts',
+    file: 'src/records/idempotency.ts',
     from: 'if (content !== request.content) {',
     to: "if (content === '') {",
     tests: ['test/api/idempotency.test.ts'],
   },
   {
     name: 'If-Match keeps what has changed',
-    file: 'src/records/expected-revision.ts',
+    file: 'src/records/record-write.ts',
     from: "throw new AppError('precondition_failed', 'The record has changed.');",
     to: '',
     tests: ['test/api/record-versions.test.ts'],
@@ -76,7 +76,7 @@ export const edgeMutants: readonly Mutant[] = [
   },
   {
     name: 'a URL has no user name',
-    file: 'src/webhooks/endpoints/endpoint-url.ts',
+    file: 'src/webhooks/endpoints/endpoint.ts',
     from: "if (authority.includes('@'))",
     to: "if (authority === '')",
     tests: ['src/webhooks/endpoints/endpoint-url.test.ts'],
@@ -111,14 +111,14 @@ export const edgeMutants: readonly Mutant[] = [
   },
   {
     name: 'a port of another protocol is no target',
-    file: 'src/webhooks/endpoints/endpoint-url.ts',
+    file: 'src/webhooks/endpoints/endpoint.ts',
     from: 'policy.allowedPorts?.includes(port) !== true',
     to: 'policy.allowedPorts === null',
     tests: ['src/webhooks/endpoints/endpoint-url.test.ts'],
   },
   {
     name: 'a URL is written in full',
-    file: 'src/webhooks/endpoints/endpoint-url.ts',
+    file: 'src/webhooks/endpoints/endpoint.ts',
     from: 'if (authority === undefined)',
     to: 'if (authority === null)',
     tests: ['src/webhooks/endpoints/endpoint-url.test.ts'],
@@ -136,7 +136,7 @@ export const edgeMutants: readonly Mutant[] = [
   },
   {
     name: 'flags of the server are told to its operator only',
-    file: 'src/http/is-from-operator.ts',
+    file: 'src/http/client-address.ts',
     from: 'instance.slug !== defaultSlug || ',
     to: '',
     tests: ['test/api/webhook-endpoint-checks.test.ts'],
@@ -157,7 +157,7 @@ export const edgeMutants: readonly Mutant[] = [
   },
   {
     name: 'a create in a batch whose rule looks at others waits for those before it',
-    file: 'src/records/asks-nothing.ts',
+    file: 'src/records/batch.ts',
     from: "collection.rules.createRule === ''",
     to: "collection.rules.createRule !== ''",
     engine: 'postgres',
@@ -173,7 +173,7 @@ export const edgeMutants: readonly Mutant[] = [
   },
   {
     name: 'what a lock was waited for and left out is looked for once more',
-    file: 'src/records/lock-all.ts',
+    file: 'src/records/find-record.ts',
     from: 'isWhole(await look())',
     to: 'false',
     engine: 'postgres',
@@ -195,7 +195,7 @@ export const edgeMutants: readonly Mutant[] = [
   },
   {
     name: 'a long pattern is not left to the LIKE of an engine where the text is large',
-    file: 'src/filters/may-be-slow.ts',
+    file: 'src/filters/operand.ts',
     from: 'return isLarge && pattern',
     to: 'return !isLarge && pattern',
     engine: 'sqlite',
@@ -219,7 +219,7 @@ export const edgeMutants: readonly Mutant[] = [
   },
   {
     name: 'a list of the internal tables is read in bounded time',
-    file: 'src/lists/table-source.ts',
+    file: 'src/query/list-source.ts',
     from: '...(isInTime && { isInTime }),',
     to: '',
     engine: 'sqlite',
@@ -228,7 +228,7 @@ export const edgeMutants: readonly Mutant[] = [
   // Logs.
   {
     name: 'tokens of URLs are not logged',
-    file: 'src/http/note-request.ts',
+    file: 'src/http/log-request.ts',
     from: 'const shown = cutText(maskUrl(url), logLimits.urlLengthMax);',
     to: 'const shown = cutText(url, logLimits.urlLengthMax);',
     tests: ['test/api/logs.test.ts'],
@@ -242,17 +242,17 @@ export const edgeMutants: readonly Mutant[] = [
   },
   {
     name: 'so many entries of a log are kept',
-    file: 'src/logs/log-table.ts',
+    file: 'src/logs/request-log.ts',
     from: 'if (last === undefined) return;',
     to: 'if (last !== null) return;',
     tests: ['src/logs/request-log.test.ts'],
   },
   {
     name: 'a known text is that of one revision',
-    file: 'src/lists/row-texts.ts',
+    file: 'src/query/row-cache.ts',
     from: 'if (young !== undefined) return young.revision === revision ? young : undefined;',
     to: 'if (young !== undefined) return young;',
-    tests: ['src/lists/row-texts.test.ts', 'test/api/repeated-lists.test.ts'],
+    tests: ['src/query/row-cache.test.ts', 'test/api/repeated-lists.test.ts'],
   },
   {
     name: 'a filter about the moment is understood anew in each request',
@@ -270,7 +270,7 @@ export const edgeMutants: readonly Mutant[] = [
   },
   {
     name: 'what a rule has decided is known for one caller',
-    file: 'src/records/answer-key.ts',
+    file: 'src/records/answer-cache.ts',
     from: 'if (caller !== undefined) key +=',
     to: 'if (false) key +=',
     tests: ['test/api/repeated-lists.test.ts'],
@@ -284,7 +284,7 @@ export const edgeMutants: readonly Mutant[] = [
   },
   {
     name: 'what is known was found by the definitions that are in force',
-    file: 'src/records/answer-key.ts',
+    file: 'src/records/answer-cache.ts',
     from: 'let key = `${number}/${collections.version}`;',
     to: 'let key = `${number}`;',
     tests: ['test/api/repeated-lists.test.ts'],
@@ -299,7 +299,7 @@ export const edgeMutants: readonly Mutant[] = [
   },
   {
     name: 'a batch locks the records that it names in one order',
-    file: 'src/records/lock-batch.ts',
+    file: 'src/records/batch.ts',
     from: '(one < other ? -1 : 1)',
     to: '(one < other ? 0 : 0)',
     engine: 'postgres',
@@ -307,7 +307,7 @@ export const edgeMutants: readonly Mutant[] = [
   },
   {
     name: 'the last page behind a cursor leads nowhere',
-    file: 'src/lists/cursor-page.ts',
+    file: 'src/query/run-list.ts',
     from: 'rows.length > perPage',
     to: 'rows.length >= perPage',
     tests: ['test/api/cursors.test.ts'],

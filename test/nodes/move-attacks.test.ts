@@ -7,8 +7,12 @@ import { Client } from 'pg';
 import { openDataDirectory } from '../../src/app.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/config.ts';
-import { moveToPostgres, type MovedInstance, type MoveProgress } from '../../src/moving/move-to-postgres.ts';
-import { openPostgresHome } from '../../src/storage/postgres/open-postgres-home.ts';
+import {
+  type MovedInstance,
+  type MoveProgress,
+  moveToPostgres,
+} from '../../src/transfer/move-to-postgres.ts';
+import { openPostgresHome } from '../../src/storage/postgres/home.ts';
 import { eventually } from '../support/eventually.ts';
 import { runMain, startMain } from '../support/main-process.ts';
 import { ask, openTestPostgres } from '../support/postgres.ts';

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { startApp, type App } from '../../src/app.ts';
+import { type App, startApp } from '../../src/app.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { onInstance } from '../../src/cli/with-instance.ts';
-import { createCollection } from '../../src/collections/change-collection.ts';
+import { createCollection } from '../../src/definitions/change-collection.ts';
 import { readConfig } from '../../src/config.ts';
 import { createEndpoint } from '../../src/webhooks/endpoints/change-endpoint.ts';
-import { listNodes } from '../../src/webhooks/nodes/list-nodes.ts';
+import { listNodes } from '../../src/webhooks/nodes/leased-ownership.ts';
 import { eventually } from '../support/eventually.ts';
 import { logInto } from '../support/log-into.ts';
 import { onSlug } from '../support/on-slug.ts';
 import { openTestPostgres } from '../support/postgres.ts';
-import { Receiver, type ReceivedRequest } from '../support/receiver.ts';
+import { type ReceivedRequest, Receiver } from '../support/receiver.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 export const testKey = '0056e30c23e3d6d1d258f141e4d8b44df26abf8475fec988b58013ec98633d94';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { App } from '../../src/app.ts';
-import { issueSetupToken } from '../../src/auth/setup-token.ts';
+import { issueSetupToken } from '../../src/auth/set-up.ts';
 import { listSuperusers } from '../../src/auth/superuser.ts';
-import { createCollection } from '../../src/collections/change-collection.ts';
+import { createCollection } from '../../src/definitions/change-collection.ts';
 import { onSlug } from '../support/on-slug.ts';
 import { NodeGroup } from './node-group.ts';
 

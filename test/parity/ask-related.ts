@@ -1,24 +1,22 @@
 import { AppError } from '../../src/base/errors.ts';
 import type { Collection } from '../../src/collections/collection.ts';
-import { RecordScope, baseAlias, type Asker } from '../../src/collections/record-scope.ts';
-import { listJson } from '../../src/lists/list-json.ts';
-import { parseListQuery } from '../../src/lists/list-query.ts';
-import type { ListSource } from '../../src/lists/list-source.ts';
-import { RowTexts } from '../../src/lists/row-texts.ts';
-import { prepareJsonList, runJsonList, type JsonPage } from '../../src/lists/run-json-list.ts';
-import { runList } from '../../src/lists/run-list.ts';
-import { recordJson } from '../../src/records/record-json.ts';
-import { rowVersion } from '../../src/records/row-version.ts';
-import { guest } from '../../src/rules/caller.ts';
-import { parseRule } from '../../src/rules/parse-rule.ts';
-import type { RequestFacts } from '../../src/rules/request-facts.ts';
+import { type Asker, baseAlias, RecordScope } from '../../src/query/record-scope.ts';
+import { listJson, runList } from '../../src/query/run-list.ts';
+import { parseListQuery } from '../../src/query/list-query.ts';
+import type { ListSource } from '../../src/query/list-source.ts';
+import { RowTexts } from '../../src/query/row-cache.ts';
+import { type JsonPage, prepareJsonList, runJsonList } from '../../src/query/run-json-list.ts';
+import { recordJson, rowVersion } from '../../src/records/record-table.ts';
+import { guest } from '../../src/access/caller.ts';
+import { parseRule } from '../../src/access/rule.ts';
+import type { RequestFacts } from '../../src/access/rule-input.ts';
 import { sql } from '../../src/sql/sql.ts';
 import type { ParityEngine } from './engine-pair.ts';
 import { relatedTableNames } from './related-tables.ts';
 import {
   finderOf,
-  relatedCollections,
   type RelatedCaller,
+  relatedCollections,
   type RelatedName,
   type RelatedQuestion,
   type RelatedRules,

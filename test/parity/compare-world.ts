@@ -1,10 +1,10 @@
 import { AppError } from '../../src/base/errors.ts';
-import { parseListQuery } from '../../src/lists/list-query.ts';
-import type { ListSource } from '../../src/lists/list-source.ts';
-import { runList } from '../../src/lists/run-list.ts';
+import { parseListQuery } from '../../src/query/list-query.ts';
+import type { ListSource } from '../../src/query/list-source.ts';
+import { runList } from '../../src/query/run-list.ts';
 import { sql } from '../../src/sql/sql.ts';
 import type { EnginePair, ParityEngine } from './engine-pair.ts';
-import { resolverOf, type Question, type World } from './world.ts';
+import { type Question, resolverOf, type World } from './world.ts';
 
 export interface Difference {
   readonly question: Question;

@@ -1,16 +1,21 @@
 import { DatabaseSync } from 'node:sqlite';
-import { Client, types, type CustomTypesConfig } from 'pg';
+import { Client, type CustomTypesConfig, types } from 'pg';
 import type { Dialect } from '../../src/filters/dialect.ts';
 import { postgresDialect } from '../../src/filters/postgres-dialect.ts';
 import { sqliteDialect } from '../../src/filters/sqlite-dialect.ts';
-import { likeFunction } from '../../src/sql/like-function.ts';
-import { realTextFunction } from '../../src/sql/real-text-function.ts';
-import { identifier, joinSql, sql, type Sql, type SqlValue } from '../../src/sql/sql.ts';
+import {
+  identifier,
+  joinSql,
+  likeFunction,
+  realTextFunction,
+  sql,
+  type Sql,
+  type SqlValue,
+} from '../../src/sql/sql.ts';
 import type { Engine, Reader, Tuple } from '../../src/storage/database.ts';
-import { joinsInOrder } from '../../src/storage/postgres/postgres-begin.ts';
+import { joinsInOrder } from '../../src/storage/postgres/postgres-transaction.ts';
 import { hasNoJoinOrder } from '../../src/storage/postgres/postgres-errors.ts';
-import { jsonNumber } from '../../src/storage/sqlite/sqlite-json.ts';
-import { sqliteNames } from '../../src/storage/sqlite/sqlite-names.ts';
+import { jsonNumber, sqliteNames } from '../../src/storage/sqlite/sqlite-names.ts';
 import { ask, openTestPostgres } from '../support/postgres.ts';
 import type { Column, World } from './world.ts';
 
@@ -69,7 +74,7 @@ async function openPostgresEngine(): Promise<ParityEngine> {
     try {
       return await run();
     } catch (error) {
-      // As src/storage/postgres/ask-again.ts does it.
+      // As src/storage/postgres/read-batches.ts does it.
       if (!hasNoJoinOrder(error)) throw error;
       await client.query(`SET ${joinsInOrder}`);
       const rows = await run();

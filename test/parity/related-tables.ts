@@ -1,10 +1,10 @@
-import { addedKeys, columnDefinition, hiddenColumns } from '../../src/collections/column-definition.ts';
+import { addedKeys, columnDefinition, hiddenColumns } from '../../src/collections/tables.ts';
 import { joinSql, sql } from '../../src/sql/sql.ts';
 import type { Names } from '../../src/storage/database.ts';
 import { postgresNames } from '../../src/storage/postgres/postgres-names.ts';
 import { sqliteNames } from '../../src/storage/sqlite/sqlite-names.ts';
 import type { EnginePair, ParityEngine } from './engine-pair.ts';
-import { relatedCollections, relatedNames, type RelatedName, type RelatedWorld } from './related-world.ts';
+import { relatedCollections, type RelatedName, relatedNames, type RelatedWorld } from './related-world.ts';
 
 /** Nothing here takes long enough to be stopped. */
 export const relatedTableNames: Readonly<Record<ParityEngine['engine'], Names>> = {

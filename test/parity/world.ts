@@ -1,7 +1,12 @@
-import { decodeField, fieldColumn, type Field } from '../../src/fields/field.ts';
+import { decodeField, type Field, fieldColumn } from '../../src/fields/field.ts';
 import type { StoredValue } from '../../src/fields/field-type.ts';
-import { jsonPath } from '../../src/filters/json-path.ts';
-import type { Operand, OperandKind, Prefix, Resolve } from '../../src/filters/operand.ts';
+import {
+  jsonPath,
+  type Operand,
+  type OperandKind,
+  type Prefix,
+  type Resolve,
+} from '../../src/filters/operand.ts';
 import { identifier, sql } from '../../src/sql/sql.ts';
 import type { Engine } from '../../src/storage/database.ts';
 

@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url';
 import type { Instance } from '../../src/instances/instance.ts';
 import { toTimestamp } from '../../src/base/timestamp.ts';
 import { countingOf } from '../../src/limits/counting-of.ts';
-import { sweepWindows } from '../../src/limits/sweep-windows.ts';
+import { sweepWindows } from '../../src/limits/postgres-window-store.ts';
 import { sql, type Sql } from '../../src/sql/sql.ts';
-import { numberPlaceholders } from '../../src/storage/postgres/postgres-placeholders.ts';
+import { numberPlaceholders } from '../../src/storage/postgres/postgres-connection.ts';
 import type { Database } from '../../src/storage/database.ts';
 import {
   countExhausted,
@@ -16,8 +16,8 @@ import {
   readOldestPending,
   readPendings,
 } from '../../src/webhooks/deliveries.ts';
-import { writeTest } from '../../src/webhooks/test-endpoint.ts';
-import { longId, startBlog, type Blog } from '../support/blog.ts';
+import { writeTest } from '../../src/webhooks/delivery-log.ts';
+import { type Blog, longId, startBlog } from '../support/blog.ts';
 import { testEngine } from '../support/test-config.ts';
 import { explain } from './explain.ts';
 import { recordedDatabase } from './recorded-database.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
-import { keyScopes } from '../../src/rules/key-scope.ts';
+import { keyScopes } from '../../src/access/caller.ts';
 import { sql, type Sql } from '../../src/sql/sql.ts';
 import { makeKey } from './make-key.ts';
 import { startService, type TestAnswer, type TestService } from './service.ts';

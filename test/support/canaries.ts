@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import type { App } from '../../src/app.ts';
-import { tokenKinds } from '../../src/collections/auth-options.ts';
+import { tokenKinds } from '../../src/collections/collection.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { tokenSecretPlace } from '../../src/instances/token-secrets.ts';
 import { sql } from '../../src/sql/sql.ts';
-import { isSecretHeader } from '../../src/webhooks/endpoints/endpoint-headers.ts';
+import { isSecretHeader } from '../../src/webhooks/endpoints/endpoint.ts';
 import { endpointStoreOf } from '../../src/webhooks/endpoints/endpoint-store.ts';
 
 /** A text that a service has answered, logged or written. */

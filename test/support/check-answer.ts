@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { version } from '../../src/app.ts';
-import type { Operation, Schema } from '../../src/http/openapi/document.ts';
+import type { Operation, Schema } from '../../src/http/openapi/schema.ts';
 import { serviceDocument } from '../../src/http/openapi/service-document.ts';
 
 export interface AnsweredRequest {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, type TestContext } from 'node:test';
 import type { Database, Engine } from '../../src/storage/database.ts';
-import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
+import { openSqlite } from '../../src/storage/sqlite/sqlite-database.ts';
 import { openPostgresDatabase } from './postgres-database.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

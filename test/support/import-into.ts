@@ -3,7 +3,7 @@ import {
   importPocketbase,
   type ImportSummary,
   type PocketbaseImport,
-} from '../../src/importers/import-pocketbase.ts';
+} from '../../src/transfer/pocketbase/import-pocketbase.ts';
 import type { TestService } from './service.ts';
 
 export type ImportOptions = Partial<

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { findByIdentity } from '../../src/auth/find-by-identity.ts';
-import { issueToken } from '../../src/auth/issue-token.ts';
-import { withAuthCollection } from '../../src/auth/with-auth-collection.ts';
-import { superusersName } from '../../src/collections/superusers-name.ts';
+import { findByIdentity } from '../../src/auth/sign-in.ts';
+import { issueToken } from '../../src/auth/tokens.ts';
+import { withAuthCollection } from '../../src/auth/auth-collection.ts';
+import { superusersName } from '../../src/collections/collection.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { valueOf } from '../../src/records/record.ts';
 

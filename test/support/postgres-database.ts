@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test';
 import type { Database } from '../../src/storage/database.ts';
-import { openPostgres, type PostgresOptions } from '../../src/storage/postgres/postgres.ts';
+import { openPostgres, type PostgresOptions } from '../../src/storage/postgres/postgres-database.ts';
 import {
   openPostgresPool,
   type PostgresPool,

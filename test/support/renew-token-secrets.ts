@@ -1,4 +1,4 @@
-import { tokenKinds } from '../../src/collections/auth-options.ts';
+import { tokenKinds } from '../../src/collections/collection.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { writeTokenSecrets } from '../../src/instances/token-secrets.ts';
 

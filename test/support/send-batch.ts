@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Clock } from '../../src/base/clock.ts';
-import { createCollection } from '../../src/collections/change-collection.ts';
+import { createCollection } from '../../src/definitions/change-collection.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { startService, type TestAnswer, type TestRequest, type TestService } from './service.ts';
 

@@ -1,7 +1,6 @@
-import { createSocket } from 'node:dgram';
-import type { RemoteInfo, Socket } from 'node:dgram';
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { addressBytes } from '../../src/base/address-bytes.ts';
+import { addressBytes } from '../../src/base/ip-address.ts';
 
 export type StubDnsAnswer =
   /** Addresses of both families; each question gets those of its own. With an empty list, the name exists without addresses. */

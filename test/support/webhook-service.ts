@@ -7,6 +7,8 @@ import { startService, type TestAnswer, type TestService, type TestServiceOption
 /** Answers of the API. Typed loosely: tests look into them. */
 export type Json = any; // oxlint-disable-line typescript/no-explicit-any
 
+// oxlint-disable-line typescript/no-explicit-any
+
 export interface WebhookServiceOptions extends TestServiceOptions {
   readonly mode?: ReceiverMode;
 }

@@ -1,11 +1,11 @@
 import type { Instance } from '../../src/instances/instance.ts';
-import { prepareCreate, type CreateRecordRequest } from '../../src/records/create-record.ts';
-import { prepareDelete, type DeleteRecordRequest } from '../../src/records/delete-record.ts';
+import { type CreateRecordRequest, prepareCreate } from '../../src/records/create-record.ts';
+import { type DeleteRecordRequest, prepareDelete } from '../../src/records/delete-record.ts';
 import type { StoredRecord } from '../../src/records/record.ts';
 import { prepareUpdate, type UpdateRecordRequest } from '../../src/records/update-record.ts';
-import type { RequestFacts } from '../../src/rules/request-facts.ts';
+import type { RequestFacts } from '../../src/access/rule-input.ts';
 
-/** Writes a record as its route does (src/http/routes/record-routes.ts), but without HTTP. */
+/** Writes a record as its route does (src/http/routes/records.ts), but without HTTP. */
 export async function createRecord(
   instance: Instance,
   facts: RequestFacts,

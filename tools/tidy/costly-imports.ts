@@ -7,10 +7,10 @@ import type { Violation } from './violation.ts';
  * certificates. node:https and node:http2 load both.
  */
 const homes: Readonly<Record<string, string>> = {
-  'node:http': 'src/http/node-http.ts',
-  'node:http2': 'src/http/node-http.ts',
-  'node:https': 'src/http/node-http.ts',
-  'node:tls': 'src/network/node-tls.ts',
+  'node:http': 'src/http/connections.ts',
+  'node:http2': 'src/http/connections.ts',
+  'node:https': 'src/http/connections.ts',
+  'node:tls': 'src/network/open-socket.ts',
 };
 
 /** Refuses costly imports. `import type` costs nothing, but for any other import statement Node loads the module. */

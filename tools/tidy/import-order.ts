@@ -6,10 +6,8 @@ import type { Violation } from './violation.ts';
  * a file that lies directly in it. Types count, as knowing a type is knowing the part.
  */
 const importOrder: readonly string[] =
-  `base network sql storage fields filters rules lists collections events secrets settings logs instances limits audit idempotency
-   mail files records auth webhooks realtime importers moving http config open-instance app cli main`.split(
-    /\s+/,
-  );
+  `base network sql fields filters storage access collections query definitions events secrets settings logs instances limits mail
+   files records auth webhooks realtime transfer http config open-instance app cli main`.split(/\s+/);
 
 /** Further refusals beside the order: no file in `from` may import a path that begins with one of `to`. */
 const strangers: readonly { readonly from: string; readonly to: readonly string[]; readonly why: string }[] =
@@ -18,7 +16,7 @@ const strangers: readonly { readonly from: string; readonly to: readonly string[
     { from: 'filters', to: ['storage/', 'fields/'], why: 'filters know neither storage nor fields' },
     { from: 'storage/sqlite', to: ['storage/postgres/'], why: 'the engines do not know each other' },
     { from: 'storage/postgres', to: ['storage/sqlite/'], why: 'the engines do not know each other' },
-    ...['collections', 'records', 'lists', 'auth', 'http'].map((from) => ({
+    ...['collections', 'query', 'definitions', 'records', 'auth', 'http'].map((from) => ({
       from,
       to: ['storage/sqlite/', 'storage/postgres/'],
       why: 'what engines have in common is in storage/ itself',

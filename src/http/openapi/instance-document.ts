@@ -1,10 +1,13 @@
 import type { Collection, Rules } from '../../collections/collection.ts';
-import { hasColumn, type Field } from '../../fields/field.ts';
-import { cursorListSchema } from './list-schema.ts';
-import type { OpenApiDocument, Paths, Schema } from './document.ts';
-import { recordItem, recordsItem } from './record-paths.ts';
-import { recordMembers } from './record-schemas.ts';
-import { schemaReference } from './reference.ts';
+import { type Field, hasColumn } from '../../fields/field.ts';
+import {
+  cursorListSchema,
+  type OpenApiDocument,
+  type Paths,
+  type Schema,
+  schemaReference,
+} from './schema.ts';
+import { recordItem, recordMembers, recordsItem } from '../routes/records.ts';
 import { valueSchema, type ValueSchema } from './value-schema.ts';
 
 /** Limit for all described collections together: making a document blocks the event loop. */

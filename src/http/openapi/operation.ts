@@ -1,6 +1,5 @@
-import type { Operation, Schema } from './document.ts';
-import { reference } from './reference.ts';
-import { refusal, type RefusalStatus } from './refusals.ts';
+import { listLimits } from '../../query/list-parameters.ts';
+import { objectSchema, type Operation, reference, type Schema, schemaReference } from './schema.ts';
 
 export interface OperationParts {
   readonly id: string;
@@ -87,3 +86,209 @@ function toHeaders(headers: Readonly<Record<string, string>>): Schema {
   const all = { ...headers, 'X-Request-Id': 'RequestId' };
   return Object.fromEntries(Object.entries(all).map(([name, part]) => [name, reference('headers', part)]));
 }
+
+/** The statuses of refusals, and when they are given. */
+const reasons = {
+  400: ['BadRequest', 'Something in the request is not as it must be; `data` says what, by member.'],
+  401: ['Unauthorized', 'The request needs a valid token, or its API key is not valid.'],
+  403: ['Forbidden', 'The caller may not do this.'],
+  404: ['NotFound', 'There is no such thing, or the caller may not see it; nothing tells the two apart.'],
+  409: ['Conflict', 'The request conflicts with another change, or with the state of what it is about.'],
+  412: ['PreconditionFailed', 'The record has changed: its revision is none of those in `If-Match`.'],
+  413: ['PayloadTooLarge', 'The body is larger than 32 MiB.'],
+  415: ['UnsupportedMediaType', 'The body is no JSON in UTF-8, or it is compressed.'],
+  422: ['Unprocessable', 'The idempotency key was used with another request.'],
+  429: [
+    'TooManyRequests',
+    'The client asks more often than the rules of the instance allow, or sent too many wrong passwords.',
+  ],
+  500: ['InternalError', 'Something is wrong with the service. Of a write: the outcome is unknown.'],
+  503: ['Unavailable', 'Not done: the service is busy, a search took too long, or the service is stopping.'],
+  507: ['StorageFull', 'Not done: the storage is full.'],
+} as const;
+
+type RefusalStatus = keyof typeof reasons;
+
+/** What a refusal of this status looks like, as a reference. */
+function refusal(status: RefusalStatus): Schema {
+  return reference('responses', reasons[status][0]);
+}
+
+/** Every refusal that is referred to, by name. */
+export const refusalResponses: Readonly<Record<string, Schema>> = Object.fromEntries(
+  Object.entries(reasons).map(([status, [name, description]]) => [
+    name,
+    response(Number(status), description),
+  ]),
+);
+
+function response(status: number, description: string): Schema {
+  return {
+    description,
+    headers: { 'X-Request-Id': reference('headers', 'RequestId'), ...headersOf(status) },
+    content: { 'application/json': { schema: schemaReference('Error') } },
+  };
+}
+
+function headersOf(status: number): Schema {
+  const retry = { 'Retry-After': reference('headers', 'RetryAfter') };
+  if (status === 503 || status === 507) return retry;
+  if (status !== 429) return {};
+  const policy = reference('headers', 'RateLimitPolicy');
+  return { ...retry, RateLimit: reference('headers', 'RateLimit'), 'RateLimit-Policy': policy };
+}
+
+/** The headers of answers that mean something to clients. */
+export const headers: Readonly<Record<string, Schema>> = {
+  RequestId: {
+    description: 'Names the request in the log of the service.',
+    schema: { type: 'string' },
+  },
+  RetryAfter: {
+    description: 'Seconds after which the same request may succeed.',
+    schema: { type: 'integer', minimum: 1 },
+  },
+  RateLimit: {
+    description:
+      'What the client may still ask. On every answer to a request that a rule of the instance limits.',
+    schema: { type: 'string' },
+  },
+  RateLimitPolicy: {
+    description: 'The rule that limits the request. On the same answers as `RateLimit`.',
+    schema: { type: 'string' },
+  },
+  EntityTag: {
+    description:
+      '`"<revision>-<checksum>"`, of the record as it is answered here. For `If-Match` and `If-None-Match`.',
+    schema: { type: 'string' },
+  },
+  ServerTiming: {
+    description:
+      '`query;desc="index"`, or `"scan"` where no index leads to what the filter or the order asks for. For superusers.',
+    schema: { type: 'string' },
+  },
+  DocumentTag: {
+    description: 'Of this document. For `If-None-Match`.',
+    schema: { type: 'string' },
+  },
+  Replayed: {
+    description: '`true` on an answer that was kept under an `Idempotency-Key`; otherwise absent.',
+    schema: { const: 'true' },
+  },
+};
+
+/** The parameters of all operations, by the names they are referred to by. */
+export const parameters: Readonly<Record<string, Schema>> = {
+  Collection: inPath('collection', 'Name (in any case) or id of a collection.'),
+  RecordId: inPath('id', 'Id of a record.'),
+  EndpointId: inPath('id', 'Id of an endpoint.'),
+  DeliveryId: inPath('id', 'Id of a delivery.'),
+  ApiKeyId: inPath('id', 'Id of an API key.'),
+  LogId: inPath('id', 'Id of an entry of the log.'),
+  Page: inQuery('page', {
+    description: 'Which page, from 1. Not together with `cursor`.',
+    schema: { type: 'integer', minimum: 1, maximum: listLimits.pageMax, default: 1 },
+  }),
+  PerPage: inQuery('perPage', {
+    description: `Items of a page; more than ${listLimits.perPageMax} mean ${listLimits.perPageMax}.`,
+    schema: {
+      type: 'integer',
+      minimum: 1,
+      maximum: listLimits.perPageMax,
+      default: listLimits.perPageDefault,
+    },
+  }),
+  Sort: inQuery('sort', {
+    description: 'Names to sort by, `-` before those that descend: `-created,title`. At most 8.',
+    schema: { type: 'string' },
+  }),
+  Filter: inQuery('filter', {
+    description:
+      "Which items: `(status='open' && created>'2026-01-01')`. The language is in docs/filters.md.",
+    schema: { type: 'string', maxLength: 3500 },
+  }),
+  SkipTotal: inQuery('skipTotal', {
+    description: 'Leaves the items uncounted: `totalItems` and `totalPages` are -1.',
+    schema: { type: 'boolean', default: false },
+  }),
+  Cursor: inQuery('cursor', {
+    description:
+      'Empty to start, then the `nextCursor` of the answer before: deep pages cost what the first one does. Only with the same ' +
+      'filter and sort, by the same caller, and not with `page` or `@random`.',
+    schema: { type: 'string' },
+  }),
+  Fields: inQuery('fields', {
+    description:
+      'The members to answer: `id,title:excerpt(100),expand.author.name`, and `*` for all others. Members that are required in a schema are ' +
+      'then missing where they were not asked for. Of a list it selects members of the items.',
+    schema: { type: 'string', maxLength: listLimits.fieldsLengthMax },
+  }),
+  MfaId: inQuery('mfaId', {
+    description: 'Of the answer to the first of two ways to sign in, unless the body has it.',
+    schema: { type: 'string' },
+  }),
+  Expand: inQuery('expand', {
+    description:
+      'Relations to follow: `author,comments_via_post.by`. What the caller may not view is left out. The records stand in `expand`.',
+    schema: { type: 'string' },
+  }),
+  IfMatch: inHeader('If-Match', {
+    description: '`*`, or the `ETag` of an answer: only a record that still has that revision is changed.',
+    schema: { type: 'string' },
+  }),
+  IfNoneMatch: inHeader('If-None-Match', {
+    description: 'The `ETag` of an answer: 304 when this one would be the same. Of no meaning with `expand`.',
+    schema: { type: 'string' },
+  }),
+  IdempotencyKey: inHeader('Idempotency-Key', {
+    description:
+      'The same request under the same key is done once; for 24 hours it gets the same answer, with `Idempotent-Replayed: true`.',
+    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[ -~]+$' },
+  }),
+};
+
+/** The parameters of every list. */
+export const listParameters = ['Page', 'PerPage', 'Sort', 'Filter', 'SkipTotal', 'Fields'] as const;
+
+function inPath(name: string, description: string): Schema {
+  return { name, in: 'path', required: true, description, schema: { type: 'string', minLength: 1 } };
+}
+
+interface Described {
+  readonly description: string;
+  readonly schema: Schema;
+}
+
+function inQuery(name: string, described: Described): Schema {
+  return { name, in: 'query', ...described };
+}
+
+function inHeader(name: string, described: Described): Schema {
+  return { name, in: 'header', ...described };
+}
+
+/** The body of every refusal. */
+export const errorSchemas: Readonly<Record<string, Schema>> = {
+  Error: objectSchema({
+    data: schemaReference('FieldErrors'),
+    message: { type: 'string', description: 'A sentence for people.' },
+    status: { type: 'integer', minimum: 400, maximum: 599 },
+  }),
+  FieldErrors: {
+    type: 'object',
+    description: 'What is wrong, by member; nested for members that have members of their own.',
+    additionalProperties: { anyOf: [schemaReference('FieldError'), schemaReference('FieldErrors')] },
+  },
+  FieldError: objectSchema(
+    {
+      code: { type: 'string', description: 'Stays the same: programs go by it.' },
+      message: { type: 'string' },
+      params: { type: 'object', additionalProperties: true, description: 'What the message was made with.' },
+      response: {
+        ...schemaReference('Error'),
+        description: 'Of a request in a batch: what it would have been answered alone.',
+      },
+    },
+    ['params', 'response'],
+  ),
+};

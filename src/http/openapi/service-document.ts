@@ -1,28 +1,29 @@
-import { auditPaths, auditSchemas } from './audit-paths.ts';
-import { accountPaths, accountSchemas } from './account-paths.ts';
-import { authPaths, authSchemas } from './auth-paths.ts';
-import { batchPaths, batchSchemas } from './batch-paths.ts';
-import { collectionPaths } from './collection-paths.ts';
-import { collectionSchemas } from './collection-schemas.ts';
-import { deliveryPaths } from './delivery-paths.ts';
-import { deliverySchemas } from './delivery-schemas.ts';
-import { descriptionPaths } from './description-paths.ts';
-import type { OpenApiDocument } from './document.ts';
-import { endpointPaths } from './endpoint-paths.ts';
-import { endpointSchemas } from './endpoint-schemas.ts';
-import { errorSchemas } from './error-schemas.ts';
-import { headers } from './headers.ts';
-import { healthPaths, healthSchemas } from './health-paths.ts';
-import { keyPaths, keySchemas } from './key-paths.ts';
-import { logPaths, logSchemas } from './log-paths.ts';
-import { mailPaths, mailSchemas } from './mail-paths.ts';
-import { parameters } from './parameters.ts';
-import { recordPaths } from './record-paths.ts';
-import { recordSchemas } from './record-schemas.ts';
-import { refusalResponses } from './refusals.ts';
-import { setupPaths } from './setup-paths.ts';
-import { rulePaths, ruleSchemas } from './rule-paths.ts';
-import { settingsPaths, settingsSchemas } from './settings-paths.ts';
+import { accountPaths, accountSchemas } from '../routes/accounts.ts';
+import { auditPaths, auditSchemas } from '../routes/audit.ts';
+import { authPaths, authSchemas } from '../routes/auth.ts';
+import { batchPaths, batchSchemas } from '../routes/batch.ts';
+import { collectionSchemas } from '../routes/collection-schemas.ts';
+import { collectionPaths } from '../routes/collections.ts';
+import { deliveryPaths, deliverySchemas } from '../routes/deliveries.ts';
+import { endpointPaths, endpointSchemas } from '../routes/endpoints.ts';
+import { healthPaths, healthSchemas } from '../routes/health.ts';
+import { keyPaths, keySchemas } from '../routes/keys.ts';
+import { logPaths, logSchemas } from '../routes/logs.ts';
+import { mailPaths, mailSchemas } from '../routes/mail.ts';
+import { recordPaths, recordSchemas } from '../routes/records.ts';
+import { rulePaths, ruleSchemas } from '../routes/rules.ts';
+import { settingsPaths, settingsSchemas } from '../routes/settings.ts';
+import { setupPaths } from '../routes/setup.ts';
+import {
+  emptyAnswer,
+  errorSchemas,
+  headers,
+  jsonAnswer,
+  operation,
+  parameters,
+  refusalResponses,
+} from './operation.ts';
+import type { OpenApiDocument, Paths } from './schema.ts';
 
 const description = `A record service: collections of records with rules, and signed webhooks of every change.
 
@@ -110,4 +111,26 @@ const schemas = {
   ...ruleSchemas,
   ...mailSchemas,
   ...healthSchemas,
+};
+
+const tagged = { ETag: 'DocumentTag' } as const;
+
+/** The description itself. */
+const descriptionPaths: Paths = {
+  '/api/openapi.json': {
+    get: operation({
+      id: 'describe',
+      tag: 'description',
+      summary: 'This document; for superusers with the collections of the instance',
+      parameters: ['Fields', 'IfNoneMatch'],
+      answers: {
+        200: jsonAnswer(
+          'A document in the form of OpenAPI 3.1.',
+          { type: 'object', additionalProperties: true },
+          tagged,
+        ),
+        304: emptyAnswer('The document is as `If-None-Match` knows it.', tagged),
+      },
+    }),
+  },
 };

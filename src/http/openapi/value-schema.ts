@@ -9,17 +9,13 @@ import type { FileOptions } from '../../fields/file-field.ts';
 import type { GeoPointOptions } from '../../fields/geo-point-field.ts';
 import type { JsonOptions } from '../../fields/json-field.ts';
 import type { NumberOptions } from '../../fields/number-field.ts';
+import type { DomainRules } from '../../fields/option-reader.ts';
 import type { PasswordOptions } from '../../fields/password-field.ts';
 import type { RelationOptions } from '../../fields/relation-field.ts';
 import type { SelectOptions } from '../../fields/select-field.ts';
 import { textLengthMaxDefault, type TextOptions } from '../../fields/text-field.ts';
 import type { UrlOptions } from '../../fields/url-field.ts';
-import { chosenSchema } from './chosen-schema.ts';
-import type { Schema } from './document.ts';
-import { domainNotes } from './domain-notes.ts';
-import { numberSchema } from './number-schema.ts';
-import { objectSchema } from './object-schema.ts';
-import { textSchema } from './text-schema.ts';
+import { objectSchema, type Schema } from './schema.ts';
 
 /** Schemas of a field's values, each absent where the field has no such value. */
 export interface ValueSchema {
@@ -136,4 +132,97 @@ function formatted(format: string, required: boolean, description: string): Sche
 
 function between(min: string, max: string): string {
   return `${min === '' ? '' : ` Not before ${min}.`}${max === '' ? '' : ` Not after ${max}.`}`;
+}
+
+export interface ChosenOptions {
+  readonly item: Schema;
+  /** 0 or 1: the value is one text; more: a list. */
+  readonly maxSelect: number;
+  readonly minSelect?: number;
+  readonly required: boolean;
+  readonly description?: string;
+}
+
+/** Schemas of select, relation and file fields: one text or several different ones, none of them empty. */
+function chosenSchema(options: ChosenOptions): { readonly given: Schema; readonly answered: Schema } {
+  const { item, maxSelect, required, description } = options;
+  const noted = description === undefined ? {} : { description };
+  if (maxSelect <= 1) {
+    const one = required ? item : { anyOf: [item, { const: '' }] };
+    return { given: { ...one, ...noted }, answered: { type: 'string', ...noted } };
+  }
+  const several = { type: 'array', items: item, uniqueItems: true, maxItems: maxSelect };
+  return {
+    given: { ...withMinimum(several, options), ...noted },
+    answered: { type: 'array', items: { type: 'string' }, uniqueItems: true, ...noted },
+  };
+}
+
+/** Adds the minimum. Unless `required`, an empty list is valid whatever the minimum. */
+function withMinimum(several: Schema, { required, minSelect = 0 }: ChosenOptions): Schema {
+  if (required) return { ...several, minItems: Math.max(1, minSelect) };
+  if (minSelect <= 1) return several;
+  return {
+    anyOf: [
+      { ...several, minItems: minSelect },
+      { type: 'array', maxItems: 0 },
+    ],
+  };
+}
+
+/** Says in words which hosts are allowed; empty when all are. */
+function domainNotes({ onlyDomains, exceptDomains }: DomainRules): string {
+  if (onlyDomains.length > 0) return `Only at ${onlyDomains.join(', ')}.`;
+  return exceptDomains.length > 0 ? `Not at ${exceptDomains.join(', ')}.` : '';
+}
+
+/** Returns what a number field accepts. Zero counts as empty: unless a value is required, it is valid whatever the bounds. */
+function numberSchema({ min, max, onlyInt, required }: NumberOptions): Schema {
+  const bounded: Schema = {
+    type: onlyInt ? 'integer' : 'number',
+    ...(min === null ? {} : { minimum: min }),
+    ...(max === null ? {} : { maximum: max }),
+  };
+  if (required) return { ...bounded, not: { const: 0 } };
+  const isZeroWithin = (min ?? 0) <= 0 && (max ?? 0) >= 0;
+  return isZeroWithin ? bounded : { anyOf: [bounded, { const: 0 }] };
+}
+
+export interface TextSchemaOptions {
+  /** Code points, as JSON Schema counts them. */
+  readonly min: number;
+  readonly max: number;
+  /** RE2 syntax; empty for none. */
+  readonly pattern: string;
+  readonly required: boolean;
+}
+
+/** Returns what a text field accepts. Only `required` decides about an empty text, whatever the other options say. */
+function textSchema({ min, max, pattern, required }: TextSchemaOptions): Schema {
+  const filled: Schema = {
+    type: 'string',
+    minLength: Math.max(1, min),
+    maxLength: max,
+    ...patternMembers(pattern),
+  };
+  if (required) return filled;
+  if (min <= 1 && pattern === '') return { type: 'string', maxLength: max };
+  return { anyOf: [filled, { const: '' }] };
+}
+
+/** Describes in words a pattern whose RE2 syntax JSON Schema lacks or reads differently: as a `pattern` it would refuse valid values. */
+function patternMembers(pattern: string): Schema {
+  if (pattern === '') return {};
+  return isEcmaScript(pattern) ? { pattern } : { description: `Matches \`${pattern}\` (RE2).` };
+}
+
+function isEcmaScript(pattern: string): boolean {
+  const bare = pattern.replaceAll(/\\[^sSpP]/g, '');
+  // `\s`, `\p`, the dot, flags and `a{02}` compile in both syntaxes but match different texts.
+  if (/\\|\.|\(\?[-ims]|[{,]0\d/.test(bare)) return false;
+  try {
+    return new RegExp(pattern, 'u').source !== '';
+  } catch {
+    return false;
+  }
 }

@@ -1,9 +1,9 @@
-import type { AuditAction } from '../../audit/audit-entry.ts';
-import { auditLogOf } from '../../audit/audit-log.ts';
-import { superusersName } from '../../collections/superusers-name.ts';
-import { valueOf, type StoredRecord } from '../record.ts';
+import type { AuditAction } from '../../logs/audit-entry.ts';
+import { auditLogOf } from '../../logs/audit-log.ts';
+import { superusersName } from '../../collections/collection.ts';
+import { type StoredRecord, valueOf } from '../record.ts';
 import type { WriteScope } from '../record-write.ts';
-import type { SecretChange } from './secret-change.ts';
+import type { SecretChange } from './sessions.ts';
 
 export interface AuditedChange {
   readonly kind: 'create' | 'update' | 'delete';

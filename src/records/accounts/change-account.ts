@@ -2,12 +2,10 @@ import type { Collection } from '../../collections/collection.ts';
 import type { StoredValue } from '../../fields/field-type.ts';
 import { fieldType } from '../../fields/field-types.ts';
 import { writeSecret } from '../../secrets/secrets.ts';
-import { endSessions, renewTokenKey } from './end-sessions.ts';
-import { notBefore } from '../not-before.ts';
-import type { StoredRecord } from '../record.ts';
+import { endSessions, renewTokenKey, type SecretChange } from './sessions.ts';
+import { notBefore, type StoredRecord } from '../record.ts';
 import type { WriteScope } from '../record-write.ts';
-import { saveChanges } from '../save-changes.ts';
-import type { SecretChange } from './secret-change.ts';
+import { saveChanges } from '../save-record.ts';
 
 /** What the owner of an account has proven to be theirs. Members that are left out stay as they are. */
 export interface AccountProof {

@@ -1,20 +1,18 @@
-import { conflicting, type FieldError } from '../../base/errors.ts';
-import type { Collection } from '../../collections/collection.ts';
-import type { ScopeContext } from '../../collections/record-scope.ts';
-import { superusersName } from '../../collections/superusers-name.ts';
+import { parseRule, unlessBroken } from '../../access/rule.ts';
+import { AppError, conflicting, type FieldError } from '../../base/errors.ts';
+import { type Collection, superusersName } from '../../collections/collection.ts';
+import { fieldError } from '../../fields/field-error.ts';
 import type { StoredValue } from '../../fields/field-type.ts';
-import { parseRule } from '../../rules/parse-rule.ts';
-import { unlessBroken } from '../../rules/unless-broken.ts';
+import { toText } from '../../fields/option-reader.ts';
+import type { ScopeContext } from '../../query/record-scope.ts';
 import { readSecret } from '../../secrets/secrets.ts';
-import { sql, joinSql } from '../../sql/sql.ts';
+import { joinSql, sql } from '../../sql/sql.ts';
 import type { Transaction } from '../../storage/database.ts';
-import { accountProblems } from './account-problems.ts';
-import { isAllowed, wouldBeAllowed } from '../ask-rule.ts';
+import { isAllowed, wouldBeAllowed } from '../check-rule.ts';
 import type { RecordBody } from '../decode-record.ts';
-import type { PreparedSecrets } from './prepare-secrets.ts';
+import { RefusedWrite, type WriteScope } from '../record-write.ts';
 import { StoredRecord, valueOf } from '../record.ts';
-import type { WriteScope } from '../record-write.ts';
-import { RefusedWrite } from '../refused-write.ts';
+import type { PreparedSecrets } from './passwords.ts';
 
 export interface AccountWrite {
   readonly collection: Collection;
@@ -105,4 +103,70 @@ export function withVerified(
 /** Superusers count as verified: they prove who they are to whoever makes them. */
 export function isVerifiedByNature({ name }: Collection): boolean {
   return name === superusersName;
+}
+
+/** What the checks of an account's body need, which come before those of its fields (http-api section 6). */
+export interface AccountForm {
+  readonly body: RecordBody;
+  /** The account as it would be stored. */
+  readonly record: StoredRecord;
+  /** The account before an update; undefined while it is made. */
+  readonly existing?: StoredRecord | undefined;
+  /** Whether the caller is a superuser, or the manage rule is true for the caller. */
+  readonly isManaged: boolean;
+  /** Whether an old password was sent and is right. */
+  readonly isOldPasswordRight: boolean;
+}
+
+/** Returns the problems of an account's body, by the member that has them. */
+function accountProblems(form: AccountForm): Readonly<Record<string, FieldError>> {
+  const { body, record, existing, isManaged } = form;
+  const problems: Record<string, FieldError> = passwordProblems(form);
+  if (isManaged) return problems;
+  const verified = existing === undefined ? 0 : valueOf(existing, 'verified');
+  if (valueOf(record, 'verified') !== verified) problems['verified'] = mismatch;
+  // Otherwise anyone in front of an open session could take the account over by changing its address.
+  if (existing !== undefined && Object.hasOwn(body, 'email') && isOther(record, existing, 'email'))
+    problems['email'] = mismatch;
+  return problems;
+}
+
+function passwordProblems(form: AccountForm): Record<string, FieldError> {
+  const { body, existing, isManaged, isOldPasswordRight } = form;
+  const [password, confirm, old] = ['password', 'passwordConfirm', 'oldPassword'].map((name) =>
+    toText(Object.hasOwn(body, name) ? body[name] : ''),
+  );
+  const isGiven = password !== '' || confirm !== '';
+  if (existing !== undefined && !isGiven && old === '') return {};
+  const problems: Record<string, FieldError> = {};
+  if (password === '') problems['password'] = fieldError('validation_required');
+  if (confirm === '') problems['passwordConfirm'] = fieldError('validation_required');
+  else if (confirm !== password) problems['passwordConfirm'] = mismatch;
+  if (existing === undefined || isManaged || !isGiven) return problems;
+  if (old === '') problems['oldPassword'] = fieldError('validation_required');
+  else if (!isOldPasswordRight) problems['oldPassword'] = wrongPassword;
+  return problems;
+}
+
+function isOther(record: StoredRecord, existing: StoredRecord, name: string): boolean {
+  const value: StoredValue | undefined = valueOf(record, name);
+  return value !== valueOf(existing, name);
+}
+
+const mismatch: FieldError = { code: 'validation_values_mismatch', message: "Values don't match." };
+
+const wrongPassword: FieldError = {
+  code: 'validation_invalid_old_password',
+  message: 'Missing or invalid old password.',
+};
+
+/**
+ * Throws bad_request when the superuser about to be deleted is the last one, without whom nobody could get in. Locks the rows of
+ * all superusers, or two concurrent deletes could each count the other's superuser as left.
+ */
+export async function keepSuperuser(tx: Transaction): Promise<void> {
+  const table = tx.names.collectionTable(superusersName);
+  const locking = sql`SELECT id FROM ${table} ORDER BY id${tx.names.forDelete}`;
+  const rows = await tx.search(locking, { isNarrow: true });
+  if (rows.length <= 1) throw new AppError('bad_request', "You can't delete the only existing superuser.");
 }

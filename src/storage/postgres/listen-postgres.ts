@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { toPostgresUrl } from './to-postgres-url.ts';
+import { toPostgresUrl } from './postgres-pool.ts';
 
 /** The delay before reconnecting. Notifications that are missed meanwhile are only hints: their readers also poll. */
 const reconnectMs = 1_000;

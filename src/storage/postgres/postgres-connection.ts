@@ -1,14 +1,11 @@
 import { Buffer } from 'node:buffer';
 import type { PoolClient, QueryArrayConfig, types } from 'pg';
 import { assert } from '../../base/assert.ts';
-import { GenerationMap } from '../../base/generation-map.ts';
-import type { Sql, SqlValue } from '../../sql/sql.ts';
-import { answerBytesMax, answerTooLarge } from '../answer-too-large.ts';
-import type { CopyQuery } from './copy-query.ts';
-import type { Row, Tuple } from '../database.ts';
+import { GenerationMap } from '../../base/cache.ts';
+import { replacePlaceholders, type Sql, type SqlValue } from '../../sql/sql.ts';
+import { answerBytesMax, answerTooLarge, type Row, type Tuple } from '../database.ts';
 import { endsSession, isStaleStatement, toPostgresError } from './postgres-errors.ts';
-import { numberPlaceholders } from './postgres-placeholders.ts';
-import { StatementNames } from './postgres-statements.ts';
+import { type CopyQuery, StatementNames } from './prepared-statements.ts';
 
 /** The size of a generation of query configs, in characters of SQL; `configLength` is what one takes besides its text. */
 const configsLengthMax = 2 * 1024 * 1024;
@@ -271,4 +268,17 @@ function toBit(text: string): number {
 function toBytes(text: string): Uint8Array {
   const bytes = Buffer.from(text.slice(2), 'hex');
   return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+/**
+ * The size of a generation of numbered texts, in characters. Not their count: the text of a list with many fields takes as much as
+ * hundreds of others, and clients can make any number of such texts.
+ */
+const lengthMax = 8 * 1024 * 1024;
+
+const known = new GenerationMap<string, string>(lengthMax, (numbered, text) => numbered.length + text.length);
+
+/** Replaces `?` by `$1`, `$2`, … except between quotes. Our statements have no comments, and no strings with backslashes. */
+export function numberPlaceholders(text: string): string {
+  return known.findOrAdd(text, () => replacePlaceholders(text, (count) => `$${count}`));
 }

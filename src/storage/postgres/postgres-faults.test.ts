@@ -7,15 +7,15 @@ import { eventually } from '../../../test/support/eventually.ts';
 import {
   createInstanceDatabase,
   openPostgresDatabase,
-  testSchema,
   type TestPostgresDatabase,
+  testSchema,
 } from '../../../test/support/postgres-database.ts';
 import { ask, openTestPostgres, startTestPostgres } from '../../../test/support/postgres.ts';
 import { AppError } from '../../base/errors.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Database, Transaction } from '../database.ts';
 import { EngineFailure } from '../engine-errors.ts';
-import { openPostgres } from './postgres.ts';
+import { openPostgres } from './postgres-database.ts';
 import { openPostgresPool } from './postgres-pool.ts';
 
 const createRows = `CREATE TABLE ${testSchema}.row (id text PRIMARY KEY)`;

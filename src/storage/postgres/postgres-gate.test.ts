@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../base/errors.ts';
-import { WriteGate } from './postgres-gate.ts';
+import { WriteGate } from './postgres-pool.ts';
 
 test('shared writers enter together up to a number, an exclusive one alone, all in order', async () => {
   const gate = new WriteGate({ sharedMax: 2, waitingMax: 10, waitMsMax: 1_000 });

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { numberPlaceholders } from './postgres-placeholders.ts';
+import { numberPlaceholders } from './postgres-connection.ts';
 import { advisoryKey, physicalColumn, physicalName, postgresNames } from './postgres-names.ts';
-import { StatementNames } from './postgres-statements.ts';
+import { StatementNames } from './prepared-statements.ts';
 
 test('names are qualified, and shared tables are told apart by the instance', () => {
   const names = postgresNames('i_abc', 'abc');

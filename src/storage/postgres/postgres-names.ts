@@ -1,10 +1,16 @@
-import { GenerationMap } from '../../base/generation-map.ts';
-import { identifier, sql, type Sql } from '../../sql/sql.ts';
-import type { Names } from '../database.ts';
-import { arrayText } from './postgres-array.ts';
-import { postgresGiven } from './postgres-given.ts';
-import { postgresInsertWith } from './postgres-insert-with.ts';
-import { postgresJson } from './postgres-json.ts';
+import { GenerationMap } from '../../base/cache.ts';
+import { identifier, literal, sql, type Sql, withValues } from '../../sql/sql.ts';
+import type {
+  FollowingRows,
+  GivenColumn,
+  Insertion,
+  JsonWriter,
+  Names,
+  PlainTuple,
+  Tuple,
+} from '../database.ts';
+import { insertFromArrays, unnestArrays } from './batched-statements.ts';
+import { arrayText, toArrayOf } from './postgres-array.ts';
 
 /** The names for one instance: its collections have a schema of their own, the internal tables are shared and have an `instance_id`. */
 export function postgresNames(schema: string, instanceId: string): Names {
@@ -84,4 +90,121 @@ function hash64(text: string): bigint {
   let hash = 0xcbf29ce484222325n;
   for (const byte of Buffer.from(text)) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
   return hash;
+}
+
+/**
+ * Inserts rows and the rows that follow from them by one statement, with the same SQL text for any number of either. Positions are
+ * taken from RETURNING, not computed from `lastval()`: they may have gaps, as other sessions draw numbers meanwhile.
+ */
+function postgresInsertWith({ inserts, columns }: Insertion, following: FollowingRows): Sql {
+  const insert = insertFromArrays(inserts);
+  const { into, row, runs } = following;
+  if (runs.length === 0) return insert;
+  const isOfAll = runs.every(({ first, last }) => first === 0 && last === inserts.length - 1);
+  const from = isOfAll ? withAll(following) : withSome(following);
+  return sql`WITH inserted AS (${insert} RETURNING position, ${columns}) ${into} SELECT ${row} FROM ${from}`;
+}
+
+/** The usual case, in which each run covers all inserted rows: their places need not be known. */
+function withAll({ columns, runs }: FollowingRows): Sql {
+  const given = postgresGiven(
+    columns,
+    runs.map(({ values }) => values),
+  );
+  return sql`inserted CROSS JOIN ${given}`;
+}
+
+function withSome({ columns, runs }: FollowingRows): Sql {
+  const rows: PlainTuple[] = [];
+  for (const { first, last, values } of runs)
+    for (let place = first; place <= last; place += 1) rows.push([place, ...values]);
+  const given = postgresGiven([['place', 'number'], ...columns], rows);
+  return sql`${numbered} JOIN ${given} ON given.place = inserted.place`;
+}
+
+const numbered = sql`(SELECT *, row_number() OVER (ORDER BY position) - 1 AS place FROM inserted) AS inserted`;
+
+/** The FROM item of each list of columns. */
+const made = new WeakMap<readonly GivenColumn[], Sql>();
+
+/** See `Names.given`: the rows are sent as one array for each column. */
+function postgresGiven(columns: readonly GivenColumn[], rows: readonly Tuple[]): Sql {
+  const arrays = columns.map(([, kind], place) =>
+    toArrayOf(
+      kind,
+      rows.map((row) => row[place] ?? null),
+    ),
+  );
+  let given = made.get(columns);
+  if (given === undefined) {
+    const names = columns.map(([name]) => identifier(name));
+    made.set(columns, (given = unnestArrays(arrays, sql`given`, names)));
+  }
+  return withValues(
+    given,
+    arrays.map(({ bytes }) => bytes),
+  );
+}
+
+/** From here on, PostgreSQL writes whole numbers with an exponent. */
+const wholeMax = sql`1e15`;
+
+/** JSON by PostgreSQL's own functions. `to_json` escapes exactly as JSON.stringify does; lone surrogates are never stored. */
+const postgresJson: JsonWriter = {
+  value: (kind, column, ofNothing) => {
+    switch (kind) {
+      case 'text':
+        return sql`to_json(${column})::text`;
+      case 'bool':
+        return sql`CASE WHEN ${column} = 1 THEN 'true' ELSE 'false' END`;
+      case 'json':
+        return sql`coalesce(nullif(${column}, ''), ${literal(ofNothing)})`;
+      default:
+        return numberText(column);
+    }
+  },
+  concat,
+};
+
+/**
+ * The range in which a decimal of 17 digits or fewer can lie exactly half-way between two doubles. It begins at 2^54. It ends at 1e40,
+ * because such a half-way point is a power of 2 times an odd number below 2^54, which 5^24 does not divide: the decimal has at most 17
+ * digits and 23 zeros.
+ */
+const middlesMin = sql`18014398509481984`;
+const middlesEnd = sql`1e40`;
+
+/**
+ * Writes a number as JavaScript does. Both write the fewest digits that read back as the same number. But JavaScript uses an exponent
+ * below 1e-6 and from 1e21 on, PostgreSQL below 1e-4 and from 1e15 on, and there with at least two digits.
+ */
+function numberText(column: Sql): Sql {
+  return sql`CASE WHEN ${column} = trunc(${column}) AND abs(${column}) < ${wholeMax} THEN ${column}::bigint::text
+    WHEN abs(${column}) >= 1e-4 AND abs(${column}) < ${wholeMax} THEN ${column}::text
+    WHEN abs(${column}) >= ${middlesMin} AND abs(${column}) < 1e21 THEN ${shortestText(column)}::numeric::text
+    WHEN abs(${column}) >= ${middlesMin} AND abs(${column}) < ${middlesEnd} THEN ${shortestText(column)}
+    WHEN abs(${column}) >= 1e-6 AND abs(${column}) < 1e21 THEN ${column}::text::numeric::text
+    ELSE replace(${column}::text, 'e-0', 'e-') END`;
+}
+
+/**
+ * The shortest decimal, even one half-way between two doubles, which reads back as the even one. PostgreSQL avoids these and takes more
+ * digits: it writes 1e23 as 9.999999999999999e+22. Such a decimal has at most 16 digits, followed by zeros.
+ */
+function shortestText(column: Sql): Sql {
+  const written = (number: Sql, pattern: Sql): Sql =>
+    sql`regexp_replace(ltrim(to_char(${number}, ${pattern})), '\\.*0*e', 'e')`;
+  // The cast to numeric rounds to 15 digits.
+  const to15 = written(sql`${column}::numeric`, sql`'9.99999999999999EEEE'`);
+  const to16 = written(sql`${column}::text::numeric`, sql`'9.999999999999999EEEE'`);
+  const isSame = (text: Sql): Sql => sql`${text}::double precision = ${column}`;
+  return sql`(CASE WHEN ${isSame(to15)} THEN ${to15} WHEN ${isSame(to16)} THEN ${to16} ELSE ${column}::text END)`;
+}
+
+/** Concatenates as a balanced tree: each `||` copies its left operand, so a chain would copy the row again for each field. */
+function concat(parts: readonly Sql[]): Sql {
+  const [first = literal('')] = parts;
+  if (parts.length <= 1) return first;
+  const half = Math.ceil(parts.length / 2);
+  return sql`(${concat(parts.slice(0, half))} || ${concat(parts.slice(half))})`;
 }

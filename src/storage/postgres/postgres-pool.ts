@@ -3,7 +3,6 @@ import { assert } from '../../base/assert.ts';
 import { AppError, busy, stopping } from '../../base/errors.ts';
 import { PostgresConnection, valueTypes } from './postgres-connection.ts';
 import { toPostgresError } from './postgres-errors.ts';
-import { toPostgresUrl } from './to-postgres-url.ts';
 
 export interface PostgresPoolOptions {
   readonly url: string;
@@ -196,4 +195,112 @@ function greeting(statementTimeoutMs: number, transactionTimeoutMs: number): str
     set_config('synchronous_commit', current_setting('synchronous_commit'), false),
     CASE WHEN current_setting('server_version_num')::integer >= 170000
       THEN set_config('transaction_timeout', '${transactionTimeoutMs}', false) END`;
+}
+
+export interface WriteGateOptions {
+  /** Writers that may be inside at the same time. */
+  readonly sharedMax: number;
+  /** More waiting writers than this are refused at once. */
+  readonly waitingMax: number;
+  readonly waitMsMax: number;
+}
+
+interface Waiting {
+  readonly isExclusive: boolean;
+  readonly enter: () => void;
+  hasLeft: boolean;
+}
+
+/**
+ * Admits one instance's writers in the order in which they came: several together, an exclusive one alone. It keeps an instance from
+ * taking the whole pool, and keeps this process's other writers out during a change of tables, until its caches are up to date.
+ */
+export class WriteGate {
+  readonly #options: WriteGateOptions;
+  readonly #queue: Waiting[] = [];
+  /** The index at which the queue begins. Entries before it are done with; shifting them off would move a long array each time. */
+  #head = 0;
+  #waiting = 0;
+  #inside = 0;
+  #isExclusive = false;
+  #onEmpty: (() => void)[] = [];
+
+  constructor(options: WriteGateOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the writer is admitted, which then calls {@link leave} once. */
+  enter(isExclusive: boolean): Promise<void> {
+    if (this.#waiting >= this.#options.waitingMax) return Promise.reject(busy());
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        waiting.hasLeft = true;
+        this.#waiting -= 1;
+        reject(busy());
+        this.#admit();
+      }, this.#options.waitMsMax);
+      const waiting: Waiting = {
+        isExclusive,
+        hasLeft: false,
+        enter: () => {
+          clearTimeout(timer);
+          resolve();
+        },
+      };
+      this.#waiting += 1;
+      this.#queue.push(waiting);
+      this.#admit();
+    });
+  }
+
+  leave(): void {
+    this.#inside -= 1;
+    this.#isExclusive = false;
+    this.#admit();
+    if (this.#inside > 0 || this.#waiting > 0) return;
+    for (const tell of this.#onEmpty.splice(0)) tell();
+  }
+
+  /** Resolves when nobody is inside and nobody waits. */
+  async drain(): Promise<void> {
+    if (this.#inside === 0 && this.#waiting === 0) return;
+    await new Promise<void>((resolve) => this.#onEmpty.push(resolve));
+  }
+
+  #admit(): void {
+    for (;;) {
+      const next = this.#queue[this.#head];
+      if (next === undefined) break;
+      if (!next.hasLeft) {
+        const roomFor = next.isExclusive ? 1 : this.#options.sharedMax;
+        if (this.#isExclusive || this.#inside >= roomFor) return;
+        this.#inside += 1;
+        this.#waiting -= 1;
+        this.#isExclusive = next.isExclusive;
+        next.enter();
+      }
+      this.#head += 1;
+    }
+    this.#queue.length = 0;
+    this.#head = 0;
+  }
+}
+
+const modes = ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify'];
+
+/**
+ * Converts an operator's URL for `pg`. To `pg` every `sslmode` but `disable` and `no-verify` means `verify-full`, and it logs a warning
+ * for each other name. Throws an AppError without any part of the URL, which may hold a password.
+ */
+export function toPostgresUrl(url: string): string {
+  // The host may be empty if it is a parameter or a socket, which `URL` would refuse.
+  if (!URL.canParse(url.replace('@/', '@host/'))) {
+    const hint = 'in a password, characters such as / # ? are written as %2F %23 %3F';
+    throw new AppError('unavailable', `The URL of PostgreSQL cannot be read: ${hint}.`);
+  }
+  const mode = /[?&]sslmode=([^&]*)/.exec(url)?.[1];
+  if (mode === undefined || /[?&]uselibpqcompat=true(?:&|$)/.test(url)) return url;
+  if (!modes.includes(mode))
+    throw new AppError('unavailable', `The sslmode of PostgreSQL must be one of ${modes.join(', ')}.`);
+  return url.replace(/([?&]sslmode=)(?:require|verify-ca)(?=&|$)/, '$1verify-full');
 }

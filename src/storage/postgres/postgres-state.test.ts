@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { startCountingProxy } from '../../../test/support/counting-proxy.ts';
 import { eventually } from '../../../test/support/eventually.ts';
-import { openPostgresDatabase, createInstanceDatabase } from '../../../test/support/postgres-database.ts';
+import { createInstanceDatabase, openPostgresDatabase } from '../../../test/support/postgres-database.ts';
 import { openTestPostgres } from '../../../test/support/postgres.ts';
 import { systemClock } from '../../base/clock.ts';
 import { sql } from '../../sql/sql.ts';
@@ -10,7 +10,7 @@ import type { PostgresConnection } from './postgres-connection.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 import { endedMax } from './postgres-snapshot.ts';
 import { PostgresState } from './postgres-state.ts';
-import { openPostgres } from './postgres.ts';
+import { openPostgres } from './postgres-database.ts';
 
 async function open(t: TestContext) {
   const server = await openTestPostgres();

@@ -1,10 +1,10 @@
-import { AssertionFailed, assert } from '../../base/assert.ts';
-import type { Sql } from '../../sql/sql.ts';
-import { CopyQuery } from './copy-query.ts';
+import { assert, AssertionFailed } from '../../base/assert.ts';
+import type { Sql, SqlValue } from '../../sql/sql.ts';
 import type { Gathering, Names, PlainTuple, Row, Transaction, Tuple } from '../database.ts';
-import { limitStatements, type StatementTimes } from './postgres-begin.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
-import { hasNoJoinOrder, isCollision, isStaleStatement } from './postgres-errors.ts';
+import { EngineFailure } from '../engine-errors.ts';
+import { hasNoJoinOrder, isCollision, isStaleStatement, toCommitError } from './postgres-errors.ts';
+import { CopyQuery } from './prepared-statements.ts';
 
 export interface PostgresTransactionOptions {
   readonly names: Names;
@@ -190,4 +190,143 @@ export class PostgresTransaction implements Transaction {
         this.#onForeignAwait?.(new AssertionFailed('a transaction awaited something else than its tx'));
     });
   }
+}
+
+/** How long a statement of a transaction may take, in milliseconds. */
+interface StatementTimes {
+  /** For a search: what it finds, or what it waits for, is up to clients. */
+  readonly searchMs: number;
+  readonly otherMs: number;
+}
+
+/** Undefined where all statements may take as long: an exclusive work may rewrite tables. */
+export function statementTimes(
+  pool: { readonly queryTimeoutMs: number; readonly statementTimeoutMs: number },
+  { isExclusive, statementMsMax }: { readonly isExclusive: boolean; readonly statementMsMax?: number },
+): StatementTimes | undefined {
+  const otherMs = statementMsMax ?? pool.statementTimeoutMs;
+  return isExclusive || pool.queryTimeoutMs >= otherMs
+    ? undefined
+    : { searchMs: pool.queryTimeoutMs, otherMs };
+}
+
+/** The command that limits the following statements of the transaction. */
+function limitStatements(timeoutMs: number): string {
+  assert(Number.isInteger(timeoutMs), 'whole milliseconds');
+  return `SET LOCAL statement_timeout = ${timeoutMs}`;
+}
+
+export interface BeginOptions {
+  /** The statement time-out of the transaction, if it differs from the session's. */
+  readonly statementMsMax?: number | undefined;
+  readonly isLossAllowed?: boolean | undefined;
+  /** Whether the planner joins tables in the order in which a statement names them (`hasNoJoinOrder`). */
+  readonly isOrdered: boolean;
+}
+
+/** The command that opens a transaction. */
+export function begin({ statementMsMax, isLossAllowed = false, isOrdered }: BeginOptions): string {
+  const unsynced = isLossAllowed ? '; SET LOCAL synchronous_commit = off' : '';
+  const ordered = isOrdered ? `; SET LOCAL ${joinsInOrder}` : '';
+  if (statementMsMax === undefined) return `BEGIN${unsynced}${ordered}`;
+  return `BEGIN${unsynced}${ordered}; ${limitStatements(statementMsMax)}`;
+}
+
+/** https://www.postgresql.org/docs/current/runtime-config-query.html#GUC-JOIN-COLLAPSE-LIMIT */
+export const joinsInOrder = 'join_collapse_limit = 1';
+
+export interface ExclusiveOptions {
+  readonly timeoutMs: number;
+  readonly lockTimeoutMs: number;
+}
+
+/** The command that opens a transaction and takes an advisory lock exclusively. */
+export function beginExclusive(key: bigint, { timeoutMs, lockTimeoutMs }: ExclusiveOptions): string {
+  assert(Number.isInteger(timeoutMs), 'whole milliseconds');
+  const set = (name: string, value: number): string => `set_config('${name}', '${value}', true)`;
+  // A running transaction_timeout ignores a new value and ends only at 0: without the 0, the session's value would stay in force.
+  const whole = [0, timeoutMs].map(
+    (value) =>
+      `CASE WHEN current_setting('server_version_num')::integer >= 170000 THEN ${set('transaction_timeout', value)} END`,
+  );
+  return `BEGIN; SELECT ${set('statement_timeout', timeoutMs)}, ${set('lock_timeout', lockTimeoutMs)},
+      ${whole.join(', ')};
+    SELECT pg_advisory_xact_lock(${key})`;
+}
+
+/** How a write finds out that another process has changed the definitions that this process has in memory. */
+export interface Definitions {
+  /** A SELECT of one value, which every write runs without a round trip of its own. */
+  readonly version: Sql;
+  /** The version of the definitions in memory. */
+  known(): SqlValue;
+  /** Reads the definitions again. Called when another version was found; the work is then run again. */
+  refresh(): Promise<void>;
+}
+
+/** The result of running a work once. */
+export type Outcome<Result> =
+  | { readonly kind: 'kept'; readonly value: Result; readonly callbacks: readonly (() => void)[] }
+  | { readonly kind: 'collided'; readonly error: unknown }
+  | { readonly kind: 'needs_guards' }
+  | { readonly kind: 'outdated' }
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+/** The statements that are sent before a work's first one, and the check of their answers when the work is over. */
+export class Opening {
+  readonly #connection: PostgresConnection;
+  readonly #definitions: Definitions | undefined;
+  readonly #known: SqlValue | undefined;
+  #answers: Promise<readonly Tuple[]> = Promise.resolve([]);
+
+  constructor(connection: PostgresConnection, definitions: Definitions | undefined) {
+    this.#connection = connection;
+    this.#definitions = definitions;
+    // Read before the work uses the memory: if that is refreshed meanwhile, the work is at worst run again needlessly.
+    this.#known = definitions?.known();
+  }
+
+  send(begin: string, lock?: Sql): void {
+    const answers: Promise<readonly Tuple[]>[] = [this.#connection.command(begin).then(() => [])];
+    if (lock !== undefined) answers.push(this.#connection.tuples(lock).then(() => []));
+    // Not one statement with the lock: its snapshot would be taken before the wait, and miss what the lock's holder commits.
+    if (this.#definitions !== undefined)
+      answers.push(this.#connection.tuples(this.#definitions.version).then(({ rows }) => rows));
+    this.#answers = Promise.all(answers).then((rows) => rows.flat());
+    // `obstacle` handles the rejection when the work is over; until then it must not count as unhandled.
+    this.#answers.catch(() => undefined);
+  }
+
+  /** As {@link obstacle}, for a work that ran no statement: it decided by the definitions in memory alone. */
+  async lookOnly(): Promise<Outcome<never> | undefined> {
+    const definitions = this.#definitions;
+    if (definitions === undefined) return undefined;
+    this.#answers = this.#connection.tuples(definitions.version).then(({ rows }) => rows);
+    return await this.obstacle();
+  }
+
+  async obstacle(): Promise<Outcome<never> | undefined> {
+    try {
+      const rows = await this.#answers;
+      if (this.#definitions === undefined || rows[0]?.[0] === this.#known) return undefined;
+      return { kind: 'outdated' };
+    } catch (error) {
+      return { kind: isCollision(error) || isStaleStatement(error) ? 'collided' : 'failed', error };
+    }
+  }
+}
+
+/** Throws an EngineFailure when it is unknown whether the commit will last. */
+export async function commit(connection: PostgresConnection): Promise<void> {
+  const warnings = connection.warnings;
+  let command: string;
+  try {
+    ({ command } = await connection.command('COMMIT'));
+  } catch (error) {
+    throw toCommitError(error);
+  }
+  // The server answers ROLLBACK to the COMMIT of a failed transaction.
+  assert(command === 'COMMIT', 'a transaction that is committed has not failed');
+  // The wait for a synchronous standby was cancelled: the commit is kept on this server, but a failover may lose it.
+  if (connection.warnings > warnings) throw new EngineFailure(new Error('The server warned of the COMMIT.'));
 }

@@ -1,7 +1,7 @@
 import { assert } from '../../base/assert.ts';
 import type { Sql } from '../../sql/sql.ts';
 import type { Gathering, Names, PlainTuple, Row, Transaction, Tuple } from '../database.ts';
-import { GatheredRows } from '../gathered-rows.ts';
+import { GatheredRows } from '../bulk-inserts.ts';
 
 /**
  * Runs an `isGathering` work that has a transaction of its own: buffers the rows that it gives and inserts many at once, the last ones

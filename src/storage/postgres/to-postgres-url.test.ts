@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../base/errors.ts';
-import { toPostgresUrl } from './to-postgres-url.ts';
+import { toPostgresUrl } from './postgres-pool.ts';
 
 test('a URL is taken as it is, but for the names of modes that mean full verification', () => {
   for (const url of [

@@ -1,10 +1,10 @@
 import { rmSync, statSync } from 'node:fs';
-import { copyFile, constants as copying, lstat, mkdtemp, rm } from 'node:fs/promises';
+import { constants as copying, copyFile, lstat, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { codeOf } from '../../base/code-of.ts';
+import { codeOf } from '../../base/process.ts';
 import { AppError } from '../../base/errors.ts';
 import { identifier, joinSql, sql, type Sql } from '../../sql/sql.ts';
 

@@ -1,15 +1,13 @@
+import { accessSync, closeSync, constants, fdatasync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { promisify } from 'node:util';
+import { GenerationMap } from '../../base/cache.ts';
 import { systemClock } from '../../base/clock.ts';
-import { GenerationMap } from '../../base/generation-map.ts';
-import { likeFunction } from '../../sql/like-function.ts';
-import { realTextFunction } from '../../sql/real-text-function.ts';
-import { sql, type Sql } from '../../sql/sql.ts';
-import { answerBytesMax, answerTooLarge } from '../answer-too-large.ts';
-import type { PlainTuple, Row, Tuple } from '../database.ts';
+import { codeOf } from '../../base/process.ts';
+import { likeFunction, realTextFunction, sql, type Sql } from '../../sql/sql.ts';
+import { answerBytesMax, answerTooLarge, type PlainTuple, type Row, type Tuple } from '../database.ts';
 import { EngineFailure, isBusy, isFailedWrite, QueryTimeout, toEngineError } from '../engine-errors.ts';
-import { LogSync } from './log-sync.ts';
-import { jsonNumber } from './sqlite-json.ts';
-import { writingRefusal } from './writing-refusal.ts';
+import { jsonNumber } from './sqlite-names.ts';
 
 /**
  * The size of a generation of prepared statements, in characters of SQL: the memory that SQLite takes for one grows with its columns
@@ -297,4 +295,46 @@ function writeAhead(database: DatabaseSync): void {
       if (!isBusy(error) || tries === writeAheadTriesMax) throw error;
       database.exec('BEGIN IMMEDIATE; COMMIT');
     }
+}
+
+const sync = promisify(fdatasync);
+
+/** Syncs the write-ahead log of a file from a thread of libuv's pool, so that this thread goes on meanwhile. */
+class LogSync {
+  readonly #path: string;
+  #descriptor: number | undefined;
+
+  /** `path` is that of the database; its log stays the same file for as long as a connection is open. */
+  constructor(path: string) {
+    this.#path = `${path}-wal`;
+  }
+
+  /** Resolves when all earlier commits are on the disk. Rejects with the system's error; it is then unknown what is on the disk. */
+  async sync(): Promise<void> {
+    this.#descriptor ??= openSync(this.#path, 'r+');
+    await sync(this.#descriptor);
+  }
+
+  close(): void {
+    const descriptor = this.#descriptor;
+    this.#descriptor = undefined;
+    try {
+      if (descriptor !== undefined) closeSync(descriptor);
+    } catch {
+      // It is closed all the same.
+    }
+  }
+}
+
+/**
+ * Returns the code of the error with which the system refuses writes to a file or directory, or undefined. A file system may become
+ * read-only while it is in use (`EROFS`): Linux does that when its medium fails.
+ */
+export function writingRefusal(path: string): string | undefined {
+  try {
+    accessSync(path, constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return codeOf(error);
+  }
 }

@@ -8,7 +8,7 @@ import { OutdatedDefinitions } from '../engine-errors.ts';
 import { migrate } from '../migrate.ts';
 import { instanceMigrations } from '../migrations/instance-migrations.ts';
 import { SqliteDefinitions } from './sqlite-definitions.ts';
-import { openSqlite } from './sqlite.ts';
+import { openSqlite } from './sqlite-database.ts';
 
 test('a write rests on definitions as another process has just changed them', async (t) => {
   const { ours, theirs } = await openTwice(t);

@@ -1,7 +1,6 @@
 import { newId } from '../../base/ids.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Memory } from '../data-home.ts';
-import { dataVersion } from './data-version.ts';
 import type { Database, Reader, Transaction } from '../database.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 
@@ -84,4 +83,11 @@ export class SqliteDefinitions {
 
 async function readVersion(reader: Reader): Promise<string> {
   return String((await reader.get(VERSION))?.['value'] ?? '');
+}
+
+const DATA_VERSION = sql`PRAGMA data_version`;
+
+/** A number that changes with each commit of any other connection (https://www.sqlite.org/pragma.html#pragma_data_version). */
+export function dataVersion(connection: SqliteConnection): unknown {
+  return connection.tuples(DATA_VERSION)[0]?.[0];
 }

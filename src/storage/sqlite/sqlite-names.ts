@@ -1,14 +1,52 @@
-import { GenerationMap } from '../../base/generation-map.ts';
-import { identifier, sql, type Sql } from '../../sql/sql.ts';
-import type { Names } from '../database.ts';
-import { sqliteGiven } from './sqlite-given.ts';
-import { lastPosition, sqliteInsertWith } from './sqlite-insert-with.ts';
-import { sqliteJson } from './sqlite-json.ts';
+import { Buffer } from 'node:buffer';
+import { GenerationMap } from '../../base/cache.ts';
+import {
+  identifier,
+  joinSql,
+  literal,
+  partsOfInsert,
+  sql,
+  type Sql,
+  type SqlValue,
+  withValues,
+} from '../../sql/sql.ts';
+import { CombinedStatements } from '../bulk-inserts.ts';
+import type { FollowingRows, GivenColumn, Insertion, JsonWriter, Names, Tuple } from '../database.ts';
 
 const none = sql``;
 const everything = sql`TRUE`;
 /** Table names as SQL, for all instances of a process: the same object each time, by which templates recognize what they spliced last. */
 const tables = new GenerationMap<string, Sql>(5_000);
+
+/** The FROM item of each list of columns. */
+const made = new WeakMap<readonly GivenColumn[], Sql>();
+
+const lastPosition = sql`last_insert_rowid()`;
+
+const togetherMax = 64;
+
+/** The combined INSERTs, by text and number of rows. */
+const combined = new CombinedStatements(16);
+
+/** A function of SQLite takes at most 1,000 arguments, and a collection may have 500 fields. */
+const partsMax = 500;
+
+/** JSON by SQLite's own functions. `json_quote` escapes exactly as JSON.stringify does; lone surrogates are never stored. */
+const sqliteJson: JsonWriter = {
+  value: (kind, column, ofNothing) => {
+    switch (kind) {
+      case 'text':
+        return sql`json_quote(${column})`;
+      case 'bool':
+        return sql`iif(${column} = 1, 'true', 'false')`;
+      case 'json':
+        return sql`coalesce(nullif(${column}, ''), ${literal(ofNothing)})`;
+      default:
+        return sql`CASE WHEN ${column} = CAST(${column} AS INTEGER) AND abs(${column}) < ${wholeMax} THEN CAST(${column} AS INTEGER) ELSE ${identifier(jsonNumber)}(${column}) END`;
+    }
+  },
+  concat,
+};
 
 /** Each instance has a file of its own, so names and scopes need no instance. */
 export const sqliteNames: Names = {
@@ -39,4 +77,81 @@ export const sqliteNames: Names = {
 
 function tableOf(name: string): Sql {
   return tables.findOrAdd(name, identifier);
+}
+
+/** See `Names.given`: the rows are sent as JSON, each as an array, with bytes as hexadecimal digits. */
+function sqliteGiven(columns: readonly GivenColumn[], rows: readonly Tuple[]): Sql {
+  let given = made.get(columns);
+  if (given === undefined) made.set(columns, (given = makeGiven(columns)));
+  return withValues(given, [JSON.stringify(rows.map((row) => row.map(toJson)))]);
+}
+
+function makeGiven(columns: readonly GivenColumn[]): Sql {
+  const values = columns.map(([name, kind], place) => {
+    const value = sql`value ->> ${literal(place)}`;
+    return sql`${kind === 'bytes' ? sql`unhex(${value})` : value} AS ${identifier(name)}`;
+  });
+  return sql`(SELECT ${joinSql(values, ', ')} FROM json_each(${null})) AS given`;
+}
+
+function toJson(value: SqlValue): SqlValue {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
+  // As where a text is bound: SQLite would keep half a surrogate pair, which is no UTF-8.
+  return typeof value === 'string' ? value.toWellFormed() : value;
+}
+
+/** The rows first, then those that follow, which find them by their positions: there are no gaps, as nobody else inserts meanwhile. */
+function sqliteInsertWith(
+  { from, inserts }: Insertion,
+  { into, row, columns, runs }: FollowingRows,
+): readonly Sql[] {
+  const end = inserts.length - 1;
+  const places = sql`inserted.position BETWEEN ${lastPosition} - ${null} AND ${lastPosition} - ${null}`;
+  const given = joinSql(
+    columns.map(([name]) => sql`${null} AS ${identifier(name)}`),
+    ', ',
+  );
+  const insert = sql`${into} SELECT ${row} FROM (SELECT ${given}) AS given CROSS JOIN ${from} AS inserted WHERE ${places}`;
+  return [
+    ...partsOf(inserts).map(insertOfRows),
+    ...runs.map(({ first, last, values }) =>
+      withValues(insert, [...into.values, ...row.values, ...values, end - first, end - last]),
+    ),
+  ];
+}
+
+/** Splits the inserts into parts of 64, 32, 16 … rows, so that there are few SQL texts and all of them stay prepared. */
+function partsOf(inserts: readonly Sql[]): readonly (readonly Sql[])[] {
+  const parts: (readonly Sql[])[] = [];
+  let from = 0;
+  for (let size = togetherMax; size >= 1; size /= 2)
+    for (; inserts.length - from >= size; from += size) parts.push(inserts.slice(from, from + size));
+  return parts;
+}
+
+function insertOfRows(inserts: readonly Sql[]): Sql {
+  const [first = sql``] = inserts;
+  if (inserts.length === 1) return first;
+  const insert = combined.recall(first.text, inserts.length, () => {
+    const { into, row } = partsOfInsert(first);
+    return sql`${into} VALUES ${joinSql(
+      inserts.map(() => sql`(${row})`),
+      ', ',
+    )}`;
+  });
+  return withValues(
+    insert,
+    inserts.flatMap(({ values }) => values),
+  );
+}
+
+/** The name of a function that every connection registers, for numbers that SQLite would write differently from JSON.stringify. */
+export const jsonNumber = '$json_number';
+
+/** From here on, JavaScript or SQLite writes whole numbers with an exponent, or they are not exact. */
+const wholeMax = sql`9e15`;
+
+function concat(parts: readonly Sql[]): Sql {
+  if (parts.length <= partsMax) return sql`concat(${joinSql(parts, ', ')})`;
+  return sql`concat(${joinSql(parts.slice(0, partsMax - 1), ', ')}, ${concat(parts.slice(partsMax - 1))})`;
 }

@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test';
 import { fileOf, openSqliteFile } from '../../../test/support/engines.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Database } from '../database.ts';
-import { openSqlite } from './sqlite.ts';
+import { openSqlite } from './sqlite-database.ts';
 
 test('a table that was small when its file was closed is searched by its index when it has grown', async (t) => {
   const small = await openSqliteFile(t);

@@ -1,8 +1,15 @@
 import { assert } from '../../base/assert.ts';
 import type { Sql } from '../../sql/sql.ts';
-import type { Gathering, PlainTuple, Row, SearchOptions, Transaction, Tuple } from '../database.ts';
-import type { GatheredRows } from '../gathered-rows.ts';
-import { mayWrite } from '../may-write.ts';
+import {
+  type Gathering,
+  mayWrite,
+  type PlainTuple,
+  type Row,
+  type SearchOptions,
+  type Transaction,
+  type Tuple,
+} from '../database.ts';
+import type { GatheredRows } from '../bulk-inserts.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { sqliteNames } from './sqlite-names.ts';
 

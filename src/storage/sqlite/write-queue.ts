@@ -1,11 +1,10 @@
-import { AssertionFailed, assert } from '../../base/assert.ts';
+import { assert, AssertionFailed } from '../../base/assert.ts';
 import { systemClock } from '../../base/clock.ts';
 import { busy, stopping } from '../../base/errors.ts';
 import { sql } from '../../sql/sql.ts';
-import { callBack } from '../call-back.ts';
-import type { Transaction, WriteOptions } from '../database.ts';
+import { callBack, type Transaction, type WriteOptions } from '../database.ts';
 import { EngineFailure, toEngineError } from '../engine-errors.ts';
-import { GatheredRows } from '../gathered-rows.ts';
+import { GatheredRows } from '../bulk-inserts.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { sqliteNames } from './sqlite-names.ts';
 import { SqliteTransaction } from './sqlite-transaction.ts';

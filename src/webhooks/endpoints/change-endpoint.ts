@@ -1,15 +1,14 @@
 import type { Clock } from '../../base/clock.ts';
 import { AppError, notFound } from '../../base/errors.ts';
 import { newId } from '../../base/ids.ts';
-import { fromTimestamp, toTimestamp, type Timestamp } from '../../base/timestamp.ts';
+import { fromTimestamp, type Timestamp, toTimestamp } from '../../base/timestamp.ts';
 import type { Collection } from '../../collections/collection.ts';
 import type { Instance } from '../../instances/instance.ts';
 import type { Transaction } from '../../storage/database.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
 import { decodeEndpoint, decodeSecret, decodeStatus, refuseFixed } from './decode-endpoint.ts';
-import { endpointStoreOf, type EndpointStore } from './endpoint-store.ts';
-import { endpointLimits } from './endpoint-limits.ts';
-import type { Endpoint } from './endpoint.ts';
+import { type EndpointStore, endpointStoreOf } from './endpoint-store.ts';
+import { type Endpoint, endpointLimits } from './endpoint.ts';
 import { newSigningSecret } from '../sending/signature.ts';
 import { warnOfEndpoint } from '../endpoint-warnings.ts';
 

@@ -1,14 +1,11 @@
 import { AppError, type FieldError, type FieldErrors } from '../../base/errors.ts';
 import type { CollectionStore } from '../../collections/collection-store.ts';
 import { emitsEvents } from '../../collections/collection.ts';
-import { recordEventKinds, type RecordEventKind } from '../../events/event.ts';
-import type { Decoded } from '../../fields/decoded.ts';
+import { type RecordEventKind, recordEventKinds } from '../../events/event.ts';
+import type { Decoded } from '../../fields/field-type.ts';
 import { fieldError, invalidValue, unknownMembers } from '../../fields/field-error.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
-import { decodeHeaders } from './endpoint-headers.ts';
-import { endpointLimits } from './endpoint-limits.ts';
-import type { Endpoint } from './endpoint.ts';
-import { checkEndpointUrl } from './endpoint-url.ts';
+import { checkEndpointUrl, decodeHeaders, type Endpoint, endpointLimits } from './endpoint.ts';
 import { checkSigningSecret } from '../sending/signature.ts';
 
 /** What a client decides about an endpoint; the service sets the rest. */

@@ -1,5 +1,10 @@
+import { notFound } from '../../base/errors.ts';
 import type { Timestamp } from '../../base/timestamp.ts';
 import { recordEventKinds } from '../../events/event.ts';
+import type { Instance } from '../../instances/instance.ts';
+import type { ListQuery } from '../../query/list-query.ts';
+import { column, columnResolver, type ListedTable, tableSource } from '../../query/list-source.ts';
+import { type ListResult, runList } from '../../query/run-list.ts';
 import type { Sealer } from '../../secrets/seal.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Database, Reader, Row, Transaction } from '../../storage/database.ts';
@@ -148,4 +153,36 @@ function scheduleText(endpoint: Endpoint): string | null {
 function parseArray(text: unknown): readonly unknown[] {
   const value: unknown = JSON.parse(String(text));
   return Array.isArray(value) ? value : [];
+}
+
+const resolve = columnResolver({
+  id: column('text', sql`id`),
+  url: column('text', sql`url`),
+  description: column('text', sql`description`),
+  status: column('text', sql`status`),
+  created: column('date', sql`created`),
+  updated: column('date', sql`updated`),
+});
+
+const ids: ListedTable = { name: '$endpoint', columns: sql`id`, resolve };
+
+/** One endpoint as it is stored. Throws not_found. */
+export async function readEndpoint(instance: Instance, id: string): Promise<Endpoint> {
+  const endpoints = await endpointStoreOf(instance).stored(instance.database);
+  const found = endpoints.find((endpoint) => endpoint.id === id);
+  if (found === undefined) throw notFound();
+  return found;
+}
+
+/** Returns a page of endpoints, by default in the order in which they were made. */
+export async function listEndpoints(instance: Instance, query: ListQuery): Promise<ListResult<Endpoint>> {
+  const { database } = instance;
+  const page = await runList(database, query, tableSource(database, ids, instance.clock.now()));
+  const endpoints = await endpointStoreOf(instance).stored(database);
+  const byId = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
+  // An endpoint that was deleted between the two reads is left out.
+  return {
+    ...page,
+    items: page.items.map(([id]) => byId.get(String(id))).filter((found) => found !== undefined),
+  };
 }

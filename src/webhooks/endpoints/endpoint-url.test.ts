@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loopbackRanges } from '../../network/address-guard.ts';
-import type { NetworkPolicy } from '../../network/address-guard.ts';
-import { parseCidr } from '../../base/cidr.ts';
-import { checkEndpointUrl, refusedTarget } from './endpoint-url.ts';
+import { loopbackRanges, type NetworkPolicy } from '../../network/address-guard.ts';
+import { parseCidr } from '../../base/ip-address.ts';
+import { checkEndpointUrl, refusedTarget } from './endpoint.ts';
 
 const strict: NetworkPolicy = { allowHttp: false, allowed: [] };
 const development: NetworkPolicy = { allowHttp: true, allowed: loopbackRanges };

@@ -1,13 +1,13 @@
+import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
-import { Watch } from '../../base/watch.ts';
-import type { DatabaseClock } from '../../storage/postgres/database-clock.ts';
+import { Watch } from '../../base/poller.ts';
+import { sql } from '../../sql/sql.ts';
 import type { Database } from '../../storage/database.ts';
+import type { DatabaseClock } from '../../storage/postgres/database-clock.ts';
 import { listenPostgres } from '../../storage/postgres/listen-postgres.ts';
-import type { Delivering, DeliveringParts } from '../delivering.ts';
-import { Dispatcher } from '../dispatcher.ts';
+import { type Delivering, type DeliveringParts, Dispatcher } from '../dispatcher.ts';
+import { DueFloor } from '../lanes.ts';
 import { LeasedOwnership } from './leased-ownership.ts';
-import { NodeHints } from './node-hints.ts';
-import { PendingPoll } from './pending-poll.ts';
 
 export interface NodesOptions {
   /** A database with connections of its own, which requests cannot use up. */
@@ -90,5 +90,131 @@ async function giveUp(ownership: LeasedOwnership, logger: Logger): Promise<void>
     logger.warn('The share of the work could not be given back; others take it when its leases run out.', {
       error,
     });
+  }
+}
+
+/** The pause after a message. Hints that come meanwhile are gathered and are the next one. */
+const pauseMs = 10;
+/** A NOTIFY payload must be shorter than 8,000 bytes; an id takes 15 and a comma. */
+const idsMax = 400;
+
+/**
+ * Tells the other nodes which instances have new deliveries, outside the transactions of records: at once, or after the pause since
+ * the last message. A hint may be lost, as every node also looks by itself.
+ */
+export class NodeHints {
+  readonly #database: Pick<Database, 'get'>;
+  readonly #logger: Logger;
+  readonly #ids = new Set<string>();
+  /** Until everything is sent and the pause after it is over. */
+  #sending: Promise<void> | undefined;
+  #isStopped = false;
+
+  constructor(database: Pick<Database, 'get'>, logger: Logger) {
+    this.#database = database;
+    this.#logger = logger;
+  }
+
+  add(instanceId: string): void {
+    if (this.#isStopped) return;
+    this.#ids.add(instanceId);
+    this.#sending ??= this.#sendAll();
+  }
+
+  /** Drops hints that were not sent yet: the other nodes find those deliveries by themselves. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#ids.clear();
+    await this.#sending;
+  }
+
+  /** Returns the instance ids in a payload; anything else in it is dropped. */
+  static idsOf(payload: string): readonly string[] {
+    return payload.split(',').filter((id) => /^[a-z0-9]{15}$/.test(id));
+  }
+
+  async #sendAll(): Promise<void> {
+    while (this.#ids.size > 0) {
+      await this.#send();
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+    this.#sending = undefined;
+  }
+
+  async #send(): Promise<void> {
+    const ids = [...this.#ids];
+    this.#ids.clear();
+    try {
+      for (let from = 0; from < ids.length; from += idsMax) {
+        const payload = ids.slice(from, from + idsMax).join(',');
+        // Nothing waits for the sync of this commit: there is nothing in it that could be lost.
+        await this.#database.get(
+          sql`SELECT set_config('synchronous_commit', 'off', true), pg_notify('chancery_wake', ${payload})`,
+        );
+      }
+    } catch (error) {
+      this.#logger.warn('Other nodes could not be told of new deliveries; they look by themselves.', {
+        error,
+      });
+    }
+  }
+}
+
+const pollIntervalMs = 250;
+
+export interface PendingPollOptions {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Called for every instance with pending deliveries, with the time its first one is due (milliseconds since 1970). */
+  readonly onPending: (instanceId: string, due: number) => void;
+}
+
+/**
+ * Looks for pending deliveries of all instances of a PostgreSQL database, so that what other nodes wrote is found even if no hint
+ * came through. A look costs one index step per instance that has pending deliveries.
+ */
+class PendingPoll {
+  readonly #options: PendingPollOptions;
+  readonly #floor = new DueFloor();
+  #watch: Watch | undefined;
+
+  constructor(options: PendingPollOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const onError = (error: unknown): void =>
+      this.#options.logger.warn('Pending deliveries could not be looked for; trying again.', { error });
+    this.#watch = new Watch({ intervalMs: pollIntervalMs, look: () => this.#look(), onError });
+    void this.#watch.look();
+  }
+
+  /** Looks at once and from the start, as this node has just gained shards. */
+  lookAgain(): void {
+    this.#floor.reset();
+    void this.#watch?.look();
+  }
+
+  async stop(): Promise<void> {
+    await this.#watch?.stop();
+  }
+
+  async #look(): Promise<void> {
+    const now = this.#options.clock.now();
+    const since = this.#floor.beginAt(now);
+    const rows = await this.#options.database.tuples(sql`
+      WITH RECURSIVE first AS (
+        (SELECT instance_id, due FROM chancery.delivery WHERE status = 'pending' AND due >= ${since} ORDER BY instance_id, due LIMIT 1)
+        UNION ALL
+        SELECT next.instance_id, next.due FROM first, LATERAL (
+          SELECT instance_id, due FROM chancery.delivery
+          WHERE status = 'pending' AND due >= ${since} AND instance_id > first.instance_id ORDER BY instance_id, due LIMIT 1
+        ) next
+      )
+      SELECT instance_id, due FROM first`);
+    // The listener remembers what is due for each instance, so the next look need not find the same again.
+    this.#floor.note(now, undefined);
+    for (const [instanceId, due] of rows) this.#options.onPending(String(instanceId), Number(due));
   }
 }

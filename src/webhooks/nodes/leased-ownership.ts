@@ -1,12 +1,11 @@
 import type { Clock } from '../../base/clock.ts';
 import { newId } from '../../base/ids.ts';
 import type { Logger } from '../../base/logger.ts';
-import { Watch } from '../../base/watch.ts';
+import { Watch } from '../../base/poller.ts';
 import { sql, type Sql } from '../../sql/sql.ts';
 import type { Database } from '../../storage/database.ts';
-import type { Ownership } from '../ownership.ts';
-import type { HandOver } from '../prepare-hand-over.ts';
-import { shardCount, shardOf } from './shard-of.ts';
+import type { Ownership } from '../delivery.ts';
+import type { HandOver } from '../in-flight.ts';
 
 /** A node that has not renewed its leases for this long, by the database's clock, is taken for dead. */
 const leaseSeconds = 10;
@@ -169,4 +168,41 @@ export class LeasedOwnership implements Ownership {
     for (const [shard, epoch] of rows) this.#epochs.set(Number(shard), Number(epoch));
     if (rows.length > 0) this.#options.onGain();
   }
+}
+/** The number of shards that nodes divide among themselves: enough for tens of nodes to have about the same share. */
+export const shardCount = 256;
+
+/** The shard of an instance, 0 … 255: FNV-1a of its id (http://www.isthe.com/chongo/tech/comp/fnv/), the same on every node. */
+export function shardOf(instanceId: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < instanceId.length; index += 1) {
+    hash = Math.imul(hash ^ instanceId.charCodeAt(index), 0x01000193);
+  }
+  return (hash >>> 0) % shardCount;
+}
+
+/** A node as the database knows it. */
+export interface NodeView {
+  readonly id: string;
+  readonly version: string;
+  readonly started: string;
+  /** Seconds since its last sign of life. */
+  readonly seenSeconds: number;
+  readonly shards: number;
+}
+
+/** Returns the nodes of a PostgreSQL database and how many shards each has, the longest running first. */
+export async function listNodes(control: Database): Promise<readonly NodeView[]> {
+  const rows = await control.tuples(sql`
+    SELECT n.id, n.version, to_char(n.started AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"'),
+      extract(epoch FROM now() - n.seen)::double precision, count(l.shard)
+    FROM chancery.node n LEFT JOIN chancery.shard_lease l ON l.node = n.id AND l.expires > now()
+    GROUP BY n.id ORDER BY n.started, n.id`);
+  return rows.map(([id, version, started, seen, shards]) => ({
+    id: String(id),
+    version: String(version),
+    started: String(started),
+    seenSeconds: Math.round(Number(seen) * 10) / 10,
+    shards: Number(shards),
+  }));
 }

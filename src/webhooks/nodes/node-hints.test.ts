@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
 import { eventually } from '../../../test/support/eventually.ts';
 import type { Sql } from '../../sql/sql.ts';
-import { NodeHints } from './node-hints.ts';
+import { NodeHints } from './deliver-among-nodes.ts';
 
 const fail = (message: string): void => assert.fail(message);
 const logger = { debug: fail, info: fail, warn: fail, error: fail };

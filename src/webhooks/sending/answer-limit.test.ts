@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { after, test } from 'node:test';
 import { attemptRequest } from '../../../test/support/attempt-request.ts';
 import { Receiver } from '../../../test/support/receiver.ts';
@@ -9,8 +8,7 @@ import { systemClock as clock } from '../../base/clock.ts';
 import { loopbackRanges } from '../../network/address-guard.ts';
 import { AnswerLimit, answerStepsMax, AnswerTooLong } from './answer-limit.ts';
 import type { AttemptResult } from './attempt-result.ts';
-import { sendAttempt } from './attempt.ts';
-import { AttemptsInFlight } from './attempts-in-flight.ts';
+import { AttemptsInFlight, sendAttempt } from './attempt.ts';
 import { GuardedAgent } from './guarded-agent.ts';
 
 const agent = new GuardedAgent({ policy: { allowHttp: true, allowed: loopbackRanges }, clock });

@@ -2,13 +2,11 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { attemptRequest } from '../../../test/support/attempt-request.ts';
-import { Receiver } from '../../../test/support/receiver.ts';
-import type { ReceiverMode } from '../../../test/support/receiver.ts';
+import { Receiver, type ReceiverMode } from '../../../test/support/receiver.ts';
 import { systemClock } from '../../base/clock.ts';
 import { loopbackRanges } from '../../network/address-guard.ts';
 import type { AttemptKind, AttemptRequest, AttemptResult } from './attempt-result.ts';
-import { sendAttempt } from './attempt.ts';
-import { AttemptsInFlight } from './attempts-in-flight.ts';
+import { AttemptsInFlight, sendAttempt } from './attempt.ts';
 import { GuardedAgent } from './guarded-agent.ts';
 import { signBody } from './signature.ts';
 

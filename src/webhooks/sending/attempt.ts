@@ -1,17 +1,18 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../base/clock.ts';
 import { AnswerTooLong } from './answer-limit.ts';
-import { attemptFailure, isEndpointWideStatus } from './attempt-failure.ts';
-import type { AttemptFailure } from './attempt-failure.ts';
-import type { AttemptKind, AttemptRequest, AttemptResult, AttemptTimings } from './attempt-result.ts';
-import type { AttemptInFlight, AttemptsInFlight } from './attempts-in-flight.ts';
-import type { GuardedAgent } from './guarded-agent.ts';
-import type { GuardedConnection } from './guarded-connection.ts';
-import { maskedBody, maskedHeaders, sentSecrets } from './mask-secrets.ts';
-import type { ResponseHeaders } from './mask-secrets.ts';
-import { requestHeaders } from './request-headers.ts';
-import { keptHeaders } from './response-headers.ts';
-import { retryAfterSeconds } from './retry-after-seconds.ts';
+import {
+  attemptFailure,
+  type AttemptFailure,
+  type AttemptKind,
+  type AttemptRequest,
+  type AttemptResult,
+  type AttemptTimings,
+  isEndpointWideStatus,
+} from './attempt-result.ts';
+import type { GuardedAgent, GuardedConnection } from './guarded-agent.ts';
+import { maskedBody, maskedHeaders, type ResponseHeaders, sentSecrets } from './mask-secrets.ts';
+import { requestHeaders } from './signature.ts';
 
 const responseBodyBytesMax = 16 * 1024;
 
@@ -207,4 +208,91 @@ function grown(bytes: Uint8Array): Uint8Array {
 /** Rounds to hundredths of a millisecond: more digits would only be noise in the attempt log. */
 function rounded(ms: number | null): number | null {
   return ms === null ? null : Math.round(ms * 100) / 100;
+}
+
+/** How late a missed deadline may be noticed. */
+const TICK_MS = 20;
+
+interface AttemptInFlight {
+  /** Ends the attempt when its deadline has passed. */
+  check(monotonicNow: number): void;
+  abort(): void;
+}
+
+/**
+ * The attempts under way and their deadlines. One interval checks all of them: there are at most a few thousand, and a timer
+ * and an abort signal for each would cost more than everything else that this service does for an attempt.
+ */
+export class AttemptsInFlight {
+  readonly #clock: Clock;
+  readonly #attempts = new Set<AttemptInFlight>();
+  #ticker: NodeJS.Timeout | null = null;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    return this.#attempts.size;
+  }
+
+  add(attempt: AttemptInFlight): void {
+    this.#attempts.add(attempt);
+    this.#ticker ??= setInterval(() => this.#tick(), TICK_MS);
+  }
+
+  delete(attempt: AttemptInFlight): void {
+    this.#attempts.delete(attempt);
+  }
+
+  abortAll(): void {
+    for (const attempt of this.#attempts) attempt.abort();
+  }
+
+  #tick(): void {
+    const now = this.#clock.monotonic();
+    for (const attempt of this.#attempts) attempt.check(now);
+    // The ticker stops here and not at the last delete, so that a quiet lane does not start and stop it for each attempt.
+    if (this.#attempts.size > 0 || this.#ticker === null) return;
+    clearInterval(this.#ticker);
+    this.#ticker = null;
+  }
+}
+
+const headersJsonBytesMax = 4 * 1024;
+
+/** Returns an answer's headers as a JSON object of at most 4 KiB, in the order they came; those that would not fit are left out. */
+function keptHeaders(headers: ResponseHeaders): string {
+  const whole = JSON.stringify(headers);
+  // The common case needs no cut. UTF-8 takes at most three bytes for one UTF-16 unit.
+  if (whole.length * 3 <= headersJsonBytesMax) return whole;
+  let json = '';
+  let room = headersJsonBytesMax - 2;
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined) continue;
+    const member = `${json === '' ? '' : ','}${JSON.stringify(name)}:${JSON.stringify(value)}`;
+    const size = Buffer.byteLength(member);
+    if (size > room) continue;
+    json += member;
+    room -= size;
+  }
+  return `{${json}}`;
+}
+const retryAfterSecondsMax = 3_600;
+
+const wholeSeconds = /^\d+$/;
+/** All date forms of RFC 9110 begin with the day of the week; `Date.parse` alone would read `-5` as a year. */
+const httpDate = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/;
+/** The oldest form (asctime) names no zone and means GMT; `Date.parse` would use the machine's zone. */
+const withoutZone = /^\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}$/;
+
+/** Returns the seconds that a `Retry-After` header asks to wait, at most an hour; null when it is absent or cannot be read. */
+export function retryAfterSeconds(header: string | undefined, nowMs: number): number | null {
+  const text = header?.trim() ?? '';
+  // The number of digits does not matter: a number too large to be exact is also more than an hour.
+  if (wholeSeconds.test(text)) return Math.min(Number(text), retryAfterSecondsMax);
+  if (!httpDate.test(text)) return null;
+  const at = Date.parse(withoutZone.test(text) ? `${text} GMT` : text);
+  if (Number.isNaN(at)) return null;
+  return Math.min(Math.max(0, Math.ceil((at - nowMs) / 1_000)), retryAfterSecondsMax);
 }

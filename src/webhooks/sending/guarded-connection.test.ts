@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Client } from 'undici';
-import { ConnectFailure } from '../../network/connect-failure.ts';
-import { GuardedConnection } from './guarded-connection.ts';
+import { ConnectFailure } from '../../network/open-socket.ts';
+import { GuardedConnection } from './guarded-agent.ts';
 
 test('a connection that fails in a way undici would repeat without end is given up after the second time', async () => {
   let connects = 0;

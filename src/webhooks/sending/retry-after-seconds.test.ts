@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { retryAfterSeconds } from './retry-after-seconds.ts';
+import { retryAfterSeconds } from './attempt.ts';
 
 const now = Date.parse('2026-11-20T09:35:20.000Z');
 

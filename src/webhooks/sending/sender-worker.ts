@@ -2,19 +2,20 @@
  * The thread in which sockets, TLS and HMAC run, so that they add nothing to the API's latency. It holds nothing that could be
  * lost: the main thread knows every attempt that it has sent here, and reports those of a dead worker as aborted.
  */
+
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../base/assert.ts';
 import { systemClock } from '../../base/clock.ts';
-import { sendAttempt } from './attempt.ts';
-import { AttemptsInFlight } from './attempts-in-flight.ts';
+import { AttemptsInFlight, sendAttempt } from './attempt.ts';
 import { GuardedAgent } from './guarded-agent.ts';
-import { packResults, unpackRequests } from './sender-messages.ts';
-import type {
-  FromWorker,
-  NumberedRequest,
-  NumberedResult,
-  SenderSettings,
-  ToWorker,
+import {
+  type FromWorker,
+  type NumberedRequest,
+  type NumberedResult,
+  packResults,
+  type SenderSettings,
+  type ToWorker,
+  unpackRequests,
 } from './sender-messages.ts';
 
 const STOP_POLL_MS = 10;

@@ -6,8 +6,7 @@ import { systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { loopbackRanges } from '../../network/address-guard.ts';
 import type { AttemptRequest, AttemptResult } from './attempt-result.ts';
-import { openSender } from './sender.ts';
-import type { Sender } from './sender.ts';
+import { openSender, type Sender } from './sender.ts';
 import { signBody } from './signature.ts';
 
 const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {} };

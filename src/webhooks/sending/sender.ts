@@ -1,16 +1,16 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
-import { threadEnvironment } from '../../base/thread-environment.ts';
-import { abortedResult } from './attempt-result.ts';
-import type { AttemptRequest, AttemptResult } from './attempt-result.ts';
-import { packRequests, unpackResults } from './sender-messages.ts';
-import type {
-  FromWorker,
-  NumberedRequest,
-  NumberedResult,
-  SenderSettings,
-  ToWorker,
+import { threadEnvironment } from '../../base/process.ts';
+import { abortedResult, type AttemptRequest, type AttemptResult } from './attempt-result.ts';
+import {
+  type FromWorker,
+  type NumberedRequest,
+  type NumberedResult,
+  packRequests,
+  type SenderSettings,
+  type ToWorker,
+  unpackResults,
 } from './sender-messages.ts';
 
 /** How much longer than the grace the worker may take to say that it has stopped. */

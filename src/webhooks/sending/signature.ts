@@ -3,8 +3,10 @@
  * service's own (hex of the body alone, keyed by the secret as shown) and Standard Webhooks, which also covers the event's id and
  * the attempt's time so that a receiver can refuse replays (github.com/standard-webhooks/standard-webhooks).
  */
-import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { isReservedHeader } from '../endpoints/endpoint.ts';
+import type { AttemptRequest } from './attempt-result.ts';
 
 const SECRET_PREFIX = 'whsec_';
 const NEW_SECRET_BYTES = 32;
@@ -100,4 +102,42 @@ function decodeStandardSecret(secret: string): Buffer | null {
   if (!secret.startsWith(SECRET_PREFIX)) return null;
   const encoded = secret.slice(SECRET_PREFIX.length);
   return encoded !== '' && base64.test(encoded) ? Buffer.from(encoded, 'base64') : null;
+}
+
+/** Returns the headers of one attempt as a flat list of names and values; `timestampSeconds` is the time of the attempt. */
+export function requestHeaders(request: AttemptRequest, timestampSeconds: number): string[] {
+  const { body, secrets, eventId } = request;
+  const [current = '', previous] = secrets;
+  const headers = [
+    'Content-Type',
+    'application/json',
+    'User-Agent',
+    `Chancery/${request.version}`,
+    'Accept-Encoding',
+    'identity',
+    'X-Service-Signature',
+    signBody(body, current),
+    'X-Service-Event',
+    request.event,
+    'X-Service-Collection',
+    request.collection,
+    'X-Service-Delivery',
+    request.deliveryId,
+    'X-Service-Attempt',
+    String(request.attempt),
+    'X-Service-Sequence',
+    String(request.sequence),
+    'webhook-id',
+    eventId,
+    'webhook-timestamp',
+    String(timestampSeconds),
+    'webhook-signature',
+    standardSignature({ id: eventId, timestampSeconds, body, secrets }),
+  ];
+  if (previous !== undefined) headers.push('X-Service-Signature-Previous', signBody(body, previous));
+  for (const name in request.customHeaders) {
+    // Saving an endpoint refuses reserved names, but an endpoint may be older than the name on the list.
+    if (!isReservedHeader(name)) headers.push(name, request.customHeaders[name] ?? '');
+  }
+  return headers;
 }

@@ -1,0 +1,75 @@
+import { AppError } from '../base/errors.ts';
+
+/** Who makes a request, found from its credentials. Operations decide by nothing else. */
+export type Caller = Guest | User | Superuser;
+
+export interface Guest {
+  readonly kind: 'guest';
+}
+
+/** A record of an auth collection. */
+export interface User {
+  readonly kind: 'user';
+  readonly id: string;
+  readonly collectionId: string;
+}
+
+export interface Superuser {
+  readonly kind: 'superuser';
+  /** The id of the record in `_superusers`, or of the API key. */
+  readonly id: string;
+  /** The bounds of an API key, which acts as a superuser within them; absent for superusers themselves. */
+  readonly key?: KeyBounds;
+}
+
+/** What an API key may be used for (http-api A10). Checked by `hasScope` and `reaches`. */
+export interface KeyBounds {
+  readonly scopes: readonly KeyScope[];
+  /** Ids of the collections whose records it reaches; null for all except system collections. */
+  readonly collections: readonly string[] | null;
+}
+
+export const guest: Guest = { kind: 'guest' };
+/** What an API key may be made for. `admin` includes all the others, and whatever none of them covers. */
+export const keyScopes = [
+  'records:read',
+  'records:write',
+  'webhooks:read',
+  'webhooks:write',
+  'collections:read',
+  'collections:write',
+  'admin',
+] as const;
+
+export type KeyScope = (typeof keyScopes)[number];
+
+/** Whether the caller has the scope. Only API keys can lack one. */
+export function hasScope(caller: Caller, scope: KeyScope): boolean {
+  if (caller.kind !== 'superuser' || caller.key === undefined) return true;
+  const { scopes } = caller.key;
+  return scopes.includes(scope) || scopes.includes('admin');
+}
+
+/** The part of a collection that decides which API keys reach it. */
+export interface Reached {
+  readonly id: string;
+  readonly system: boolean;
+}
+
+/**
+ * Whether the caller reaches the collection at all: an API key may be bound to some collections, and system collections need the
+ * scope `admin`. Checked before every rule (`admit`), and for every collection to which a path in a filter or an expand leads
+ * (`reachableCollections`).
+ */
+export function reaches(caller: Caller, { id, system }: Reached): boolean {
+  if (caller.kind !== 'superuser' || caller.key === undefined) return true;
+  const { scopes, collections } = caller.key;
+  if (scopes.includes('admin')) return true;
+  return !system && (collections === null || collections.includes(id));
+}
+
+/** Throws forbidden where the caller does not reach the collection. */
+export function requireReach(caller: Caller, collection: Reached): void {
+  if (!reaches(caller, collection))
+    throw new AppError('forbidden', 'The API key does not reach this collection.');
+}

@@ -1,0 +1,113 @@
+import { GenerationMap } from '../base/cache.ts';
+import { AppError } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import { type Comparison, type FilterTree, parseFilter } from '../filters/parse.ts';
+import { scanToken } from '../filters/scan.ts';
+import { type Caller, type Reached, reaches, requireReach } from './caller.ts';
+
+/** A rule as a collection holds it: null admits superusers only, '' admits everyone, any other text is a filter. */
+export type Rule = string | null;
+
+/** The part of a collection that its rules need. */
+export interface Ruled extends Reached {
+  readonly rules: Readonly<Record<RuleName, Rule>>;
+}
+
+export type RuleName = 'listRule' | 'viewRule' | 'createRule' | 'updateRule' | 'deleteRule';
+
+/**
+ * Returns what the rule still has to ask of each record, or undefined where the caller is admitted to all of them. Superusers
+ * pass every rule, API keys those of the collections that they reach. Throws `forbidden` where the caller is admitted to no
+ * record.
+ */
+export function admit(collection: Ruled, name: RuleName, caller: Caller): FilterTree | undefined {
+  const rule = collection.rules[name];
+  if (caller.kind === 'superuser') {
+    requireReach(caller, collection);
+    return undefined;
+  }
+  if (rule === '') return undefined;
+  if (rule !== null) return parseRule(rule);
+  throw new AppError('forbidden', 'Only superusers can perform this action.');
+}
+
+/** Whether none of these rules admits the caller to any record. */
+export function isLocked(collection: Ruled, names: readonly RuleName[], caller: Caller): boolean {
+  if (caller.kind === 'superuser') return !reaches(caller, collection);
+  return names.every((name) => collection.rules[name] === null);
+}
+
+/** Parsed rules of all collections of all instances in this process: nearly every request asks a rule, and rules hardly ever change. */
+const known = new GenerationMap<string, FilterTree>(5_000);
+
+/** Parses a rule, which is a filter. Throws a filter error. */
+export function parseRule(rule: string): FilterTree {
+  return known.findOrAdd(rule, parseFilter);
+}
+
+/** A comparison of a rule, as it was written. */
+export interface RuleTerm {
+  readonly text: string;
+  /** Where it stands in the rule: UTF-16 units from 0. */
+  readonly position: number;
+  readonly tree: Comparison;
+}
+
+/** Returns the comparisons in a rule, in the order in which they are written. Throws a filter error. */
+export function ruleTerms(rule: string): readonly RuleTerm[] {
+  return comparisonsOf(parseRule(rule)).map((tree) => {
+    const { position } = tree;
+    return { text: rule.slice(position, endOf(rule, position)), position, tree };
+  });
+}
+
+function comparisonsOf(tree: FilterTree): readonly Comparison[] {
+  return tree.kind === 'comparison' ? [tree] : tree.items.flatMap(comparisonsOf);
+}
+
+/**
+ * Returns where the comparison that begins at `start` ends: behind its last token, before one that joins it to others or closes a
+ * group around it.
+ */
+function endOf(rule: string, start: number): number {
+  let end = start;
+  for (let depth = 0; ;) {
+    const token = scanToken(rule, end);
+    if (token.kind === 'call') depth += 1;
+    else if (depth === 0 && ['join', 'open', 'close', 'end'].includes(token.kind)) return end;
+    else if (token.kind === 'close') depth -= 1;
+    end = token.end;
+  }
+}
+
+/**
+ * A stored rule that no longer compiles because something it names was deleted or renamed. The message has nothing of the rule's
+ * text, which names what the caller may not know of.
+ */
+export class BrokenRule extends AppError {
+  /** For the log, without a stack: anybody may ask again and again. */
+  readonly forLog: { readonly collection: string; readonly reason: string };
+
+  constructor(cause: AppError, collection: string) {
+    super('broken_rule', 'Something went wrong while processing your request.', { cause });
+    this.forLog = { collection, reason: cause.message };
+  }
+}
+
+/**
+ * Returns what `ask` finds, or `otherwise` where its rule no longer compiles, as for callers whom it does not admit. For rules
+ * that only add to an answer, the rest of which is not to be lost.
+ */
+export async function unlessBroken<Found>(
+  { logger }: { readonly logger: Logger },
+  otherwise: Found,
+  ask: () => Promise<Found>,
+): Promise<Found> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof BrokenRule)) throw error;
+    logger.warn('A rule no longer compiles: it admits nobody.', error.forLog);
+    return otherwise;
+  }
+}

@@ -1,0 +1,219 @@
+import { type KeyScope, keyScopes } from '../access/caller.ts';
+import { AppError, type FieldError, type FieldErrors, notFound } from '../base/errors.ts';
+import { newId } from '../base/ids.ts';
+import { type JsonObject, ownMember } from '../base/json.ts';
+import { fromTimestamp, type Timestamp, toTimestamp } from '../base/timestamp.ts';
+import type { CollectionFinder } from '../collections/collection-store.ts';
+import { parseDate } from '../fields/date-field.ts';
+import { fieldError, invalidValue, unknownMembers } from '../fields/field-error.ts';
+import type { Decoded } from '../fields/field-type.ts';
+import type { Instance } from '../instances/instance.ts';
+import type { Actor } from '../logs/audit-entry.ts';
+import { auditLogOf } from '../logs/audit-log.ts';
+import type { ListQuery } from '../query/list-query.ts';
+import { column, columnResolver, type ListedTable, tableSource } from '../query/list-source.ts';
+import { type ListResult, runList } from '../query/run-list.ts';
+import { digest, newSecretText } from '../secrets/digest.ts';
+import { sql } from '../sql/sql.ts';
+import type { Transaction, Tuple } from '../storage/database.ts';
+
+/**
+ * What a program uses in place of a sign-in. The key itself is `ck_`, the id and 43 random characters; only its digest is stored,
+ * so that nobody can sign in with what is in the database or a backup.
+ */
+interface ApiKey {
+  readonly id: string;
+  readonly name: string;
+  readonly scopes: readonly KeyScope[];
+  /** Ids of the collections that it is bound to; null for all but the service's own. */
+  readonly collections: readonly string[] | null;
+  /** The time from which the key is refused; empty for never. */
+  readonly expires: Timestamp;
+  readonly created: Timestamp;
+  /** When it was last used, to the minute; empty if never. */
+  readonly lastUsed: Timestamp;
+}
+
+export const apiKeyLimits = {
+  /** Keys of one instance. */
+  keysMax: 1_000,
+  nameLengthMax: 255,
+  collectionsMax: 200,
+} as const;
+
+/** The columns of `$api_key` in the order that {@link toApiKey} expects. */
+export const apiKeyColumns = sql`id, name, scopes, collections, expires, created, last_used`;
+
+export function toApiKey([id, name, scopes, collections, expires, created, lastUsed]: Tuple): ApiKey {
+  // Written by createApiKey, which checked it.
+  const given = JSON.parse(String(scopes)) as readonly string[];
+  return {
+    id: String(id),
+    name: String(name),
+    // Scopes that a newer version has added grant nothing here.
+    scopes: keyScopes.filter((scope) => given.includes(scope)),
+    // Written by createApiKey, which checked it.
+    collections: JSON.parse(String(collections)) as readonly string[] | null,
+    expires: String(expires),
+    created: String(created),
+    lastUsed: String(lastUsed),
+  };
+}
+
+export interface NewApiKey {
+  readonly apiKey: ApiKey;
+  /** The key itself; it must be shown now, as it is not stored. */
+  readonly key: string;
+}
+
+/** Creates an API key and audits that. Throws bad_request. */
+export async function createApiKey(instance: Instance, body: JsonObject, actor: Actor): Promise<NewApiKey> {
+  // The key's collections may have been made through another node.
+  await instance.refresh();
+  const now = instance.clock.now();
+  const settings = decodeApiKey(body, { collections: instance.collections, now });
+  const apiKey = { id: newId(), ...settings, created: toTimestamp(now), lastUsed: '' };
+  const key = `ck_${apiKey.id}${newSecretText()}`;
+  await instance.database.write(async (tx) => {
+    const table = tx.names.table('$api_key');
+    const row = await tx.get(sql`SELECT count(*) AS keys FROM ${table} WHERE ${tx.names.scope}`);
+    if (Number(row?.['keys']) >= apiKeyLimits.keysMax) {
+      const message = `Failed to create API key. There can be at most ${apiKeyLimits.keysMax} keys.`;
+      throw new AppError('bad_request', message);
+    }
+    await insert(tx, apiKey, digest(key));
+    const entry = { action: 'key.create', target: apiKey.id, details: { ...settings } } as const;
+    await auditLogOf(instance).append(tx, actor, entry);
+  });
+  return { apiKey, key };
+}
+
+async function insert(tx: Transaction, apiKey: ApiKey, digested: string): Promise<void> {
+  const { id, name, scopes, collections, expires, created, lastUsed } = apiKey;
+  await tx.run(sql`
+    INSERT INTO ${tx.names.table('$api_key')}
+      (${tx.names.scopeColumn}id, name, digest, scopes, collections, expires, created, last_used)
+    VALUES (${tx.names.scopeValue}${id}, ${name}, ${digested}, ${JSON.stringify(scopes)},
+      ${JSON.stringify(collections)}, ${expires}, ${created}, ${lastUsed})`);
+}
+
+/** What the owner of a key decides about it. */
+export type ApiKeySettings = Pick<ApiKey, 'name' | 'scopes' | 'collections' | 'expires'>;
+
+export interface DecodeApiKeyContext {
+  readonly collections: CollectionFinder;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+const settingNames = [
+  'name',
+  'scopes',
+  'collections',
+  'expires',
+] as const satisfies readonly (keyof ApiKeySettings)[];
+/** Members of a key that only answers have. They are ignored, so that a key may be made like one that was shown. */
+const shownNames = ['id', 'key', 'created', 'lastUsed'] as const;
+
+/** Reads a key's settings from a body. Throws bad_request with the problem of each member. */
+function decodeApiKey(body: JsonObject, context: DecodeApiKeyContext): ApiKeySettings {
+  const errors: Record<string, FieldError | FieldErrors> = {
+    ...unknownMembers(body, settingNames, shownNames),
+  };
+  function member<Value>(name: string, decode: (value: unknown) => Decoded<Value>, fallback: Value): Value {
+    const decoded = decode(ownMember(body, name) ?? null);
+    if ('value' in decoded) return decoded.value;
+    errors[name] = decoded.error;
+    return fallback;
+  }
+  const settings = {
+    name: member('name', decodeName, ''),
+    scopes: member('scopes', decodeScopes, []),
+    collections: member('collections', (value) => decodeCollections(value, context), null),
+    expires: member('expires', (value) => decodeExpires(value, context), ''),
+  };
+  // A key that may change definitions or add endpoints can read everything: a list of collections would only seem to bind it.
+  const isUnbound = settings.scopes.some((scope) => !scope.startsWith('records:'));
+  if (settings.collections !== null && isUnbound && errors['collections'] === undefined)
+    errors['collections'] = invalidValue(
+      'Only a key whose scopes are all of records can be bound to collections.',
+    );
+  if (Object.keys(errors).length > 0)
+    throw new AppError('bad_request', 'Failed to create API key.', { details: errors });
+  return settings;
+}
+
+function decodeName(value: unknown): Decoded<string> {
+  if (value === null || value === '') return { error: fieldError('validation_required') };
+  if (typeof value === 'string' && value.length <= apiKeyLimits.nameLengthMax) return { value };
+  return { error: invalidValue(`Must be text of at most ${apiKeyLimits.nameLengthMax} characters.`) };
+}
+
+function decodeScopes(value: unknown): Decoded<readonly KeyScope[]> {
+  if (value === null) return { error: fieldError('validation_required') };
+  const wanted: readonly unknown[] = Array.isArray(value) ? value : [];
+  const scopes = keyScopes.filter((scope) => wanted.includes(scope));
+  if (scopes.length > 0 && wanted.every((item) => scopes.some((scope) => scope === item)))
+    return { value: scopes };
+  return { error: invalidValue(`Must be one or more of ${keyScopes.join(', ')}.`) };
+}
+
+/** Takes names or ids and returns ids. Null means every collection; an empty list is refused, as it must not mean the same. */
+function decodeCollections(
+  value: unknown,
+  { collections }: DecodeApiKeyContext,
+): Decoded<readonly string[] | null> {
+  if (value === null) return { value };
+  if (!Array.isArray(value) || value.length === 0 || value.length > apiKeyLimits.collectionsMax) {
+    const message = `Must be null for all, or an array of 1 to ${apiKeyLimits.collectionsMax} names or ids of collections.`;
+    return { error: invalidValue(message) };
+  }
+  const ids = new Set<string>();
+  for (const item of value) {
+    const collection = typeof item === 'string' ? collections.find(item) : undefined;
+    if (collection === undefined)
+      return { error: invalidValue(`There is no collection ${JSON.stringify(item)}.`) };
+    if (collection.system)
+      return { error: invalidValue(`The collection ${collection.name} needs the scope admin, and no list.`) };
+    ids.add(collection.id);
+  }
+  return { value: [...ids] };
+}
+
+function decodeExpires(value: unknown, { now }: DecodeApiKeyContext): Decoded<Timestamp> {
+  if (value === null || value === '') return { value: '' };
+  const expires = typeof value === 'string' ? parseDate(value) : '';
+  if (expires === '') return { error: invalidValue('Must be a date.') };
+  return fromTimestamp(expires) > now
+    ? { value: expires }
+    : { error: invalidValue('Must be in the future.') };
+}
+
+/** Revokes an API key and audits that: once this resolves, every node refuses the key. Throws not_found. */
+export async function deleteApiKey(instance: Instance, id: string, actor: Actor): Promise<void> {
+  await instance.database.write(async (tx) => {
+    const { names } = tx;
+    const deleted = await tx.run(
+      sql`DELETE FROM ${names.table('$api_key')} WHERE ${names.scope} AND id = ${id}`,
+    );
+    if (deleted === 0) throw notFound();
+    await auditLogOf(instance).append(tx, actor, { action: 'key.delete', target: id });
+  });
+}
+
+const resolve = columnResolver({
+  id: column('text', sql`id`),
+  name: column('text', sql`name`),
+  expires: column('date', sql`expires`),
+  created: column('date', sql`created`),
+  lastUsed: column('date', sql`last_used`),
+});
+
+const keys: ListedTable = { name: '$api_key', columns: apiKeyColumns, resolve };
+
+/** Returns a page of keys, without the secret part, by default in the order in which they were made. */
+export async function listApiKeys(instance: Instance, query: ListQuery): Promise<ListResult<ApiKey>> {
+  const { database } = instance;
+  const page = await runList(database, query, tableSource(database, keys, instance.clock.now()));
+  return { ...page, items: page.items.map(toApiKey) };
+}

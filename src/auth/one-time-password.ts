@@ -1,0 +1,200 @@
+import type { RequestFacts } from '../access/rule-input.ts';
+import { AppError } from '../base/errors.ts';
+import { idAlphabet, idLength, randomText } from '../base/ids.ts';
+import type { Instance } from '../instances/instance.ts';
+import { countingOf } from '../limits/counting-of.ts';
+import { clientKey, secondsUntil } from '../limits/rate-limiter.ts';
+import { SharedCounter } from '../limits/shared-counter.ts';
+import { countGuess } from '../limits/sign-in-guard.ts';
+import { changeAccount } from '../records/accounts/change-account.ts';
+import { findRecord, findRecordToChange } from '../records/find-record.ts';
+import { refusedAs, type WriteScope } from '../records/record-write.ts';
+import { type StoredRecord, valueOf } from '../records/record.ts';
+import { hashPassword, verifyPassword } from '../secrets/password.ts';
+import type { Sealer } from '../secrets/seal.ts';
+import { readSecret } from '../secrets/secrets.ts';
+import { newTokenKey } from '../secrets/token.ts';
+import { decodeForm, lengthProblem, refuseForm } from './account-request.ts';
+import { getCompanion, isRecent, takeAccountRow } from './account-rows.ts';
+import { type AuthCollection, withAuthCollection } from './auth-collection.ts';
+import { finishSignIn, requireMethod, type ShownAccount, type SignInResult } from './finish-sign-in.ts';
+import { isNeededOnceVerified } from './second-factor.ts';
+import { noteSignIn } from './sign-in.ts';
+import { findTokenKey } from './tokens.ts';
+
+const idLengthMax = 255;
+const codeLengthMax = 71;
+
+export interface OtpSignIn {
+  readonly collection: string;
+  /** The client's address. */
+  readonly address: Uint8Array;
+}
+
+/**
+ * Signs in by a mailed code, and uses the code up. An account that was not verified becomes verified, loses its sessions, and gets a
+ * random password unless it will be asked for a second factor: somebody who signed up with another's address must not stay in. Throws
+ * not_found (collection), forbidden (switched off, or the collection's rule), bad_request, too_many_requests.
+ */
+export function signInWithOtp(
+  instance: Instance,
+  facts: RequestFacts,
+  { collection: name, address }: OtpSignIn,
+): Promise<SignInResult> {
+  return withAuthCollection(instance, name, async (collection) => {
+    requireMethod(collection, 'otp');
+    const { otpId, password } = decodeForm(facts.body, ['otpId', 'password']);
+    refuseForm({
+      otpId: lengthProblem(otpId.length, idLengthMax),
+      password: lengthProblem(password.length, codeLengthMax),
+    });
+    const code = await findCode(instance, collection, otpId);
+    return noteSignIn(instance, { facts, collection, id: code?.recordRef ?? '' }, async () => {
+      const isRight = await guardOtp(instance, { collection, otpId, address }, () =>
+        verifyPassword(password, code?.hash),
+      );
+      if (!isRight || code === undefined) throw invalidCode();
+      const used = await useCode(instance, { ...facts, context: 'otp' }, { collection, code });
+      return finishSignIn(instance, facts, { ...used, method: 'otp' });
+    });
+  });
+}
+
+interface Code {
+  readonly id: string;
+  readonly recordRef: string;
+  readonly sentTo: string;
+  readonly hash: string | undefined;
+}
+
+async function findCode(
+  instance: Instance,
+  collection: AuthCollection,
+  id: string,
+): Promise<Code | undefined> {
+  const { database } = instance;
+  const companion = getCompanion(instance, '_otps');
+  const row = await findRecord(database, companion, id);
+  if (row === undefined || valueOf(row, 'collectionRef') !== collection.id) return undefined;
+  if (!isRecent(row, collection.auth.otp.duration, instance)) return undefined;
+  const hash = await readSecret(database, { collection: companion.id, record: id, name: 'password' });
+  const sentTo = String(valueOf(row, 'sentTo') ?? '');
+  return { id, recordRef: String(valueOf(row, 'recordRef')), sentTo, hash };
+}
+
+/** Uses a code up; of concurrent uses one succeeds. A code sent to an address that the account no longer has is invalid. */
+async function useCode(
+  instance: Instance,
+  facts: RequestFacts,
+  { collection, code }: { readonly collection: AuthCollection; readonly code: Code },
+): Promise<Pick<ShownAccount, 'record' | 'tokenKey'>> {
+  const companion = getCompanion(instance, '_otps');
+  const now = instance.collections.get(collection.id);
+  const found = await findRecord(instance.database, now, code.recordRef);
+  // A random password, which nobody knows.
+  const passwordHash =
+    found !== undefined && isProof(found, code) ? await hashPassword(newTokenKey()) : undefined;
+  return instance.database.write(async (tx) => {
+    const current = instance.collections.get(collection.id);
+    // The account is locked first, as a delete of it locks in the same order.
+    const existing = await findRecordToChange(tx, current, code.recordRef);
+    const isTaken = await takeAccountRow(tx, companion, code.id);
+    const isMisdirected = code.sentTo !== '' && code.sentTo !== (existing && valueOf(existing, 'email'));
+    if (existing === undefined || !isTaken || isMisdirected) throw invalidCode();
+    const record = isProof(existing, code)
+      ? await verifyOwner({ instance, facts, tx }, existing, passwordHash)
+      : existing;
+    const use = { record: code.recordRef, kind: 'authToken', reader: tx } as const;
+    const tokenKey = await findTokenKey(instance, current, use);
+    if (tokenKey === undefined) throw invalidCode();
+    return { record, tokenKey };
+  });
+}
+
+/**
+ * Verifies the account for the owner of its address. Somebody else who signed up with it is out: no session is left, and the password
+ * is replaced, or not enough without a second factor.
+ */
+async function verifyOwner(
+  scope: WriteScope,
+  existing: StoredRecord,
+  passwordHash: string | undefined,
+): Promise<StoredRecord> {
+  const isReplaced = passwordHash !== undefined && !(await isNeededOnceVerified(scope, existing));
+  const proof = { verified: true, endsSessions: true, ...(isReplaced && { passwordHash }) } as const;
+  return refusedAs('Failed to authenticate.', changeAccount(scope, existing, proof));
+}
+
+/** True when the code shows something new: that the account's address, not verified so far, is the client's. */
+function isProof(account: StoredRecord, { sentTo }: Code): boolean {
+  return valueOf(account, 'verified') !== 1 && sentTo !== '' && sentTo === valueOf(account, 'email');
+}
+
+function invalidCode(): AppError {
+  return new AppError('bad_request', 'Invalid or expired OTP.');
+}
+
+/** How many wrong codes are accepted before codes are refused; docs/accounts.md repeats these numbers. */
+const otpLimits = {
+  windowMs: 180_000,
+  /** Wrong tries of one code while it is valid. */
+  codeMax: 5,
+  /** For one account from one client. */
+  accountFromClientMax: 5,
+  /** For one account from all clients: larger, or any stranger could lock its owner out. */
+  accountMax: 25,
+} as const;
+
+/** Keys of each counter; about 200 bytes each. */
+const keysMax = 50_000;
+
+const codes = new SharedCounter({ kind: 'one-time password', keysMax });
+const pairs = new SharedCounter({ kind: 'one-time passwords by a client', keysMax });
+const accounts = new SharedCounter({ kind: 'one-time passwords by all', keysMax });
+
+export interface OtpTry {
+  readonly collection: AuthCollection;
+  readonly otpId: string;
+  readonly address: Uint8Array;
+}
+
+/** Returns whether a code is right. After too many wrong ones it throws too_many_requests without looking at the code. */
+function guardOtp(
+  instance: Instance,
+  { collection, otpId, address }: OtpTry,
+  verify: () => Promise<boolean>,
+): Promise<boolean> {
+  const counting = countingOf(instance);
+  // Not by the account's id: then the sixth wrong code would tell whether there is an account. The tag stands for the address.
+  const account = `${instance.id}|${collection.id}|${otpId.slice(0, otpTagLength)}`;
+  const { windowMs: durationMs, codeMax, accountFromClientMax, accountMax } = otpLimits;
+  const lifeMs = collection.auth.otp.duration * 1_000;
+  const counts = [
+    { counter: accounts, key: account, limit: { max: accountMax, durationMs, ...counting } },
+    {
+      counter: pairs,
+      key: `${account}|${clientKey(address)}`,
+      limit: { max: accountFromClientMax, durationMs, ...counting },
+    },
+    { counter: codes, key: `${account}|${otpId}`, limit: { max: codeMax, durationMs: lifeMs, ...counting } },
+  ];
+  const refusal = (endMs: number): AppError => {
+    const message = 'Too many attempts, please try again later with a new OTP.';
+    return new AppError('too_many_requests', message, { retryAfter: secondsUntil(endMs, counting.nowMs) });
+  };
+  return countGuess({ counts, verify, refusal });
+}
+
+/** How many characters of an id stand for the address that it was made for. */
+const otpTagLength = 5;
+
+/**
+ * Makes the id of a one-time password, whether or not there is an account to send it to. It begins with a tag that is the same for
+ * every password of one address but does not reveal the address. Wrong codes are counted by the tag, so that addresses without an
+ * account are treated like all others.
+ */
+export function newOtpId(sealer: Sealer, address: string): string {
+  const bytes = Buffer.from(sealer.fingerprint(address), 'base64url').subarray(0, otpTagLength);
+  const tag = Array.from(bytes, (byte) => idAlphabet[byte % idAlphabet.length]).join('');
+  return tag + randomText(idLength - otpTagLength, idAlphabet);
+}

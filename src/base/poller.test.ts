@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { eventually } from '../../test/support/eventually.ts';
+import { Watch } from './poller.ts';
+
+test('it is unwell after a look that failed, tells that once, and is well after the next that did not', async (t) => {
+  const errors: unknown[] = [];
+  let looks = 0;
+  let isAway = false;
+  const watch = new Watch({
+    intervalMs: 1,
+    look: async () => {
+      looks += 1;
+      if (isAway) throw new Error(`look ${looks}`);
+    },
+    onError: (error) => errors.push(error),
+  });
+  t.after(() => watch.stop());
+  await eventually('two looks', () => looks >= 2);
+  assert.equal(watch.isWell, true);
+  isAway = true;
+  await eventually('it is unwell', () => !watch.isWell);
+  const seen = looks;
+  await eventually('three more looks', () => looks >= seen + 3);
+  assert.equal(errors.length, 1);
+  isAway = false;
+  await eventually('it is well again', () => watch.isWell);
+});
+
+test('it is unwell while a look does not end, and starts no other beside it', async (t) => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let looks = 0;
+  const watch = new Watch({
+    intervalMs: 1,
+    look: () => {
+      looks += 1;
+      return looks === 1 ? promise : Promise.resolve();
+    },
+    onError: assert.ifError,
+  });
+  t.after(() => watch.stop());
+  await eventually('it is unwell', () => !watch.isWell);
+  assert.equal(looks, 1);
+  resolve();
+  await eventually('it is well again', () => watch.isWell && looks > 1);
+});
+
+test('it looks besides when it is asked to, once the look that runs is over', async (t) => {
+  const first = Promise.withResolvers<void>();
+  let looks = 0;
+  const watch = new Watch({
+    intervalMs: 60_000,
+    look: () => {
+      looks += 1;
+      return looks === 1 ? first.promise : Promise.resolve();
+    },
+    onError: assert.ifError,
+  });
+  t.after(() => watch.stop());
+  const asked = [watch.look(), watch.look()];
+  await eventually('the first look', () => looks === 1);
+  const last = watch.look();
+  first.resolve();
+  await Promise.all(asked);
+  await last;
+  assert.equal(looks, 2);
+});

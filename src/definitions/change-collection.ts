@@ -1,0 +1,194 @@
+import { assert } from '../base/assert.ts';
+import { AppError, notFound } from '../base/errors.ts';
+import { toTimestamp } from '../base/timestamp.ts';
+import type { Database, Transaction } from '../storage/database.ts';
+import { NoRoom } from '../storage/engine-errors.ts';
+import {
+  type Collection,
+  collectionLimits,
+  referringTo,
+  type TokenKind,
+  tokenKinds,
+} from '../collections/collection.ts';
+import type { CollectionStore } from '../collections/collection-store.ts';
+import { checkRules } from './check-rules.ts';
+import { givenTokenSecrets } from '../collections/decode-auth-options.ts';
+import { decodeCollection } from '../collections/decode-collection.ts';
+import { EqualRecords } from '../collections/tables.ts';
+import { ProblemList } from '../collections/member-reader.ts';
+
+/** Runs inside the transaction that deletes a collection, for parts that refer to it. May await nothing but `tx`. */
+export type CollectionDeletedListener = (tx: Transaction, collection: Collection) => Promise<void>;
+
+export interface CollectionChange {
+  readonly database: Database;
+  readonly collections: CollectionStore;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** Stores the token secrets of an auth collection, inside the transaction that saves it. An empty secret stands for one to be generated. */
+export type TokenSecretsListener = (
+  tx: Transaction,
+  collection: Collection,
+  secrets: ReadonlyMap<TokenKind, string>,
+) => Promise<void>;
+
+/**
+ * Runs inside the transaction that changes a definition, before the change, for parts that have to know of it or may object.
+ * `before` is undefined for a collection that is created, `after` for one that is deleted. May await nothing but `tx`.
+ */
+export type CollectionChangeListener = (
+  tx: Transaction,
+  change: { readonly before: Collection | undefined; readonly after: Collection | undefined },
+) => Promise<void>;
+
+/**
+ * Runs inside the transaction that renames collections, once for all of them, because they may exchange names. `names` has the
+ * new names by the old ones. May await nothing but `tx`.
+ */
+export type RenameListener = (tx: Transaction, names: ReadonlyMap<string, string>) => Promise<void>;
+
+export interface CollectionSaving extends CollectionChange {
+  readonly onChange?: CollectionChangeListener;
+  readonly onRename?: RenameListener;
+  /** Without it there can be no auth collections. */
+  readonly onTokenSecrets?: TokenSecretsListener;
+}
+
+type Definition = Readonly<Record<string, unknown>>;
+
+/** Makes a collection and its table; throws `bad_request` with every problem of the definition. */
+export function createCollection(change: CollectionSaving, definition: Definition): Promise<Collection> {
+  const failed = 'Failed to create collection.';
+  return changeTables(change, failed, async (tx) => {
+    const problems = new ProblemList();
+    const others = change.collections.all();
+    if (others.length >= collectionLimits.collectionsMax) {
+      throw new AppError(
+        'bad_request',
+        `${failed} There can be at most ${collectionLimits.collectionsMax} collections.`,
+      );
+    }
+    const collection = decodeCollection(definition, { others, now: toTimestamp(change.now) }, problems);
+    const secrets = givenTokenSecrets(definition, problems);
+    problems.throwIfAny(failed);
+    checkRules(collection, { collections: change.collections, names: tx.names }, problems);
+    problems.throwIfAny(failed);
+    await change.onChange?.(tx, { before: undefined, after: collection });
+    await change.collections.create(tx, collection);
+    await saveSecrets(tx, change, { collection, secrets, isNew: true });
+    return collection;
+  });
+}
+
+/** Changes a definition and its table; what the definition leaves out stays. Data of fields that stay is kept. */
+export function updateCollection(
+  change: CollectionSaving,
+  nameOrId: string,
+  definition: Definition,
+): Promise<Collection> {
+  const failed = 'Failed to update collection.';
+  return changeTables(change, failed, async (tx) => {
+    const existing = getCollection(change.collections, nameOrId);
+    const problems = new ProblemList();
+    const context = { existing, others: change.collections.all(), now: toTimestamp(change.now) };
+    const collection = decodeCollection(definition, context, problems);
+    const secrets = givenTokenSecrets(definition, problems);
+    problems.throwIfAny(failed);
+    checkRules(collection, { collections: change.collections, names: tx.names }, problems);
+    problems.throwIfAny(failed);
+    await change.onChange?.(tx, { before: existing, after: collection });
+    await change.collections.update(tx, existing, collection);
+    await tellOfNames(tx, change, [{ before: existing, after: collection }]);
+    await saveSecrets(tx, change, { collection, secrets, isNew: false });
+    return collection;
+  });
+}
+
+/** Tells the rename listener of the collections whose names have changed. Does nothing where none has. */
+export async function tellOfNames(
+  tx: Transaction,
+  { onRename }: CollectionSaving,
+  changed: readonly { readonly before: Collection; readonly after: Collection }[],
+): Promise<void> {
+  const renamed = changed.filter(({ before, after }) => before.name !== after.name);
+  if (renamed.length === 0) return;
+  await onRename?.(tx, new Map(renamed.map(({ before, after }) => [before.name, after.name])));
+}
+
+export interface SavedSecrets {
+  readonly collection: Collection;
+  readonly secrets: ReadonlyMap<TokenKind, string>;
+  /** Whether the collection is new: then secrets that are not given are generated. */
+  readonly isNew: boolean;
+}
+
+/** Stores the token secrets of a saved collection. Does nothing for one without accounts. */
+export async function saveSecrets(
+  tx: Transaction,
+  { onTokenSecrets }: CollectionSaving,
+  { collection, secrets, isNew }: SavedSecrets,
+): Promise<void> {
+  if (collection.type !== 'auth') return;
+  assert(onTokenSecrets !== undefined, 'who makes auth collections keeps their secrets');
+  const fresh = isNew ? tokenKinds.map((kind) => [kind, ''] as const) : [];
+  await onTokenSecrets(tx, collection, new Map([...fresh, ...secrets]));
+}
+
+export interface CollectionDeletion extends CollectionSaving {
+  readonly onDeleted: CollectionDeletedListener;
+}
+
+/**
+ * Deletes a collection with all its records; throws bad_request when another collection refers to it. Their events and pending
+ * deliveries stay.
+ */
+export function deleteCollection(change: CollectionDeletion, nameOrId: string): Promise<void> {
+  const failed = 'Failed to delete collection.';
+  return changeTables(change, failed, async (tx) => {
+    const collection = getCollection(change.collections, nameOrId);
+    if (collection.system) throw new AppError('bad_request', failed);
+    const referring = referringTo(collection, change.collections.all());
+    if (referring.length > 0) {
+      const names = referring.map(({ name }) => name).join(', ');
+      throw new AppError(
+        'bad_request',
+        `Failed to delete collection probably due to existing reference in ${names}.`,
+      );
+    }
+    await change.onChange?.(tx, { before: collection, after: undefined });
+    await change.onDeleted(tx, collection);
+    await change.collections.delete(tx, collection);
+  });
+}
+
+/** Returns the collection. Throws not_found with the message of the collection routes, which differs from that of the record routes. */
+export function getCollection(collections: CollectionStore, nameOrId: string): Collection {
+  const found = collections.find(nameOrId);
+  if (found === undefined) throw notFound();
+  return found;
+}
+
+/** Runs a change of tables alone in its commit. Throws bad_request when existing records violate a new unique index. */
+export async function changeTables<Result>(
+  change: CollectionChange,
+  failed: string,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await change.database.write(work, { isExclusive: true });
+  } catch (error) {
+    // Elsewhere NoRoom asks for a retry; a change of tables would fail again.
+    if (error instanceof NoRoom)
+      throw new AppError('bad_request', `${failed} ${error.advice}`, { cause: error });
+    if (!(error instanceof EqualRecords)) throw error;
+    const { collection, indexName } = error;
+    const at = collection.indexes.findIndex(({ name }) => name === indexName);
+    const message = `The unique index ${indexName} of ${collection.name} cannot be made: records that exist already have equal values.`;
+    throw new AppError('bad_request', failed, {
+      cause: error,
+      details: { indexes: { [at]: { code: 'validation_invalid_index_expression', message } } },
+    });
+  }
+}

@@ -1,0 +1,86 @@
+import { AppError, type FieldError } from '../base/errors.ts';
+import { type Caller, guest } from '../access/caller.ts';
+import { parseRule } from '../access/rule.ts';
+import { factsOfCaller } from '../access/rule-input.ts';
+import type { Names } from '../storage/database.ts';
+import type { Collections } from '../collections/collection-store.ts';
+import { type Collection, ruleNames, superusersName } from '../collections/collection.ts';
+import type { ProblemList } from '../collections/member-reader.ts';
+import { baseAlias, RecordScope } from '../query/record-scope.ts';
+
+/**
+ * Compiles every rule as for a guest and, where it names `@request.auth`, as for accounts, so that one that does not compile is
+ * refused before it is stored. It has to compile for the accounts of one auth collection only, because it may be meant for just
+ * those.
+ */
+export function checkRules(
+  collection: Collection,
+  { collections, names }: { readonly collections: Collections; readonly names: Names },
+  problems: ProblemList,
+): void {
+  const all = withCollection(collections, collection);
+  const errorFor = (caller: Caller, rule: string): AppError | undefined => {
+    try {
+      const context = { collections: all, names, facts: factsOfCaller(caller), now: 0 };
+      new RecordScope(context, { collection, alias: baseAlias }).add(parseRule(rule), 'rule');
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return error;
+    }
+  };
+  const problemOf = (rule: string | null): FieldError | undefined => {
+    if (rule === null || rule === '') return undefined;
+    const ofAccounts = accountsAskedFor(rule, all).map((caller) => errorFor(caller, rule));
+    const isForNone = ofAccounts.every((error) => error !== undefined);
+    const error = errorFor(guest, rule) ?? (isForNone ? ofAccounts[0] : undefined);
+    if (error === undefined) return undefined;
+    return { code: 'validation_invalid_rule', message: `Invalid rule. Raw error: ${error.message}` };
+  };
+  const { rules, auth } = collection;
+  for (const [name, rule] of [
+    ...ruleNames.map((name) => [name, rules[name]] as const),
+    ['authRule', auth?.authRule ?? null] as const,
+    ['manageRule', auth?.manageRule ?? null] as const,
+  ]) {
+    const problem = problemOf(rule);
+    if (problem !== undefined) problems.add(name, problem);
+  }
+  const problem = problemOf(auth?.mfa.rule ?? null);
+  if (problem !== undefined) problems.add('mfa', { rule: problem });
+}
+
+/**
+ * How many auth collections a rule is compiled for. An import of 1,000 collections that compiled each rule for all of them would
+ * take minutes, in which no request is served.
+ */
+const accountsMax = 10;
+
+/**
+ * Returns a caller for each auth collection that has the fields which the rule asks an account for. Superusers are left out,
+ * because they pass every rule. The callers have no id: only the fields of their collection count.
+ */
+function accountsAskedFor(rule: string, collections: Collections): readonly Caller[] {
+  const asked = [...rule.matchAll(/@request\.auth\.(\w+)/g)].map(([, name]) => name);
+  if (asked.length === 0) return [];
+  const hasAll = ({ fields }: Collection): boolean => {
+    const names = new Set(fields.map(({ name }) => name));
+    return asked.every((name) => name !== undefined && names.has(name));
+  };
+  const signingIn = collections.all().filter(({ type, name }) => type === 'auth' && name !== superusersName);
+  const fitting = signingIn.filter(hasAll).slice(-accountsMax);
+  return fitting.map(({ id }) => ({ kind: 'user', id: '', collectionId: id }));
+}
+
+/** Returns the collections with this one in its new form: a rule may be about its own collection. */
+function withCollection(collections: Collections, collection: Collection): Collections {
+  return {
+    find: (nameOrId) => {
+      const isThis = nameOrId === collection.id || nameOrId.toLowerCase() === collection.name.toLowerCase();
+      if (isThis) return collection;
+      const other = collections.find(nameOrId);
+      return other?.id === collection.id ? undefined : other;
+    },
+    all: () => [...collections.all().filter(({ id }) => id !== collection.id), collection],
+  };
+}

@@ -1,0 +1,207 @@
+import { AppError, type FieldError } from '../base/errors.ts';
+import { isJsonObject } from '../base/json.ts';
+import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
+import { fieldError, invalidValue } from '../fields/field-error.ts';
+import { decodeField, type Field } from '../fields/field.ts';
+import type { Names } from '../storage/database.ts';
+import {
+  changeTables,
+  type CollectionDeletion,
+  type SavedSecrets,
+  saveSecrets,
+  tellOfNames,
+} from './change-collection.ts';
+import { checkRules } from './check-rules.ts';
+import type { CollectionChanges } from '../collections/collection-store.ts';
+import { collectionsOf } from '../query/record-scope.ts';
+import {
+  type Collection,
+  collectionLimits,
+  collectionToJson,
+  referringTo,
+} from '../collections/collection.ts';
+import { givenTokenSecrets } from '../collections/decode-auth-options.ts';
+import { decodeCollection, defaultCollectionId } from '../collections/decode-collection.ts';
+import { ProblemList } from '../collections/member-reader.ts';
+import { scaffoldCollection } from './list-collections.ts';
+
+const FAILED = 'Failed to import collections.';
+
+type Definition = Readonly<Record<string, unknown>>;
+
+export interface CollectionImport {
+  readonly collections: readonly Definition[];
+  /** Whether to delete collections that are not given, and fields that the given ones do not mention. System ones are never deleted. */
+  readonly deleteMissing: boolean;
+}
+
+/**
+ * Makes the collections what the definitions say: all of them or, when anything is refused, none. An existing collection is found
+ * by its id, or by its name where no id is given. Definitions may refer to each other and exchange names. A collection that is
+ * already as given is left as it is. Throws bad_request.
+ */
+export function importCollections(change: CollectionDeletion, body: Definition): Promise<void> {
+  const wanted = decodeImport(body);
+  return changeTables(change, FAILED, async (tx) => {
+    const plan = planImport(change.collections.all(), wanted, {
+      now: toTimestamp(change.now),
+      names: tx.names,
+    });
+    for (const before of plan.removed) await change.onChange?.(tx, { before, after: undefined });
+    for (const changed of plan.changed) await change.onChange?.(tx, changed);
+    for (const after of plan.created) await change.onChange?.(tx, { before: undefined, after });
+    for (const collection of plan.removed) await change.onDeleted(tx, collection);
+    await change.collections.apply(tx, plan);
+    await tellOfNames(tx, change, plan.changed);
+    for (const saved of plan.secrets) await saveSecrets(tx, change, saved);
+  });
+}
+
+function decodeImport(body: Definition): CollectionImport {
+  const { collections, deleteMissing } = body;
+  const problems = new ProblemList();
+  if (collections === undefined || collections === null || (isList(collections) && collections.length === 0))
+    problems.add('collections', fieldError('validation_required'));
+  else if (!isList(collections) || !collections.every(isJsonObject))
+    problems.add('collections', invalidValue('Must be an array of collections.'));
+  else if (collections.length > collectionLimits.collectionsMax) problems.add('collections', tooMany);
+  if (deleteMissing !== undefined && deleteMissing !== null && typeof deleteMissing !== 'boolean')
+    problems.add('deleteMissing', invalidValue('Must be true or false.'));
+  problems.throwIfAny('An error occurred while validating the submitted data.');
+  // Checked above; the compiler cannot see that through the list of problems.
+  return { collections: collections as readonly Definition[], deleteMissing: deleteMissing === true };
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+const tooMany: FieldError = {
+  code: 'validation_length_too_long',
+  message: `There can be at most ${collectionLimits.collectionsMax} collections.`,
+  params: { max: collectionLimits.collectionsMax },
+};
+
+/** A definition on its way to a collection. */
+interface Item {
+  readonly raw: Definition;
+  readonly existing: Collection | undefined;
+  /** Stands for this collection among the others until it is decoded: it has its future id and name. */
+  readonly sketch: Collection;
+}
+
+function planImport(
+  present: readonly Collection[],
+  { collections, deleteMissing }: CollectionImport,
+  { now, names }: { readonly now: Timestamp; readonly names: Names },
+): Required<CollectionChanges> & { readonly secrets: readonly SavedSecrets[] } {
+  const items = collections.map((raw) => toItem(raw, present, deleteMissing));
+  const unmentioned = present.filter((one) => !items.some(({ existing }) => existing === one));
+  const removed = unmentioned.filter(({ system }) => deleteMissing && !system);
+  const kept = unmentioned.filter((one) => !removed.includes(one));
+  if (items.length + kept.length > collectionLimits.collectionsMax)
+    throw new AppError('bad_request', FAILED, { details: { collections: tooMany } });
+  const decoded = items.map(({ sketch }) => sketch);
+  const secrets: SavedSecrets[] = [];
+  for (const [at, { raw, existing }] of items.entries()) {
+    const others = [...kept, ...decoded.filter((_, other) => other !== at)];
+    const context = existing === undefined ? { others, now } : { others, now, existing };
+    const problems = new ProblemList();
+    const isTwice = items.findIndex((item) => item.existing === existing) !== at;
+    if (existing !== undefined && isTwice) problems.add('id', twice);
+    const collection = decodeCollection(raw, context, problems);
+    decoded[at] = collection;
+    secrets.push({
+      collection,
+      secrets: givenTokenSecrets(raw, problems),
+      isNew: existing === undefined,
+    });
+    if (!problems.isEmpty) throw refusal(problems, { at, raw });
+  }
+  refuseReferred(removed, kept);
+  const future = collectionsOf([...kept, ...decoded]);
+  for (const [at, collection] of decoded.entries()) {
+    const problems = new ProblemList();
+    checkRules(collection, { collections: future, names }, problems);
+    if (!problems.isEmpty) throw refusal(problems, { at, raw: items[at]?.raw ?? {} });
+  }
+  return {
+    removed,
+    secrets,
+    changed: items.flatMap(({ existing }, at) => {
+      const after = decoded[at];
+      return existing === undefined || after === undefined || isSame(existing, after)
+        ? []
+        : [{ before: existing, after }];
+    }),
+    created: decoded.filter((_, at) => items[at]?.existing === undefined),
+  };
+}
+
+const twice: FieldError = {
+  code: 'validation_invalid_or_existing_id',
+  message: 'The collection is given more than once.',
+};
+
+function toItem(raw: Definition, present: readonly Collection[], deleteMissing: boolean): Item {
+  const existing = findExisting(raw, present);
+  const merged = existing === undefined || deleteMissing ? raw : withMissingFields(raw, existing.fields);
+  const name = typeof raw['name'] === 'string' ? raw['name'] : (existing?.name ?? '');
+  const type = existing?.type ?? (raw['type'] === 'auth' ? 'auth' : 'base');
+  const given = raw['id'];
+  // An id that is no text is refused when it is decoded. To convert an object here would run what it calls its `toString`.
+  const ownId = typeof given === 'string' && given !== '' ? given : defaultCollectionId(type, name);
+  const id = existing?.id ?? ownId;
+  // The sketch has no indexes: they are compared with those of the others when the item itself is decoded.
+  return { raw: merged, existing, sketch: { ...scaffoldCollection(type), id, name, type } };
+}
+
+function findExisting(raw: Definition, present: readonly Collection[]): Collection | undefined {
+  const { id, name } = raw;
+  if (isGiven(id)) return present.find((one) => one.id === id);
+  if (typeof name !== 'string') return undefined;
+  return present.find((one) => one.name.toLowerCase() === name.toLowerCase());
+}
+
+function isGiven(id: unknown): boolean {
+  return id !== undefined && id !== null && id !== '';
+}
+
+/** Appends the existing fields that are not given. Standard ones are left out: decoding puts them in their places. */
+function withMissingFields(raw: Definition, fields: readonly Field[]): Definition {
+  const given = raw['fields'];
+  if (!isList(given)) return raw;
+  const ids = new Set(given.map((item) => decodeField(item, { add: () => undefined })?.id));
+  const missing = fields
+    .filter(({ id, name, system }) => !ids.has(id) && !system && !['created', 'updated'].includes(name))
+    .map(({ options, ...common }) => ({ ...options, ...common }));
+  return { ...raw, fields: [...given, ...missing] };
+}
+
+/** Returns the error for one definition: its problems, as if it had been sent alone, and its index. */
+function refusal(problems: ProblemList, item: { readonly at: number; readonly raw: Definition }): AppError {
+  const name = typeof item.raw['name'] === 'string' ? item.raw['name'] : '';
+  const message = `The collection at index ${item.at}, ${JSON.stringify(name)}, is refused.`;
+  const failure: FieldError = { code: 'validation_collections_import_failure', message };
+  return new AppError('bad_request', FAILED, {
+    details: { collections: failure, ...problems.toErrors() },
+  });
+}
+
+/**
+ * Throws bad_request when a collection that stays, and is not given, refers to one that is removed. Relations of the given ones
+ * were checked when they were decoded.
+ */
+function refuseReferred(removed: readonly Collection[], kept: readonly Collection[]): void {
+  for (const collection of removed) {
+    const [other] = referringTo(collection, kept);
+    if (other === undefined) continue;
+    const message = `The collection ${JSON.stringify(collection.name)} cannot be deleted: ${other.name} refers to it.`;
+    const failure: FieldError = { code: 'validation_collections_import_failure', message };
+    throw new AppError('bad_request', FAILED, { details: { collections: failure } });
+  }
+}
+
+function isSame(before: Collection, after: Collection): boolean {
+  return collectionToJson(before) === collectionToJson({ ...after, updated: before.updated });
+}

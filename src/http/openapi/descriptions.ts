@@ -1,0 +1,47 @@
+import type { Collection } from '../../collections/collection.ts';
+import type { Instance } from '../../instances/instance.ts';
+import { digest } from '../../secrets/digest.ts';
+import { instanceDocument } from './instance-document.ts';
+import { serviceDocument } from './service-document.ts';
+
+type Known = WeakMap<Instance, Description & { readonly collections: readonly Collection[] }>;
+
+/** Makes and caches the service's document, and those of each instance until its definitions change. */
+export class Descriptions {
+  readonly ofService: Description;
+  readonly #service: ReturnType<typeof serviceDocument>;
+  readonly #whole: Known = new WeakMap();
+  readonly #withoutSystem: Known = new WeakMap();
+
+  constructor(version: string) {
+    this.#service = serviceDocument(version);
+    this.ofService = describe(JSON.stringify(this.#service));
+  }
+
+  /** `withSystem` includes the system collections. */
+  ofInstance(instance: Instance, { withSystem }: { readonly withSystem: boolean }): Description {
+    const collections = instance.collections.all().filter(({ system }) => withSystem || !system);
+    const documents = withSystem ? this.#whole : this.#withoutSystem;
+    const known = documents.get(instance);
+    // Definitions are immutable: identical objects are identical definitions.
+    if (
+      known?.collections.length === collections.length &&
+      known.collections.every((one, at) => one === collections[at])
+    )
+      return known;
+    const made = describe(JSON.stringify(instanceDocument(this.#service, collections)));
+    documents.set(instance, { ...made, collections });
+    return made;
+  }
+}
+
+/** A document as it is sent. */
+export interface Description {
+  readonly json: string;
+  readonly etag: string;
+}
+
+/** Adds a tag made from the content, so equal documents have equal tags for every caller. */
+export function describe(json: string): Description {
+  return { json, etag: `"${digest(json)}"` };
+}

@@ -1,0 +1,105 @@
+import { isJsonObject } from '../../base/json.ts';
+
+/**
+ * The map of this folder: the description of the service in the form of OpenAPI 3.1.
+ *
+ *   …-paths, …-schemas     one subject each: what its routes take and answer
+ *   service-document       all of them together; `npm run openapi` writes it to openapi.json
+ *   instance-document      the same with the real collections of an instance (value-schema: one field's values)
+ *
+ * Schemas of requests say what is accepted. Schemas of answers say only what always holds: a field's options do not apply to values
+ * that were stored before them. Answers may gain members later, so no schema here forbids others; the tests do.
+ */
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0';
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly servers: readonly unknown[];
+  readonly tags: readonly Tag[];
+  readonly paths: Paths;
+  readonly components: Components;
+}
+
+/** A JSON schema (2020-12). */
+export type Schema = Readonly<Record<string, unknown>>;
+
+export interface Tag {
+  readonly name: string;
+  readonly description: string;
+}
+
+export type Paths = Readonly<Record<string, PathItem>>;
+
+export type PathItem = Readonly<Partial<Record<Method, Operation>>>;
+
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+
+export interface Operation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description?: string;
+  readonly security: readonly unknown[];
+  readonly parameters?: readonly Schema[];
+  readonly requestBody?: unknown;
+  readonly responses: Readonly<Record<string, Schema>>;
+}
+
+interface Components {
+  readonly securitySchemes: Readonly<Record<string, Schema>>;
+  readonly parameters: Readonly<Record<string, Schema>>;
+  readonly headers: Readonly<Record<string, Schema>>;
+  readonly responses: Readonly<Record<string, Schema>>;
+  readonly schemas: Readonly<Record<string, Schema>>;
+}
+
+/** An object whose members are all there, but for those named as optional. */
+export function objectSchema(
+  properties: Readonly<Record<string, Schema>>,
+  optional: readonly string[] = [],
+): Schema {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return { type: 'object', ...(required.length === 0 ? {} : { required }), properties };
+}
+
+const perPage: Schema = { type: 'integer', minimum: 1 };
+
+/** A page of a list. */
+export function listSchema(item: Schema): Schema {
+  return objectSchema({
+    items: { type: 'array', items: item },
+    page: { type: 'integer', minimum: 1 },
+    perPage,
+    totalItems: { type: 'integer', minimum: -1 },
+    totalPages: { type: 'integer', minimum: -1 },
+  });
+}
+
+/** A page of a list that has cursors, by its number or by a cursor. */
+export function cursorListSchema(item: Schema): Schema {
+  const byCursor = objectSchema({
+    items: { type: 'array', items: item },
+    perPage,
+    nextCursor: { type: ['string', 'null'], description: 'Null at the end.' },
+  });
+  return { oneOf: [listSchema(item), byCursor] };
+}
+
+/** A reference to a part that is described once. */
+export function reference(kind: keyof Components, name: string): Schema {
+  return { $ref: `#/components/${kind}/${name}` };
+}
+
+/** A reference to a schema. */
+export function schemaReference(name: string): Schema {
+  return reference('schemas', name);
+}
+
+/** Returns the schema of values shaped like this example, which must have every possible member. */
+export function schemaLike(value: unknown): Schema {
+  if (Array.isArray(value)) return { type: 'array', items: schemaLike(value[0] ?? '') };
+  if (isJsonObject(value)) {
+    const members = Object.entries(value).map(([name, member]) => [name, schemaLike(member)] as const);
+    return objectSchema(Object.fromEntries(members));
+  }
+  return { type: typeof value };
+}

@@ -1,0 +1,157 @@
+import { collectionLimits, defaultAuthOptions, ruleNames } from '../../collections/collection.ts';
+import type { FieldType } from '../../fields/field-type.ts';
+import { fieldTypes } from '../../fields/field-types.ts';
+import { listSchema, objectSchema, type Schema, schemaLike, schemaReference } from '../openapi/schema.ts';
+
+const text: Schema = { type: 'string' };
+const flag: Schema = { type: 'boolean' };
+
+const rules: Readonly<Record<string, Schema>> = Object.fromEntries(
+  ruleNames.map((name) => [
+    name,
+    { type: ['string', 'null'], description: 'A filter; null: superusers only; empty: everyone.' },
+  ]),
+);
+
+const indexes: Schema = {
+  type: 'array',
+  maxItems: collectionLimits.indexesMax,
+  items: { type: 'string', maxLength: collectionLimits.indexTextLengthMax },
+  description: 'In SQL: `CREATE UNIQUE INDEX name ON posts (title, created DESC)`.',
+};
+
+/** Members that fields of every type have. */
+const members: Readonly<Record<string, Schema>> = {
+  id: { type: 'string', maxLength: 100 },
+  name: { type: 'string', minLength: 1, maxLength: 100, pattern: '^[A-Za-z0-9_]+$' },
+  system: flag,
+  hidden: { ...flag, description: 'Known to superusers only.' },
+  presentable: flag,
+  help: { type: 'string', maxLength: 300 },
+};
+
+const definable: Readonly<Record<string, Schema>> = {
+  ...rules,
+  type: { enum: ['base', 'auth'], default: 'base' },
+  fields: {
+    type: 'array',
+    maxItems: collectionLimits.fieldsMax,
+    items: schemaReference('FieldInput'),
+    description: '`id`, `created` and `updated` are added where they are missing.',
+  },
+  indexes: { ...indexes, items: text },
+};
+
+const name: Schema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: collectionLimits.nameLengthMax,
+  pattern: '^[A-Za-z0-9_]+$',
+};
+
+const nullable: Schema = { type: ['string', 'null'] };
+
+/** Additional members of auth collections. */
+const authMembers: Readonly<Record<string, Schema>> = {
+  // The defaults have every member that there can be.
+  ...Object.fromEntries(
+    Object.entries(defaultAuthOptions).map(([member, value]) => [member, schemaLike(value)] as const),
+  ),
+  authRule: { ...nullable, description: 'Who may sign in: null nobody, empty everyone, else a filter.' },
+  manageRule: { ...nullable, description: 'Who may change what else only its owner may.' },
+};
+
+/** Definitions of collections. */
+export const collectionSchemas: Readonly<Record<string, Schema>> = {
+  Collection: collectionSchema(),
+  CollectionList: listSchema(schemaReference('Collection')),
+  CollectionInput: {
+    type: 'object',
+    description:
+      'Members that a change leaves out stay as they are; `fields` and `indexes` are replaced as a whole.',
+    properties: {
+      id: { type: 'string', pattern: '^[A-Za-z0-9_]{0,100}$' },
+      name,
+      ...definable,
+      ...definableAuthMembers(),
+    },
+  },
+  CollectionImport: objectSchema(
+    {
+      collections: {
+        type: 'array',
+        minItems: 1,
+        maxItems: collectionLimits.collectionsMax,
+        items: schemaReference('CollectionInput'),
+      },
+      deleteMissing: {
+        type: ['boolean', 'null'],
+        description: 'Whether collections, and fields, that are not mentioned are deleted.',
+      },
+    },
+    ['deleteMissing'],
+  ),
+  Scaffolds: objectSchema({ auth: schemaReference('Collection'), base: schemaReference('Collection') }),
+  Field: { oneOf: eachType(answeredField), discriminator: { propertyName: 'type' } },
+  FieldInput: { oneOf: eachType(givenField), discriminator: { propertyName: 'type' } },
+};
+
+function collectionSchema(): Schema {
+  return objectSchema(
+    {
+      id: text,
+      ...rules,
+      name: text,
+      type: { enum: ['base', 'auth'] },
+      fields: { type: 'array', items: schemaReference('Field') },
+      indexes: { type: 'array', items: text },
+      created: text,
+      updated: text,
+      system: flag,
+      ...authMembers,
+    },
+    Object.keys(authMembers),
+  );
+}
+
+function definableAuthMembers(): Readonly<Record<string, Schema>> {
+  const asShown = { type: 'object', description: 'As in `Collection`; members that are left out stay.' };
+  const named = Object.entries(authMembers).map(
+    ([member, schema]) => [member, schema['type'] === 'object' ? asShown : schema] as const,
+  );
+  return Object.fromEntries(named);
+}
+
+function eachType(schemaOf: (type: FieldType) => Schema): readonly Schema[] {
+  return [...fieldTypes.values()].map(schemaOf);
+}
+
+function answeredField(type: FieldType): Schema {
+  return objectSchema(fieldMembers(type));
+}
+
+function givenField(type: FieldType): Schema {
+  const properties = fieldMembers(type);
+  const optional = Object.keys(properties).filter((member) => member !== 'name' && member !== 'type');
+  return objectSchema(properties, optional);
+}
+
+function fieldMembers(type: FieldType): Readonly<Record<string, Schema>> {
+  const { help, ...others } = members;
+  const all = type.type === 'autodate' || help === undefined ? others : { ...others, help };
+  return { ...all, type: { const: type.type }, ...optionSchemas(type) };
+}
+
+/** Derives the schemas of a type's options from their defaults, so that a new option cannot be left undescribed. */
+function optionSchemas(type: FieldType): Readonly<Record<string, Schema>> {
+  // Problems are ignored: they only say that an option without a default is missing.
+  const options = type.decodeOptions({}, { add: () => undefined });
+  return Object.fromEntries(Object.entries(options).map(([option, value]) => [option, schemaOf(value)]));
+}
+
+function schemaOf(value: unknown): Schema {
+  if (typeof value === 'boolean') return flag;
+  if (typeof value === 'number') return { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
+  if (value === null) return { type: ['number', 'null'] };
+  return Array.isArray(value) ? { type: 'array', items: text } : text;
+}

@@ -1,0 +1,46 @@
+import type { FastifyRequest } from 'fastify';
+import { assert } from '../base/assert.ts';
+import { ipAddressText } from '../base/ip-address.ts';
+import { isJsonObject } from '../base/json.ts';
+import type { Caller } from '../access/caller.ts';
+import type { FactReader, RequestFacts, RequestOrigin } from '../access/rule-input.ts';
+import { queryOf } from './request.ts';
+
+/** What rules may know of a request. */
+export function factsOf(request: FastifyRequest<object>, caller: Caller): RequestFacts {
+  const { method, body } = request;
+  return {
+    caller,
+    context: 'default',
+    method,
+    query: queryOf(request),
+    headers: headerReader(request),
+    body: isJsonObject(body) ? body : {},
+    origin: () => originOf(request),
+    asOfMs: request.asOfMs,
+  };
+}
+
+/** Called only where the origin is recorded, because finding the address in headers takes time. */
+function originOf(request: FastifyRequest<object>): RequestOrigin {
+  const { instance } = request;
+  assert(instance !== null, 'facts are those of a request to an instance');
+  const address = ipAddressText(request.server.admission.addressOf(instance, request));
+  return { address, requestId: request.id };
+}
+
+function headerReader({ headers }: FastifyRequest<object>): FactReader {
+  return {
+    get: (name) => {
+      const header = toHeaderName(name);
+      // Own members only: every object inherits a `constructor`, which no client has sent.
+      const value = Object.hasOwn(headers, header) ? headers[header] : undefined;
+      return (Array.isArray(value) ? value[0] : value) ?? null;
+    },
+  };
+}
+
+/** Returns Node's name for a header that a rule names: `x_token` is `X-Token`, which Node calls `x-token`. */
+export function toHeaderName(factName: string): string {
+  return factName.toLowerCase().replaceAll('_', '-');
+}

@@ -1,0 +1,81 @@
+import { type FilterTree, parseFilter } from '../filters/parse.ts';
+import { parseSort, type SortKey } from '../filters/sort.ts';
+import { booleanOf, listLimits, parameterError } from './list-parameters.ts';
+import { parseFields, type Projection } from './projection.ts';
+
+/**
+ * The map of this folder: what every list has in common, whatever its table.
+ *
+ *   query ── parseListQuery ──► ListQuery ── runList (with a ListSource) ──► ListResult of tuples
+ *
+ * ListSource    the table: what is selected, what the caller may see, which names there are (columnResolver for plain tables)
+ * Projection    what `fields` asks for: pickFields for a value, memberOf for a writer that leaves columns out
+ *
+ * list-source.ts     continues after a row instead of counting the rows before it
+ *
+ * Source: http-api section 7, A16, A18, A20.
+ */
+export interface ListQuery {
+  /** Counted from 1. */
+  readonly page: number;
+  readonly perPage: number;
+  readonly filter: FilterTree | undefined;
+  readonly sort: readonly SortKey[];
+  /** Undefined keeps everything. */
+  readonly fields: Projection | undefined;
+  readonly skipTotal: boolean;
+  /** The cursor to continue after; empty at the beginning, undefined where pages are numbered. */
+  readonly cursor: string | undefined;
+}
+
+/** Reads query parameters, like URLSearchParams: of a key that is given more than once, `get` returns the first value. */
+export interface QueryReader {
+  get(name: string): string | null;
+}
+
+/**
+ * Parses the parameters of a list. Empty values count as absent, unknown keys are ignored. Throws AppError `bad_request` with the
+ * key in its details.
+ */
+export function parseListQuery(query: QueryReader): ListQuery {
+  const cursor = query.get('cursor') ?? undefined;
+  if (cursor !== undefined && valueOf(query, 'page') !== undefined)
+    throw parameterError('cursor', 'Expected either a page or a cursor, not both.');
+  const filter = valueOf(query, 'filter');
+  const sort = valueOf(query, 'sort');
+  const fields = valueOf(query, 'fields');
+  const perPage = integerOf(query, 'perPage') ?? 0;
+  return {
+    page: Math.max(1, integerOf(query, 'page') ?? 1),
+    perPage: perPage <= 0 ? listLimits.perPageDefault : Math.min(listLimits.perPageMax, perPage),
+    filter: filter === undefined ? undefined : parseFilter(filter),
+    sort: sort === undefined ? [] : parseSort(sort),
+    fields: fields === undefined ? undefined : parseFields(fields),
+    skipTotal: isTrue(query, 'skipTotal'),
+    cursor,
+  };
+}
+
+function valueOf(query: QueryReader, name: string): string | undefined {
+  const value = query.get(name);
+  return value === null || value === '' ? undefined : value;
+}
+
+function integerOf(query: QueryReader, name: string): number | undefined {
+  const text = valueOf(query, name);
+  if (text === undefined) return undefined;
+  const value = /^[+-]?\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+  // Beyond this, an offset could exceed an engine's integers.
+  if (Number.isNaN(value) || Math.abs(value) > listLimits.pageMax) {
+    throw parameterError(name, `Expected ${name} to be an integer of at most ${listLimits.pageMax}.`);
+  }
+  return value;
+}
+
+function isTrue(query: QueryReader, name: string): boolean {
+  const text = valueOf(query, name);
+  if (text === undefined) return false;
+  const value = booleanOf(text);
+  if (value === undefined) throw parameterError(name, `Expected ${name} to be true or false.`);
+  return value;
+}

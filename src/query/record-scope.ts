@@ -1,0 +1,302 @@
+import { type Caller, reaches } from '../access/caller.ts';
+import type { RequestFacts } from '../access/rule-input.ts';
+import { BrokenRule, parseRule } from '../access/rule.ts';
+import { AppError } from '../base/errors.ts';
+import type { CollectionFinder, Collections } from '../collections/collection-store.ts';
+import type { Collection } from '../collections/collection.ts';
+import { compileFilter } from '../filters/compile.ts';
+import { dialectOf } from '../filters/dialect-of.ts';
+import type { Dialect } from '../filters/dialect.ts';
+import { filterLimits } from '../filters/filter-error.ts';
+import type { Misuse, Operand, Resolve } from '../filters/operand.ts';
+import type { FilterTree } from '../filters/parse.ts';
+import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
+import type { Names } from '../storage/database.ts';
+import type { ListScope } from './list-source.ts';
+import { findPath, type Path, type Step } from './path.ts';
+import { resolveRequest } from './request-names.ts';
+
+/** What all conditions of one statement share. */
+export interface ScopeContext {
+  readonly collections: CollectionFinder;
+  readonly names: Names;
+  readonly facts: RequestFacts;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/**
+ * Who wrote a condition. Rules may name everything. A client's filter knows no hidden fields, and joins only records that the
+ * caller may list: all others are absent (http-api A22). What superusers write is trusted like a rule.
+ */
+export type Asker = 'rule' | 'client';
+
+/** The records a condition is about: their collection, and the alias of their table in the statement. */
+export interface Base {
+  readonly collection: Collection;
+  readonly alias: Sql;
+}
+
+/** The default alias of the table whose records a condition is about. */
+export const baseAlias: Sql = identifier('$0');
+
+interface JoinOptions {
+  readonly from: Sql;
+  readonly to: Sql;
+  readonly isInside: boolean;
+  readonly asker: Asker;
+}
+
+/** What goes into one FROM and its WHERE. */
+interface Part {
+  readonly joins: Sql[];
+  readonly conditions: Sql[];
+}
+
+const none = sql``;
+
+/** Aliases by number. Each is the same object every time, so that templates find their cached text. */
+const aliases: Sql[] = [];
+
+interface Place {
+  readonly alias: Sql;
+  /** Whether it is joined inside an EXISTS, or else in the statement itself. */
+  readonly isInside: boolean;
+}
+
+/**
+ * The conditions on one table's rows, with the joins they need. Names that begin alike share their joins, so that
+ * `members.user ?= "a" && members.role ?= "b"` is about one member.
+ *
+ *   SELECT … FROM base LEFT JOIN what has one row at most … WHERE conditions
+ *     AND EXISTS (SELECT 1 FROM what may have many … WHERE conditions on these)
+ *
+ * No row of the base comes twice, so that nothing needs DISTINCT and totals are right. A client's filter shares no join with a
+ * rule, and has an EXISTS of its own: it joins only what the caller may list.
+ */
+export class RecordScope {
+  readonly #context: ScopeContext;
+  readonly #dialect: Dialect;
+  readonly #base: Base;
+  readonly #joinsOutside: boolean;
+  readonly #counter: { next: number };
+  readonly #places = new Map<string, Place>();
+  readonly #outside: Part = { joins: [], conditions: [] };
+  readonly #inside: Readonly<Record<Asker, Part>> = {
+    rule: { joins: [], conditions: [] },
+    client: { joins: [], conditions: [] },
+  };
+  /** Comparisons and joins of the list rules that are in joins. */
+  #rulesSize = 0;
+  /** Whether a name in the condition that is being compiled needs a row from inside an EXISTS. */
+  #isInside = false;
+
+  constructor(
+    context: ScopeContext,
+    base: Base,
+    options: { readonly joinsOutside?: boolean; readonly counter?: { next: number } } = {},
+  ) {
+    const collections = reachableCollections(context.collections, context.facts.caller);
+    this.#context = collections === context.collections ? context : { ...context, collections };
+    this.#dialect = dialectOf(context.names.engine);
+    this.#base = base;
+    this.#joinsOutside = options.joinsOutside ?? false;
+    this.#counter = options.counter ?? { next: 1 };
+  }
+
+  /** Adds a condition that every row has to meet. Throws a filter error. */
+  add(tree: FilterTree, asker: Asker): void {
+    const context = { resolve: this.resolver(asker), dialect: this.#dialect, now: this.#context.now };
+    for (const conjunct of conjunctsOf(tree)) {
+      this.#isInside = false;
+      const condition = compileFilter(conjunct, context);
+      const part = this.#isInside ? this.#inside[asker] : this.#outside;
+      part.conditions.push(condition);
+    }
+  }
+
+  /** Adds a stored rule. It compiled when it was saved; throws broken_rule when it no longer does. */
+  addRule(rule: FilterTree): void {
+    try {
+      this.add(rule, 'rule');
+    } catch (error) {
+      throw error instanceof AppError ? new BrokenRule(error, this.#base.collection.name) : error;
+    }
+  }
+
+  resolver(asker: Asker): Resolve {
+    return (name) => this.#resolve(name, asker);
+  }
+
+  /** Returns the scope of a list whose filter `asker` wrote. */
+  forList(asker: Asker): ListScope {
+    return {
+      conditionWith: (filter) => {
+        if (filter !== undefined) this.add(filter, asker);
+        return this.condition;
+      },
+      joins: () => this.joins,
+    };
+  }
+
+  /** What stands behind the base table in FROM: empty, or with a blank before it. */
+  get joins(): Sql {
+    const { joins } = this.#outside;
+    return joins.length === 0 ? none : sql` ${joinSql(joins, ' ')}`;
+  }
+
+  /** All conditions together, or undefined where there are none. */
+  get condition(): Sql | undefined {
+    const all = [...this.#outside.conditions];
+    for (const { joins, conditions } of [this.#inside.rule, this.#inside.client]) {
+      if (conditions.length === 0) continue;
+      const from = joinSql([sql`(SELECT 1) AS ${this.#nextAlias()}`, ...joins], ' ');
+      all.push(sql`EXISTS (SELECT 1 FROM ${from} WHERE ${joinSql(conditions, ' AND ')})`);
+    }
+    return all.length === 0 ? undefined : sql`(${joinSql(all, ' AND ')})`;
+  }
+
+  #resolve(name: string, asker: Asker): ReturnType<Resolve> {
+    const { collections, names, facts } = this.#context;
+    const context = { collections, names, dialect: this.#dialect, mayUseHidden: asker === 'rule' };
+    const { collection } = this.#base;
+    if (asker === 'rule' && name.startsWith('@')) {
+      const found = resolveRequest(name, { ...context, facts, collection, alias: this.#base.alias });
+      return isPath(found) ? this.#walk(found, asker) : found;
+    }
+    const [path = '', modifier, ...more] = name.split(':');
+    if (more.length > 0) return undefined;
+    const found = findPath(context, collection, { segments: path.split('.'), modifier });
+    if (!isPath(found)) return found;
+    return this.#walk(found, asker);
+  }
+
+  #walk(path: Path, asker: Asker): Operand | Misuse {
+    const locked = path.steps.find(({ collection }) => collection?.rules.listRule === null)?.collection;
+    if (asker === 'client' && locked !== undefined) {
+      return {
+        kind: 'misuse',
+        problem: `Expected a relation to records that you may list, not to "${locked.name}",`,
+      };
+    }
+    let place: Place = { alias: this.#base.alias, isInside: false };
+    for (const step of path.steps) {
+      const next = this.#join(place, step, asker);
+      if ('kind' in next) return next;
+      place = next;
+    }
+    this.#isInside ||= place.isInside;
+    const { isNeverNull, ...operand } = path.leaf(place.alias);
+    if (path.steps.length === 0) return isNeverNull === true ? { ...operand, isNeverNull } : operand;
+    const many = path.steps.some(({ hasMany }) => hasMany) ? this.#all(path, asker) : undefined;
+    if (this.#rulesSize > filterLimits.listRulesSizeMax) {
+      return {
+        kind: 'misuse',
+        problem: `Expected at most ${filterLimits.listRulesSizeMax} comparisons and relations in the list rules of related collections; more`,
+      };
+    }
+    return { ...operand, ...(many && { many }) };
+  }
+
+  #join(from: Place, step: Step, asker: Asker): Place | Misuse {
+    const key = `${asker} ${from.alias.text} ${step.key}`;
+    const known = this.#places.get(key);
+    if (known !== undefined) return known;
+    if (this.#places.size === filterLimits.joinsMax) {
+      return {
+        kind: 'misuse',
+        problem: `Expected at most ${filterLimits.joinsMax} related collections; more`,
+      };
+    }
+    const isInside = from.isInside || step.hasMany || !this.#joinsOutside;
+    const place = { alias: this.#nextAlias(), isInside };
+    this.#places.set(key, place);
+    const part = isInside ? this.#inside[asker] : this.#outside;
+    part.joins.push(this.#leftJoin(step, { from: from.alias, to: place.alias, isInside, asker }));
+    return place;
+  }
+
+  /** Joins the path again under aliases of its own, to all rows at its end that the asker may know of. */
+  #all(path: Path, asker: Asker): NonNullable<Operand['many']> {
+    const rows: Sql[] = [sql`(SELECT 1) AS ${this.#nextAlias()}`];
+    let from = this.#base.alias;
+    for (const step of path.steps) {
+      const to = this.#nextAlias();
+      rows.push(this.#leftJoin(step, { from, to, isInside: true, asker }));
+      from = to;
+    }
+    const { isNeverNull: _, ...operand } = path.leaf(from);
+    return { rows: joinSql(rows, ' '), operand };
+  }
+
+  /**
+   * Returns the join for a step. Inside an EXISTS a joined table may be read row by row and be as large as the listed one, so the
+   * query timeout is checked there, too. For a client the join has the list rule, so that what the caller may not list is not there.
+   */
+  #leftJoin(step: Step, { from, to, isInside, asker }: JoinOptions): Sql {
+    const { source, on } = step.join(from, to);
+    const isSearched = isInside && step.collection !== undefined;
+    const position = sql`${to}."$position"`;
+    const isInTime = isSearched ? this.#context.names.isInTime(position, 'for every row') : undefined;
+    const isListed = asker === 'client' ? this.#listRule(step, to) : undefined;
+    const all = [on, isInTime, isListed].filter((part) => part !== undefined);
+    return sql`LEFT JOIN ${source} ON ${joinSql(all, ' AND ')}`;
+  }
+
+  /** Returns the condition that the caller may list the record to which a step leads; undefined where everybody may list all. */
+  #listRule({ collection }: Step, alias: Sql): Sql | undefined {
+    const listRule = collection?.rules.listRule ?? '';
+    if (collection === undefined || listRule === '') return undefined;
+    const rule = parseRule(listRule);
+    const before = this.#counter.next;
+    const scope = new RecordScope(this.#context, { collection, alias }, { counter: this.#counter });
+    scope.addRule(rule);
+    const { condition } = scope;
+    this.#rulesSize += comparisonsIn(rule) + this.#counter.next - before;
+    return condition;
+  }
+
+  #nextAlias(): Sql {
+    const number = this.#counter.next;
+    this.#counter.next += 1;
+    return (aliases[number] ??= identifier(`$${number}`));
+  }
+}
+
+/** Returns the conditions that all have to hold. Each is placed where its joins are. */
+function conjunctsOf(tree: FilterTree): readonly FilterTree[] {
+  return tree.kind === 'and' ? tree.items.flatMap(conjunctsOf) : [tree];
+}
+
+function comparisonsIn(tree: FilterTree): number {
+  if (tree.kind === 'comparison') return 1;
+  return tree.items.reduce((count, item) => count + comparisonsIn(item), 0);
+}
+
+function isPath(found: ReturnType<Resolve> | Path): found is Path {
+  return typeof found === 'object' && found !== null && 'leaf' in found;
+}
+
+/**
+ * Returns the collections that the caller can reach. For an API key that is bound to some, the others do not exist: neither their
+ * records nor the names of their fields, whichever way a path leads to them.
+ */
+export function reachableCollections(collections: CollectionFinder, caller: Caller): CollectionFinder {
+  if (caller.kind !== 'superuser' || caller.key === undefined) return collections;
+  return {
+    find: (nameOrId) => {
+      const found = collections.find(nameOrId);
+      return found !== undefined && reaches(caller, found) ? found : undefined;
+    },
+  };
+}
+
+/** Returns a look-up of these collections alone, in their new form: rules may lead from one to another. */
+export function collectionsOf(collections: readonly Collection[]): Collections {
+  const byId = new Map(collections.map((collection) => [collection.id, collection]));
+  const byName = new Map(collections.map((collection) => [collection.name.toLowerCase(), collection]));
+  return {
+    find: (nameOrId) => byName.get(nameOrId.toLowerCase()) ?? byId.get(nameOrId),
+    all: () => collections,
+  };
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Tuple } from '../storage/database.ts';
+import { type RowKind, RowTexts } from './row-cache.ts';
+
+const kind = {};
+const ours: RowKind = { kind, asker: {} };
+
+function find(texts: RowTexts, rows: readonly Tuple[], of = ours): readonly string[] | undefined {
+  return texts.find(of, rows)?.map(({ text }) => text);
+}
+
+test('a text is found by the position and the revision of its row', () => {
+  const texts = new RowTexts({ lengthMax: 100_000 });
+  assert.deepEqual(
+    texts
+      .keep(ours, [
+        [1, 1, 'one'],
+        [2, 7, 'two'],
+      ])
+      .map(({ text }) => text),
+    ['one', 'two'],
+  );
+  assert.deepEqual(
+    find(texts, [
+      [2, 7],
+      [1, 1],
+    ]),
+    ['two', 'one'],
+  );
+  assert.deepEqual(find(texts, []), []);
+});
+
+test('a row that has changed, another row and another kind of text are not known', () => {
+  const texts = new RowTexts({ lengthMax: 100_000 });
+  texts.keep(ours, [[1, 1, 'one']]);
+  assert.equal(find(texts, [[1, 2]]), undefined);
+  assert.equal(find(texts, [[2, 1]]), undefined);
+  assert.equal(find(texts, [[1, 1]], { kind: {}, asker: {} }), undefined);
+  texts.keep(ours, [[1, 2, 'changed']]);
+  assert.deepEqual(find(texts, [[1, 2]]), ['changed']);
+  assert.equal(find(texts, [[1, 1]]), undefined);
+});
+
+test('it is warm while lists find all that they ask for', () => {
+  const texts = new RowTexts({ lengthMax: 100_000 });
+  assert.equal(texts.isWarm(ours), false);
+  texts.keep(ours, [[1, 1, 'one']]);
+  assert.equal(texts.isWarm(ours), false);
+  texts.keep(ours, [[1, 1, 'one']]);
+  assert.equal(texts.isWarm(ours), true);
+  find(texts, [[1, 1]]);
+  assert.equal(texts.isWarm(ours), true);
+  find(texts, [[1, 2]]);
+  assert.equal(texts.isWarm(ours), false);
+});
+
+test('what one asks for says nothing of what others will find, but all find the same', () => {
+  const texts = new RowTexts({ lengthMax: 100_000 });
+  const other = { kind, asker: {} };
+  texts.keep(ours, [[1, 1, 'one']]);
+  texts.keep(ours, [[1, 1, 'one']]);
+  assert.deepEqual([texts.isWarm(ours), texts.isWarm(other)], [true, false]);
+  assert.deepEqual(find(texts, [[1, 1]], other), ['one']);
+});
+
+test('all kinds share a length, and what nobody asks for goes first', () => {
+  const lengthMax = 100_000;
+  const texts = new RowTexts({ lengthMax });
+  const text = 'x'.repeat(900);
+  texts.keep(ours, [[0, 1, text]]);
+  for (let position = 1; position <= 1_000; position += 1) {
+    texts.keep({ kind: {}, asker: {} }, [[position, 1, text]]);
+    texts.keep(ours, [[position, 1, text]]);
+    assert.deepEqual(find(texts, [[0, 1]]), [text]);
+  }
+  const positions = Array.from({ length: 1_001 }, (_, position) => position);
+  const known = positions.filter((position) => find(texts, [[position, 1]]) !== undefined);
+  assert.ok(known.length * text.length <= 2 * lengthMax, `${known.length} are left`);
+  assert.ok(known.length > 10, `only ${known.length} are left`);
+});
+
+test('a text that would drive out many others is not kept', () => {
+  const texts = new RowTexts({ lengthMax: 100_000 });
+  assert.deepEqual(texts.keep(ours, [[1, 1, 'x'.repeat(5_000)]]).length, 1);
+  assert.equal(find(texts, [[1, 1]]), undefined);
+});

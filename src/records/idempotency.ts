@@ -1,0 +1,167 @@
+import type { Caller } from '../access/caller.ts';
+import { assert, unreachable } from '../base/assert.ts';
+import { AppError } from '../base/errors.ts';
+import type { Sealer } from '../secrets/seal.ts';
+import { limit, sql, type Sql } from '../sql/sql.ts';
+import type { Transaction } from '../storage/database.ts';
+
+/**
+ * The map of this folder: a write that is repeated under its `Idempotency-Key` is not done again.
+ *
+ *   idempotentRequest   the key and the request under it, as digests
+ *   runOnce             in the transaction of the write: claims the key, does the work, keeps the answer
+ *
+ * Claim, work and answer are committed together or not at all, so a refused request may be repeated. A concurrent repetition waits
+ * at the claim: on SQLite because writes run one after the other, on PostgreSQL for the row lock.
+ */
+export interface KeptAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body, if there is one. */
+  readonly json: string | undefined;
+}
+
+export interface NewAnswer extends KeptAnswer {
+  /** Kept in place of a body that is too large: the ids of its records. */
+  readonly idsJson: () => string;
+}
+
+export interface OnceOptions {
+  readonly request: IdempotentRequest;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+export interface OnceResult {
+  readonly answer: KeptAnswer;
+  /** True when this is the answer of an earlier request. */
+  readonly isReplayed: boolean;
+}
+
+export const idempotencyLimits = {
+  keptMs: 24 * 60 * 60 * 1000,
+  /** Bytes of the largest body that is kept whole. */
+  bodyBytesMax: 256 * 1024,
+  /** Expired answers that a write deletes: more than the one that it adds, and few enough not to slow it down. */
+  removedMax: 16,
+} as const;
+
+/** Runs the work unless its request was already answered. Throws what the work throws, and unprocessable for a key of another request. */
+export async function runOnce(
+  tx: Transaction,
+  { request, now }: OnceOptions,
+  work: () => Promise<NewAnswer>,
+): Promise<OnceResult> {
+  const known = (await findAnswer(tx, request, now)) ?? (await claim(tx, request, now));
+  if (known !== undefined) return { answer: known, isReplayed: true };
+  const answer = await work();
+  await tx.inOrder([() => keep(tx, request, answer), () => removeExpired(tx, now)]);
+  return { answer, isReplayed: false };
+}
+
+async function findAnswer(
+  tx: Transaction,
+  request: IdempotentRequest,
+  now: number,
+): Promise<KeptAnswer | undefined> {
+  const [row] = await tx.tuples(sql`
+    SELECT content, status, headers, body FROM ${table(tx)}
+    WHERE ${tx.names.scope} AND id = ${request.id} AND expires > ${now}`);
+  if (row === undefined) return undefined;
+  const [content, status, headers, body] = row;
+  if (content !== request.content) {
+    throw new AppError('unprocessable', 'The idempotency key was used with another request.');
+  }
+  return {
+    status: Number(status),
+    // The cast holds: `keep` wrote it, from a record of strings.
+    headers: JSON.parse(String(headers)) as Record<string, string>,
+    json: typeof body === 'string' ? body : undefined,
+  };
+}
+
+/** Claims the key. Returns undefined on success, else the answer of the concurrent repetition that claimed it first. */
+async function claim(
+  tx: Transaction,
+  request: IdempotentRequest,
+  now: number,
+): Promise<KeptAnswer | undefined> {
+  const claimed = await tx.run(sql`
+    INSERT INTO ${table(tx)} AS kept (${tx.names.scopeColumn}id, content, expires, status, headers, body)
+    VALUES (${tx.names.scopeValue}${request.id}, ${request.content}, ${now + idempotencyLimits.keptMs}, 0, '', NULL)
+    ON CONFLICT (${tx.names.scopeColumn}id) DO UPDATE SET content = excluded.content, expires = excluded.expires
+    WHERE kept.expires <= ${now}`);
+  if (claimed > 0) return undefined;
+  const known = await findAnswer(tx, request, now);
+  assert(known !== undefined, 'a key that cannot be claimed has an answer');
+  return known;
+}
+
+async function keep(tx: Transaction, request: IdempotentRequest, answer: NewAnswer): Promise<void> {
+  const { status, headers, json } = answer;
+  const isLarge = json !== undefined && Buffer.byteLength(json) > idempotencyLimits.bodyBytesMax;
+  const body = isLarge ? answer.idsJson() : (json ?? null);
+  await tx.run(sql`
+    UPDATE ${table(tx)} SET status = ${status}, headers = ${JSON.stringify(headers)}, body = ${body}
+    WHERE ${tx.names.scope} AND id = ${request.id}`);
+}
+
+/** Deletes expired answers. Skips rows that another write has locked, so that no write waits here. */
+async function removeExpired(tx: Transaction, now: number): Promise<void> {
+  const { names } = tx;
+  await tx.run(sql`
+    DELETE FROM ${table(tx)} WHERE ${names.scope} AND id IN (
+      SELECT id FROM ${table(tx)} WHERE ${names.scope} AND expires <= ${now}
+      ORDER BY expires${limit(idempotencyLimits.removedMax)}${names.skipLocked})`);
+}
+
+function table(tx: Transaction): Sql {
+  return tx.names.table('$idempotency');
+}
+
+/** A request under an `Idempotency-Key`, as two digests. They are keyed with a secret of the instance, as a body may hold a password. */
+export interface IdempotentRequest {
+  /** Digest of caller, method, path and key: equal for all repetitions of a request. */
+  readonly id: string;
+  /** Digest of everything else that decides what is done. It tells a repetition from another request under the same key. */
+  readonly content: string;
+}
+
+export interface RequestParts {
+  readonly sealer: Sealer;
+  readonly caller: Caller;
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly ifMatch: string | undefined;
+  /** The parsed body, since the bytes of a multipart body have another boundary each time. */
+  readonly body: unknown;
+}
+
+const KEY = /^[\x20-\x7e]{1,255}$/;
+
+/** Throws bad_request for an invalid key. */
+export function idempotentRequest(key: string, parts: RequestParts): IdempotentRequest {
+  if (!KEY.test(key)) {
+    throw new AppError('bad_request', 'Expected an Idempotency-Key of 1 to 255 printable ASCII characters.');
+  }
+  const { sealer, caller, method, path, query, ifMatch, body } = parts;
+  return {
+    id: sealer.fingerprint(JSON.stringify([callerText(caller), method, path, key])),
+    content: sealer.fingerprint(JSON.stringify([query, ifMatch ?? null, body ?? null])),
+  };
+}
+
+/** Identifies the caller. All guests count as one, because nothing tells them apart. */
+function callerText(caller: Caller): string {
+  switch (caller.kind) {
+    case 'guest':
+      return 'guest';
+    case 'user':
+      return `user ${caller.collectionId} ${caller.id}`;
+    case 'superuser':
+      return `${caller.key === undefined ? 'superuser' : 'key'} ${caller.id}`;
+    default:
+      return unreachable(caller);
+  }
+}

@@ -1,0 +1,307 @@
+import { GenerationMap } from '../base/cache.ts';
+import type { Collection } from '../collections/collection.ts';
+import { chosenTexts } from '../fields/chosen-texts.ts';
+import type { FieldType, StoredValue } from '../fields/field-type.ts';
+import { fieldType } from '../fields/field-types.ts';
+import { type Field, fieldColumn, hasColumn } from '../fields/field.ts';
+import type { RelationOptions } from '../fields/relation-field.ts';
+import { dialectOf } from '../filters/dialect-of.ts';
+import { baseAlias } from '../query/record-scope.ts';
+import { joinSql, literal, runTogether, sql, type Sql, withValues } from '../sql/sql.ts';
+import type { JsonWriter, Names } from '../storage/database.ts';
+
+/** What a definition says about all of a collection's records, worked out once per definition because every request uses it. */
+export interface RecordShape {
+  readonly fields: readonly ShapedField[];
+  readonly hasHidden: boolean;
+  /** The password fields. Their values are no part of a record: only hashes are kept, apart from it. */
+  readonly passwords: readonly Field[];
+  /** Whether anything of a record is kept apart from it. */
+  readonly hasSecrets: boolean;
+  /** The e-mail address of an auth collection, where each account decides whether it is shown. */
+  readonly email: ShapedEmail | undefined;
+  /** The beginning of every record's JSON, up to and with the comma before its fields. */
+  readonly head: string;
+}
+
+export interface ShapedField {
+  readonly field: Field;
+  readonly type: FieldType;
+  readonly name: string;
+  readonly isHidden: boolean;
+  /** Whether the value is kept apart from the record and shown to nobody. */
+  readonly isSecret: boolean;
+  /** Whether others than superusers may write it. */
+  readonly isOpen: boolean;
+  /** Whether it is the `id`. */
+  readonly isId: boolean;
+  /** Whether it is an `id` with the standard pattern, so that the service generates the ids of new records. */
+  readonly isStandardId: boolean;
+  /** `,"name":`; `firstKey` is the same without the comma. */
+  readonly key: string;
+  readonly firstKey: string;
+  readonly toJson: (value: StoredValue) => string;
+}
+
+/** Indexes into the values of a record. */
+export interface ShapedEmail {
+  readonly at: number;
+  readonly visibilityAt: number;
+}
+
+/** By definition, not by id: a changed collection is a new object and gets a new shape. */
+const shapes = new WeakMap<Collection, RecordShape>();
+
+export function recordShape(collection: Collection): RecordShape {
+  const known = shapes.get(collection);
+  if (known !== undefined) return known;
+  const shape = makeShape(collection);
+  shapes.set(collection, shape);
+  return shape;
+}
+
+function makeShape(collection: Collection): RecordShape {
+  const fields = collection.fields.map(shapeField);
+  const ids = JSON.stringify({ collectionId: collection.id, collectionName: collection.name });
+  return {
+    fields,
+    hasHidden: fields.some((field) => field.isHidden && !field.isSecret),
+    email: collection.type === 'auth' ? emailOf(collection) : undefined,
+    passwords: collection.fields.filter(({ type }) => type === 'password'),
+    hasSecrets: fields.some(({ isSecret }) => isSecret),
+    head: `${ids.slice(0, -1)},`,
+  };
+}
+
+function emailOf({ fields }: Collection): ShapedEmail {
+  const at = fields.findIndex(({ name }) => name === 'email');
+  return { at, visibilityAt: fields.findIndex(({ name }) => name === 'emailVisibility') };
+}
+
+function shapeField(field: Field): ShapedField {
+  const type = fieldType(field);
+  return {
+    field,
+    type,
+    name: field.name,
+    isHidden: field.hidden,
+    isSecret: !hasColumn(field),
+    isOpen: mayWriteField(field, false),
+    isId: field.name === 'id',
+    isStandardId: field.name === 'id' && field.options['autogeneratePattern'] === '[a-z0-9]{15}',
+    key: `,${JSON.stringify(field.name)}:`,
+    firstKey: `${JSON.stringify(field.name)}:`,
+    toJson: (value) => type.toJson(value, field.options),
+  };
+}
+
+/** The statements on a collection's table, made once per definition. `withValues` binds their values. */
+export interface RecordStatements {
+  readonly table: Sql;
+  /** The revision, then every field; NULL for fields that have no column. */
+  readonly columns: Sql;
+  /** Values: the id. */
+  readonly selectById: Sql;
+  /** As `selectById`, and locks the row for a change. */
+  readonly selectToChange: Sql;
+  /** Inserts the values of every field, with revision 1. */
+  readonly insert: (values: readonly StoredValue[]) => Sql;
+  /** Updates the fields at these indexes. Values: the revision, those of the fields, the id. */
+  readonly update: (places: readonly number[]) => Sql;
+  /** Values: the id. */
+  readonly deleteById: Sql;
+}
+
+/** Update statements kept per definition. Clients change the same few sets of fields again and again. */
+const updatesMax = 32;
+
+/** By definition: a changed collection is a new object, and a definition belongs to one instance. */
+const recordStatementsCache = new WeakMap<Collection, RecordStatements>();
+
+export function recordStatements(collection: Collection, names: Names): RecordStatements {
+  const found = recordStatementsCache.get(collection);
+  if (found !== undefined) return found;
+  const statements = makeStatements(collection, names);
+  recordStatementsCache.set(collection, statements);
+  return statements;
+}
+
+function makeStatements(collection: Collection, names: Names): RecordStatements {
+  const table = names.collectionTable(collection.name);
+  const stored = collection.fields.filter(hasColumn);
+  const isStored = stored.length === collection.fields.length ? undefined : collection.fields.map(hasColumn);
+  const fields = joinSql(
+    stored.map((field) => names.column(field.name)),
+    ', ',
+  );
+  const placeholders = joinSql(
+    stored.map((field) => placeholderOf(field, names)),
+    ', ',
+  );
+  const insert = runTogether(
+    sql`INSERT INTO ${table} ("$revision", ${fields}) VALUES (1, ${placeholders})`,
+    'insert',
+  );
+  const columns = joinSql(
+    [
+      sql`"$revision"`,
+      ...collection.fields.map((field) => (hasColumn(field) ? names.column(field.name) : sql`NULL`)),
+    ],
+    ', ',
+  );
+  const selectById = sql`SELECT ${columns} FROM ${table} WHERE id = ${null}`;
+  return {
+    table,
+    columns,
+    selectById: runTogether(selectById, 'lookup'),
+    selectToChange: runTogether(sql`${selectById}${names.forUpdate}`, 'lookup'),
+    insert: (values) =>
+      withValues(insert, isStored === undefined ? values : values.filter((_, index) => isStored[index])),
+    update: updatesOf(collection, names, table),
+    deleteById: sql`DELETE FROM ${table} WHERE id = ${null}`,
+  };
+}
+
+function updatesOf(collection: Collection, names: Names, table: Sql): RecordStatements['update'] {
+  const made = new GenerationMap<string, Sql>(updatesMax);
+  const toUpdate = (places: readonly number[]): Sql => {
+    const columns = collection.fields
+      .filter((_, index) => places.includes(index))
+      .map((field) => sql`${names.column(field.name)} = ${placeholderOf(field, names)}`);
+    const set = joinSql([sql`"$revision" = ${null}`, ...columns], ', ');
+    return runTogether(sql`UPDATE ${table} SET ${set} WHERE id = ${null}`, 'change');
+  };
+  return (places) => made.findOrAdd(places.join(), () => toUpdate(places));
+}
+
+/**
+ * Returns the placeholder for a field's value. PostgreSQL fixes the parameter types of a prepared statement when it prepares the
+ * text: after a field is replaced by one of the same name but another type, a session would store `007` as `7`, or fail. A cast
+ * on all that is not text makes it another text, which is prepared anew.
+ */
+function placeholderOf(field: Field, { engine }: Names): Sql {
+  if (engine === 'sqlite') return sql`${null}`;
+  switch (fieldColumn(field)) {
+    case 'number':
+      return sql`${null}::double precision`;
+    case 'bool':
+      return sql`${null}::smallint`;
+    default:
+      return sql`${null}`;
+  }
+}
+
+/** The parts of a SELECT that may join a collection's table with others, made once per definition. */
+export interface ReadStatements {
+  /** The table under `baseAlias`, by which a RecordScope knows it. */
+  readonly from: Sql;
+  /** The revision, then every field; NULL for fields that have no column. */
+  readonly columns: Sql;
+}
+
+/** By definition: a changed collection is a new object, and a definition belongs to one instance. */
+const readStatementsCache = new WeakMap<Collection, ReadStatements>();
+
+export function readStatements(collection: Collection, names: Names): ReadStatements {
+  const found = readStatementsCache.get(collection);
+  if (found !== undefined) return found;
+  const columns = collection.fields.map((field) =>
+    hasColumn(field) ? sql`${baseAlias}.${names.column(field.name)}` : sql`NULL`,
+  );
+  const statements = {
+    from: sql`${names.collectionTable(collection.name)} AS ${baseAlias}`,
+    columns: joinSql([sql`${baseAlias}."$revision"`, ...columns], ', '),
+  };
+  readStatementsCache.set(collection, statements);
+  return statements;
+}
+
+/** The SQL by definition and `withHidden`: what everyone sees, and what superusers see. */
+const recordJsonCache = new WeakMap<Collection, Map<boolean, Sql>>();
+
+/**
+ * Returns a column that holds the JSON of a record as the API shows it: the same text as `recordToJson` makes. Undefined for auth
+ * collections, where each account decides whether its address is shown.
+ */
+export function recordJson(
+  collection: Collection,
+  names: Names,
+  options: { readonly withHidden: boolean },
+): Sql | undefined {
+  if (collection.type === 'auth') return undefined;
+  const { withHidden } = options;
+  const texts = recordJsonCache.get(collection) ?? new Map<boolean, Sql>();
+  recordJsonCache.set(collection, texts);
+  const found = texts.get(withHidden);
+  if (found !== undefined) return found;
+  const text = textOf(collection, names.json, { names, withHidden });
+  texts.set(withHidden, text);
+  return text;
+}
+
+function textOf(
+  collection: Collection,
+  json: JsonWriter,
+  { names, withHidden }: { readonly names: Names; readonly withHidden: boolean },
+): Sql {
+  const shape = recordShape(collection);
+  const parts: Sql[] = [];
+  let before = shape.head;
+  for (const { field, key, firstKey, isHidden, toJson } of shape.fields) {
+    const kind = fieldColumn(field);
+    if (kind === undefined || (isHidden && !withHidden)) continue;
+    const column = sql`${baseAlias}.${names.column(field.name)}`;
+    const quote = fieldType(field).isPlain === true ? '"' : '';
+    parts.push(literal(before + (parts.length === 0 ? firstKey : key) + quote));
+    parts.push(quote === '' ? json.value(kind, column, toJson(null)) : column);
+    before = quote;
+  }
+  return json.concat([...parts, literal(`${before}}`)]);
+}
+
+/** A field that refers to records, with its place among the collection's fields. */
+export interface RelationPlace {
+  readonly index: number;
+  readonly field: Field;
+  readonly options: RelationOptions;
+}
+
+/** Kept per definition: each delete asks for the relations of every collection of its instance. */
+const relationsCache = new WeakMap<Collection, readonly RelationPlace[]>();
+
+export function relationsOf(collection: Collection): readonly RelationPlace[] {
+  const found = relationsCache.get(collection);
+  if (found !== undefined) return found;
+  const places = collection.fields.flatMap((field, index) => {
+    if (field.type !== 'relation') return [];
+    // A field's options were made by its type.
+    return [{ index, field, options: field.options as RelationOptions }];
+  });
+  relationsCache.set(collection, places);
+  return places;
+}
+
+/** Returns the ids in a stored value, which was checked before it was stored. */
+export function relatedIds({ options }: RelationPlace, stored: StoredValue): readonly string[] {
+  return chosenTexts.read(stored, options) ?? [];
+}
+
+/** Whether a caller may write the field. Only superusers may write hidden ones, except for an account's own password. */
+export function mayWriteField(field: Field, isSuperuser: boolean): boolean {
+  return !field.hidden || isSuperuser || isOwnPassword(field);
+}
+
+function isOwnPassword({ system, name, type }: Field): boolean {
+  return system && type === 'password' && name === 'password';
+}
+
+/** The columns that identify the state of a record: no two records have the same position, and no two states of one the same revision. */
+export const rowVersion = sql`${baseAlias}."$position", ${baseAlias}."$revision"`;
+
+const asked = sql`"$asked"`;
+
+/** Returns a subquery with one row per id. Its text is the same for any number of ids, so that it is prepared once. */
+export function eachOf({ engine }: Names, ids: readonly string[]): Sql {
+  const dialect = dialectOf(engine);
+  return sql`SELECT ${dialect.valueOfEach(asked).sql} FROM ${dialect.each(sql`${JSON.stringify(ids)}`, asked)}`;
+}

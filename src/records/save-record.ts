@@ -1,0 +1,73 @@
+import type { Timestamp } from '../base/timestamp.ts';
+import { emitsEvents } from '../collections/collection.ts';
+import type { StoredValue } from '../fields/field-type.ts';
+import { deleteSecrets } from '../secrets/secrets.ts';
+import { withValues } from '../sql/sql.ts';
+import type { Transaction } from '../storage/database.ts';
+import { auditAccount } from './accounts/audit-account.ts';
+import { eraseAccount, type SecretChange } from './accounts/sessions.ts';
+import { recordShape, recordStatements } from './record-table.ts';
+import { withUniqueErrors, type WriteScope } from './record-write.ts';
+import { notBefore, recordEvent, StoredRecord, valueOf } from './record.ts';
+
+export interface RecordChanges {
+  /** The values of every field. They were checked, or need no check. */
+  readonly values: readonly StoredValue[];
+  readonly secrets?: readonly SecretChange[];
+  readonly now: Timestamp;
+}
+
+/**
+ * Stores the record with these values and the next revision, with its event. The caller has locked the row of `existing`. Throws
+ * RefusedWrite when a unique index refuses the values.
+ */
+export async function saveChanges(
+  scope: WriteScope,
+  existing: StoredRecord,
+  { values, secrets = [], now }: RecordChanges,
+): Promise<StoredRecord> {
+  const { instance, tx } = scope;
+  const { collection } = existing;
+  const record = new StoredRecord(collection, existing.revision + 1, values);
+  const event = recordEvent('record.update', record, now);
+  const id = String(valueOf(existing, 'id'));
+  await tx.inOrder([
+    () => withUniqueErrors(updateRow(tx, existing, record), collection, tx.names),
+    ...secrets.map((change) => () => change(tx, id)),
+    async () => emitsEvents(collection) && instance.events.append(tx, event),
+    () => auditAccount(scope, record, { kind: 'update', existing, secrets }),
+  ]);
+  return record;
+}
+
+/** Writes only the columns that changed, so that only their indexes are written. */
+function updateRow(tx: Transaction, before: StoredRecord, after: StoredRecord): Promise<number> {
+  const places: number[] = [];
+  const values: StoredValue[] = [after.revision];
+  for (const [index, value] of after.values.entries())
+    if (value !== before.values[index]) {
+      places.push(index);
+      values.push(value);
+    }
+  values.push(valueOf(before, 'id') ?? null);
+  return tx.run(withValues(recordStatements(after.collection, tx.names).update(places), values));
+}
+
+/**
+ * Deletes a record, whose row the caller has locked, and writes its event. The caller has dealt with what refers to the record.
+ */
+export async function eraseRecord(scope: WriteScope, existing: StoredRecord): Promise<void> {
+  const { instance, tx } = scope;
+  const { collection } = existing;
+  const last = new StoredRecord(collection, existing.revision + 1, existing.values);
+  const event = recordEvent('record.delete', last, notBefore(existing, instance.clock.now()));
+  const id = String(valueOf(existing, 'id'));
+  const { hasSecrets } = recordShape(collection);
+  if (collection.type === 'auth') await eraseAccount(scope, { collection, id });
+  await tx.inOrder([
+    () => tx.run(withValues(recordStatements(collection, tx.names).deleteById, [id])),
+    async () => hasSecrets && deleteSecrets(tx, { collection: collection.id, record: id }),
+    async () => emitsEvents(collection) && instance.events.append(tx, event),
+    () => auditAccount(scope, existing, { kind: 'delete' }),
+  ]);
+}

@@ -1,0 +1,128 @@
+import { GenerationMap } from '../base/cache.ts';
+import { partsBySize } from '../base/process.ts';
+import { type Sql, withValues } from '../sql/sql.ts';
+import type { Engine, Gathering, Names, Transaction } from './database.ts';
+
+/** The size at which gathered rows are written: they wait in memory, and larger batches save nothing noticeable. */
+const bytesMax = 1024 * 1024;
+/** The most that one statement inserts. Rows of one turn may exceed `bytesMax` by far, and PostgreSQL takes no message of 1 GB. */
+const statementBytesMax = 8 * 1024 * 1024;
+/** More rows in one statement save nothing more. */
+const rowsMax = 64;
+
+/** Rows that one work, or the works of a group, have given to be inserted together. No row outlives its transaction. */
+export class GatheredRows {
+  readonly #names: Names;
+  #batches: Batch[] = [];
+  #bytes = 0;
+  #rows = 0;
+  #failure: Error | undefined;
+
+  constructor(names: Names) {
+    this.#names = names;
+  }
+
+  get isEmpty(): boolean {
+    return this.#rows === 0;
+  }
+
+  /** The error of the last `write`, if it failed. */
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
+  get isFull(): boolean {
+    return this.#bytes >= bytesMax || this.#rows >= rowsMax;
+  }
+
+  add<Row>(gathering: Gathering<Row>, row: Row): void {
+    const known = this.#batches.find((batch) => batch.gathering === gathering);
+    if (known === undefined) this.#batches.push(batchOf(gathering, row));
+    else known.rows.push(row);
+    this.#bytes += gathering.bytesOf(row);
+    this.#rows += 1;
+  }
+
+  /** True when a statement names a table of gathered rows, which then have to be written before it. */
+  concern(text: string): boolean {
+    return this.#rows > 0 && this.#batches.some(({ tables }) => namesTableOf(this.#names, tables, text));
+  }
+
+  async write(tx: Transaction): Promise<void> {
+    if (this.isEmpty) return;
+    const batches = this.#batches;
+    this.#forget();
+    try {
+      for (const { write } of batches) await write(tx);
+    } catch (error) {
+      this.#failure = error instanceof Error ? error : new Error(String(error));
+      throw error;
+    }
+  }
+
+  /** Drops all rows without writing them, and forgets the failure. */
+  clear(): void {
+    this.#failure = undefined;
+    this.#forget();
+  }
+
+  #forget(): void {
+    this.#batches = [];
+    this.#bytes = 0;
+    this.#rows = 0;
+  }
+}
+
+interface Batch {
+  readonly gathering: unknown;
+  readonly rows: unknown[];
+  readonly tables: Gathering<unknown>['tables'];
+  readonly write: (tx: Transaction) => Promise<void>;
+}
+
+function batchOf<Row>(gathering: Gathering<Row>, first: Row): Batch {
+  const rows = [first];
+  return {
+    gathering,
+    rows,
+    tables: gathering.tables,
+    write: async (tx) => {
+      for (const part of partsBySize(rows, gathering.bytesOf, statementBytesMax))
+        await gathering.write(tx, part);
+    },
+  };
+}
+
+/** Which SQL texts name which tables, remembered because searching each text would cost more than all the rest here. */
+const found: Record<Engine, WeakMap<readonly string[], GenerationMap<string, boolean>>> = {
+  sqlite: new WeakMap(),
+  postgres: new WeakMap(),
+};
+const textsMax = 256;
+
+function namesTableOf(names: Names, tables: Gathering<unknown>['tables'], text: string): boolean {
+  const ofEngine = found[names.engine];
+  let known = ofEngine.get(tables);
+  if (known === undefined) ofEngine.set(tables, (known = new GenerationMap(textsMax)));
+  return known.findOrAdd(text, () => tables.some((table) => text.includes(names.table(table).text)));
+}
+
+/**
+ * A cache of statements that were combined from several with the same SQL text, by that text and by the way they were combined. Two
+ * levels, because one key made of both would have to be concatenated for each lookup.
+ */
+export class CombinedStatements {
+  readonly #known: GenerationMap<string, Map<string | number, Sql>>;
+
+  constructor(textsMax: number) {
+    this.#known = new GenerationMap(textsMax);
+  }
+
+  /** Returns the combined statement without values: those differ each time. */
+  recall(text: string, way: string | number, make: () => Sql): Sql {
+    const ways = this.#known.findOrAdd(text, () => new Map<string | number, Sql>());
+    let combined = ways.get(way);
+    if (combined === undefined) ways.set(way, (combined = withValues(make(), [])));
+    return combined;
+  }
+}

@@ -1,0 +1,257 @@
+import { partsBySize } from '../../base/process.ts';
+import {
+  fillIn,
+  identifier,
+  joinSql,
+  partsOfChange,
+  partsOfInsert,
+  sql,
+  type Sql,
+  type SqlValue,
+  withValues,
+} from '../../sql/sql.ts';
+import { CombinedStatements, GatheredRows } from '../bulk-inserts.ts';
+import type { Gathering, Transaction, Tuple } from '../database.ts';
+import { arrayText, type PostgresArray, toColumnArrays } from './postgres-array.ts';
+
+/** Statements that may be run as one: lookups, or writes that answer nothing but success. */
+interface Batch {
+  readonly kind: 'lookups' | 'inserts' | 'changes' | 'single';
+  readonly asked: Asked[];
+}
+
+interface Asked {
+  readonly statement: Sql;
+  /** How to run a `single` statement; all others are run by `run`. */
+  readonly send?: (() => Promise<unknown>) | undefined;
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Asking = Pick<Batch, 'kind'> & Pick<Asked, 'statement' | 'send'>;
+
+/**
+ * Collects the statements that the works of a group ask for in one turn, and sends them at its end: statements of the same text as one,
+ * if they allow it (`Sql.together`). The statements of each work stay in their order.
+ */
+export class GroupStatements {
+  readonly #tx: Transaction;
+  readonly #gathered: GatheredRows;
+  #written: PromiseWithResolvers<void> | undefined;
+  #batches: Batch[] = [];
+  #isScheduled = false;
+  /** The places in `#batches` of the last batch of each text, and of each work's last statement. */
+  readonly #latest = new Map<string, number>();
+  readonly #lastOf = new Map<object, number>();
+
+  constructor(tx: Transaction) {
+    this.#tx = tx;
+    this.#gathered = new GatheredRows(tx.names);
+  }
+
+  /** The error that kept gathered rows from being written, if there was one. */
+  get failure(): Error | undefined {
+    return this.#gathered.failure;
+  }
+
+  /** Resolves to the row, locked; to no row when it does not exist or another transaction has locked it. */
+  lookUpToChange(work: object, statement: Sql): Promise<readonly Tuple[]> {
+    return this.#add(work, { kind: 'lookups', statement });
+  }
+
+  async insert(work: object, statement: Sql): Promise<void> {
+    await this.#add(work, { kind: 'inserts', statement });
+  }
+
+  async change(work: object, statement: Sql): Promise<void> {
+    await this.#add(work, { kind: 'changes', statement });
+  }
+
+  single<Answer>(work: object, statement: Sql, send: () => Promise<Answer>): Promise<Answer> {
+    return this.#add(work, { kind: 'single', statement, send });
+  }
+
+  /** Gives a row that is written behind the statements of its turn: a change's event comes after the lock of the changed row. */
+  gather<Row>(gathering: Gathering<Row>, row: Row): Promise<void> {
+    this.#schedule();
+    this.#gathered.add(gathering, row);
+    this.#written ??= Promise.withResolvers();
+    return this.#written.promise;
+  }
+
+  #add<Answer>(work: object, { kind, statement, send }: Asking): Promise<Answer> {
+    this.#schedule();
+    const { text } = statement;
+    const key = `${kind} ${text}`;
+    const before = this.#lastOf.get(work) ?? 0;
+    let at = kind === 'single' ? undefined : this.#latest.get(key);
+    if (at === undefined || at < before) {
+      at = this.#batches.push({ kind, asked: [] }) - 1;
+      this.#latest.set(key, at);
+    }
+    this.#lastOf.set(work, at);
+    return new Promise<Answer>((resolve, reject) => {
+      // `resolve` is given only the answer to the statement of the same entry.
+      const told = resolve as (answer: unknown) => void;
+      this.#batches[at]?.asked.push({ statement, send, resolve: told, reject });
+    });
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    process.nextTick(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#isScheduled = false;
+    const batches = this.#batches;
+    this.#batches = [];
+    this.#latest.clear();
+    this.#lastOf.clear();
+    for (const { kind, asked } of batches) {
+      if (kind === 'lookups') this.#lookUp(asked);
+      else for (const part of partsOf(asked)) this.#write(kind, part);
+    }
+    this.#writeGathered();
+  }
+
+  #writeGathered(): void {
+    const written = this.#written;
+    if (written === undefined) return;
+    this.#written = undefined;
+    this.#gathered.write(this.#tx).then(written.resolve, written.reject);
+  }
+
+  /** Skips locked rows: a group that waited for one would hold the locks of all its others meanwhile, and two groups could deadlock. */
+  #lookUp(asked: readonly Asked[]): void {
+    const statements = asked.map(({ statement }) => statement);
+    sendNow(() => this.#tx.tuples(combineLookups(statements, sql` SKIP LOCKED`)))
+      .then((rows) => separateRows(asked.length, rows))
+      .then(
+        (rows) => asked.forEach(({ resolve }, index) => resolve(rows[index] ?? [])),
+        (error: unknown) => asked.forEach(({ reject }) => reject(error)),
+      );
+  }
+
+  #write(kind: Batch['kind'], asked: readonly Asked[]): void {
+    const [first] = asked;
+    if (first === undefined) return;
+    sendNow(() => first.send?.() ?? this.#tx.run(combined(kind, asked))).then(
+      (answer) => asked.forEach(({ resolve }) => resolve(answer)),
+      (error: unknown) => asked.forEach(({ reject }) => reject(error)),
+    );
+  }
+}
+
+/** The longest values of one combined statement: more together save nothing, and the server takes no message of 1 GB. */
+const lengthMax = 8 * 1024 * 1024;
+
+function partsOf(asked: readonly Asked[]): readonly (readonly Asked[])[] {
+  return partsBySize(asked, ({ statement }) => lengthOf(statement.values), lengthMax);
+}
+
+function lengthOf(values: readonly SqlValue[]): number {
+  let length = 0;
+  for (const value of values) if (typeof value === 'string') length += value.length;
+  return length;
+}
+
+/** Calls `send` at once. What it throws becomes a rejection, because in the callback of a tick nobody could catch it. */
+async function sendNow<Answer>(send: () => Promise<Answer>): Promise<Answer> {
+  return await send();
+}
+
+function combined(kind: Batch['kind'], asked: readonly Asked[]): Sql {
+  const statements = asked.map(({ statement }) => statement);
+  return kind === 'changes' ? changeFromArrays(statements) : insertFromArrays(statements);
+}
+
+/** Shared by all instances of the process. */
+const combinedStatements = new CombinedStatements(100);
+
+/**
+ * Combines lookups that differ only in their keys into one statement, which looks up each key by itself. Not by `= ANY`: with more than
+ * a few keys that may be planned as a sequential scan, and the plan stays cached when the table has grown.
+ */
+export function combineLookups(lookups: readonly Sql[], end: Sql): Sql {
+  const [first = sql``] = lookups;
+  const given = first.values.slice(0, -1);
+  const combined = combinedStatements.recall(first.text, end.text, () => {
+    const one = fillIn(first, [...given.map(() => sql`?`), sql`"$key".key`]);
+    return sql`SELECT "$key".number, "$row".* FROM unnest(${null}::text[]) WITH ORDINALITY AS "$key" (key, number)
+      CROSS JOIN LATERAL (${one}${end}) AS "$row"`;
+  });
+  return withValues(combined, [arrayText(lookups.map(keyOf)), ...given]);
+}
+
+/** Returns the key of a lookup or a change: the last of its values. */
+export function keyOf({ values }: Sql): string {
+  return String(values.at(-1));
+}
+
+/** Splits the rows of `count` combined lookups into the answers of each, of at most one row. */
+export function separateRows(count: number, rows: readonly Tuple[]): readonly (readonly Tuple[])[] {
+  const found = Array.from({ length: count }, (): readonly Tuple[] => []);
+  for (const [number, ...row] of rows) found[Number(number) - 1] = [row];
+  return found;
+}
+
+/**
+ * Combines INSERTs of one row each into the same columns: the values are sent as one array for each column, so that the SQL text is the
+ * same for any number of rows.
+ */
+export function insertFromArrays(inserts: readonly Sql[]): Sql {
+  return fromArrays(inserts, ({ first, columns, given }) => {
+    const { into, row } = partsOfInsert(first);
+    const values = fillIn(
+      row,
+      columns.map((column) => sql`"$given".${column}`),
+    );
+    return sql`${into} SELECT ${values} FROM ${given}`;
+  });
+}
+
+/**
+ * Combines UPDATEs of different rows, each locked by its work, into an INSERT … ON CONFLICT that conflicts for every row. A conflict is
+ * always found by the key's index, while an UPDATE joined with arrays may be planned as a sequential scan (see {@link combineLookups}).
+ */
+function changeFromArrays(changes: readonly Sql[]): Sql {
+  return fromArrays(changes, ({ first, given }) => {
+    const { table, columns, key, set } = partsOfChange(first, sql`excluded`);
+    return sql`INSERT INTO ${table} (${joinSql([...columns, key], ', ')}) SELECT * FROM ${given}
+      ON CONFLICT (${key}) DO UPDATE SET ${set}`;
+  });
+}
+
+interface FromArrays {
+  readonly first: Sql;
+  /** The columns of {@link given}, one for each value of a statement. */
+  readonly columns: readonly Sql[];
+  /** The FROM item that unnests the arrays. */
+  readonly given: Sql;
+}
+
+function fromArrays(statements: readonly Sql[], make: (parts: FromArrays) => Sql): Sql {
+  const [first = sql``] = statements;
+  if (statements.length === 1) return first;
+  const arrays = toColumnArrays(
+    first.values.length,
+    statements.map(({ values }) => values),
+  );
+  const types = arrays.map(({ type }) => type);
+  const combined = combinedStatements.recall(first.text, joinSql(types, ', ').text, () => {
+    const columns = types.map((_, place) => identifier(`c${place}`));
+    return make({ first, columns, given: unnestArrays(arrays, sql`"$given"`, columns) });
+  });
+  return withValues(
+    combined,
+    arrays.map(({ bytes }) => bytes),
+  );
+}
+
+/** A FROM item that makes rows out of one array for each column. Its SQL text depends only on the arrays' types. */
+export function unnestArrays(arrays: readonly PostgresArray[], alias: Sql, columns: readonly Sql[]): Sql {
+  const casts = arrays.map(({ type, bytes }) => sql`CAST(${bytes} AS ${type})`);
+  return sql`unnest(${joinSql(casts, ', ')}) AS ${alias} (${joinSql(columns, ', ')})`;
+}

@@ -1,0 +1,236 @@
+import { codeOf } from '../../base/process.ts';
+import { AppError, notFound } from '../../base/errors.ts';
+import { Watch } from '../../base/poller.ts';
+import { identifier, sql } from '../../sql/sql.ts';
+import type { DataHome, Memory } from '../data-home.ts';
+import type { Database, Transaction, WriteOptions } from '../database.ts';
+import { migrate } from '../migrate.ts';
+import { postgresMigrations } from '../migrations/postgres-migrations.ts';
+import { openPostgresPool, type PostgresPool, type PostgresPoolOptions } from './postgres-pool.ts';
+import { PostgresState } from './postgres-state.ts';
+import { openPostgres } from './postgres-database.ts';
+
+/** Reads may use definitions that are outdated by this much; writes never do. */
+const watchIntervalMs = 500;
+/** Connections for leases, wake-ups and polling. */
+const backgroundMax = 3;
+/** How far back versions are polled: they are drawn before their commit, so one below the newest seen may still appear. */
+const versionsBack = 1_000;
+
+/** One PostgreSQL database: shared internal tables in `chancery`, a schema for the collections of each instance. */
+export async function openPostgresHome(options: PostgresPoolOptions): Promise<DataHome> {
+  const pools: PostgresPool[] = [];
+  try {
+    const pool = await openPostgresPool(options);
+    pools.push(pool);
+    const background = await openPostgresPool({ ...options, max: backgroundMax });
+    pools.push(background);
+    return await homeOf(pool, background);
+  } catch (error) {
+    await Promise.all(pools.map((pool) => pool.stop()));
+    throw explained(error, options.url);
+  }
+}
+
+/** Adds the reason to an error at start, for the operator. Clients of a running server are told only that it is unavailable. */
+function explained(error: unknown, url: string): unknown {
+  if (!(error instanceof AppError) || !(error.cause instanceof Error)) return error;
+  // When a host has several addresses and all refuse, the error has a code but no message.
+  const reason = error.cause.message || codeOf(error.cause);
+  // Only the host: the URL may hold a password.
+  const host = URL.canParse(url) ? new URL(url).host : '';
+  const place = host === '' ? '' : ` at ${host}`;
+  return new AppError('unavailable', `PostgreSQL${place} cannot be used: ${reason}.`, { cause: error });
+}
+
+async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise<DataHome> {
+  const control = openPostgres({ pool, instanceId: '', schema: 'chancery' });
+  const state = new PostgresState(pool);
+  const background = openPostgres({
+    pool: backgroundPool,
+    instanceId: '',
+    schema: 'chancery',
+    aside: state,
+  });
+  await migrate(control, postgresMigrations);
+  const opened = new Map<string, Opened>();
+  let watch: Watch | undefined;
+  return {
+    control,
+    background,
+    // Nothing to create in advance: the instance's data cannot be lost by itself, as it is in the database that lists the instance.
+    makeInstance: () => Promise.resolve(() => Promise.resolve()),
+    openInstance: (instanceId, memory) => openInstance({ pool, control, state, instanceId, memory, opened }),
+    openLogs: (instanceId) =>
+      Promise.resolve(
+        openPostgres({
+          pool,
+          instanceId,
+          schema: schemaOf(instanceId),
+          // Changes of the instance's tables do not wait for logs, nor logs for them.
+          lockName: `logs of ${instanceId}`,
+          isLossAllowed: true,
+          aside: state,
+          writersMax: 1,
+        }),
+      ),
+    refresh: async (instanceId) => {
+      const known = opened.get(instanceId);
+      if (known !== undefined && (await known.readVersion()) !== known.version) await known.refresh();
+    },
+    watch: (onError) => {
+      const look = async (): Promise<void> => {
+        for (const changed of await findChanged(background, opened)) changed.refresh().catch(onError);
+      };
+      watch = new Watch({ intervalMs: watchIntervalMs, look, onError });
+    },
+    isReachable: () => watch?.isWell ?? true,
+    stop: async () => {
+      await watch?.stop();
+      state.stop();
+      await Promise.all([control.stop(), background.stop()]);
+      await Promise.all([pool.stop(), backgroundPool.stop()]);
+    },
+  };
+}
+
+function schemaOf(instanceId: string): string {
+  return `i_${instanceId}`;
+}
+
+/** An open instance, and the version of the definitions that this process has in memory. */
+interface Opened {
+  version: number;
+  /** How often this process has changed definitions. */
+  changes: number;
+  readonly readVersion: () => Promise<number>;
+  readonly refresh: () => Promise<void>;
+}
+
+interface Opening {
+  readonly pool: PostgresPool;
+  readonly control: Database;
+  readonly state: PostgresState;
+  readonly instanceId: string;
+  readonly memory: Memory;
+  readonly opened: Map<string, Opened>;
+}
+
+async function openInstance({
+  pool,
+  control,
+  state,
+  instanceId,
+  memory,
+  opened,
+}: Opening): Promise<Database> {
+  const schema = schemaOf(instanceId);
+  const select = sql`SELECT version FROM chancery.instance WHERE id = ${instanceId}`;
+  const readVersion = async (): Promise<number> => Number((await control.tuples(select))[0]?.[0]);
+  const own: Opened = {
+    version: await readVersion(),
+    changes: 0,
+    readVersion,
+    refresh: oneAfterAnother(async () => {
+      for (;;) {
+        const before = own.changes;
+        // The version is read first: at worst, a change that comes after it is read twice.
+        const version = await readVersion();
+        // The instance was deleted: no version would ever count as current.
+        if (Number.isNaN(version)) throw notFound();
+        const remember = await memory.read(database);
+        // A write of this process that was committed meanwhile is in the memory, but perhaps not in what was read.
+        if (own.changes !== before) continue;
+        remember();
+        own.version = version;
+        return;
+      }
+    }),
+  };
+  const definitions = { version: select, known: () => own.version, refresh: own.refresh };
+  const database = announcing(openPostgres({ pool, instanceId, schema, definitions, state }), {
+    instanceId,
+    onChange: () => {
+      own.changes += 1;
+      // A refresh may have seen the commit before its answer arrived here, and the change is then added to the memory twice. A version
+      // below the one that was read never equals the database's, so that the memory is read again.
+      own.version -= 1;
+    },
+    onStop: () => {
+      if (opened.get(instanceId) === own) opened.delete(instanceId);
+    },
+  });
+  const makeSchema = sql`CREATE SCHEMA IF NOT EXISTS ${identifier(schema)}`;
+  await control.write((tx) => tx.run(makeSchema), { isExclusive: true });
+  opened.set(instanceId, own);
+  return database;
+}
+
+/**
+ * Runs `work` one call after the other: of two concurrent refreshes, the slower could put old definitions under the newer version of
+ * the faster. Calls that come while one runs share the next run.
+ */
+function oneAfterAnother(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> = Promise.resolve();
+  let next: Promise<void> | undefined;
+  const start = (): Promise<void> => {
+    next = undefined;
+    return (running = work());
+  };
+  return () => (next ??= running.then(start, start));
+}
+
+interface Announcing {
+  readonly instanceId: string;
+  /** Called when a change was committed and is in the memory. */
+  readonly onChange: () => void;
+  readonly onStop: () => void;
+}
+
+/** Gives the instance the next version with every exclusive work, so that all nodes read its definitions again. */
+function announcing(database: Database, { instanceId, onChange, onStop }: Announcing): Database {
+  return {
+    engine: database.engine,
+    names: database.names,
+    state: (asOfMs) => database.state(asOfMs),
+    access: (statement, list) => database.access(statement, list),
+    all: (statement) => database.all(statement),
+    get: (statement) => database.get(statement),
+    tuples: (statement) => database.tuples(statement),
+    search: (statement, options) => database.search(statement, options),
+    stop: () => {
+      onStop();
+      return database.stop();
+    },
+    write: <Result>(work: (tx: Transaction) => Promise<Result>, options: WriteOptions = {}) => {
+      if (options.isExclusive !== true) return database.write(work, options);
+      return database.write(async (tx) => {
+        const result = await work(tx);
+        tx.afterCommit(onChange);
+        await tx.run(sql`
+          UPDATE chancery.instance SET version = nextval('chancery.version') WHERE id = ${instanceId}`);
+        return result;
+      }, options);
+    },
+  };
+}
+
+/**
+ * Finds the open instances whose definitions have changed, by one statement for all. With none open it only checks that the database
+ * answers. It uses background connections: if requests held them all, a busy service would seem to have lost its database.
+ */
+async function findChanged(
+  background: Database,
+  opened: ReadonlyMap<string, Opened>,
+): Promise<readonly Opened[]> {
+  const newest = Math.max(...[...opened.values()].map(({ version }) => version));
+  const rows = await background.tuples(
+    opened.size === 0
+      ? sql`SELECT 1`
+      : sql`SELECT id, version FROM chancery.instance WHERE version > ${newest - versionsBack}`,
+  );
+  return rows.flatMap(([id, version]) => {
+    const state = opened.get(String(id));
+    return state === undefined || state.version === Number(version) ? [] : [state];
+  });
+}

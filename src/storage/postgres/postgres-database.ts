@@ -1,0 +1,389 @@
+import { systemClock } from '../../base/clock.ts';
+import { AppError, busy, stopping } from '../../base/errors.ts';
+import { randomUnit } from '../../base/ids.ts';
+import { identifier, joinSql, sql, type Sql } from '../../sql/sql.ts';
+import {
+  AccessMemory,
+  type Ask,
+  askAgain,
+  askCurrent,
+  explainWithoutScans,
+  postgresAccess,
+  Questions,
+} from './read-batches.ts';
+import {
+  type Access,
+  callBack,
+  type Database,
+  type Names,
+  type Row,
+  type SearchOptions,
+  type Transaction,
+  type Tuple,
+  type WriteOptions,
+} from '../database.ts';
+import type { Answer, PostgresConnection } from './postgres-connection.ts';
+import {
+  begin,
+  beginExclusive,
+  commit,
+  type Definitions,
+  Opening,
+  type Outcome,
+  PostgresTransaction,
+  statementTimes,
+} from './postgres-transaction.ts';
+import { hasNoJoinOrder, isCollision, isOutdatedName, isStaleStatement } from './postgres-errors.ts';
+import { OutdatedDefinitions } from '../engine-errors.ts';
+import { runGathering } from './run-gathering.ts';
+import { type PostgresPool, WriteGate } from './postgres-pool.ts';
+import { SpoiledGroup, WriteGroups } from './write-groups.ts';
+import { advisoryKey, postgresNames } from './postgres-names.ts';
+import { SharedSessions } from './postgres-shared-sessions.ts';
+import type { PostgresState } from './postgres-state.ts';
+
+export interface PostgresOptions {
+  readonly pool: PostgresPool;
+  /** The value of the column `instance_id` in the shared tables. */
+  readonly instanceId: string;
+  /** The instance's own schema, with a table per collection. */
+  readonly schema: string;
+  readonly definitions?: Definitions;
+  /** What `Database.state` answers from. */
+  readonly state?: PostgresState;
+  /** A state that ignores what is written here, because nothing that is cached by it depends on these writes. */
+  readonly aside?: PostgresState;
+  /** The name of the advisory lock that exclusive works take alone; by default the instance's id. */
+  readonly lockName?: string;
+  /** For request logs: no write waits for a sync, and the last ones may be lost when the server fails. */
+  readonly isLossAllowed?: boolean;
+  /** Concurrent writes of this instance; the others wait in order, which leaves the rest of the pool to other instances. */
+  readonly writersMax?: number;
+  readonly waitingMax?: number;
+  readonly waitMsMax?: number;
+  /** The time-out of an exclusive work: it may rewrite tables, which takes longer than other works may. */
+  readonly exclusiveTimeoutMs?: number;
+}
+
+/**
+ * Opens one instance as a {@link Database}. How the promises of the port are kept:
+ *
+ * - Each work has a transaction of its own (READ COMMITTED), or shares one with works that append or change other rows
+ *   (write-groups.ts). Works of one instance run concurrently, so a SELECT must lock the rows that its work is going to write
+ *   (`names.forUpdate`). `BEGIN` is sent in one packet with the first statement, COMMIT by itself.
+ * - An exclusive work takes the instance's advisory lock alone, all others share it: no process writes by definitions that an
+ *   exclusive work is changing. Works of this process wait until its `afterCommit` is over; those of others notice the change by
+ *   `definitions`.
+ * - A work that collides with another is run again up to three times.
+ */
+export function openPostgres(options: PostgresOptions): Database {
+  return new PostgresDatabase(options);
+}
+
+/** With a dozen concurrent commits the server's group commit works well; more would hold connections that others wait for. */
+const writersMax = 16;
+const waitingMax = 10_000;
+const waitMsMax = 10_000;
+const EXCLUSIVE_TIMEOUT_MS = 10 * 60_000;
+/** How long a group waits for a lock of another transaction. After that its works are run one by one, and only those concerned wait on. */
+const groupLockMsMax = 100;
+
+/** Added to the server's time-outs: the server gives up first and says so. If it does not within this time, the network is at fault. */
+const GRACE_MS = 2_000;
+
+const retriesMax = 3;
+const RETRY_DELAY_MS = 10;
+
+class PostgresDatabase implements Database {
+  readonly engine = 'postgres';
+  readonly names: Names;
+  readonly #options: PostgresOptions;
+  readonly #pool: PostgresPool;
+  readonly #gate: WriteGate;
+  readonly #groups: WriteGroups;
+  readonly #questions: Questions;
+  readonly #lock: Sql;
+  readonly #lockOfGroup: Sql;
+  readonly #lockByKey: Sql;
+  readonly #beginExclusive: string;
+  /** The schema's prefix, by which statements about collections' tables are recognized. */
+  readonly #ofCollections: string;
+  readonly #accesses = new AccessMemory();
+  readonly #reads = new Set<Promise<unknown>>();
+  #isStopped = false;
+
+  constructor(options: PostgresOptions) {
+    this.names = postgresNames(options.schema, options.instanceId);
+    this.#options = options;
+    this.#pool = options.pool;
+    this.#gate = new WriteGate({
+      sharedMax: Math.min(options.writersMax ?? writersMax, options.pool.max),
+      waitingMax: options.waitingMax ?? waitingMax,
+      waitMsMax: options.waitMsMax ?? waitMsMax,
+    });
+    this.#groups = new WriteGroups({
+      alone: (work) => this.#write(work, {}),
+      together: (work) => this.#write(work, { isGroup: true }),
+      waitingMax: options.waitingMax ?? waitingMax,
+    });
+    const sessions = new SharedSessions({
+      lend: (use) => this.#pool.lend(use),
+      silenceMsMax: options.pool.statementTimeoutMs + GRACE_MS,
+    });
+    this.#ofCollections = `${identifier(options.schema).text}.`;
+    this.#questions = new Questions({
+      ask: async (statement, timeoutMs) => {
+        const ask = this.#asking(statement);
+        return (await this.#noted(sessions.ask((connection) => askAgain(connection, ask), timeoutMs))).rows;
+      },
+      timeoutMs: options.pool.statementTimeoutMs,
+      waitingMax: options.waitingMax ?? waitingMax,
+    });
+    const key = advisoryKey(options.lockName ?? options.instanceId);
+    this.#lock = sql`SELECT pg_advisory_xact_lock_shared(${key})`;
+    // The lock first: a group waits for an exclusive work as long as other works do, without this lock_timeout.
+    this.#lockOfGroup = sql`SELECT pg_advisory_xact_lock_shared(${key}), set_config('lock_timeout', ${String(groupLockMsMax)}, true)`;
+    // https://www.postgresql.org/docs/current/runtime-config-query.html#RUNTIME-CONFIG-QUERY-ENABLE
+    const scans = ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin'];
+    const off = scans.map((name) => sql`set_config(${name}, 'off', true)`);
+    this.#lockByKey = sql`SELECT pg_advisory_xact_lock_shared(${key}), ${joinSql(off, ', ')}`;
+    this.#beginExclusive = beginExclusive(key, {
+      timeoutMs: options.exclusiveTimeoutMs ?? EXCLUSIVE_TIMEOUT_MS,
+      lockTimeoutMs: options.pool.transactionTimeoutMs,
+    });
+  }
+
+  async all(statement: Sql): Promise<Row[]> {
+    return [...(await this.#read((connection) => connection.rows(statement))).rows];
+  }
+
+  async get(statement: Sql): Promise<Row | undefined> {
+    return (await this.#read((connection) => connection.rows(statement))).rows[0];
+  }
+
+  async tuples(statement: Sql): Promise<Tuple[]> {
+    if (statement.together === 'lookup' && !this.#isStopped)
+      return [...(await this.#questions.lookUp(statement))];
+    return [...(await this.#read(this.#asking(statement))).rows];
+  }
+
+  async search(statement: Sql, { isQuick = false, spentMs = 0 }: SearchOptions = {}): Promise<Tuple[]> {
+    const { queryTimeoutMs, statementTimeoutMs } = this.#pool;
+    const timeoutMs = isQuick ? statementTimeoutMs : Math.min(queryTimeoutMs, statementTimeoutMs);
+    if (this.#isStopped) throw stopping();
+    return [...(await this.#questions.search(statement, timeoutMs, spentMs))];
+  }
+
+  state(asOfMs?: number): object | undefined | Promise<object | undefined> {
+    return this.#isStopped ? undefined : this.#options.state?.since(asOfMs);
+  }
+
+  access(statement: Sql): Promise<Access> {
+    return this.#accesses.find(statement.text, async () => {
+      const { rows } = await this.#read((connection) => explainWithoutScans(connection, statement));
+      return postgresAccess(String(rows[0]?.[0]));
+    });
+  }
+
+  async write<Result>(
+    work: (tx: Transaction) => Promise<Result>,
+    options: WriteOptions = {},
+  ): Promise<Result> {
+    if (this.#isStopped) throw stopping();
+    if (options.isAppending === true || options.changes !== undefined)
+      return await this.#groups.add(work, options.changes);
+    return await this.#write(work, options);
+  }
+
+  async #write<Result>(work: (tx: Transaction) => Promise<Result>, options: WorkOptions): Promise<Result> {
+    const isExclusive = options.isExclusive ?? false;
+    await this.#gate.enter(isExclusive);
+    try {
+      const { value, callbacks } = await this.#runUntilKept(work, { ...options, isExclusive });
+      for (const callback of callbacks) callBack(callback);
+      return value;
+    } finally {
+      this.#gate.leave();
+    }
+  }
+
+  /** The pool stays open: other instances use it. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#groups.drain();
+    await this.#gate.drain();
+    await this.#questions.drain();
+    await Promise.allSettled(this.#reads);
+  }
+
+  #asking(statement: Sql): Ask<Tuple> {
+    const { definitions } = this.#options;
+    const ask: Ask<Tuple> = (connection) => connection.tuples(statement);
+    const isOfOthers = definitions === undefined || !statement.text.includes(this.#ofCollections);
+    return isOfOthers ? ask : askCurrent(ask, definitions);
+  }
+
+  async #read<Shape>(ask: Ask<Shape>): Promise<Answer<Shape>> {
+    if (this.#isStopped) throw stopping();
+    const { statementTimeoutMs } = this.#pool;
+    const reading = this.#pool.lend(async (connection) => {
+      connection.limitStatements(statementTimeoutMs);
+      const timer = connection.expireAfter(statementTimeoutMs + GRACE_MS);
+      return await askAgain(connection, ask).finally(() => clearTimeout(timer));
+    });
+    return await this.#noted(reading);
+  }
+
+  /** Registers a read, so that `stop` waits for it. If it met outdated definitions, refreshes them and throws OutdatedDefinitions. */
+  async #noted<Shape>(reading: Promise<Answer<Shape>>): Promise<Answer<Shape>> {
+    this.#reads.add(reading);
+    try {
+      return await reading;
+    } catch (error) {
+      const { definitions } = this.#options;
+      const isOutdated = error instanceof OutdatedDefinitions || isOutdatedName(error);
+      if (definitions === undefined || !isOutdated) throw error;
+      await definitions.refresh();
+      throw new OutdatedDefinitions(error);
+    } finally {
+      this.#reads.delete(reading);
+    }
+  }
+
+  async #runUntilKept<Result>(
+    work: (tx: Transaction) => Promise<Result>,
+    options: Omit<RunOptions, 'isGuarded' | 'isOrdered'>,
+  ): Promise<Outcome<Result> & { kind: 'kept' }> {
+    let isGuarded = false;
+    let isOrdered = false;
+    const overtakenUntilMs = systemClock.monotonic() + (this.#options.waitMsMax ?? waitMsMax);
+    for (let retries = 0; ;) {
+      const outcome = await this.#pool.lend((connection) =>
+        this.#run(connection, work, { ...options, isGuarded, isOrdered }),
+      );
+      if (outcome.kind === 'kept') return outcome;
+      if (outcome.kind === 'failed') throw outcome.error;
+      if (options.isGroup === true && outcome.kind !== 'outdated')
+        throw new SpoiledGroup('The group has collided.');
+      if (outcome.kind === 'needs_guards') {
+        isGuarded = true;
+        continue;
+      }
+      const error = outcome.kind === 'collided' ? outcome.error : undefined;
+      if (!isOrdered && hasNoJoinOrder(error)) {
+        isOrdered = true;
+        continue;
+      }
+      // Tables were changed meanwhile. That is no collision: it is retried for as long as changes follow each other, up to the limit.
+      const isOvertaken = outcome.kind === 'outdated' || isStaleStatement(error);
+      if (isOvertaken && systemClock.monotonic() < overtakenUntilMs) {
+        await this.#options.definitions?.refresh();
+        continue;
+      }
+      if (isOvertaken || retries === retriesMax) throw busy(error);
+      retries += 1;
+      await pause(RETRY_DELAY_MS * 2 ** retries * randomUnit());
+    }
+  }
+
+  /** Runs the work once, on one connection. Throws when it is lost, or when its commit failed or its outcome is unknown. */
+  async #run<Result>(
+    connection: PostgresConnection,
+    work: (tx: Transaction) => Promise<Result>,
+    options: RunOptions,
+  ): Promise<Outcome<Result>> {
+    const opening = new Opening(connection, this.#options.definitions);
+    const tx = new PostgresTransaction(connection, {
+      names: this.names,
+      isGuarded: options.isGuarded,
+      times: statementTimes(this.#pool, options),
+      open: () => {
+        connection.limitStatements(this.#pool.statementTimeoutMs);
+        if (options.isExclusive) opening.send(this.#beginExclusive);
+        else {
+          const { isLossAllowed } = this.#options;
+          opening.send(begin({ ...options, isLossAllowed }), this.#lockFor(options));
+        }
+      },
+    });
+    const timer = connection.expireAfter(this.#deadlineMs(options.isExclusive));
+    try {
+      const isGathering = options.isGathering === true && !options.isGuarded;
+      const settled = await settle(tx, isGathering ? (given) => runGathering(given, work) : work);
+      if (!tx.hasBegun) return (await opening.lookOnly()) ?? settled;
+      const outcome = (await opening.obstacle()) ?? judge(tx, settled);
+      // The transaction is gone with a lost connection, even if the work swallowed the error.
+      if (connection.isLost) throw lost(outcome);
+      if (outcome.kind !== 'kept') {
+        await connection.command('ROLLBACK');
+        return outcome;
+      }
+      await this.#leaveAside(connection);
+      await commit(connection);
+      return outcome;
+    } catch (error) {
+      if (isCollision(error)) return { kind: 'collided', error };
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #lockFor({ isGroup, findsByKey }: RunOptions): Sql {
+    if (isGroup === true) return this.#lockOfGroup;
+    return findsByKey === true ? this.#lockByKey : this.#lock;
+  }
+
+  async #leaveAside(connection: PostgresConnection): Promise<void> {
+    const { aside } = this.#options;
+    if (aside === undefined) return;
+    const { rows } = await connection.tuples(sql`SELECT pg_current_xact_id_if_assigned()::text`);
+    const transaction = rows[0]?.[0] ?? null;
+    if (transaction !== null) aside.ignore(Number(transaction));
+  }
+
+  #deadlineMs(isExclusive: boolean): number {
+    if (!isExclusive) return this.#pool.transactionTimeoutMs + GRACE_MS;
+    return (this.#options.exclusiveTimeoutMs ?? EXCLUSIVE_TIMEOUT_MS) + GRACE_MS;
+  }
+}
+
+interface WorkOptions extends WriteOptions {
+  /** The work stands for a group of works, each of which can also be run alone. */
+  readonly isGroup?: boolean;
+}
+
+interface RunOptions extends WorkOptions {
+  readonly isExclusive: boolean;
+  readonly isGuarded: boolean;
+  /** See {@link hasNoJoinOrder}. */
+  readonly isOrdered: boolean;
+}
+
+function settle<Result>(
+  tx: PostgresTransaction,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Outcome<Result>> {
+  return tx.settle(work).then(
+    (value) => ({ kind: 'kept', value, callbacks: tx.callbacks }),
+    (error: unknown) => ({ kind: 'failed', error }),
+  );
+}
+
+/** Decides what became of a work whose connection is not lost. */
+function judge<Result>(tx: PostgresTransaction, settled: Outcome<Result>): Outcome<Result> {
+  if (tx.collision !== undefined) return { kind: 'collided', error: tx.collision };
+  if (settled.kind === 'failed' && isCollision(settled.error))
+    return { kind: 'collided', error: settled.error };
+  return tx.hasSwallowed(settled.kind === 'kept') ? { kind: 'needs_guards' } : settled;
+}
+
+function pause(delayMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, delayMs));
+}
+
+function lost(outcome: Outcome<unknown>): unknown {
+  const error = 'error' in outcome ? outcome.error : undefined;
+  if (error instanceof AppError && error.code === 'unavailable') return error;
+  return busy(error);
+}

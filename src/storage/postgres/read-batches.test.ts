@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { eventually } from '../../../test/support/eventually.ts';
+import { runTogether, sql, type SqlValue, withValues } from '../../sql/sql.ts';
+import { answerTooLarge } from '../database.ts';
+import { Questions } from './read-batches.ts';
+
+const lookup = runTogether(sql`SELECT text FROM note WHERE id = ${''}`, 'lookup');
+
+test('lookups that are together more than can be held are asked one by one', async () => {
+  const asked: number[] = [];
+  const questions = new Questions({
+    timeoutMs: 1_000,
+    waitingMax: 10,
+    ask: ({ values, text }) => {
+      const isOne = text === lookup.text;
+      asked.push(isOne ? 1 : String(values[0]).split(',').length);
+      return isOne ? Promise.resolve([[`text of ${String(values[0])}`]]) : Promise.reject(answerTooLarge());
+    },
+  });
+  const found = await Promise.all(['a', 'b', 'c'].map((key) => questions.lookUp(withValues(lookup, [key]))));
+  assert.deepEqual(found, [[['text of a']], [['text of b']], [['text of c']]]);
+  assert.deepEqual(asked, [3, 1, 1, 1]);
+});
+
+test('a row that several ask for is asked for once', async () => {
+  const asked: string[] = [];
+  const questions = new Questions({
+    timeoutMs: 1_000,
+    waitingMax: 10,
+    ask: ({ values }) => {
+      asked.push(String(values.at(-1)));
+      return Promise.resolve([[1, 'text']]);
+    },
+  });
+  const find = (): Promise<unknown> => questions.lookUp(withValues(lookup, ['a']));
+  assert.deepEqual(
+    await Promise.all([find(), find(), find()]),
+    Array.from({ length: 3 }, () => [[1, 'text']]),
+  );
+  assert.deepEqual(asked, ['a']);
+  await find();
+  assert.deepEqual(asked, ['a', 'a']);
+});
+
+test('of many lookups at the same time two questions are asked at a time', async () => {
+  const running: number[] = [];
+  let now = 0;
+  const questions = new Questions({
+    timeoutMs: 1_000,
+    waitingMax: 1_000,
+    ask: async ({ values }) => {
+      running.push((now += 1));
+      // In this turn, so that no wait can be over meanwhile.
+      await Promise.resolve();
+      now -= 1;
+      return String(values[0])
+        .split(',')
+        .map((_, index) => [index + 1, 'text']);
+    },
+  });
+  const keys = Array.from({ length: 1_000 }, (_, index) => String(index));
+  const found = await Promise.all(keys.map((key) => questions.lookUp(withValues(lookup, [key]))));
+  assert.deepEqual(
+    found,
+    Array.from({ length: keys.length }, () => [['text']]),
+  );
+  assert.equal(running.length, 8);
+  assert.equal(Math.max(...running), 2);
+});
+
+test('the same search is asked once for all who wait, by these values and this time alone', async () => {
+  const asked: unknown[] = [];
+  const questions = new Questions({
+    timeoutMs: 1_000,
+    waitingMax: 20,
+    ask: ({ values }, timeoutMs) => {
+      asked.push([...values, timeoutMs]);
+      return Promise.resolve([[asked.length]]);
+    },
+  });
+  const search = (value: SqlValue, timeoutMs: number): Promise<unknown> =>
+    questions.search(sql`SELECT ${value}`, timeoutMs);
+  const values = ['1', 1, 1n, null, 'null', Number.POSITIVE_INFINITY, '"1"', Buffer.from([1])];
+  const found = await Promise.all([...values, ...values].map((value) => search(value, 1)));
+  assert.deepEqual(found.slice(0, values.length), found.slice(values.length));
+  assert.deepEqual(
+    asked,
+    values.map((value) => [value, 1]),
+  );
+  await Promise.all([search('1', 1), search('1', 2)]);
+  assert.deepEqual(asked.slice(values.length), [
+    ['1', 1],
+    ['1', 2],
+  ]);
+});
+
+test('nobody waits long for a question that somebody else has asked', async () => {
+  const ends: (() => void)[] = [];
+  const questions = new Questions({
+    timeoutMs: 1_000,
+    waitingMax: 20,
+    ask: () => new Promise((resolve) => ends.push(() => resolve([]))),
+  });
+  const answers: Promise<unknown>[] = [];
+  for (let count = 1; count <= 5; count += 1) {
+    answers.push(questions.search(sql`SELECT 1`, 1));
+    await eventually(`${count} are asked`, () => ends.length === count);
+  }
+  let isDrained = false;
+  const drained = questions.drain().then(() => (isDrained = true));
+  for (const end of ends.slice(1)) end();
+  await Promise.all(answers.slice(1));
+  await setImmediate();
+  assert.equal(isDrained, false);
+  ends[0]?.();
+  await drained;
+});
+
+test('more lookups than may wait are refused at once', async () => {
+  const questions = new Questions({
+    timeoutMs: 1_000,
+    waitingMax: 2,
+    ask: () => Promise.resolve([]),
+  });
+  const results = await Promise.allSettled(
+    ['a', 'b', 'c'].map((key) => questions.lookUp(withValues(lookup, [key]))),
+  );
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'fulfilled', 'rejected'],
+  );
+});

@@ -1,0 +1,265 @@
+import { GenerationMap } from '../../base/cache.ts';
+import { systemClock } from '../../base/clock.ts';
+import { AppError, busy } from '../../base/errors.ts';
+import { sql, type Sql } from '../../sql/sql.ts';
+import type { Access, Tuple } from '../database.ts';
+import { OutdatedDefinitions, QueryTimeout } from '../engine-errors.ts';
+import { combineLookups, keyOf, separateRows } from './batched-statements.ts';
+import type { Answer, PostgresConnection } from './postgres-connection.ts';
+import { hasNoJoinOrder, isStaleStatement } from './postgres-errors.ts';
+import { type Definitions, joinsInOrder } from './postgres-transaction.ts';
+
+export interface QuestionsOptions {
+  readonly ask: (statement: Sql, timeoutMs: number) => Promise<readonly Tuple[]>;
+  /** How long a lookup may take. */
+  readonly timeoutMs: number;
+  readonly waitingMax: number;
+}
+
+interface Waiting {
+  readonly statement: Sql;
+  readonly resolve: (rows: readonly Tuple[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Questions that may be combined into one. */
+interface Queue {
+  readonly name: string;
+  readonly timeoutMs: number;
+  waiting: Waiting[];
+  /** Combined questions that were sent less than {@link waitMsMax} ago and are not answered; limited to {@link runningMax}. */
+  running: number;
+  /** All combined questions that are not answered. */
+  asked: number;
+  isScheduled: boolean;
+}
+
+/** More questions in one would make the first of them wait for too many others. */
+const togetherMax = 128;
+/** While one is being answered the next is on its way; questions that come meanwhile wait, and make the next one larger. */
+const runningMax = 2;
+/** The longest that a question waits for the answer to another. */
+const waitMsMax = 100;
+
+/**
+ * Combines questions that wait at the same time: lookups that differ only in their keys, because a further row costs a fifth of a query
+ * of its own, here and in the server; and identical searches. Callers that ask for the same get the same answer, no part of which is
+ * older than their question.
+ */
+export class Questions {
+  readonly #options: QuestionsOptions;
+  readonly #queues = new Map<string, Queue>();
+  #waiting = 0;
+  #onIdle: (() => void)[] = [];
+
+  constructor(options: QuestionsOptions) {
+    this.#options = options;
+  }
+
+  lookUp(statement: Sql): Promise<readonly Tuple[]> {
+    return this.#add(statement, statement.values.slice(0, -1), this.#options.timeoutMs);
+  }
+
+  /** `spentMs` is how much of the time earlier searches for the same answer have taken. The search itself may take all of it again. */
+  search(statement: Sql, timeoutMs: number, spentMs = 0): Promise<readonly Tuple[]> {
+    if (spentMs > timeoutMs) return Promise.reject(new QueryTimeout());
+    return this.#add(statement, statement.values, timeoutMs);
+  }
+
+  /** Resolves when nothing waits and nothing runs. */
+  async drain(): Promise<void> {
+    if (this.#queues.size === 0) return;
+    await new Promise<void>((resolve) => this.#onIdle.push(resolve));
+  }
+
+  /** `same` are the values that questions must share to be combined. */
+  #add(statement: Sql, same: Sql['values'], timeoutMs: number): Promise<readonly Tuple[]> {
+    if (this.#waiting >= this.#options.waitingMax) {
+      return Promise.reject(busy());
+    }
+    return new Promise((resolve, reject) => {
+      const name = nameOf(statement, same, timeoutMs);
+      const queue = this.#queues.get(name) ?? {
+        name,
+        timeoutMs,
+        waiting: [],
+        running: 0,
+        asked: 0,
+        isScheduled: false,
+      };
+      this.#queues.set(name, queue);
+      queue.waiting.push({ statement, resolve, reject });
+      this.#waiting += 1;
+      this.#schedule(queue);
+    });
+  }
+
+  /** Starts at the end of this turn, so that questions which arrive in it join. */
+  #schedule(queue: Queue): void {
+    if (queue.isScheduled || queue.running >= runningMax) return;
+    queue.isScheduled = true;
+    setImmediate(() => {
+      queue.isScheduled = false;
+      this.#start(queue);
+    });
+  }
+
+  #start(queue: Queue): void {
+    while (queue.waiting.length > 0 && queue.running < runningMax) {
+      const together = queue.waiting.splice(0, togetherMax);
+      this.#waiting -= together.length;
+      void this.#askFor(queue, together);
+    }
+  }
+
+  async #askFor(queue: Queue, together: readonly Waiting[]): Promise<void> {
+    const { promise: waited, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, waitMsMax);
+    queue.running += 1;
+    queue.asked += 1;
+    const answered = this.#run(together, queue.timeoutMs).finally(resolve);
+    await waited;
+    clearTimeout(timer);
+    queue.running -= 1;
+    this.#start(queue);
+    await answered;
+    queue.asked -= 1;
+    this.#forget(queue);
+  }
+
+  #forget({ name, waiting, asked }: Queue): void {
+    if (waiting.length === 0 && asked === 0) this.#queues.delete(name);
+    if (this.#queues.size === 0) for (const tell of this.#onIdle.splice(0)) tell();
+  }
+
+  async #run(together: readonly Waiting[], timeoutMs: number): Promise<void> {
+    const byKey = Map.groupBy(together, ({ statement }) => keyOf(statement));
+    const statements = [...byKey.values()].flatMap(([first]) => first?.statement ?? []);
+    try {
+      const rows = await this.#ask(statements, timeoutMs);
+      for (const [index, same] of [...byKey.values()].entries())
+        for (const { resolve } of same) resolve(rows[index] ?? []);
+    } catch (error) {
+      // The combined answer may be too large to hold although no single one is.
+      if (statements.length > 1 && error instanceof AppError && error.code === 'bad_request')
+        for (const same of byKey.values()) await this.#run(same, timeoutMs);
+      else for (const { reject } of together) reject(error);
+    }
+  }
+
+  async #ask(statements: readonly Sql[], timeoutMs: number): Promise<readonly (readonly Tuple[])[]> {
+    const [first, ...others] = statements;
+    if (first === undefined) return [];
+    if (others.length === 0) return [await this.#options.ask(first, timeoutMs)];
+    const rows = await this.#options.ask(combineLookups(statements, sql` LIMIT 1`), timeoutMs);
+    return separateRows(statements.length, rows);
+  }
+}
+
+/** The key of a queue. Texts are quoted and other values prefixed with their type, so that different lists of values never collide. */
+function nameOf({ text }: Sql, same: Sql['values'], timeoutMs: number): string {
+  const told = same.map((value) =>
+    typeof value === 'string' ? JSON.stringify(value) : `${typeof value} ${String(value)}`,
+  );
+  return `${timeoutMs} ${told.join(',')} ${text}`;
+}
+
+/** Asks, and once more if a table has changed since the statement was prepared, or the planner has found no join order. */
+export async function askAgain<Shape>(
+  connection: PostgresConnection,
+  ask: Ask<Shape>,
+): Promise<Answer<Shape>> {
+  try {
+    return await ask(connection);
+  } catch (error) {
+    if (isStaleStatement(error)) return await ask(connection);
+    if (!hasNoJoinOrder(error)) throw error;
+    return await connection.between(
+      `SET ${joinsInOrder}`,
+      () => ask(connection),
+      'RESET join_collapse_limit',
+    );
+  }
+}
+
+export type Ask<Shape> = (connection: PostgresConnection) => Promise<Answer<Shape>>;
+
+/**
+ * Runs a query, and behind it in the same packet a check that the definitions it was compiled from are current. Another process may
+ * have given a column's name to another column, or a table's to another table, and the answer would not show it: hidden values would
+ * appear under a visible name, or records under the rules of another collection. Throws OutdatedDefinitions.
+ */
+export function askCurrent<Shape>(ask: Ask<Shape>, definitions: Definitions): Ask<Shape> {
+  // Read when the query is made, not when it is sent: the definitions may be refreshed while it waits for a connection.
+  const known = definitions.known();
+  return async (connection) => {
+    const [asked, told] = await Promise.allSettled([ask(connection), connection.tuples(definitions.version)]);
+    const isOutdated = told.status === 'fulfilled' && told.value.rows[0]?.[0] !== known;
+    const cause: unknown = asked.status === 'rejected' ? asked.reason : undefined;
+    // Checked before errors, as outdated definitions may have caused them.
+    if (isOutdated) throw new OutdatedDefinitions(cause);
+    if (asked.status === 'rejected') throw asked.reason;
+    if (told.status === 'rejected') throw told.reason;
+    return asked.value;
+  };
+}
+
+/** The members of a node of EXPLAIN (FORMAT JSON) that are used here. */
+interface PlanNode {
+  readonly 'Node Type'?: string;
+  readonly 'Relation Name'?: string;
+  readonly 'Index Cond'?: string;
+  readonly Filter?: string;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** Explains a statement in a transaction of its own, so that its settings affect nothing else. */
+export function explainWithoutScans(connection: PostgresConnection, statement: Sql): Promise<Answer<Tuple>> {
+  const explained = sql`EXPLAIN (FORMAT JSON, COSTS OFF) ${statement}`;
+  return connection.between(
+    'BEGIN READ ONLY; SET LOCAL enable_seqscan = off',
+    () => connection.tuples(explained),
+    'ROLLBACK',
+  );
+}
+
+/** Nodes that stop reading their input once a page is filled. */
+const endsEarly = new Set(['Limit', 'Result', 'Subquery Scan', 'Incremental Sort']);
+
+/**
+ * Reads the JSON of EXPLAIN under `enable_seqscan = off`: a table that is scanned even so has no index that leads to the rows. A scan
+ * without a filter that is not sorted does not count, as it ends with the page.
+ */
+export function postgresAccess(explained: string): Access {
+  // The shape that PostgreSQL documents for FORMAT JSON: an array with one plan.
+  const [top] = JSON.parse(explained) as readonly { readonly Plan: PlanNode }[];
+  return top !== undefined && readsWhole(top.Plan, false) ? 'scan' : 'index';
+}
+
+function readsWhole(node: PlanNode, isForAll: boolean): boolean {
+  const type = node['Node Type'] ?? '';
+  const isTable = node['Relation Name'] !== undefined;
+  const isLed = node['Index Cond'] !== undefined || type === 'Bitmap Heap Scan' || type === 'Tid Scan';
+  if (isTable && !isLed && (isForAll || node.Filter !== undefined)) return true;
+  const plans = node.Plans ?? [];
+  // All other nodes, such as sorts, aggregates and joins, read their input to its end.
+  const isEnding = endsEarly.has(type);
+  return !isLed && plans.some((plan) => readsWhole(plan, isForAll || !isEnding));
+}
+
+/** How long an answer is kept, and may be outdated after the indexes have changed. */
+const KEPT_MS = 10_000;
+
+/** A cache of accesses by SQL text: finding one out costs a round trip, which not every list should take. */
+export class AccessMemory {
+  readonly #known = new GenerationMap<string, { readonly access: Access; readonly until: number }>(500);
+
+  async find(text: string, ask: () => Promise<Access>): Promise<Access> {
+    const now = systemClock.monotonic();
+    const known = this.#known.find(text);
+    if (known !== undefined && known.until > now) return known.access;
+    const access = await ask();
+    this.#known.add(text, { access, until: now + KEPT_MS });
+    return access;
+  }
+}

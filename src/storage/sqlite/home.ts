@@ -1,0 +1,207 @@
+import { access, constants, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { AppError } from '../../base/errors.ts';
+import { Watch } from '../../base/poller.ts';
+import { codeOf, syncDirectory } from '../../base/process.ts';
+import type { DataHome, OpeningChecks } from '../data-home.ts';
+import { EngineFailure, unavailableSeconds, unavailableText } from '../engine-errors.ts';
+import { migrate, type Migration } from '../migrate.ts';
+import { controlMigrations } from '../migrations/control-migrations.ts';
+import { instanceMigrations } from '../migrations/instance-migrations.ts';
+import { logMigrations } from '../migrations/log-migrations.ts';
+import { LogMark } from './log-mark.ts';
+import { writingRefusal } from './sqlite-connection.ts';
+import { openSqlite, type SqliteFile, type SqliteOptions } from './sqlite-database.ts';
+import { SqliteDefinitions } from './sqlite-definitions.ts';
+
+/** Reads may use definitions that are outdated by this much when a command has changed them; writes never do. */
+const watchIntervalMs = 250;
+
+/** How much of its log a file may lose without a word, if the log is removed after a crash. */
+const markIntervalMs = 1_000;
+
+/** A directory: `control.db`, and for each instance `instances/<id>/data.db` and `logs.db` beside it. */
+export async function openSqliteHome(
+  directory: string,
+  options: { readonly queryTimeoutMs: number; readonly onLoss: (loss: string) => void },
+): Promise<DataHome> {
+  const { queryTimeoutMs, onLoss } = options;
+  const { database: control, mark } = await openControl(directory, onLoss);
+  const folderOf = (instanceId: string): string => join(directory, 'instances', instanceId);
+  const opened = new Map<string, Opened>();
+  let watch: Watch | undefined;
+  let marking: Watch | undefined;
+  return {
+    control,
+    background: control,
+    makeInstance: async (instanceId) => {
+      const folder = folderOf(instanceId);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const path = join(folder, 'data.db');
+      const { database } = await openFile({ path, migrations: instanceMigrations });
+      await database.stop();
+      await syncDirectory(join(directory, 'instances'));
+      return () => rm(folder, { recursive: true });
+    },
+    openInstance: async (instanceId, memory, checks) => {
+      const path = join(folderOf(instanceId), 'data.db');
+      await requireFile(path);
+      const definitions = new SqliteDefinitions(memory);
+      const file = await openFile({
+        path,
+        queryTimeoutMs,
+        migrations: instanceMigrations,
+        definitions,
+        checks,
+      });
+      opened.set(instanceId, { ...file, definitions });
+      return file.database;
+    },
+    // NORMAL does not sync the write-ahead log with each commit: nobody was promised that log entries are kept.
+    openLogs: async (instanceId) => {
+      const path = join(folderOf(instanceId), 'logs.db');
+      const file = await openFile({ path, queryTimeoutMs, migrations: logMigrations, synchronous: 'NORMAL' });
+      return file.database;
+    },
+    watch: (onError) => {
+      const look = async (): Promise<void> => {
+        for (const [instanceId, { definitions, database }] of opened) {
+          if (definitions.hasEnded) opened.delete(instanceId);
+          else await definitions.refresh(database);
+        }
+      };
+      watch = new Watch({ intervalMs: watchIntervalMs, look, onError });
+      const writeMarks = async (): Promise<void> => {
+        await mark.update(() => control.logState());
+        for (const file of opened.values())
+          if (!file.definitions.hasEnded) await file.mark.update(() => file.database.logState());
+      };
+      // A mark is only a help. Why it cannot be written, other errors say.
+      marking = new Watch({ intervalMs: markIntervalMs, look: writeMarks, onError: () => undefined });
+    },
+    isReachable: () => writingRefusal(directory) === undefined,
+    refresh: async (instanceId) => {
+      const found = opened.get(instanceId);
+      await found?.definitions.refresh(found.database);
+    },
+    stop: async () => {
+      await watch?.stop();
+      await marking?.stop();
+      await control.stop();
+    },
+  };
+}
+
+interface OpenFile {
+  readonly database: SqliteFile;
+  readonly mark: LogMark;
+}
+
+interface Opened extends OpenFile {
+  readonly definitions: SqliteDefinitions;
+}
+
+/** Creates the directory if it does not exist; throws when it is not writable. */
+export async function prepareDirectory(path: string): Promise<void> {
+  await makeDirectory(join(path, 'instances'));
+  await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  await access(join(path, 'instances'), constants.W_OK);
+}
+
+/** Node's own recursive `mkdir` never ends where the system refuses a directory with ENOENT, as below `/proc`. */
+async function makeDirectory(path: string): Promise<void> {
+  try {
+    await makeOne(path);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error;
+    await makeDirectory(dirname(path));
+    await makeOne(path);
+  }
+}
+
+async function makeOne(path: string): Promise<void> {
+  try {
+    // Closed to other users of the machine: it holds all records.
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    const isThere = codeOf(error) === 'EEXIST' && (await stat(path)).isDirectory();
+    if (!isThere) throw error;
+  }
+}
+
+async function openControl(directory: string, onLoss: (loss: string) => void): Promise<OpenFile> {
+  const path = join(directory, 'control.db');
+  // Checked in this order: another process that is creating the directory creates control.db before any instance.
+  if ((await readdir(join(directory, 'instances'))).length > 0) await requireFile(path);
+  return openFile({ path, migrations: controlMigrations, checks: { onLoss } });
+}
+
+/** Throws when a file that must hold data is missing or empty: SQLite would create a new one, without all that was acknowledged. */
+async function requireFile(path: string): Promise<void> {
+  if (!(await isMissing(path))) return;
+  const reason = 'it is missing or empty, and no other is made in its place: restore it from a backup';
+  const cause = new Error(reason);
+  throw new UnopenedFile(path, new AppError('unavailable', 'The service is not available.', { cause }));
+}
+
+async function isMissing(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).size === 0;
+  } catch (error) {
+    return codeOf(error) === 'ENOENT';
+  }
+}
+
+interface FileOptions extends SqliteOptions {
+  readonly migrations: readonly Migration[];
+  /** Left out for a file that may lose changes. */
+  readonly checks?: Partial<OpeningChecks> | undefined;
+}
+
+async function openFile(options: FileOptions): Promise<OpenFile> {
+  try {
+    return await openMigrated(options);
+  } catch (error) {
+    throw error instanceof AppError ? new UnopenedFile(options.path, error) : error;
+  }
+}
+
+async function openMigrated({ migrations, checks, ...options }: FileOptions): Promise<OpenFile> {
+  const mark = new LogMark(options.path);
+  const database = openSqlite(options);
+  try {
+    const loss = checks?.onLoss === undefined ? undefined : mark.findLoss(database.logState());
+    if (loss !== undefined) checks?.onLoss?.(loss);
+    await migrate(database, migrations);
+    await checks?.requireOwn?.(database);
+    // Only now: a migration creates the table that holds the version of the definitions.
+    options.definitions?.start();
+    return { database, mark };
+  } catch (error) {
+    await database.stop();
+    throw error;
+  }
+}
+
+/** A data file cannot be opened. The client learns only that the service is unavailable, the operator which file it is and why. */
+export class UnopenedFile extends AppError {
+  override readonly explanation: string;
+
+  constructor(path: string, error: AppError) {
+    // An EngineFailure may say `outcome_unknown`, which is wrong here: nothing was begun.
+    const isBroken = error instanceof EngineFailure;
+    const told = isBroken ? unavailableText : error.message;
+    super(isBroken ? 'unavailable' : error.code, told, {
+      cause: error,
+      retryAfter: error.retryAfter ?? unavailableSeconds,
+    });
+    this.name = 'UnopenedFile';
+    this.explanation = `${path} cannot be opened: ${reasonOf(error)}`;
+  }
+}
+
+/** The engine's own message, where there is one and it says more than ours. */
+function reasonOf(error: AppError): string {
+  const { cause, code } = error;
+  return cause instanceof Error && code !== 'storage_full' ? `${cause.message}.` : error.message;
+}

@@ -1,0 +1,244 @@
+import type { Clock } from '../base/clock.ts';
+import { AppError } from '../base/errors.ts';
+import { codeOf } from '../base/process.ts';
+import type { Collection } from '../collections/collection.ts';
+import { createTable } from '../collections/tables.ts';
+import type { InstanceEntry } from '../instances/instance-directory.ts';
+import type { Instance } from '../instances/instance.ts';
+import type { Loan } from '../instances/open-instances.ts';
+import { identifier, sql, type Sql } from '../sql/sql.ts';
+import type { DataHome } from '../storage/data-home.ts';
+import type { Database, InternalTable, Reader, Transaction } from '../storage/database.ts';
+import { UniqueViolation } from '../storage/engine-errors.ts';
+import { copyTable, type TableCopy } from './copy-table.ts';
+import { clearMoveMark, markMove } from './move-mark.ts';
+
+/**
+ * The map of this folder: copies everything of a data directory into an empty PostgreSQL database, row by row (copy-table.ts) with
+ * the columns that the tables really have (copy-table.ts). Ids, secrets, positions and times stay as they are, so that tokens,
+ * API keys, ETags and webhooks that are still to be sent keep their meaning.
+ *
+ * Until everything is there, the database carries a mark (move-mark.ts), with which no server starts. The data directory is only read.
+ */
+export interface Move {
+  readonly source: {
+    readonly home: DataHome;
+    readonly instances: readonly InstanceEntry[];
+    readonly borrow: (entry: InstanceEntry) => Promise<Loan>;
+  };
+  readonly target: DataHome;
+  readonly clock: Clock;
+  /** Called now and then with what is being copied. */
+  readonly onProgress: (progress: MoveProgress) => void;
+}
+
+export interface MoveProgress {
+  /** The slug of the instance. */
+  readonly instance: string;
+  readonly table: string;
+  readonly rows: number;
+}
+
+export interface MovedInstance {
+  readonly slug: string;
+  readonly collections: number;
+  readonly records: number;
+  /** Webhooks that are still to be sent. */
+  readonly pending: number;
+}
+
+/** The database of a data directory that has a table: one for the whole service, or two for each instance. */
+type Place = 'control' | 'instance' | 'logs';
+
+/** The internal tables, by the database that has them. `Record` keeps one that is added later from being forgotten. */
+const places: Readonly<Record<InternalTable, Place>> = {
+  $instance: 'control',
+  $setting: 'control',
+  $collection: 'instance',
+  $secret: 'instance',
+  $event: 'instance',
+  $endpoint: 'instance',
+  $delivery: 'instance',
+  $attempt: 'instance',
+  $idempotency: 'instance',
+  $api_key: 'instance',
+  $audit: 'instance',
+  $setup_token: 'instance',
+  $instance_setting: 'instance',
+  $log: 'logs',
+};
+
+/** Throws bad_request, before anything is written, for a target that is not empty. */
+export async function moveToPostgres(move: Move): Promise<readonly MovedInstance[]> {
+  const { source, target, clock } = move;
+  const { control } = target;
+  await markMove(control, clock.now());
+  const moved: MovedInstance[] = [];
+  await requireUnchanged(source.home.control, async () => {
+    await copyInternal('control', { source: source.home.control, target: control, report: () => {} });
+    for (const entry of source.instances) {
+      const loan = await source.borrow(entry);
+      try {
+        moved.push(await moveInstance(move, loan.instance));
+      } finally {
+        loan.release();
+      }
+    }
+  });
+  // The internal tables, which all instances share.
+  for (const [table] of placesOf()) await analyze(control, control.names.table(table));
+  await clearMoveMark(control);
+  return moved;
+}
+
+/** Throws conflict when another process has written to the database during the work: a command, as servers are locked out. */
+async function requireUnchanged(database: Database, work: () => Promise<void>): Promise<void> {
+  const before = await database.state();
+  await work();
+  if ((await database.state()) === before) return;
+  throw new AppError(
+    'conflict',
+    'The data directory was changed during the move. Create another, empty database and move again.',
+  );
+}
+
+async function moveInstance(move: Move, instance: Instance): Promise<MovedInstance> {
+  const { id, slug, collections } = instance;
+  const report: Report = (table, rows) => move.onProgress({ instance: slug, table, rows });
+  const target = await move.target.openInstance(id, { read: () => Promise.resolve(() => undefined) });
+  try {
+    let records = 0;
+    await requireUnchanged(instance.database, async () => {
+      const copy = { source: instance.database, target, report };
+      await copyInternal('instance', copy);
+      for (const collection of collections.all()) records += await copyRecords(copy, collection);
+    });
+    await moveLogs(move, id, report);
+    return { slug, collections: collections.all().length, records, pending: await countPending(target) };
+  } finally {
+    await target.stop();
+  }
+}
+
+async function moveLogs(move: Move, instanceId: string, report: Report): Promise<void> {
+  const source = await move.source.home.openLogs(instanceId);
+  try {
+    const target = await move.target.openLogs(instanceId);
+    try {
+      await copyInternal('logs', { source, target, report });
+    } finally {
+      await target.stop();
+    }
+  } finally {
+    await source.stop();
+  }
+}
+
+type Report = (table: string, rows: number) => void;
+
+interface Copy {
+  readonly source: Reader;
+  readonly target: Database;
+  readonly report: Report;
+}
+
+async function copyInternal(place: Place, { source, target, report }: Copy): Promise<void> {
+  const { names } = target;
+  for (const [table, its] of placesOf()) {
+    if (its !== place) continue;
+    const into = names.table(table);
+    const copy = { source, table, target, into, isScoped: place !== 'control' };
+    await explainFailure(table, () => copyWhole({ ...copy, onRows: reportOf(report, table) }));
+  }
+}
+
+function placesOf(): readonly [InternalTable, Place][] {
+  // Object.entries widens the names to strings; they are those of `places`.
+  return Object.entries(places) as [InternalTable, Place][];
+}
+
+async function copyRecords({ source, target, report }: Copy, collection: Collection): Promise<number> {
+  const table = collection.name;
+  const into = target.names.collectionTable(table);
+  return await explainFailure(table, async () => {
+    await target.write((tx) => createTable(tx, collection), { isExclusive: true });
+    const onRows = reportOf(report, table);
+    const count = await copyWhole({ source, table, target, into, isScoped: false, onRows });
+    await analyze(target, into);
+    return count;
+  });
+}
+
+function reportOf(report: Report, table: string): (rows: number) => void {
+  return (rows) => report(table, rows);
+}
+
+/** Copies a table and counts again. */
+async function copyWhole(copy: TableCopy): Promise<number> {
+  const { source, table, target, into, isScoped } = copy;
+  const scope = isScoped ? target.names.scope : sql`TRUE`;
+  const before = await countRows(target, into, scope);
+  const { count, position } = await copyTable(copy);
+  const found = await countRows(source, identifier(table), sql`TRUE`);
+  const arrived = (await patiently(target, (tx) => countRows(tx, into, scope))) - before;
+  if (found !== count || arrived !== count) {
+    const counts = `${found} rows of which ${count} were read and ${arrived} arrived`;
+    throw new AppError('conflict', `The table ${table} has ${counts}: is the data directory in use?`);
+  }
+  if (position !== undefined) await goOnBehind(target, { table: into, position, scope });
+  return count;
+}
+
+/** Runs a statement over a whole table, for which an exclusive work has minutes and any other ten seconds. */
+function patiently<Result>(target: Database, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+  return target.write(work, { isExclusive: true });
+}
+
+/** Otherwise the first plans would be those for an empty table. */
+async function analyze(target: Database, table: Sql): Promise<void> {
+  await patiently(target, (tx) => tx.run(sql`ANALYZE ${table}`));
+}
+
+/** Lets the positions of new rows follow the copied ones. The instances share one sequence, which other rows may have taken further. */
+async function goOnBehind(
+  target: Database,
+  { table, position, scope }: { readonly table: Sql; readonly position: string; readonly scope: Sql },
+): Promise<void> {
+  const sequence = sql`pg_get_serial_sequence(${table.text}, ${position})`;
+  const highest = sql`(SELECT max(${identifier(position)}) FROM ${table} WHERE ${scope})`;
+  await patiently(target, (tx) =>
+    tx.tuples(sql`SELECT setval(${sequence}, greatest(${highest}, nextval(${sequence})))`),
+  );
+}
+
+async function countRows(reader: Reader, table: Sql, scope: Sql): Promise<number> {
+  const row = await reader.get(sql`SELECT count(*) AS count FROM ${table} WHERE ${scope}`);
+  return Number(row?.['count']);
+}
+
+function countPending(target: Database): Promise<number> {
+  const { names } = target;
+  return countRows(target, names.table('$delivery'), sql`${names.scope} AND status = 'pending'`);
+}
+
+/** Runs work on a table. An error of an engine gets the reason, which clients are not told, and what the operator can do. */
+async function explainFailure<Result>(table: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw reasonOf(error) === undefined
+      ? error
+      : new AppError(
+          'unavailable',
+          `The table ${table} cannot be copied: ${reasonOf(error)}. Create another, empty database and move again.`,
+          { cause: error },
+        );
+  }
+}
+
+/** What the engine said. Undefined for an error that says itself what is to be done, and for bugs. */
+function reasonOf(error: unknown): string | undefined {
+  if (!(error instanceof AppError || error instanceof UniqueViolation)) return undefined;
+  const { cause } = error;
+  return cause instanceof Error ? (reasonOf(cause) ?? (cause.message || codeOf(cause))) : undefined;
+}

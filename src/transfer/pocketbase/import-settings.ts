@@ -1,0 +1,52 @@
+import type { JsonObject } from '../../base/json.ts';
+import { ProblemList } from '../../collections/member-reader.ts';
+import { checkSettings } from '../../settings/check-settings.ts';
+import { mergeSettings } from '../../settings/settings-store.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { type Omissions, problemPlaces } from './omissions.ts';
+
+/** Returns the settings with those of the source merged over them. A part that is refused keeps its current value and is reported. */
+export function importSettings(
+  current: Settings,
+  given: JsonObject | undefined,
+  omissions: Omissions,
+): Settings {
+  let wanted = given ?? {};
+  for (;;) {
+    const problems = new ProblemList();
+    const settings = mergeSettings(current, wanted, problems);
+    if (problems.isEmpty) checkSettings(settings, problems);
+    const refused = problemPlaces(problems.toErrors()).filter(({ path: [name = ''] }) =>
+      Object.hasOwn(wanted, name),
+    );
+    for (const { path, error } of refused)
+      omissions.add({ of: 'the settings', what: path[0] ?? '', why: `${path.join('.')}: ${error.message}` });
+    if (refused.length === 0) {
+      if (isKeptInS3(settings))
+        omissions.add({
+          of: 'the files',
+          what: 'all',
+          why: 'They are kept in S3, of which nothing is copied.',
+        });
+      if (Object.hasOwn(wanted, 'superuserIPs')) tellOfSuperusers(settings, omissions);
+      return settings;
+    }
+    const names = new Set(refused.map(({ path }) => path[0]));
+    wanted = Object.fromEntries(Object.entries(wanted).filter(([name]) => !names.has(name)));
+  }
+}
+
+const rangesShown = 5;
+
+/** Warns of imported `superuserIPs`: clients may reach this service from other addresses than the source, and would be shut out. */
+function tellOfSuperusers({ superuserIPs }: Settings, omissions: Omissions): void {
+  if (superuserIPs.length === 0) return;
+  const shown = superuserIPs.slice(0, rangesShown).join(', ');
+  const from = superuserIPs.length > rangesShown ? `${shown}, …` : shown;
+  const why = `From now on superusers are let in from ${from} only: see that these are addresses that you come from.`;
+  omissions.add({ kind: 'to look at', of: 'the settings', what: 'superuserIPs', why });
+}
+
+function isKeptInS3({ s3 }: Settings): boolean {
+  return s3.enabled;
+}

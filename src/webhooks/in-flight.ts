@@ -1,0 +1,260 @@
+import type { Clock } from '../base/clock.ts';
+import { randomUnit } from '../base/ids.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Transaction } from '../storage/database.ts';
+import { type PendingDelivery, putOff } from './deliveries.ts';
+import { afterAttempt, type Ownership, standardSchedule } from './delivery.ts';
+import { noteOutcome, warnOfEndpoint } from './endpoint-warnings.ts';
+import { pauseEndpoint } from './endpoints/change-endpoint.ts';
+import type { Endpoint } from './endpoints/endpoint.ts';
+import type { InstanceLanes } from './lanes.ts';
+import type { AttemptResult } from './sending/attempt-result.ts';
+import { settle, type Settlement } from './settle.ts';
+
+/** The wait after results could not be stored; receivers that fail have their own schedule. */
+const backOffMs = 1_000;
+
+export interface FlightsOptions {
+  readonly ownership: Ownership;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Called when results of the instance are settled, so that there is room for more attempts. */
+  readonly onSettled: (instanceId: string) => void;
+}
+
+/** Bounds the size of a settlement: each result may have 20 KiB of an answer. */
+const settledTogetherMax = 64;
+
+/**
+ * Deliveries that were claimed and are not settled yet. Takes results as they come, and retries settling them until it commits. An
+ * instance settles one group of results at a time: those that land meanwhile form the next group, because a group costs a database
+ * nearly the same whether it has one result or twenty.
+ */
+export class Flights {
+  readonly #options: FlightsOptions;
+  readonly #flights = new Map<string, Flight>();
+  /** The results that wait to be settled, for each instance that is settling. */
+  readonly #landed = new Map<InstanceLanes, AttemptResult[]>();
+  readonly #settling = new Set<Promise<void>>();
+  #claimedCount = 0;
+  #giveUpAtMs = Number.POSITIVE_INFINITY;
+
+  constructor(options: FlightsOptions) {
+    this.#options = options;
+  }
+
+  /** Tests not counted: they take no delivery's place. */
+  get claimedCount(): number {
+    return this.#claimedCount;
+  }
+
+  add(flight: Flight): void {
+    if (flight.test === undefined) this.#claimedCount += 1;
+    this.#flights.set(flight.pending.id, flight);
+  }
+
+  /** Takes the results of finished attempts, and settles those of each instance together. */
+  land(results: readonly AttemptResult[]): void {
+    const idle = new Set<InstanceLanes>();
+    for (const result of results) {
+      const flight = this.#flights.get(result.deliveryId);
+      if (flight === undefined) continue;
+      const { lanes, endpoint, pending, test } = flight;
+      noteOutcome(lanes.instance, endpoint, { event: pending.eventId, result });
+      if (test === undefined) lanes.land(endpoint.id, result);
+      const landed = this.#landed.get(lanes);
+      if (landed === undefined) {
+        this.#landed.set(lanes, [result]);
+        idle.add(lanes);
+      } else landed.push(result);
+    }
+    for (const lanes of idle) this.#settleLanded(lanes);
+  }
+
+  /** Prepares handing over instances to other nodes. No new delivery of these instances may be claimed any more. */
+  prepareHandOver(isGoing: (instanceId: string) => boolean): Promise<HandOver> {
+    const { ownership, clock } = this.#options;
+    const going = (): readonly Flight[] =>
+      [...this.#flights.values()].filter(
+        ({ lanes, test }) => test === undefined && isGoing(lanes.instance.id),
+      );
+    return prepareHandOver(going, { ownership, clock, settling: this.#settling });
+  }
+
+  /** From this time on (by the monotonic clock), a failed try to store results is not repeated. */
+  giveUpAt(monotonicMs: number): void {
+    this.#giveUpAtMs = monotonicMs;
+  }
+
+  /** Resolves when all results taken so far are settled or given up. */
+  async settled(): Promise<void> {
+    while (this.#settling.size > 0) await Promise.all(this.#settling);
+  }
+
+  /** Settles what has landed, then what landed meanwhile, until nothing is left. */
+  #settleLanded(lanes: InstanceLanes): void {
+    if (this.#landed.get(lanes)?.length === 0) {
+      this.#landed.delete(lanes);
+      return;
+    }
+    const settling = this.#settle(lanes).finally(() => {
+      this.#settling.delete(settling);
+      this.#settleLanded(lanes);
+    });
+    this.#settling.add(settling);
+  }
+
+  async #settle(lanes: InstanceLanes): Promise<void> {
+    const results = await this.#store(lanes);
+    const gone = this.#findGone(results);
+    for (const result of results) this.#finish(lanes, result);
+    await this.#pauseGone(lanes, gone);
+    this.#options.onSettled(lanes.instance.id);
+  }
+
+  /** Stores results in one write, which shares its commit with concurrent writes. Retries until it succeeds. */
+  async #store(lanes: InstanceLanes): Promise<readonly AttemptResult[]> {
+    const { clock, logger } = this.#options;
+    const { id } = lanes.instance;
+    const results: AttemptResult[] = [];
+    while (true) {
+      // Also what has landed since the last try, so that a test is told that results cannot be stored.
+      const room = settledTogetherMax - results.length;
+      results.push(...(this.#landed.get(lanes)?.splice(0, room) ?? []));
+      try {
+        await this.#write(lanes, results);
+        return results;
+      } catch (error) {
+        logger.error('Results of attempts could not be stored.', { instance: id, error });
+        for (const { deliveryId } of results) this.#flights.get(deliveryId)?.test?.reject(error);
+        // When a stop ends now, these deliveries are pending and will be sent again: a duplicate, not a loss.
+        if (clock.monotonic() >= this.#giveUpAtMs) return results;
+        await new Promise((resolve) => setTimeout(resolve, backOffMs));
+      }
+    }
+  }
+
+  async #write({ instance }: InstanceLanes, results: readonly AttemptResult[]): Promise<void> {
+    const { clock, ownership } = this.#options;
+    // Built for each try: the instance may have been handed over meanwhile, which changes the fences.
+    const settlements = results.flatMap((result) => {
+      const flight = this.#flights.get(result.deliveryId);
+      return flight === undefined ? [] : [toSettlement(flight, result, clock)];
+    });
+    const options = { now: clock.now(), fence: ownership.fence(instance.id) };
+    const exhausted = await instance.database.write((tx) => settle(tx, settlements, options), {
+      findsByKey: true,
+    });
+    for (const { id, result } of settlements) if (exhausted.has(id)) this.#warnOfExhausted(result);
+  }
+
+  #warnOfExhausted({ deliveryId, cause }: AttemptResult): void {
+    const flight = this.#flights.get(deliveryId);
+    if (flight === undefined) return;
+    const { lanes, endpoint, pending } = flight;
+    warnOfEndpoint(lanes.instance, endpoint, { kind: 'exhausted', event: pending.eventId, cause });
+  }
+
+  #finish({ claimed }: InstanceLanes, result: AttemptResult): void {
+    claimed.delete(result.deliveryId);
+    const flight = this.#flights.get(result.deliveryId);
+    if (flight === undefined) return;
+    flight.test?.resolve(result);
+    if (flight.test === undefined) this.#claimedCount -= 1;
+    this.#flights.delete(result.deliveryId);
+  }
+
+  /**
+   * Returns a flight of each endpoint that is gone: 410 Gone means that the receiver wants no more requests (RFC 9110 section
+   * 15.5.11).
+   */
+  #findGone(results: readonly AttemptResult[]): Iterable<Flight> {
+    const gone = results.filter((result) => result.status === 410);
+    const flights = gone.map((result) => this.#flights.get(result.deliveryId));
+    return new Map(
+      flights.filter((flight) => flight !== undefined).map((one) => [one.endpoint, one]),
+    ).values();
+  }
+
+  async #pauseGone({ instance }: InstanceLanes, gone: Iterable<Flight>): Promise<void> {
+    for (const { endpoint, pending } of gone) {
+      try {
+        const reason = 'The receiver answered 410 Gone.';
+        await pauseEndpoint(instance, endpoint, { event: pending.eventId, reason });
+      } catch (error) {
+        // Nothing is lost: the next attempt is answered with 410 as well.
+        const message = 'An endpoint that answered 410 Gone could not be paused.';
+        this.#options.logger.error(message, { instance: instance.id, endpoint: endpoint.id, error });
+      }
+    }
+  }
+}
+
+/** A claimed delivery, until its settlement is committed. */
+interface Flight {
+  readonly lanes: InstanceLanes;
+  readonly endpoint: Endpoint;
+  readonly pending: PendingDelivery;
+  /** Set for a test, whose caller waits for the result. This process settles it even if another node owns the instance. */
+  readonly test?: PromiseWithResolvers<AttemptResult>;
+  /** Set when the instance is handed over to another node during the attempt; see in-flight.ts. */
+  putOffUntil?: number;
+}
+
+/** Returns the new state that a result gives its delivery, with what decides whether this process may write it. */
+function toSettlement(
+  { pending, endpoint, test, putOffUntil }: Flight,
+  result: AttemptResult,
+  clock: Clock,
+): Settlement {
+  const { id, state, kind } = pending;
+  // A test is never sent a second time, not even one that an earlier process left behind.
+  const schedule = kind === 'ping' ? [] : (endpoint.schedule ?? standardSchedule);
+  const context = { now: clock.now(), schedule, random: randomUnit() };
+  const after = afterAttempt(state, result, context);
+  return { id, after, result, due: state.due, putOffUntil, isFenced: test === undefined };
+}
+
+/** How long a settlement may take after its attempt's deadline; after that the next owner sends the delivery again. */
+const settleMs = 2_000;
+
+/** Writes what a hand-over needs, inside the transaction that gives the instances away. */
+export type HandOver = (tx: Transaction) => Promise<void>;
+
+/**
+ * Lets another node go on with instances at once, although some of their deliveries have attempts in flight here: those
+ * deliveries are put off until the attempts must be over. While such a row is unchanged, this node may still settle it
+ * (`toSettlement`); if this process dies, the next owner finds it due.
+ */
+async function prepareHandOver(
+  /** Returns the flights of these instances at the time of the call. */
+  flights: () => readonly Flight[],
+  parts: {
+    readonly ownership: Ownership;
+    readonly clock: Clock;
+    /** Settlements that are running now. Their fences were built before the hand-over and do not know of it. */
+    readonly settling: Iterable<Promise<void>>;
+  },
+): Promise<HandOver> {
+  const { ownership, clock, settling } = parts;
+  const now = clock.now();
+  // A flight that was put off before keeps its time: the row may be another node's by now, and only that time lets us settle it.
+  for (const flight of flights()) flight.putOffUntil ??= now + flight.endpoint.timeoutMs + settleMs;
+  await atMost(settleMs, Promise.all(settling));
+  // Every flight is put off again, as an earlier transaction may have failed; those settled meanwhile are no longer listed.
+  return (tx) =>
+    tx.inOrder(
+      flights().map(({ lanes: { instance }, pending, putOffUntil: until = now }) => () => {
+        const { names } = instance.database;
+        return putOff(tx, pending, { names, until, fence: ownership.fence(instance.id) });
+      }),
+    );
+}
+
+/** Waits for the work, but not longer than `delayMs`: results that cannot be stored must not hold up the hand-over of others. */
+async function atMost(delayMs: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise((resolve) => (timer = setTimeout(resolve, delayMs)));
+  await Promise.race([work, timeout]);
+  clearTimeout(timer);
+}
