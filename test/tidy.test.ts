@@ -262,10 +262,10 @@ describe('files and names', () => {
   test('a file is named after what it exports', () => {
     assertRed('file-name', { 'src/records/create-record.ts': 'export const updateRecord = 1;\n' });
     assertRed('file-name', { 'src/records/create-record.ts': 'const createRecord = 1;\n' });
-    assertRed('file-name', { 'src/storage/sqlite/sqlite-database.ts': 'export const open = 1;\n' });
+    assertRed('file-name', { 'src/storage/sqlite/sqlite.ts': 'export const open = 1;\n' });
     assertClean({ 'src/records/create-record.ts': 'export async function createRecord() {}\n' });
     assertClean({ 'src/storage/database.ts': 'export abstract class Database {}\n' });
-    assertClean({ 'src/storage/sqlite/sqlite-database.ts': 'export function openSqlite() {}\n' });
+    assertClean({ 'src/storage/sqlite/sqlite.ts': 'export function openSqlite() {}\n' });
     assertRed('file-name', { 'src/records/create-record.ts': 'export const createRecordNow = 1;\n' });
     assertRed('file-name', { 'src/storage/engine-errors.ts': 'export const motor = 1, fault = 2;\n' });
     assertClean({ 'src/storage/engine-errors.ts': 'export function toEngineError() {}\n' });

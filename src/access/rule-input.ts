@@ -1,7 +1,7 @@
 import type { Caller } from './caller.ts';
 
 /** What a rule may know of the request: the members of `@request` (http-api 8.2). */
-export interface RequestFacts {
+export interface RuleInput {
   readonly caller: Caller;
   readonly context: RuleContext;
   /** Values of relations in the caller's record, by field name, as far as they were looked up before. */
@@ -35,7 +35,7 @@ export interface FactReader {
 }
 
 /** Returns the facts of a request of which only the caller is known. */
-export function factsOfCaller(caller: Caller): RequestFacts {
+export function ruleInputOfCaller(caller: Caller): RuleInput {
   const nothing: FactReader = { get: () => null };
   return { caller, context: 'default', method: '', query: nothing, headers: nothing, body: {} };
 }

@@ -1,4 +1,4 @@
-import { GenerationMap } from '../base/cache.ts';
+import { GenerationCache } from '../base/cache.ts';
 import { AppError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { type Comparison, type FilterTree, parseFilter } from '../filters/parse.ts';
@@ -38,7 +38,7 @@ export function isLocked(collection: Ruled, names: readonly RuleName[], caller: 
 }
 
 /** Parsed rules of all collections of all instances in this process: nearly every request asks a rule, and rules hardly ever change. */
-const known = new GenerationMap<string, FilterTree>(5_000);
+const known = new GenerationCache<string, FilterTree>(5_000);
 
 /** Parses a rule, which is a filter. Throws a filter error. */
 export function parseRule(rule: string): FilterTree {

@@ -1,4 +1,4 @@
-import type { RequestFacts } from '../access/rule-input.ts';
+import type { RuleInput } from '../access/rule-input.ts';
 import { AppError, type FieldError } from '../base/errors.ts';
 import { type JsonObject, ownMember } from '../base/json.ts';
 import { superusersName } from '../collections/collection.ts';
@@ -11,7 +11,7 @@ import type { AuthCollection } from './auth-collection.ts';
 /** A request about an account, from a client that may not be signed in. */
 export interface AccountRequest {
   readonly collection: string;
-  readonly facts: RequestFacts;
+  readonly facts: RuleInput;
   readonly body: JsonObject;
 }
 

@@ -1,4 +1,4 @@
-import { factsOfCaller } from '../access/rule-input.ts';
+import { ruleInputOfCaller } from '../access/rule-input.ts';
 import { AppError } from '../base/errors.ts';
 import { fromTimestamp, toTimestamp } from '../base/timestamp.ts';
 import type { Collection } from '../collections/collection.ts';
@@ -59,7 +59,7 @@ export async function keepAccountRow(
   const own = rows(sql`"recordRef" = ${recordRef}`);
   const rest = sql`LIMIT ${removedMax} OFFSET ${keptMax - 1}`;
   await removeRows(tx, companion, sql`${own} ORDER BY created DESC, "$position" DESC ${rest}`);
-  const facts = factsOfCaller({ kind: 'superuser', id: '' });
+  const facts = ruleInputOfCaller({ kind: 'superuser', id: '' });
   const whole = { ...body, ...account };
   const secrets = { hashes, old: undefined };
   await createInside({ instance, facts, tx }, { collection: companion.id, body: whole, secrets });

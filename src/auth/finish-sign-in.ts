@@ -1,4 +1,4 @@
-import type { RequestFacts } from '../access/rule-input.ts';
+import type { RuleInput } from '../access/rule-input.ts';
 import { parseRule } from '../access/rule.ts';
 import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
@@ -24,7 +24,7 @@ export interface ShownAccount {
  */
 export function finishSignIn(
   instance: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   { record: shown, method, tokenKey }: ShownAccount,
 ): Promise<SignInResult> {
   const id = String(valueOf(shown, 'id'));
@@ -66,7 +66,7 @@ export function requireMethod({ auth }: AuthCollection, method: SignInMethod): v
 /** Throws forbidden when the collection's rule does not let this account sign in. Superusers pass every rule. */
 export async function requireSignInAllowed(
   instance: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   { collection, id }: { readonly collection: AuthCollection; readonly id: string },
 ): Promise<void> {
   const { authRule } = collection.auth;

@@ -1,4 +1,4 @@
-import type { RequestFacts } from '../access/rule-input.ts';
+import type { RuleInput } from '../access/rule-input.ts';
 import { AppError, type FieldError } from '../base/errors.ts';
 import { ownMember } from '../base/json.ts';
 import type { EmailTemplate, TokenKind } from '../collections/collection.ts';
@@ -56,7 +56,7 @@ export async function readMailedToken(
  */
 export function useMailedToken(
   instance: Instance,
-  { facts, token }: { readonly facts: RequestFacts; readonly token: MailedToken },
+  { facts, token }: { readonly facts: RuleInput; readonly token: MailedToken },
   work: (scope: WriteScope, existing: StoredRecord) => Promise<unknown>,
 ): Promise<void> {
   return instance.database.write(async (tx) => {

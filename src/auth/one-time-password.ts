@@ -1,4 +1,4 @@
-import type { RequestFacts } from '../access/rule-input.ts';
+import type { RuleInput } from '../access/rule-input.ts';
 import { AppError } from '../base/errors.ts';
 import { idAlphabet, idLength, randomText } from '../base/ids.ts';
 import type { Instance } from '../instances/instance.ts';
@@ -19,13 +19,13 @@ import { getCompanion, isRecent, takeAccountRow } from './account-rows.ts';
 import { type AuthCollection, withAuthCollection } from './auth-collection.ts';
 import { finishSignIn, requireMethod, type ShownAccount, type SignInResult } from './finish-sign-in.ts';
 import { isNeededOnceVerified } from './second-factor.ts';
-import { noteSignIn } from './sign-in.ts';
+import { recordSignIn } from './sign-in.ts';
 import { findTokenKey } from './tokens.ts';
 
 const idLengthMax = 255;
 const codeLengthMax = 71;
 
-export interface OtpSignIn {
+export interface OneTimePasswordSignIn {
   readonly collection: string;
   /** The client's address. */
   readonly address: Uint8Array;
@@ -36,10 +36,10 @@ export interface OtpSignIn {
  * random password unless it will be asked for a second factor: somebody who signed up with another's address must not stay in. Throws
  * not_found (collection), forbidden (switched off, or the collection's rule), bad_request, too_many_requests.
  */
-export function signInWithOtp(
+export function signInWithOneTimePassword(
   instance: Instance,
-  facts: RequestFacts,
-  { collection: name, address }: OtpSignIn,
+  facts: RuleInput,
+  { collection: name, address }: OneTimePasswordSignIn,
 ): Promise<SignInResult> {
   return withAuthCollection(instance, name, async (collection) => {
     requireMethod(collection, 'otp');
@@ -49,7 +49,7 @@ export function signInWithOtp(
       password: lengthProblem(password.length, codeLengthMax),
     });
     const code = await findCode(instance, collection, otpId);
-    return noteSignIn(instance, { facts, collection, id: code?.recordRef ?? '' }, async () => {
+    return recordSignIn(instance, { facts, collection, id: code?.recordRef ?? '' }, async () => {
       const isRight = await guardOtp(instance, { collection, otpId, address }, () =>
         verifyPassword(password, code?.hash),
       );
@@ -85,7 +85,7 @@ async function findCode(
 /** Uses a code up; of concurrent uses one succeeds. A code sent to an address that the account no longer has is invalid. */
 async function useCode(
   instance: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   { collection, code }: { readonly collection: AuthCollection; readonly code: Code },
 ): Promise<Pick<ShownAccount, 'record' | 'tokenKey'>> {
   const companion = getCompanion(instance, '_otps');

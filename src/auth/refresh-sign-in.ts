@@ -1,4 +1,4 @@
-import type { RequestFacts } from '../access/rule-input.ts';
+import type { RuleInput } from '../access/rule-input.ts';
 import { AppError, notFound } from '../base/errors.ts';
 import { type JsonObject, ownMember } from '../base/json.ts';
 import { fieldError, invalidValue } from '../fields/field-error.ts';
@@ -23,7 +23,7 @@ export interface RefreshRequest {
  */
 export function refreshSignIn(
   instance: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   request: RefreshRequest,
 ): Promise<SignedIn> {
   return withAuthCollection(instance, request.collection, async (collection) => {

@@ -1,13 +1,13 @@
 import { AppError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import type { Instance } from '../instances/instance.ts';
-import { scopeContext, wouldBeAllowed } from '../records/check-rule.ts';
+import { scopeContext, valuesMeetRule } from '../records/check-rule.ts';
 import { withVerified } from '../records/accounts/check-account.ts';
 import { findAllowed, findRecord, findRecordToChange } from '../records/find-record.ts';
 import { type StoredRecord, valueOf } from '../records/record.ts';
 import type { WriteScope } from '../records/record-write.ts';
 import { parseRule } from '../access/rule.ts';
-import type { RequestFacts } from '../access/rule-input.ts';
+import type { RuleInput } from '../access/rule-input.ts';
 import { getCompanion, isRecent, keepAccountRow, takeAccountRow } from './account-rows.ts';
 import { findTokenKey } from './tokens.ts';
 import type { AuthCollection } from './auth-collection.ts';
@@ -34,7 +34,7 @@ const sessionsMax = 10;
  */
 export async function askSecondFactor(
   instance: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   shown: ShownFactor,
 ): Promise<string | undefined> {
   if (!(await isNeeded(instance, facts, shown))) return undefined;
@@ -46,7 +46,7 @@ export async function askSecondFactor(
 
 async function isNeeded(
   instance: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   { collection, id }: ShownFactor,
 ): Promise<boolean> {
   const { enabled, rule: text } = collection.auth.mfa;
@@ -65,7 +65,7 @@ export async function isNeededOnceVerified(
   if (!enabled || text === '') return enabled;
   const values = withVerified(collection, existing.values, 1);
   const asked = { rule: parseRule(text), context: scopeContext(instance, facts, tx.names) };
-  return wouldBeAllowed(tx, { collection, values }, asked);
+  return valuesMeetRule(tx, { collection, values }, asked);
 }
 
 async function beginSession(

@@ -1,4 +1,4 @@
-import type { RequestFacts } from '../access/rule-input.ts';
+import type { RuleInput } from '../access/rule-input.ts';
 import { AppError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import { type JsonObject, ownMember } from '../base/json.ts';
@@ -16,7 +16,7 @@ import type { Reader, Transaction } from '../storage/database.ts';
  * valid one when there is a superuser already. Throws forbidden; bad_request with the problems of the account, only with a valid
  * token.
  */
-export async function setUp(instance: Instance, facts: RequestFacts, body: JsonObject): Promise<void> {
+export async function setUp(instance: Instance, facts: RuleInput, body: JsonObject): Promise<void> {
   const { database, clock } = instance;
   const given = ownMember(body, 'token');
   const token = typeof given === 'string' ? given : '';
@@ -45,13 +45,13 @@ const members: ReadonlySet<string> = new Set(['email', 'password', 'passwordConf
 /** Prepares the superuser, who is also the caller: the first entry of the audit log names it as the one who made it. */
 function prepareSuperuser(
   instance: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   body: JsonObject,
 ): ReturnType<typeof prepareCreate> {
   const id = newId();
   const given = Object.entries(body).filter(([name]) => members.has(name));
   const account: JsonObject = { ...Object.fromEntries(given), id };
-  const own: RequestFacts = { ...facts, caller: { kind: 'superuser', id }, body: account };
+  const own: RuleInput = { ...facts, caller: { kind: 'superuser', id }, body: account };
   return prepareCreate(instance, own, { collection: superusersName, body: account });
 }
 

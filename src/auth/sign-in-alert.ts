@@ -26,7 +26,10 @@ export interface Origin {
  * Remembers where an account has signed in from, and sends it a mail about each new place but the first. Undefined when the
  * collection has such alerts switched off.
  */
-export function noteOrigin({ collection, record }: SignedIn, origin: Origin): WorkAfterAnswer | undefined {
+export function recordSignInOrigin(
+  { collection, record }: SignedIn,
+  origin: Origin,
+): WorkAfterAnswer | undefined {
   if (!collection.auth.authAlert.enabled) return undefined;
   const id = String(valueOf(record, 'id'));
   const ip = ipAddressText(origin.address);

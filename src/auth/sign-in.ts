@@ -1,4 +1,4 @@
-import type { RequestFacts } from '../access/rule-input.ts';
+import type { RuleInput } from '../access/rule-input.ts';
 import { AppError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import { lowerAscii } from '../base/text.ts';
@@ -36,7 +36,7 @@ export interface PasswordSignIn {
  */
 export function signIn(
   instance: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   { collection: collectionName, guard }: PasswordSignIn,
 ): Promise<SignInResult> {
   return withAuthCollection(instance, collectionName, async (collection) => {
@@ -47,7 +47,7 @@ export function signIn(
     const account = record && String(valueOf(record, 'id'));
     // Audited inside: a guard that refuses has audited that itself.
     return guard({ identity: named.identity, account }, () =>
-      noteSignIn(instance, { facts, collection, id: account ?? '' }, () =>
+      recordSignIn(instance, { facts, collection, id: account ?? '' }, () =>
         checkPassword(instance, facts, { collection, record, password }),
       ),
     );
@@ -63,7 +63,7 @@ interface GivenPassword {
 
 async function checkPassword(
   instance: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   { collection, record, password }: GivenPassword,
 ): Promise<SignInResult> {
   const id = record === undefined ? '' : String(valueOf(record, 'id'));
@@ -157,14 +157,14 @@ function isIdentity(
 
 /** The account that a client tries to sign in to. */
 export interface SignInAttempt {
-  readonly facts: RequestFacts;
+  readonly facts: RuleInput;
   readonly collection: AuthCollection;
   /** Id of the record; empty when there is no such account. */
   readonly id: string;
 }
 
 /** Runs a sign-in and audits its outcome; the sign-in does not wait for the audit log. */
-export async function noteSignIn(
+export async function recordSignIn(
   instance: Instance,
   { facts, collection, id }: SignInAttempt,
   signIn: () => Promise<SignInResult>,

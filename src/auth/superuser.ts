@@ -6,7 +6,7 @@ import type { Instance } from '../instances/instance.ts';
 import { decodeRecord } from '../records/decode-record.ts';
 import { endSessions, eraseAccount } from '../records/accounts/sessions.ts';
 import { findRecordToChange } from '../records/find-record.ts';
-import { keepSuperuser } from '../records/accounts/check-account.ts';
+import { requireAnotherSuperuser } from '../records/accounts/check-account.ts';
 import { recordStatements } from '../records/record-table.ts';
 import { StoredRecord, valueOf } from '../records/record.ts';
 import { refusedAs, refuseProblems } from '../records/record-write.ts';
@@ -60,7 +60,7 @@ export function deleteSuperuser(instance: Instance, email: string): Promise<void
     const collection = instance.collections.get(superusersName);
     const id = await findId(tx, collection, email);
     if (id === undefined) throw new AppError('not_found', `There is no superuser ${email}.`);
-    await keepSuperuser(tx);
+    await requireAnotherSuperuser(tx);
     await tx.run(withValues(recordStatements(collection, tx.names).deleteById, [id]));
     await deleteSecrets(tx, { collection: collection.id, record: id });
     await eraseAccount({ instance, tx }, { collection, id });

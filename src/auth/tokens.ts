@@ -3,9 +3,9 @@ import { notFound } from '../base/errors.ts';
 import type { Collection, TokenKind } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { tokenSecretPlace } from '../instances/token-secrets.ts';
-import { AnswerMemory } from '../records/answer-cache.ts';
+import { AnswerCache } from '../records/answer-cache.ts';
 import { decodeToken, signToken, type TokenClaims, verifyToken } from '../secrets/token.ts';
-import { runTogether, sql } from '../sql/sql.ts';
+import { runBatch, sql } from '../sql/sql.ts';
 import type { Reader } from '../storage/database.ts';
 import type { AuthCollection } from './auth-collection.ts';
 
@@ -18,7 +18,7 @@ export interface TokenUse {
 }
 
 /** The keys that are known, of all instances of this process. */
-const knownKeys = new AnswerMemory<string | undefined>({
+const knownKeys = new AnswerCache<string | undefined>({
   lengthMax: 1024 * 1024,
   lengthOf: (key) => key?.length ?? 0,
 });
@@ -41,9 +41,9 @@ export async function findTokenKey(
   const { database } = instance;
   const use = { record, kind, reader };
   if (reader !== database) return readTokenKey(instance, collection, use);
-  return knownKeys.recall({ database }, `${instance.id}/${collection.id}/${record}/${kind}`, async () => {
+  return knownKeys.getOrRun({ database }, `${instance.id}/${collection.id}/${record}/${kind}`, async () => {
     const answer = await readTokenKey(instance, collection, use);
-    return { answer, isLasting: answer !== undefined };
+    return { answer, isCacheable: answer !== undefined };
   });
 }
 
@@ -59,7 +59,7 @@ async function readTokenKey(
     SELECT own.value, shared.value FROM ${table} AS own
     LEFT JOIN ${table} AS shared ON ${names.scopeOf('shared')} AND shared.collection = ${collection.id} AND shared.record = '' AND shared.name = ${kind}
     WHERE ${names.scopeOf('own')} AND own.collection = ${collection.id} AND own.name = 'tokenKey' AND own.record = ${record}`;
-  const [row] = await reader.tuples(runTogether(select, 'lookup'));
+  const [row] = await reader.tuples(runBatch(select, 'lookup'));
   if (row === undefined) return undefined;
   const [own, sealed] = row;
   assert(typeof sealed === 'string', `the auth collection ${collection.name} has a secret for its ${kind}`);

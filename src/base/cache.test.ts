@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { GenerationMap } from './cache.ts';
+import { GenerationCache } from './cache.ts';
 
 test('what is asked for stays, and what is not is forgotten', () => {
-  const map = new GenerationMap<number, string>(2);
+  const map = new GenerationCache<number, string>(2);
   map.add(0, 'asked for');
   for (let key = 1; key <= 10; key += 1) {
     map.add(key, 'once');
@@ -14,7 +14,7 @@ test('what is asked for stays, and what is not is forgotten', () => {
 });
 
 test('what is not found is made once', () => {
-  const map = new GenerationMap<string, string>(2);
+  const map = new GenerationCache<string, string>(2);
   const made: string[] = [];
   const make = (key: string): string => {
     made.push(key);
@@ -25,14 +25,14 @@ test('what is not found is made once', () => {
 });
 
 test('it never holds more than two generations', () => {
-  const map = new GenerationMap<number, number>(3);
+  const map = new GenerationCache<number, number>(3);
   for (let key = 0; key < 100; key += 1) map.add(key, key);
   const found = Array.from({ length: 100 }, (_, key) => map.find(key)).filter((value) => value !== undefined);
   assert.ok(found.length <= 6, `${found.length} are left`);
 });
 
 test('a value that is added again takes the place of the one before', () => {
-  const map = new GenerationMap<string, number>(2);
+  const map = new GenerationCache<string, number>(2);
   map.add('a', 1);
   map.add('a', 2);
   assert.equal(map.find('a'), 2);
@@ -41,7 +41,7 @@ test('a value that is added again takes the place of the one before', () => {
 });
 
 test('a generation holds as many as are that large together', () => {
-  const map = new GenerationMap<number, string>(100, (text, key) => text.length + key);
+  const map = new GenerationCache<number, string>(100, (text, key) => text.length + key);
   for (let key = 0; key < 50; key += 1) {
     map.add(key, 'x'.repeat(50 - key));
     const found = Array.from({ length: key + 1 }, (_, one) => map.find(one)).filter(
@@ -55,7 +55,7 @@ test('a generation holds as many as are that large together', () => {
 test('what is dropped is told once, and nothing that can still be found', () => {
   const told: number[] = [];
   const one = (): number => 1;
-  const map = new GenerationMap<number, number>(3, one, (value) => told.push(value));
+  const map = new GenerationCache<number, number>(3, one, (value) => told.push(value));
   const count = 100;
   for (let key = 0; key < count; key += 1) {
     map.add(key, key);

@@ -2,7 +2,7 @@
  * A cache in two generations, each of a maximum size: an entry that is not looked up for a whole generation is dropped. It evicts
  * about as well as an LRU, and a hit costs one look-up instead of two changes of a map.
  */
-export class GenerationMap<Key, Value> {
+export class GenerationCache<Key, Value> {
   readonly #sizeMax: number;
   readonly #sizeOf: (value: Value, key: Key) => number;
   readonly #forgotten: ((value: Value) => void) | undefined;

@@ -10,7 +10,7 @@ import { eventually } from '../../test/support/eventually.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { LineOutput } from './logger.ts';
 
-const module = fileURLToPath(new URL('line-output.ts', import.meta.url));
+const module = fileURLToPath(new URL('logger.ts', import.meta.url));
 
 test('a line is there though the process ends at once, and every one of a reader who is slow', async () => {
   const lines = Array.from({ length: 5_000 }, (_, at) => `${at} ${'x'.repeat(200)}\n`);

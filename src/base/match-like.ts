@@ -1,4 +1,4 @@
-import { GenerationMap } from './cache.ts';
+import { GenerationCache } from './cache.ts';
 
 const percent = 0x25;
 const underscore = 0x5f;
@@ -19,7 +19,7 @@ export function matchLike(text: Uint8Array, pattern: string): boolean {
 }
 
 /** A filter has at most 200 patterns, and all rows are matched with the same ones. A compiled pattern of 256 bytes takes 10 KiB. */
-const compiled = new GenerationMap<string, Steps | 'none'>(64);
+const compiled = new GenerationCache<string, Steps | 'none'>(64);
 
 /** As {@link matchLong}, for a pattern whose steps fit one word, as nearly all do: in a tenth of the time. */
 function matchShort(text: Uint8Array, { advance, stay, last, isOpenEnded }: Steps): boolean {

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../../test/support/eventually.ts';
-import { Watch } from './poller.ts';
+import { Poller } from './poller.ts';
 
 test('it is unwell after a look that failed, tells that once, and is well after the next that did not', async (t) => {
   const errors: unknown[] = [];
   let looks = 0;
   let isAway = false;
-  const watch = new Watch({
+  const watch = new Poller({
     intervalMs: 1,
-    look: async () => {
+    poll: async () => {
       looks += 1;
       if (isAway) throw new Error(`look ${looks}`);
     },
@@ -30,9 +30,9 @@ test('it is unwell after a look that failed, tells that once, and is well after 
 test('it is unwell while a look does not end, and starts no other beside it', async (t) => {
   const { promise, resolve } = Promise.withResolvers<void>();
   let looks = 0;
-  const watch = new Watch({
+  const watch = new Poller({
     intervalMs: 1,
-    look: () => {
+    poll: () => {
       looks += 1;
       return looks === 1 ? promise : Promise.resolve();
     },
@@ -48,9 +48,9 @@ test('it is unwell while a look does not end, and starts no other beside it', as
 test('it looks besides when it is asked to, once the look that runs is over', async (t) => {
   const first = Promise.withResolvers<void>();
   let looks = 0;
-  const watch = new Watch({
+  const watch = new Poller({
     intervalMs: 60_000,
-    look: () => {
+    poll: () => {
       looks += 1;
       return looks === 1 ? first.promise : Promise.resolve();
     },

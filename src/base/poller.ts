@@ -2,7 +2,7 @@
 const missedMax = 6;
 
 /** Runs a look at an interval, one at a time, and remembers whether the last one succeeded. */
-export class Watch {
+export class Poller {
   readonly #look: () => Promise<void>;
   readonly #onError: (error: unknown) => void;
   readonly #timer: NodeJS.Timeout;
@@ -12,11 +12,11 @@ export class Watch {
 
   constructor(options: {
     readonly intervalMs: number;
-    readonly look: () => Promise<void>;
+    readonly poll: () => Promise<void>;
     /** Called when a look fails after one that succeeded. */
     readonly onError: (error: unknown) => void;
   }) {
-    this.#look = options.look;
+    this.#look = options.poll;
     this.#onError = options.onError;
     this.#timer = setInterval(() => this.#tick(), options.intervalMs).unref();
   }

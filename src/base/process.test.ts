@@ -3,19 +3,19 @@ import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { test, type TestContext } from 'node:test';
 import { eventually } from '../../test/support/eventually.ts';
 import { timerRounds } from '../../test/support/timer-rounds.ts';
-import { giveBackMemory } from './process.ts';
+import { releaseMemoryWhenIdle } from './process.ts';
 
 test('what nobody holds any more is collected in a calm second, however old it is', async () => {
   const leftBehind = new WeakRef(makeOld());
   assert.notEqual(leftBehind.deref(), undefined);
-  giveBackMemory();
+  releaseMemoryWhenIdle();
   await eventually('it is collected', () => leftBehind.deref() === undefined);
 });
 
 test('as long as no second is calm nothing is collected, and once one is, all is once', async (t) => {
   const collections = collectionsOfAll(t);
   const rest = keepBusy();
-  giveBackMemory();
+  releaseMemoryWhenIdle();
   await timerRounds(1_000, 2);
   rest();
   assert.equal(collections(), 0);

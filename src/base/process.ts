@@ -14,7 +14,7 @@ const calmShare = 0.05;
  * Returns the memory that the start has left behind to the system, once, in the first calm second of the first minute: ten
  * megabytes that V8 would otherwise keep while the server is idle. It blocks the event loop for up to a tenth of a second.
  */
-export function giveBackMemory(): void {
+export function releaseMemoryWhenIdle(): void {
   let before = performance.eventLoopUtilization();
   let looks = 0;
   const timer = setInterval(() => {
@@ -43,7 +43,7 @@ function collectAll(): void {
  * Node's compile cache, which threads do not inherit. Without it each thread strips the types of its modules again: slower, and
  * 30 MiB more.
  */
-export function threadEnvironment(): Record<string, string> {
+export function processEnvironmentOfThreads(): Record<string, string> {
   const directory = getCompileCacheDir();
   // The parent, as Node appends a folder for its version each time.
   return directory === undefined ? {} : { NODE_COMPILE_CACHE: dirname(directory) };

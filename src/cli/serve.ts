@@ -1,7 +1,7 @@
 import { issueSetupToken, setupLimits } from '../auth/set-up.ts';
 import { type App, createLogger, startApp, version } from '../app.ts';
 import { type Config, type Flags, readConfig } from '../config.ts';
-import { giveBackMemory } from '../base/process.ts';
+import { releaseMemoryWhenIdle } from '../base/process.ts';
 import type { Logger } from '../base/logger.ts';
 import { defaultSlug, type InstanceEntry } from '../instances/instance-directory.ts';
 import { operatorMessage } from './print.ts';
@@ -15,7 +15,7 @@ export async function serve(flags: Flags): Promise<void> {
   const app = await startApp(config, { logger });
   logger.info(`Chancery ${version} listens on ${app.url}`, { url: app.url });
   await explainFirstSteps(app, config, logger);
-  giveBackMemory();
+  releaseMemoryWhenIdle();
   const signal = await stopAsked;
   logger.info(`${signal}: stopping. Requests and webhooks in flight may end; a second signal stops at once.`);
   await app.stop();

@@ -1,7 +1,7 @@
 import { AppError, type FieldError } from '../base/errors.ts';
 import { type Caller, guest } from '../access/caller.ts';
 import { parseRule } from '../access/rule.ts';
-import { factsOfCaller } from '../access/rule-input.ts';
+import { ruleInputOfCaller } from '../access/rule-input.ts';
 import type { Names } from '../storage/database.ts';
 import type { Collections } from '../collections/collection-store.ts';
 import { type Collection, ruleNames, superusersName } from '../collections/collection.ts';
@@ -21,7 +21,7 @@ export function checkRules(
   const all = withCollection(collections, collection);
   const errorFor = (caller: Caller, rule: string): AppError | undefined => {
     try {
-      const context = { collections: all, names, facts: factsOfCaller(caller), now: 0 };
+      const context = { collections: all, names, facts: ruleInputOfCaller(caller), now: 0 };
       new RecordScope(context, { collection, alias: baseAlias }).add(parseRule(rule), 'rule');
       return undefined;
     } catch (error) {

@@ -1,7 +1,7 @@
 import { newTimeOrderedId } from '../base/ids.ts';
 import { fromTimestamp, toIsoTimestamp } from '../base/timestamp.ts';
-import { runTogether, sql, type Sql, withValues } from '../sql/sql.ts';
-import type { FollowingRows, Gathering, InternalTable, Names, Transaction } from '../storage/database.ts';
+import { runBatch, sql, type Sql, withValues } from '../sql/sql.ts';
+import type { DependentRows, BulkInsert, InternalTable, Names, Transaction } from '../storage/database.ts';
 import type { Event, NewEvent } from './event.ts';
 
 /**
@@ -9,7 +9,7 @@ import type { Event, NewEvent } from './event.ts';
  * the same transaction: all are committed or none. If the listener throws, neither records nor events are kept. It may await nothing
  * but `tx`.
  */
-export type EventListener = (tx: Transaction, events: readonly Event[]) => Promise<FollowingRows>;
+export type EventListener = (tx: Transaction, events: readonly Event[]) => Promise<DependentRows>;
 
 export interface EventLogOptions {
   /** Goes into every payload as `instance_id`. */
@@ -24,7 +24,7 @@ export interface EventLogOptions {
 /** One instance's log of what happened to its records. Append-only; a position is never given twice. */
 export class EventLog {
   readonly #options: EventLogOptions;
-  readonly #gathering: Gathering<Event>;
+  readonly #gathering: BulkInsert<Event>;
 
   constructor(options: EventLogOptions) {
     this.#options = options;
@@ -52,7 +52,7 @@ export class EventLog {
       body,
       bodyBytes,
     };
-    await tx.gather(this.#gathering, appended);
+    await tx.insertLater(this.#gathering, appended);
     tx.afterCommit(this.#options.wakeUp);
     return appended;
   }
@@ -72,7 +72,7 @@ async function writeEvents(
   const { names } = tx;
   const following = await listener(tx, events);
   const inserts = events.map((event) => insertOf(names, event));
-  const statements = names.insertWith({ from: names.table('$event'), inserts, columns }, following);
+  const statements = names.insertWithDependents({ from: names.table('$event'), inserts, columns }, following);
   await tx.inOrder(statements.map((statement) => () => tx.run(statement)));
 }
 
@@ -106,7 +106,7 @@ function makeInsert(names: Names): Sql {
   const insert = sql`
     INSERT INTO ${names.table('$event')} (${names.scopeColumn}id, kind, collection, collection_name, record, revision, created, body)
     VALUES (${names.scopeValue}${values}, ${bytes})`;
-  return runTogether(insert, 'insert');
+  return runBatch(insert, 'insert');
 }
 /**
  * Tells a listener in this process that an instance has new events, so that deliveries start at once instead of at the next poll. A

@@ -1,5 +1,5 @@
 import { RE2JSSyntaxException, RE2Set } from 're2js';
-import { GenerationMap } from '../base/cache.ts';
+import { GenerationCache } from '../base/cache.ts';
 
 /** What is wrong with a pattern, as the end of a sentence. */
 export class PatternError extends Error {
@@ -13,7 +13,7 @@ const statesMax = 2000;
 const memoryBytesMax = 2_097_152;
 
 /** Compiled patterns by their text: at most 128, which may remember 256 MiB together. To compile one again takes some 20 µs. */
-const compiledPatterns = new GenerationMap<string, RE2Set>(64);
+const compiledPatterns = new GenerationCache<string, RE2Set>(64);
 
 /** Whether a pattern in the syntax of RE2 is found anywhere in a text. Throws a {@link PatternError} as {@link checkPattern} does. */
 export function isMatch(pattern: string, text: string): boolean {

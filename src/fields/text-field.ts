@@ -1,5 +1,5 @@
 import type { FieldError } from '../base/errors.ts';
-import { GenerationMap } from '../base/cache.ts';
+import { GenerationCache } from '../base/cache.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
 import { generateFromPattern, generatorPlan, type GeneratorPlan } from './generate-from-pattern.ts';
@@ -44,13 +44,13 @@ const ID_RESERVED = /^(?:con|prn|aux|nul|com[1-9]|lpt[1-9])$/i;
 const SAMPLES = 10;
 
 /** Plans by their patterns: parsed again only for a pattern that was not used for long. */
-const plans = new GenerationMap<string, GeneratorPlan>(64);
+const plans = new GenerationCache<string, GeneratorPlan>(64);
 
 /**
  * Options with a generator that were accepted, by their JSON. To check one takes a millisecond, and most collections define ids
  * and token keys alike. Definitions are decoded at every start and whenever an instance is opened.
  */
-const acceptedOptions = new GenerationMap<string, TextOptions>(100);
+const acceptedOptions = new GenerationCache<string, TextOptions>(100);
 
 function decodeOptions(raw: RawOptions, problems: Problems): TextOptions {
   const read = optionReader(raw, problems);

@@ -5,7 +5,7 @@ import type { Comparator, Dialect, LikeMatch } from './dialect.ts';
 import { filterLimits } from './filter-error.ts';
 import { type Constant, isOperand, mayBeSlow, type Operand, type Prefix, type Term } from './operand.ts';
 import { postgresDistance } from './functions/geo-distance.ts';
-import { postgresTime } from './functions/strftime.ts';
+import { postgresStrftime } from './functions/strftime.ts';
 import {
   isText,
   noNumber,
@@ -43,7 +43,7 @@ export const postgresDialect: Dialect = {
   }),
   opaque: (text) => sql`(${text} || '')`,
   geoDistance: postgresDistance,
-  strftime: postgresTime,
+  strftime: postgresStrftime,
 };
 
 const operators: Readonly<Record<Comparator, Sql>> = {

@@ -3,7 +3,7 @@ import type { Comparator, Dialect, LikeMatch } from './dialect.ts';
 import { filterLimits } from './filter-error.ts';
 import { isOperand, mayBeSlow, type Term } from './operand.ts';
 import { sqliteDistance } from './functions/geo-distance.ts';
-import { sqliteTime } from './functions/strftime.ts';
+import { sqliteStrftime } from './functions/strftime.ts';
 import { textOf, valueOf } from './sqlite-value.ts';
 
 /** Relies on SQLite's affinities, so operands must be columns of the declared type of their kind: TEXT, REAL or NUMERIC, INTEGER. */
@@ -26,7 +26,7 @@ export const sqliteDialect: Dialect = {
   }),
   opaque: (text) => text,
   geoDistance: sqliteDistance,
-  strftime: sqliteTime,
+  strftime: sqliteStrftime,
 };
 
 /**

@@ -12,7 +12,7 @@ import { type Caller, guest } from '../access/caller.ts';
 import { isInRanges, type Settings } from '../settings/settings.ts';
 import { clientAddress } from './client-address.ts';
 import { rateLimitLabels } from './route.ts';
-import { factsOf } from './rule-input.ts';
+import { ruleInput } from './rule-input.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -159,5 +159,5 @@ function auditRefusal(
 ): void {
   const reason = code === 'too_many_requests' ? 'too many' : 'place';
   const entry = { action: 'sign-in', outcome: 'refused', collection, details: { reason } } as const;
-  auditLogOf(instance).note(factsOf(request, guest), entry);
+  auditLogOf(instance).note(ruleInput(request, guest), entry);
 }

@@ -1,4 +1,4 @@
-import type { RequestFacts } from '../access/rule-input.ts';
+import type { RuleInput } from '../access/rule-input.ts';
 import { assert } from '../base/assert.ts';
 import { AppError, type FieldError, tooManyRequests } from '../base/errors.ts';
 import { isJsonObject, jsonLimits, type JsonLimits, type JsonObject, ownMember } from '../base/json.ts';
@@ -19,7 +19,7 @@ import { toHeaderName } from './rule-input.ts';
 /** Reads the requests of `POST /api/batch`. Throws bad_request when their form is wrong; an invalid request becomes a refused item. */
 export function readBatchRequests(
   body: JsonObject,
-  facts: RequestFacts,
+  facts: RuleInput,
   requestsMax: number,
 ): readonly BatchEntry[] {
   const requests = ownMember(body, 'requests') ?? [];
@@ -30,7 +30,7 @@ export function readBatchRequests(
   return requests.map((raw) => readEntry(raw, facts));
 }
 
-function readEntry(raw: unknown, ofBatch: RequestFacts): BatchEntry {
+function readEntry(raw: unknown, ofBatch: RuleInput): BatchEntry {
   if (!isJsonObject(raw)) throw unreadable();
   const method = ownMember(raw, 'method');
   const url = ownMember(raw, 'url');
@@ -40,7 +40,7 @@ function readEntry(raw: unknown, ofBatch: RequestFacts): BatchEntry {
   const query = isLong ? new URLSearchParams() : queryOf(url);
   const body = ownMember(raw, 'body') ?? {};
   const isObject = isJsonObject(body);
-  const facts: RequestFacts = {
+  const facts: RuleInput = {
     caller: ofBatch.caller,
     context: 'batch',
     method,

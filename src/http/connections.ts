@@ -39,16 +39,16 @@ function answerAhead(socket: Duplex): ServerResponse | undefined {
  * its connection was sent. Otherwise the hundreds of requests that fit into one read would occupy the whole process, and their
  * answers its memory until they are read. Must be called before anything else sees the request.
  */
-export function takeTurns({ socket }: IncomingMessage, begin: () => void): void {
+export function onePipelinedRequestAtATime({ socket }: IncomingMessage, begin: () => void): void {
   // The last answer of the connection was sent: what comes behind its request is discarded.
   if (socket.writableEnded) return;
   const ahead = answerAhead(socket);
   if (ahead === undefined) return begin();
-  holdBack(socket);
+  pause(socket);
   const goOn = (): void => {
     // The connection has ended, so no answer could be sent.
     if (!socket.writable) return;
-    letGo(socket);
+    resume(socket);
     begin();
   };
   if (ahead.closed) setImmediate(goOn);
@@ -59,7 +59,7 @@ export function takeTurns({ socket }: IncomingMessage, begin: () => void): void 
 const waiting = new WeakMap<Socket, number>();
 
 /** Stops reading from a connection while any of its requests waits: whatever is read is parsed, and would wait as well. */
-function holdBack(socket: Socket): void {
+function pause(socket: Socket): void {
   const count = waiting.get(socket) ?? 0;
   waiting.set(socket, count + 1);
   // Node resumes reading whenever a body is asked for, or when a request is answered without reading its body.
@@ -67,7 +67,7 @@ function holdBack(socket: Socket): void {
   socket.pause();
 }
 
-function letGo(socket: Socket): void {
+function resume(socket: Socket): void {
   const count = (waiting.get(socket) ?? 1) - 1;
   waiting.set(socket, count);
   if (count > 0) return;

@@ -28,7 +28,7 @@ interface Answered {
 }
 
 /** Puts an answered request into the log of its instance, which writes it to disk later: no answer waits for that. */
-export function noteRequest(request: FastifyRequest<object>, answered: Answered): void {
+export function logRequest(request: FastifyRequest<object>, answered: Answered): void {
   request.isNoted = true;
   const { instance, status } = answered;
   const level = levelOf(status);
@@ -45,24 +45,24 @@ export function noteRequest(request: FastifyRequest<object>, answered: Answered)
 }
 
 /** Logs a request that an operation has refused, or that failed. */
-export function noteFailure(
+export function logFailure(
   request: FastifyRequest<object>,
   { instance, caller }: Omit<Answered, 'status'>,
   error: unknown,
 ): void {
   const { status } = toErrorAnswer(error);
-  noteRequest(request, { instance, caller, status, ...refusalOf(error) });
+  logRequest(request, { instance, caller, status, ...refusalOf(error) });
 }
 
 /**
  * Logs a request that was refused before its instance was opened. Does nothing when the instance is closed: requests for unknown
  * paths must not keep it open.
  */
-export function noteRefusal(request: FastifyRequest, instances: OpenInstances, error: unknown): void {
+export function logRefusal(request: FastifyRequest, instances: OpenInstances, error: unknown): void {
   if (request.isNoted || request.instanceEntry === null) return;
   const loan = instances.borrowOpen(request.instanceEntry.id);
   if (loan === undefined) return;
-  noteFailure(request, { instance: loan.instance, caller: guest }, error);
+  logFailure(request, { instance: loan.instance, caller: guest }, error);
   loan.release();
 }
 

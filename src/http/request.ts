@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { assert } from '../base/assert.ts';
-import { GenerationMap } from '../base/cache.ts';
+import { GenerationCache } from '../base/cache.ts';
 import { AppError } from '../base/errors.ts';
 import { defaultSlug, type InstanceDirectory, type InstanceEntry } from '../instances/instance-directory.ts';
 import type { QueryReader } from '../query/list-query.ts';
@@ -87,7 +87,7 @@ const HOST = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?$/i;
 const portMax = 65_535;
 
 /** Names already parsed, by the text of the header: most requests name one of a few hosts. */
-const known = new GenerationMap<string, string>(1_000);
+const known = new GenerationCache<string, string>(1_000);
 
 /** Returns the name or address in a Host header, in lower case and without port; undefined if invalid (RFC 9112 section 3.2). */
 function hostName(header: string): string | undefined {

@@ -9,9 +9,9 @@ import type { Instance } from '../instances/instance.ts';
 import type { OpenInstances } from '../instances/open-instances.ts';
 import { auditLogOf } from '../logs/audit-log.ts';
 import { checkFields, unreadAnswers } from './answer.ts';
-import { noteFailure, noteRequest } from './log-request.ts';
+import { logFailure, logRequest } from './log-request.ts';
 import { queryOf } from './request.ts';
-import { factsOf } from './rule-input.ts';
+import { ruleInput } from './rule-input.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -66,9 +66,9 @@ export function onInstance<Route extends RouteGenericInterface>(
       const freed = unreadAnswers.untilFreed();
       if (freed !== undefined) await freed;
       await serve({ instance, caller }, request, reply);
-      noteRequest(request, { instance, caller, status: reply.raw.statusCode });
+      logRequest(request, { instance, caller, status: reply.raw.statusCode });
     } catch (error) {
-      noteFailure(request, { instance, caller }, error);
+      logFailure(request, { instance, caller }, error);
       throw error;
     } finally {
       loan.release();
@@ -94,7 +94,7 @@ async function authenticated(
     return await authenticate(instance, authorization);
   } catch (error) {
     if (error instanceof AppError && error.code === 'unauthorized')
-      auditLogOf(instance).note(factsOf(request, guest), { action: 'key.use', outcome: 'refused' });
+      auditLogOf(instance).note(ruleInput(request, guest), { action: 'key.use', outcome: 'refused' });
     throw error;
   }
 }

@@ -3,11 +3,11 @@ import { assert } from '../base/assert.ts';
 import { ipAddressText } from '../base/ip-address.ts';
 import { isJsonObject } from '../base/json.ts';
 import type { Caller } from '../access/caller.ts';
-import type { FactReader, RequestFacts, RequestOrigin } from '../access/rule-input.ts';
+import type { FactReader, RuleInput, RequestOrigin } from '../access/rule-input.ts';
 import { queryOf } from './request.ts';
 
 /** What rules may know of a request. */
-export function factsOf(request: FastifyRequest<object>, caller: Caller): RequestFacts {
+export function ruleInput(request: FastifyRequest<object>, caller: Caller): RuleInput {
   const { method, body } = request;
   return {
     caller,

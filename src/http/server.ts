@@ -34,13 +34,13 @@ import {
   linger,
   nodeHttp,
   noteLatestAnswers,
-  takeTurns,
+  onePipelinedRequestAtATime,
 } from './connections.ts';
 import { type AllowedOrigins, corsHeaders, preflightHeaders } from './cors.ts';
 import { ErrorLog } from './error-log.ts';
 import { acceptBodies } from './body.ts';
 import { knownPaths, type KnownPaths } from './route.ts';
-import { noteRefusal } from './log-request.ts';
+import { logRefusal } from './log-request.ts';
 import { notePeers } from './client-address.ts';
 import {
   type AddressOptions,
@@ -109,15 +109,15 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.decorateRequest('isNoted', false);
   const paths = knownPaths(app);
   app.addHook('onRequest', (request, reply, done) =>
-    takeTurns(request.raw, () => begin({ request, reply, done }, options)),
+    onePipelinedRequestAtATime(request.raw, () => begin({ request, reply, done }, options)),
   );
   app.setErrorHandler((error, request, reply) => {
-    noteRefusal(request, options.instances, error);
+    logRefusal(request, options.instances, error);
     return answerError(error, request, { reply, errors });
   });
   app.setNotFoundHandler((request, reply) => {
     const refused = refusalOfUnknown(request, paths);
-    noteRefusal(request, options.instances, refused.error);
+    logRefusal(request, options.instances, refused.error);
     return answerUnknown(request, reply, refused);
   });
   await app.register(routes(options));
@@ -170,7 +170,7 @@ function createApp(options: ServerOptions, errors: ErrorLog): FastifyInstance {
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       // Fastify reports these errors before any hook has run.
       request.corsHeaders = corsHeaders(request.raw, options.origins) ?? null;
-      takeTurns(request.raw, () => void answerError(error, request, { reply, errors }));
+      onePipelinedRequestAtATime(request.raw, () => void answerError(error, request, { reply, errors }));
     },
     // No route has a schema, and loading the schema compilers would be a tenth of a start.
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
-import { Watch } from '../base/poller.ts';
+import { Poller } from '../base/poller.ts';
 import { sql } from '../sql/sql.ts';
 import type { DataHome } from '../storage/data-home.ts';
 import type { Database, Row, Transaction } from '../storage/database.ts';
@@ -34,7 +34,7 @@ export class InstanceDirectory {
   #version = '';
   #bySlug = new Map<string, InstanceEntry>();
   #byHost = new Map<string, InstanceEntry>();
-  #watch: Watch | undefined;
+  #watch: Poller | undefined;
 
   private constructor(home: DataHome, clock: Clock) {
     this.#database = home.control;
@@ -122,7 +122,7 @@ export class InstanceDirectory {
 
   /** Begins to look for changes by other processes. */
   watch(onError: (error: unknown) => void): void {
-    this.#watch = new Watch({ intervalMs: refreshIntervalMs, look: () => this.refresh(), onError });
+    this.#watch = new Poller({ intervalMs: refreshIntervalMs, poll: () => this.refresh(), onError });
   }
 
   async stop(): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
-import { Watch } from '../base/poller.ts';
+import { Poller } from '../base/poller.ts';
 import type { Instance } from '../instances/instance.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Database } from '../storage/database.ts';
@@ -205,14 +205,14 @@ export interface Sweeping {
 }
 
 /** Deletes the shared windows that are over, now and then at an interval. */
-export async function startSweeping({ database, clock, logger }: Sweeping): Promise<Watch> {
+export async function startSweeping({ database, clock, logger }: Sweeping): Promise<Poller> {
   const look = (): Promise<void> => sweepWindows(database, clock.now());
   const onError = (error: unknown): void =>
     logger.warn('What was counted in windows that are over could not be cleared away; trying again.', {
       error,
     });
   await look();
-  return new Watch({ intervalMs: sweepLimits.intervalMs, look, onError });
+  return new Poller({ intervalMs: sweepLimits.intervalMs, poll: look, onError });
 }
 
 /** Sweeps once. All nodes do so without waiting for each other, as each skips the rows that another has locked. */

@@ -1,4 +1,4 @@
-import type { RequestFacts } from '../access/rule-input.ts';
+import type { RuleInput } from '../access/rule-input.ts';
 import type { Rule } from '../access/rule.ts';
 import { unreachable } from '../base/assert.ts';
 import { isJsonObject, type JsonObject } from '../base/json.ts';
@@ -55,7 +55,7 @@ export const auditActions = [
 export type AuditAction = (typeof auditActions)[number];
 
 /** Who acted: a caller, or the operator, which is anyone with the command line. */
-export type Actor = Pick<RequestFacts, 'caller' | 'origin'> | 'operator';
+export type Actor = Pick<RuleInput, 'caller' | 'origin'> | 'operator';
 
 export const actorKinds = ['guest', 'user', 'superuser', 'key', 'operator'] as const;
 

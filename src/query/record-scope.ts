@@ -1,5 +1,5 @@
 import { type Caller, reaches } from '../access/caller.ts';
-import type { RequestFacts } from '../access/rule-input.ts';
+import type { RuleInput } from '../access/rule-input.ts';
 import { BrokenRule, parseRule } from '../access/rule.ts';
 import { AppError } from '../base/errors.ts';
 import type { CollectionFinder, Collections } from '../collections/collection-store.ts';
@@ -20,7 +20,7 @@ import { resolveRequest } from './request-names.ts';
 export interface ScopeContext {
   readonly collections: CollectionFinder;
   readonly names: Names;
-  readonly facts: RequestFacts;
+  readonly facts: RuleInput;
   /** Milliseconds since 1970. */
   readonly now: number;
 }

@@ -8,13 +8,13 @@ import {
   type Operand,
   type Resolve,
 } from '../filters/operand.ts';
-import type { RequestFacts } from '../access/rule-input.ts';
+import type { RuleInput } from '../access/rule-input.ts';
 import { identifier, sql, type Sql } from '../sql/sql.ts';
 import { type Collection, superusersName } from '../collections/collection.ts';
 import { findPath, isMultiple, type Path, type PathContext, type Step } from './path.ts';
 
 export interface RequestContext extends PathContext {
-  readonly facts: RequestFacts;
+  readonly facts: RuleInput;
   /** The collection that the rule is about, and the alias of its table. */
   readonly collection: Collection;
   readonly alias: Sql;
@@ -48,7 +48,7 @@ interface Asked {
   readonly modifier: string | undefined;
 }
 
-function resolveWord(name: string, part: string, facts: RequestFacts): Resolved {
+function resolveWord(name: string, part: string, facts: RuleInput): Resolved {
   if (!name.startsWith('@request.') || name.includes(':')) return undefined;
   return part === 'context' || part === 'method' ? facts[part] : null;
 }

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Tuple } from '../storage/database.ts';
-import { type RowKind, RowTexts } from './row-cache.ts';
+import { type RowKind, RowJsonCache } from './row-cache.ts';
 
 const kind = {};
 const ours: RowKind = { kind, asker: {} };
 
-function find(texts: RowTexts, rows: readonly Tuple[], of = ours): readonly string[] | undefined {
+function find(texts: RowJsonCache, rows: readonly Tuple[], of = ours): readonly string[] | undefined {
   return texts.find(of, rows)?.map(({ text }) => text);
 }
 
 test('a text is found by the position and the revision of its row', () => {
-  const texts = new RowTexts({ lengthMax: 100_000 });
+  const texts = new RowJsonCache({ lengthMax: 100_000 });
   assert.deepEqual(
     texts
       .keep(ours, [
@@ -32,7 +32,7 @@ test('a text is found by the position and the revision of its row', () => {
 });
 
 test('a row that has changed, another row and another kind of text are not known', () => {
-  const texts = new RowTexts({ lengthMax: 100_000 });
+  const texts = new RowJsonCache({ lengthMax: 100_000 });
   texts.keep(ours, [[1, 1, 'one']]);
   assert.equal(find(texts, [[1, 2]]), undefined);
   assert.equal(find(texts, [[2, 1]]), undefined);
@@ -43,30 +43,30 @@ test('a row that has changed, another row and another kind of text are not known
 });
 
 test('it is warm while lists find all that they ask for', () => {
-  const texts = new RowTexts({ lengthMax: 100_000 });
-  assert.equal(texts.isWarm(ours), false);
+  const texts = new RowJsonCache({ lengthMax: 100_000 });
+  assert.equal(texts.isFilled(ours), false);
   texts.keep(ours, [[1, 1, 'one']]);
-  assert.equal(texts.isWarm(ours), false);
+  assert.equal(texts.isFilled(ours), false);
   texts.keep(ours, [[1, 1, 'one']]);
-  assert.equal(texts.isWarm(ours), true);
+  assert.equal(texts.isFilled(ours), true);
   find(texts, [[1, 1]]);
-  assert.equal(texts.isWarm(ours), true);
+  assert.equal(texts.isFilled(ours), true);
   find(texts, [[1, 2]]);
-  assert.equal(texts.isWarm(ours), false);
+  assert.equal(texts.isFilled(ours), false);
 });
 
 test('what one asks for says nothing of what others will find, but all find the same', () => {
-  const texts = new RowTexts({ lengthMax: 100_000 });
+  const texts = new RowJsonCache({ lengthMax: 100_000 });
   const other = { kind, asker: {} };
   texts.keep(ours, [[1, 1, 'one']]);
   texts.keep(ours, [[1, 1, 'one']]);
-  assert.deepEqual([texts.isWarm(ours), texts.isWarm(other)], [true, false]);
+  assert.deepEqual([texts.isFilled(ours), texts.isFilled(other)], [true, false]);
   assert.deepEqual(find(texts, [[1, 1]], other), ['one']);
 });
 
 test('all kinds share a length, and what nobody asks for goes first', () => {
   const lengthMax = 100_000;
-  const texts = new RowTexts({ lengthMax });
+  const texts = new RowJsonCache({ lengthMax });
   const text = 'x'.repeat(900);
   texts.keep(ours, [[0, 1, text]]);
   for (let position = 1; position <= 1_000; position += 1) {
@@ -81,7 +81,7 @@ test('all kinds share a length, and what nobody asks for goes first', () => {
 });
 
 test('a text that would drive out many others is not kept', () => {
-  const texts = new RowTexts({ lengthMax: 100_000 });
+  const texts = new RowJsonCache({ lengthMax: 100_000 });
   assert.deepEqual(texts.keep(ours, [[1, 1, 'x'.repeat(5_000)]]).length, 1);
   assert.equal(find(texts, [[1, 1]]), undefined);
 });

@@ -21,7 +21,7 @@ const entryLength = 100;
  * position, no two states of a row the same revision, and each way of writing rows is its own kind: so texts never have to be
  * invalidated. All kinds share two generations of `lengthMax` characters each; texts that are not asked for are dropped first.
  */
-export class RowTexts {
+export class RowJsonCache {
   readonly #lengthMax: number;
   #young = new Map<object, TextsOfKind>();
   #old = new Map<object, TextsOfKind>();
@@ -33,7 +33,7 @@ export class RowTexts {
   }
 
   /** Whether all rows of this query were known the last time: then it is worth asking for revisions only. */
-  isWarm({ asker }: RowKind): boolean {
+  isFilled({ asker }: RowKind): boolean {
     return this.#warm.has(asker);
   }
 
@@ -111,4 +111,4 @@ export class RowText {
 }
 
 /** Texts of rows of all tables in this process: 8 MB per generation, if they are ASCII. */
-export const knownRows = new RowTexts({ lengthMax: 8 * 1024 * 1024 });
+export const rowJson = new RowJsonCache({ lengthMax: 8 * 1024 * 1024 });

@@ -10,7 +10,7 @@ import {
   totalsOf,
   whereAll,
 } from './run-list.ts';
-import { knownRows, type RowKind, type RowText, type RowTexts } from './row-cache.ts';
+import { rowJson, type RowKind, type RowText, type RowJsonCache } from './row-cache.ts';
 import type { ListQuery } from './list-query.ts';
 import type { ListSource } from './list-source.ts';
 
@@ -60,20 +60,20 @@ export function prepareJsonList(reader: Reader, query: ListQuery, source: ListSo
 }
 
 /** As `runList`, with JSON items. The JSON of a row is remembered for as long as the row does not change. */
-export async function runJsonList(list: JsonList, texts: RowTexts = knownRows): Promise<JsonPage> {
+export async function runJsonList(list: JsonList, texts: RowJsonCache = rowJson): Promise<JsonPage> {
   return (await runKnown(list, texts)) ?? (await runUnknown(list, texts));
 }
 
 /** Asks for revisions only. Returns undefined where not all texts are known. */
-async function runKnown(list: JsonList, texts: RowTexts): Promise<JsonPage | undefined> {
-  if (!texts.isWarm(list.rows)) return undefined;
+async function runKnown(list: JsonList, texts: RowJsonCache): Promise<JsonPage | undefined> {
+  if (!texts.isFilled(list.rows)) return undefined;
   // The values that make a cursor may be long.
   const rows = await list.select.ask(list.versions, { isNarrow: list.behind === undefined });
   const known = texts.find(list.rows, rows);
   return known === undefined ? undefined : pageFrom(list, rows, known);
 }
 
-async function runUnknown(list: JsonList, texts: RowTexts): Promise<JsonPage> {
+async function runUnknown(list: JsonList, texts: RowJsonCache): Promise<JsonPage> {
   const rows = await list.select.ask(list.texts);
   return pageFrom(list, rows, texts.keep(list.rows, rows));
 }

@@ -7,7 +7,7 @@ import { sqliteNames } from '../storage/sqlite/sqlite-names.ts';
 import type { Reader, Tuple } from '../storage/database.ts';
 import { columnResolver, type ListSource } from './list-source.ts';
 import { parseListQuery } from './list-query.ts';
-import { RowTexts } from './row-cache.ts';
+import { RowJsonCache } from './row-cache.ts';
 import { prepareJsonList, runJsonList } from './run-json-list.ts';
 import { type ListResult, runList } from './run-list.ts';
 
@@ -81,10 +81,10 @@ for (const [query, ids, totals] of lists) {
   test(`?${query} is the same list where the engine writes the items, and when they are known`, async () => {
     const written = { ...source, json: sql`json_quote(id)`, version: sql`position, 7` };
     const prepared = prepareJsonList(reader, parseListQuery(new URLSearchParams(query)), written);
-    const texts = new RowTexts({ lengthMax: 100_000 });
+    const texts = new RowJsonCache({ lengthMax: 100_000 });
     // Not known, known but for all one can tell by chance, known.
     for (const isWarm of [false, ids === '', true]) {
-      assert.equal(texts.isWarm(prepared.rows), isWarm);
+      assert.equal(texts.isFilled(prepared.rows), isWarm);
       statements.length = 0;
       const page = await runJsonList(prepared, texts);
       assert.deepEqual(page.items, ids === '' ? [] : ids.split('').map((id) => JSON.stringify(id)));

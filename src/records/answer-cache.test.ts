@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test';
 import { describeEngines, type OpenDatabase, openSqliteFile } from '../../test/support/engines.ts';
 import { eventually } from '../../test/support/eventually.ts';
 import { sql } from '../sql/sql.ts';
-import { AnswerMemory, type Found } from './answer-cache.ts';
+import { AnswerCache, type CacheEntry } from './answer-cache.ts';
 import type { Database } from '../storage/database.ts';
 
 const lengthMax = 64_000;
@@ -21,15 +21,15 @@ function insert(database: Database): Promise<number> {
 }
 
 /** Counts the rows, and how often it was asked to. */
-function counting(database: Database, found: Partial<Found<string>> = {}) {
-  const memory = new AnswerMemory<string>({ lengthMax, lengthOf: (text) => text.length });
+function counting(database: Database, found: Partial<CacheEntry<string>> = {}) {
+  const memory = new AnswerCache<string>({ lengthMax, lengthOf: (text) => text.length });
   let asked = 0;
-  const find = async (): Promise<Found<string>> => {
+  const find = async (): Promise<CacheEntry<string>> => {
     asked += 1;
     const [row] = await database.tuples(sql`SELECT count(*) FROM ${database.names.collectionTable('t')}`);
-    return { answer: String(row?.[0]), isLasting: true, ...found };
+    return { answer: String(row?.[0]), isCacheable: true, ...found };
   };
-  const recall = (key = 'rows'): Promise<string> => memory.recall({ database }, key, find);
+  const recall = (key = 'rows'): Promise<string> => memory.getOrRun({ database }, key, find);
   return { memory, find, recall, asked: () => asked };
 }
 
@@ -92,13 +92,13 @@ test('the first time nobody asks for the state, the third time in one state it i
 test('what was found while something was committed is not known in the state after it', async (t) => {
   const database = await setUp(t, openSqliteFile);
   const { memory, find, asked } = counting(database);
-  const late = async (): Promise<Found<string>> => {
+  const late = async (): Promise<CacheEntry<string>> => {
     const found = await find();
     await insert(database);
     return found;
   };
   for (const rows of [0, 1, 2, 3]) {
-    assert.equal(await memory.recall({ database }, 'rows', late), String(rows));
+    assert.equal(await memory.getOrRun({ database }, 'rows', late), String(rows));
     assert.equal(asked(), rows + 1);
   }
 });
@@ -110,13 +110,13 @@ test('where the state cannot be told it is found each time', async (t) => {
   assert.equal(asked(), 3);
   const untold = { state: () => undefined };
   for (const key of ['rows', 'others'])
-    for (let times = 0; times < 4; times += 1) await memory.recall({ database: untold }, key, find);
+    for (let times = 0; times < 4; times += 1) await memory.getOrRun({ database: untold }, key, find);
   assert.equal(asked(), 3 + 2 * 4);
 });
 
 test('what does not last, and what is very long, is found each time', async (t) => {
   const database = await setUp(t, openSqliteFile);
-  const passing = counting(database, { isLasting: false });
+  const passing = counting(database, { isCacheable: false });
   const long = counting(database, { answer: 'x'.repeat(lengthMax / 64 + 1) });
   for (let times = 1; times <= 5; times += 1) {
     await Promise.all([passing.recall(), long.recall()]);

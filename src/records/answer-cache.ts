@@ -1,5 +1,5 @@
 import type { Caller } from '../access/caller.ts';
-import { GenerationMap } from '../base/cache.ts';
+import { GenerationCache } from '../base/cache.ts';
 import type { CollectionStore } from '../collections/collection-store.ts';
 import type { FilterTree, OperandNode } from '../filters/parse.ts';
 import type { SortKey } from '../filters/sort.ts';
@@ -7,9 +7,9 @@ import type { Sql } from '../sql/sql.ts';
 import type { Database } from '../storage/database.ts';
 
 /** An answer, and whether it is the same for every caller until something in the database changes. */
-export interface Found<Answer> {
+export interface CacheEntry<Answer> {
   readonly answer: Answer;
-  readonly isLasting: boolean;
+  readonly isCacheable: boolean;
 }
 
 /** The state in which a key was last asked for, and the answer if the key had been asked for in that state before. */
@@ -41,22 +41,22 @@ const entryLength = 200;
  * answer is kept only when its key is asked for a second time in the same state, so that a database that changes all the time does
  * not fill memory with useless answers. The first time a key is asked for, not even the state is, which may cost a round trip.
  */
-export class AnswerMemory<Answer> {
-  readonly #known: GenerationMap<string, Known<Answer>>;
+export class AnswerCache<Answer> {
+  readonly #known: GenerationCache<string, Known<Answer>>;
   readonly #options: AnswerMemoryOptions<Answer>;
 
   constructor(options: AnswerMemoryOptions<Answer>) {
     this.#options = options;
     const lengthOf = ({ answer }: Known<Answer>, key: string): number =>
       entryLength + key.length + (answer === undefined ? 0 : options.lengthOf(answer));
-    this.#known = new GenerationMap(options.lengthMax, lengthOf);
+    this.#known = new GenerationCache(options.lengthMax, lengthOf);
   }
 
   /** Returns the cached answer, else that of `find`. The key covers everything that the answer depends on, except the database. */
-  async recall(
+  async getOrRun(
     { database, asOfMs }: Asked,
     key: string,
-    find: () => Promise<Found<Answer>>,
+    find: () => Promise<CacheEntry<Answer>>,
   ): Promise<Answer> {
     if (this.#known.find(key) === undefined) {
       const first = await find();
@@ -78,7 +78,7 @@ export class AnswerMemory<Answer> {
   }
 
   /** Keeps only lasting answers, and no long ones: a few of those would evict all others. */
-  #keep(key: string, known: Known<Answer>, { answer, isLasting }: Found<Answer>): Answer {
+  #keep(key: string, known: Known<Answer>, { answer, isCacheable: isLasting }: CacheEntry<Answer>): Answer {
     if (isLasting && this.#options.lengthOf(answer) <= this.#options.lengthMax / 64)
       this.#known.add(key, known);
     return answer;
@@ -127,7 +127,7 @@ interface Question {
 }
 
 /** True when a filter and a sort mean the same in every request: nothing in them depends on the time or on the request. */
-export function isLasting({ filter, sort = [], within }: Question): boolean {
+export function isCacheable({ filter, sort = [], within }: Question): boolean {
   const isLastingName = within === 'state' ? isStored : isField;
   return (
     sort.every(({ name }) => isLastingName(name)) &&

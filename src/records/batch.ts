@@ -1,4 +1,4 @@
-import type { RequestFacts } from '../access/rule-input.ts';
+import type { RuleInput } from '../access/rule-input.ts';
 import { unreachable } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
 import { ownMember } from '../base/json.ts';
@@ -18,7 +18,7 @@ import { prepareUpsert, type UpsertRecordRequest } from './upsert-record.ts';
 export interface BatchEntry {
   readonly item: BatchItem;
   /** What the item's rule may know: its own method, query and body, the batch's caller and headers. */
-  readonly facts: RequestFacts;
+  readonly facts: RuleInput;
 }
 
 export type BatchResult =
@@ -113,7 +113,10 @@ async function prepareItems(
     try {
       const write = await prepareItem(instance, { item, facts });
       const isCreate = item.kind === 'create';
-      items.push({ write, asksNothing: () => isCreate && asksNothing(instance, facts, item.collection) });
+      items.push({
+        write,
+        asksNothing: () => isCreate && insertsWithoutQueries(instance, facts, item.collection),
+      });
     } catch (error) {
       const write = (): never => {
         throw error;
@@ -222,7 +225,7 @@ function lock(tx: Transaction, { collection, id, isDeleted }: Named): Promise<un
  * True when this caller can create a record of this collection (name or id) without a query before the INSERT: no rule is left to
  * ask, there is no account to compare with others, and no related record to find.
  */
-function asksNothing({ collections }: Instance, facts: RequestFacts, nameOrId: string): boolean {
+function insertsWithoutQueries({ collections }: Instance, facts: RuleInput, nameOrId: string): boolean {
   const collection = collections.find(nameOrId);
   if (collection === undefined || collection.auth !== undefined) return false;
   const isAdmitted = facts.caller.kind === 'superuser' || collection.rules.createRule === '';

@@ -1,8 +1,8 @@
 import type { Caller } from '../access/caller.ts';
-import type { FactReader, RequestFacts, RequestOrigin, RuleContext } from '../access/rule-input.ts';
+import type { FactReader, RuleInput, RequestOrigin, RuleContext } from '../access/rule-input.ts';
 import type { Rule } from '../access/rule.ts';
 import { assert } from '../base/assert.ts';
-import { GenerationMap } from '../base/cache.ts';
+import { GenerationCache } from '../base/cache.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { fieldType } from '../fields/field-types.ts';
@@ -11,12 +11,12 @@ import type { FilterTree } from '../filters/parse.ts';
 import type { Instance } from '../instances/instance.ts';
 import { isMultiple } from '../query/path.ts';
 import { baseAlias, RecordScope, type ScopeContext } from '../query/record-scope.ts';
-import { joinSql, runTogether, sql, type Sql, withValues } from '../sql/sql.ts';
+import { joinSql, runBatch, sql, type Sql, withValues } from '../sql/sql.ts';
 import type { Engine, Names, Transaction } from '../storage/database.ts';
 import { mayWriteField, readStatements } from './record-table.ts';
 
 /** The rule that `admit` left to be asked, if any, and what it may know. */
-export interface AskedRule {
+export interface RuleCheck {
   readonly rule: FilterTree | undefined;
   readonly context: ScopeContext;
 }
@@ -25,7 +25,7 @@ export interface AskedRule {
 export async function isAllowed(
   tx: Transaction,
   { collection, id }: { readonly collection: Collection; readonly id: string },
-  asked: AskedRule,
+  asked: RuleCheck,
 ): Promise<boolean> {
   if (asked.rule === undefined) return true;
   const row = storedRow(collection, id, tx.names);
@@ -42,18 +42,18 @@ export function storedRow(collection: Collection, id: string, names: Names): Sql
  * Whether the rule would be true of a record with these values. They need not be valid: what is wrong with them is told only to
  * callers whom the rule admits.
  */
-export async function wouldBeAllowed(
+export async function valuesMeetRule(
   tx: Transaction,
   { collection, values }: { readonly collection: Collection; readonly values: readonly StoredValue[] },
-  asked: AskedRule,
+  asked: RuleCheck,
 ): Promise<boolean> {
   if (asked.rule === undefined) return true;
-  const row = givenRow(collection, values, tx.names);
+  const row = inlineRow(collection, values, tx.names);
   return isTrueOf(tx, row, ruleCondition(asked.context, collection, asked.rule));
 }
 
 /** As {@link storedRow}, for values that are not stored. */
-export function givenRow(collection: Collection, values: readonly StoredValue[], names: Names): Sql {
+export function inlineRow(collection: Collection, values: readonly StoredValue[], names: Names): Sql {
   const columns = collection.fields.map(
     (field, index) =>
       sql`${typed(values[index] ?? null, field, names.engine)} AS ${names.column(field.name)}`,
@@ -89,7 +89,7 @@ export function ruleCondition(context: ScopeContext, collection: Collection, rul
 /** Returns what a rule or filter that is asked now may know. `names` are those of the reader that runs it: the database or a transaction. */
 export function scopeContext(
   { collections, database, clock }: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   names: Names = database.names,
 ): ScopeContext {
   return { collections, names, facts, now: clock.now() };
@@ -100,10 +100,10 @@ export function scopeContext(
  * stored with.
  */
 export function factsOfChange(
-  facts: RequestFacts,
+  facts: RuleInput,
   collection: Collection,
   values: readonly StoredValue[],
-): RequestFacts {
+): RuleInput {
   return new ChangeFacts(facts, collection, values);
 }
 
@@ -111,7 +111,7 @@ export function factsOfChange(
  * Makes `body` only when a rule asks for it, as most do not. A class: a getter in an object literal would give each of these a
  * hidden class of its own, which V8 keeps, with all that it refers to, until a full collection.
  */
-class ChangeFacts implements RequestFacts {
+class ChangeFacts implements RuleInput {
   readonly caller: Caller;
   readonly context: RuleContext;
   readonly method: string;
@@ -119,12 +119,12 @@ class ChangeFacts implements RequestFacts {
   readonly headers: FactReader;
   readonly callerRelations?: ReadonlyMap<string, string>;
   readonly origin?: () => RequestOrigin;
-  readonly #sent: RequestFacts['body'];
+  readonly #sent: RuleInput['body'];
   readonly #collection: Collection;
   readonly #values: readonly StoredValue[];
-  #body: RequestFacts['body'] | undefined;
+  #body: RuleInput['body'] | undefined;
 
-  constructor(facts: RequestFacts, collection: Collection, values: readonly StoredValue[]) {
+  constructor(facts: RuleInput, collection: Collection, values: readonly StoredValue[]) {
     this.caller = facts.caller;
     this.context = facts.context;
     this.method = facts.method;
@@ -137,7 +137,7 @@ class ChangeFacts implements RequestFacts {
     this.#values = values;
   }
 
-  get body(): RequestFacts['body'] {
+  get body(): RuleInput['body'] {
     return (this.#body ??= resolvedBody(this, this.#sent, {
       collection: this.#collection,
       values: this.#values,
@@ -146,7 +146,7 @@ class ChangeFacts implements RequestFacts {
 }
 
 function resolvedBody(
-  { caller }: Pick<RequestFacts, 'caller'>,
+  { caller }: Pick<RuleInput, 'caller'>,
   sent: Readonly<Record<string, unknown>>,
   { collection, values }: { readonly collection: Collection; readonly values: readonly StoredValue[] },
 ): Record<string, unknown> {
@@ -176,9 +176,9 @@ const plainId = /^[a-z0-9]*$/;
  */
 export async function lookUpCaller(
   { database, collections }: Pick<Instance, 'database' | 'collections'>,
-  facts: RequestFacts,
+  facts: RuleInput,
   rule: Rule,
-): Promise<RequestFacts> {
+): Promise<RuleInput> {
   const { caller } = facts;
   if (caller.kind !== 'user' || rule === null || !rule.includes('@request.auth.')) return facts;
   const collection = collections.find(caller.collectionId);
@@ -199,12 +199,12 @@ interface Question {
 /** Questions by rule, for each definition of the callers' collection; undefined where a rule asks nothing of this kind. */
 const questions = new WeakMap<
   Collection,
-  GenerationMap<string, { readonly question: Question | undefined }>
+  GenerationCache<string, { readonly question: Question | undefined }>
 >();
 const rulesMax = 100;
 
 function questionOf(collection: Collection, rule: string, names: Names): Question | undefined {
-  const ofCollection = questions.get(collection) ?? new GenerationMap(rulesMax);
+  const ofCollection = questions.get(collection) ?? new GenerationCache(rulesMax);
   questions.set(collection, ofCollection);
   return ofCollection.findOrAdd(rule, () => ({ question: toQuestion(collection, rule, names) })).question;
 }
@@ -220,5 +220,5 @@ function toQuestion(collection: Collection, rule: string, names: Names): Questio
     ', ',
   );
   const select = sql`SELECT ${columns} FROM ${names.collectionTable(collection.name)} WHERE id = ${null}`;
-  return { fields, select: runTogether(select, 'lookup') };
+  return { fields, select: runBatch(select, 'lookup') };
 }

@@ -2,12 +2,12 @@ import { toTimestamp } from '../base/timestamp.ts';
 import { emitsEvents } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { admit, isLocked } from '../access/rule.ts';
-import type { RequestFacts } from '../access/rule-input.ts';
+import type { RuleInput } from '../access/rule-input.ts';
 import type { Transaction } from '../storage/database.ts';
 import { auditAccount } from './accounts/audit-account.ts';
 import { checkAccount, isVerifiedByNature, withVerified } from './accounts/check-account.ts';
 import { currentCollection } from '../instances/current-collection.ts';
-import { factsOfChange, scopeContext, wouldBeAllowed } from './check-rule.ts';
+import { factsOfChange, scopeContext, valuesMeetRule } from './check-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { passwordChanges, type PreparedSecrets, prepareSecrets } from './accounts/passwords.ts';
 import { recordStatements, relationsOf } from './record-table.ts';
@@ -35,7 +35,7 @@ export interface CreateRecordRequest {
  */
 export async function prepareCreate(
   instance: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   request: CreateRecordRequest,
 ): Promise<RecordWrite<StoredRecord>> {
   const { caller } = facts;
@@ -72,7 +72,7 @@ async function create(scope: WriteScope, request: PreparedCreate): Promise<Store
   const context = scopeContext(instance, factsOfChange(facts, collection, values), tx.names);
   // The rule is asked before any problem of the values is told, from which a stranger would learn what is stored.
   const asked = collection.type === 'auth' ? withVerified(collection, values, 0) : values;
-  if (!(await wouldBeAllowed(tx, { collection, values: asked }, { rule, context }))) throw new RefusedWrite();
+  if (!(await valuesMeetRule(tx, { collection, values: asked }, { rule, context }))) throw new RefusedWrite();
   const { body, secrets } = request;
   if (collection.auth !== undefined)
     await checkAccount(scope, { collection, body, values, secrets, context });

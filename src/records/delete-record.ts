@@ -1,4 +1,4 @@
-import type { RequestFacts } from '../access/rule-input.ts';
+import type { RuleInput } from '../access/rule-input.ts';
 import { admit, isLocked } from '../access/rule.ts';
 import { AppError, notFound } from '../base/errors.ts';
 import { type Collection, superusersName } from '../collections/collection.ts';
@@ -7,7 +7,7 @@ import { fieldType } from '../fields/field-types.ts';
 import { currentCollection } from '../instances/current-collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { joinSql, sql } from '../sql/sql.ts';
-import { keepSuperuser } from './accounts/check-account.ts';
+import { requireAnotherSuperuser } from './accounts/check-account.ts';
 import { isAllowed, scopeContext } from './check-rule.ts';
 import { findRecordToDelete } from './find-record.ts';
 import { recordStatements, relatedIds, type RelationPlace, relationsOf } from './record-table.ts';
@@ -27,7 +27,7 @@ export interface DeleteRecordRequest {
  */
 export async function prepareDelete(
   instance: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   request: DeleteRecordRequest,
 ): Promise<RecordWrite<void>> {
   const { caller } = facts;
@@ -80,7 +80,7 @@ async function remove(removal: Removal, record: StoredRecord): Promise<void> {
     );
     if (places.length > 0) await release(removal, record, { collection, places });
   }
-  if (record.collection.name === superusersName) await keepSuperuser(removal.tx);
+  if (record.collection.name === superusersName) await requireAnotherSuperuser(removal.tx);
   await eraseRecord(removal, record);
 }
 

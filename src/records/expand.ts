@@ -1,5 +1,5 @@
 import { hasScope } from '../access/caller.ts';
-import type { RequestFacts } from '../access/rule-input.ts';
+import type { RuleInput } from '../access/rule-input.ts';
 import { parseRule, unlessBroken } from '../access/rule.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { Field } from '../fields/field.ts';
@@ -23,7 +23,7 @@ export interface ExpandedRecord {
 
 export interface ExpandContext {
   readonly instance: Instance;
-  readonly facts: RequestFacts;
+  readonly facts: RuleInput;
   /** Where to read: inside a transaction this is `tx`, as nothing else may be awaited there. */
   readonly reader?: Reader;
 }

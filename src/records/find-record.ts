@@ -2,7 +2,7 @@ import type { Collection } from '../collections/collection.ts';
 import { baseAlias } from '../query/record-scope.ts';
 import { sql, type Sql, withValues } from '../sql/sql.ts';
 import type { Reader, Transaction } from '../storage/database.ts';
-import { type AskedRule, ruleCondition } from './check-rule.ts';
+import { type RuleCheck, ruleCondition } from './check-rule.ts';
 import { readStatements, recordStatements } from './record-table.ts';
 import { fromTuple, type StoredRecord } from './record.ts';
 
@@ -70,7 +70,7 @@ async function first(
 export async function findAllowed(
   reader: Reader,
   { collection, id }: { readonly collection: Collection; readonly id: string },
-  { rule, context }: AskedRule,
+  { rule, context }: RuleCheck,
 ): Promise<StoredRecord | undefined> {
   if (rule === undefined) return findRecord(reader, collection, id);
   const { columns, from } = readStatements(collection, reader.names);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isLasting } from './answer-cache.ts';
+import { isCacheable } from './answer-cache.ts';
 import { parseFilter } from '../filters/parse.ts';
 import { parseSort } from '../filters/sort.ts';
 
@@ -16,17 +16,17 @@ const passing = [
 for (const text of lasting)
   test(`${text} means the same in every request`, () =>
     assert.equal(
-      isLasting({ filter: parseFilter(text), sort: parseSort('-a,b'), within: 'definition' }),
+      isCacheable({ filter: parseFilter(text), sort: parseSort('-a,b'), within: 'definition' }),
       true,
     ));
 
 for (const text of [...passing, `x = 1 && (y = 2 || ${passing[0]})`])
   test(`${text} may mean something else in the next request`, () =>
-    assert.equal(isLasting({ filter: parseFilter(text), within: 'definition' }), false));
+    assert.equal(isCacheable({ filter: parseFilter(text), within: 'definition' }), false));
 
 test('so may an order by chance or by related records', () => {
   for (const sort of ['@random', 'a,-b.c', '@rowid'])
-    assert.equal(isLasting({ sort: parseSort(sort), within: 'definition' }), false);
+    assert.equal(isCacheable({ sort: parseSort(sort), within: 'definition' }), false);
 });
 
 const stored = [
@@ -47,11 +47,11 @@ const ofTheRequest = [
 
 for (const text of [...lasting, ...stored])
   test(`${text} means the same to one caller as long as nothing changes`, () =>
-    assert.equal(isLasting({ filter: parseFilter(text), within: 'state' }), true));
+    assert.equal(isCacheable({ filter: parseFilter(text), within: 'state' }), true));
 
 for (const text of ofTheRequest)
   test(`${text} may mean something else though nothing has changed`, () =>
-    assert.equal(isLasting({ filter: parseFilter(`a = 1 && ${text}`), within: 'state' }), false));
+    assert.equal(isCacheable({ filter: parseFilter(`a = 1 && ${text}`), within: 'state' }), false));
 
 test('an order by chance is another one each time', () =>
-  assert.equal(isLasting({ sort: parseSort('a,@random'), within: 'state' }), false));
+  assert.equal(isCacheable({ sort: parseSort('a,@random'), within: 'state' }), false));

@@ -1,17 +1,17 @@
 import { AppError } from '../base/errors.ts';
-import { GenerationMap } from '../base/cache.ts';
+import { GenerationCache } from '../base/cache.ts';
 import type { Collection } from '../collections/collection.ts';
 import { baseAlias, RecordScope } from '../query/record-scope.ts';
 import { dialectOf } from '../filters/dialect-of.ts';
 import type { Operand } from '../filters/operand.ts';
 import type { FilterTree } from '../filters/parse.ts';
 import type { Instance } from '../instances/instance.ts';
-import { answerKey, AnswerMemory, type Found, isLasting } from './answer-cache.ts';
+import { answerKey, AnswerCache, type CacheEntry, isCacheable } from './answer-cache.ts';
 import type { CursorSealer, ListSource } from '../query/list-source.ts';
 import { listJson, runList } from '../query/run-list.ts';
 import { type ListQuery, parseListQuery, type QueryReader } from '../query/list-query.ts';
 import { type JsonList, prepareJsonList, runJsonList } from '../query/run-json-list.ts';
-import type { RequestFacts } from '../access/rule-input.ts';
+import type { RuleInput } from '../access/rule-input.ts';
 import { admit } from '../access/rule.ts';
 import { SecretError } from '../secrets/master-key.ts';
 import { sql, type Sql } from '../sql/sql.ts';
@@ -30,7 +30,7 @@ export interface RecordList {
 }
 
 /** The lists that this process remembers: 4 MB per generation, if they are ASCII. */
-const knownLists = new AnswerMemory<RecordList>({
+const listCache = new AnswerCache<RecordList>({
   lengthMax: 4 * 1024 * 1024,
   lengthOf: ({ json }) => json.length,
 });
@@ -38,7 +38,7 @@ const knownLists = new AnswerMemory<RecordList>({
 /** Returns a page of a collection's records. Throws not_found (collection), forbidden (null rule), bad_request (filter, sort). */
 export function listRecords(
   instance: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   request: { readonly collection: string; readonly query: QueryReader },
 ): Promise<RecordList> {
   return readCurrentCollection(instance, request.collection, async (collection) => {
@@ -51,8 +51,12 @@ export function listRecords(
       ? recordJson(collection, database.names, { withHidden: isSuperuser })
       : undefined;
     if (json === undefined) return presentList(instance, facts, list);
-    const key = answerKey(json, { collections, caller: rule && facts.caller }, askedOf(facts, request.query));
-    return knownLists.recall({ database, asOfMs: facts.asOfMs }, key, () =>
+    const key = answerKey(
+      json,
+      { collections, caller: rule && facts.caller },
+      cacheKeyParts(facts, request.query),
+    );
+    return listCache.getOrRun({ database, asOfMs: facts.asOfMs }, key, () =>
       writeList(instance, facts, { ...list, json, key }),
     );
   });
@@ -63,13 +67,13 @@ function isWhole(query: QueryReader): boolean {
   return !query.get('fields') && !query.get('expand');
 }
 
-interface AskedList {
+interface ListRequest {
   readonly collection: Collection;
   readonly rule: FilterTree | undefined;
   readonly asked: QueryReader;
 }
 
-interface WholeList extends AskedList {
+interface JsonListRequest extends ListRequest {
   readonly json: Sql;
   readonly key: string;
 }
@@ -80,7 +84,7 @@ const listParameters = ['page', 'perPage', 'skipTotal', 'sort', 'filter'];
  * Returns all that tells one list of a collection from another. A cursor, and the next one in the answer, are valid only for the
  * caller they were made for.
  */
-function askedOf({ caller }: RequestFacts, query: QueryReader): readonly string[] {
+function cacheKeyParts({ caller }: RuleInput, query: QueryReader): readonly string[] {
   const asked = listParameters.map((name) => query.get(name) ?? '');
   const cursor = query.get('cursor');
   return cursor === null ? asked : [...asked, cursor, JSON.stringify(caller)];
@@ -89,17 +93,17 @@ function askedOf({ caller }: RequestFacts, query: QueryReader): readonly string[
 /** Runs the list as a statement in which the engine writes the JSON. */
 async function writeList(
   instance: Instance,
-  facts: RequestFacts,
-  list: WholeList,
-): Promise<Found<RecordList>> {
+  facts: RuleInput,
+  list: JsonListRequest,
+): Promise<CacheEntry<RecordList>> {
   const prepared = await preparedList(instance, facts, list);
   const { items, probe, ...page } = await runJsonList(prepared.list);
   const access = await accessOf(instance, facts, { probe, query: prepared.list.query });
-  return { answer: { json: listJson(page, items), access }, isLasting: prepared.isLasting };
+  return { answer: { json: listJson(page, items), access }, isCacheable: prepared.isCacheable };
 }
 
 /** Reads the columns and writes the JSON of each record here. */
-async function presentList(instance: Instance, asker: RequestFacts, list: AskedList): Promise<RecordList> {
+async function presentList(instance: Instance, asker: RuleInput, list: ListRequest): Promise<RecordList> {
   const query = parseListQuery(list.asked);
   const facts = await factsFor(instance, asker, list);
   const source = sourceOf(instance, facts, { ...list, query });
@@ -112,7 +116,7 @@ async function presentList(instance: Instance, asker: RequestFacts, list: AskedL
 /** Returns undefined when the engine cannot tell: the list itself is not to fail for it. */
 async function accessOf(
   { database }: Instance,
-  { caller }: RequestFacts,
+  { caller }: RuleInput,
   { probe, query }: { readonly probe: Sql; readonly query: ListQuery },
 ): Promise<Access | undefined> {
   if (caller.kind !== 'superuser') return undefined;
@@ -122,7 +126,7 @@ async function accessOf(
 interface PreparedList {
   readonly list: JsonList;
   /** Whether it gives the same caller the same answer until something changes. */
-  readonly isLasting: boolean;
+  readonly isCacheable: boolean;
 }
 
 /** Lists with longer keys are not kept: they would fill the memory, and hardly any of them is asked for twice. */
@@ -131,13 +135,17 @@ const keyLengthMax = 500;
 const preparedLengthMax = 4 * 1024 * 1024;
 /** What a prepared list takes in memory beside the text of its statements, counted as characters. */
 const preparedLength = 2_000;
-const preparedLists = new GenerationMap<string, PreparedList>(
+const preparedLists = new GenerationCache<string, PreparedList>(
   preparedLengthMax,
   ({ list }) => list.texts.text.length + list.versions.text.length + preparedLength,
 );
 
 /** Returns the statements of a list. They are made once for all requests with the same key, where they mean the same for all of these. */
-async function preparedList(instance: Instance, asker: RequestFacts, list: WholeList): Promise<PreparedList> {
+async function preparedList(
+  instance: Instance,
+  asker: RuleInput,
+  list: JsonListRequest,
+): Promise<PreparedList> {
   const { json, rule, asked } = list;
   const facts = await factsFor(instance, asker, list);
   const key = rule === undefined ? list.key : `${list.key}${relationsOf(facts)}`;
@@ -150,16 +158,16 @@ async function preparedList(instance: Instance, asker: RequestFacts, list: Whole
   // key where the list itself has no rule.
   const made = {
     list: prepareJsonList(instance.database, query, { ...source, json, version: rowVersion }),
-    isLasting:
-      isLasting({ filter, sort, within: 'definition' }) && isLasting({ filter: rule, within: 'state' }),
+    isCacheable:
+      isCacheable({ filter, sort, within: 'definition' }) && isCacheable({ filter: rule, within: 'state' }),
   };
   // There are as many cursors as there are pages.
-  if (made.isLasting && cursor === '' && key.length <= keyLengthMax) preparedLists.add(key, made);
+  if (made.isCacheable && cursor === '' && key.length <= keyLengthMax) preparedLists.add(key, made);
   return made;
 }
 
 /** Returns the part of the key for the caller's relations, whose values are in the statement where there is a rule. */
-function relationsOf({ callerRelations }: RequestFacts): string {
+function relationsOf({ callerRelations }: RuleInput): string {
   const relations = callerRelations === undefined ? [] : [...callerRelations].flat();
   return ['', ...relations].join('\u0000');
 }
@@ -167,16 +175,16 @@ function relationsOf({ callerRelations }: RequestFacts): string {
 /** Returns the facts with what the rule asks of the caller's record. */
 async function factsFor(
   instance: Instance,
-  facts: RequestFacts,
-  { collection, rule }: AskedList,
-): Promise<RequestFacts> {
+  facts: RuleInput,
+  { collection, rule }: ListRequest,
+): Promise<RuleInput> {
   return rule === undefined ? facts : lookUpCaller(instance, facts, collection.rules.listRule);
 }
 
 function sourceOf(
   instance: Instance,
-  facts: RequestFacts,
-  { collection, rule, query, asked }: AskedList & { readonly query: ListQuery },
+  facts: RuleInput,
+  { collection, rule, query, asked }: ListRequest & { readonly query: ListQuery },
 ): ListSource {
   const context = scopeContext(instance, facts);
   const { names, now } = context;
@@ -203,7 +211,7 @@ function sourceOf(
 /** Returns a sealer whose cursors are bound to this list: with another filter or order, or for another caller, a position means nothing. */
 function cursorsOf(
   { sealer }: Instance,
-  { caller }: RequestFacts,
+  { caller }: RuleInput,
   { collection, query }: { readonly collection: Collection; readonly query: QueryReader },
 ): CursorSealer {
   const bound = [collection.id, query.get('filter') || null, query.get('sort') || null, caller];

@@ -28,18 +28,18 @@ export async function presentRecords(
 ): Promise<readonly string[]> {
   const expand = context.facts.query.get('expand');
   if (expand === null || expand === '') {
-    const sightOf = await sightsOf(context, records);
+    const sightOf = await visibilityOf(context, records);
     return bearable(records.map((record) => recordToJson(record, sightOf(record))));
   }
   const expanded = await expandRecords(context, records, parseExpand(expand));
-  const sightOf = await sightsOf(context, [...distinctRecords(expanded)]);
+  const sightOf = await visibilityOf(context, [...distinctRecords(expanded)]);
   const known = new Map<StoredRecord, string>();
   const jsonOf: JsonOf = (record) => {
     const json = known.get(record) ?? recordToJson(record, sightOf(record));
     known.set(record, json);
     return json;
   };
-  requireBearable(expanded, jsonOf);
+  requireAnswerSize(expanded, jsonOf);
   return bearable(expanded.map((record) => expandedToJson(record, jsonOf)));
 }
 
@@ -71,7 +71,7 @@ interface Size {
  * Throws bad_request when the expanded records are too much for one answer, before any of it is written. Each record is measured
  * once, however often it will be shown.
  */
-function requireBearable(expanded: readonly ExpandedRecord[], jsonOf: JsonOf): void {
+function requireAnswerSize(expanded: readonly ExpandedRecord[], jsonOf: JsonOf): void {
   const known = new Map<ExpandedRecord, Size>();
   const sizeOfRelated = ({ expand }: ExpandedRecord): Size => {
     const sizes = [...(expand?.values() ?? [])].flatMap((related) => [related].flat().map(sizeOf));
@@ -116,7 +116,7 @@ function isList(related: ExpandedRecord | readonly ExpandedRecord[]): related is
 export type SightOf = (record: StoredRecord) => Sight;
 
 /** Returns how much of each record the caller sees. Runs one statement for each collection that has a manage rule. */
-async function sightsOf(
+async function visibilityOf(
   { instance, facts, reader = instance.database }: ExpandContext,
   records: readonly StoredRecord[],
 ): Promise<SightOf> {

@@ -3,11 +3,11 @@ import type { Collection } from '../collections/collection.ts';
 import { baseAlias } from '../query/record-scope.ts';
 import type { FilterTree } from '../filters/parse.ts';
 import type { Instance } from '../instances/instance.ts';
-import { answerKey, AnswerMemory, isLasting } from './answer-cache.ts';
-import { knownRows, type RowKind, RowText } from '../query/row-cache.ts';
-import type { RequestFacts } from '../access/rule-input.ts';
+import { answerKey, AnswerCache, isCacheable } from './answer-cache.ts';
+import { rowJson, type RowKind, RowText } from '../query/row-cache.ts';
+import type { RuleInput } from '../access/rule-input.ts';
 import { admit } from '../access/rule.ts';
-import { runTogether, sql, type Sql, withValues } from '../sql/sql.ts';
+import { runBatch, sql, type Sql, withValues } from '../sql/sql.ts';
 import type { Tuple } from '../storage/database.ts';
 import { findAllowed } from './find-record.ts';
 import { presentRecords } from './present-records.ts';
@@ -20,8 +20,8 @@ interface RecordRequest {
   readonly id: string;
 }
 
-/** The records that this process remembers: 1 MB per generation, if they are ASCII, beside what `knownRows` holds. */
-const knownRecords = new AnswerMemory<RowText | undefined>({
+/** The records that this process remembers: 1 MB per generation, if they are ASCII, beside what `rowJson` holds. */
+const knownRecords = new AnswerCache<RowText | undefined>({
   lengthMax: 1024 * 1024,
   lengthOf: (row) => row?.text.length ?? 0,
 });
@@ -32,7 +32,7 @@ const knownRecords = new AnswerMemory<RowText | undefined>({
  */
 export function readRecord(
   instance: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   { collection: name, id }: RecordRequest,
 ): Promise<RowText> {
   return readCurrentCollection(instance, name, async (collection) => {
@@ -59,7 +59,7 @@ interface AskedRecord {
 
 async function present(
   instance: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   { collection, id, rule }: AskedRecord,
 ): Promise<RowText | undefined> {
   const context = scopeContext(instance, facts);
@@ -71,37 +71,37 @@ async function present(
 
 function recallText(
   instance: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   asked: AskedRecord & { readonly json: Sql },
 ): Promise<RowText | undefined> {
   const { json, rule, id } = asked;
   const { collections, database } = instance;
   const key = answerKey(json, { collections, caller: rule && facts.caller }, [id]);
-  return knownRecords.recall({ database, asOfMs: facts.asOfMs }, key, async () => {
+  return knownRecords.getOrRun({ database, asOfMs: facts.asOfMs }, key, async () => {
     const answer = await readText(instance, facts, asked);
-    return { answer, isLasting: answer !== undefined && isLasting({ filter: rule, within: 'state' }) };
+    return { answer, isCacheable: answer !== undefined && isCacheable({ filter: rule, within: 'state' }) };
   });
 }
 
 /** Returns the text as the engine writes it, or as it was written before if the record still has that revision. */
 async function readText(
   instance: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   asked: AskedRecord & { readonly json: Sql },
 ): Promise<RowText | undefined> {
   const statements = statementsOf(asked.collection, asked.json, instance);
-  if (knownRows.isWarm(statements.rows)) {
+  if (rowJson.isFilled(statements.rows)) {
     const versions = await ask(instance, facts, { ...asked, statement: statements.version });
-    const known = knownRows.find(statements.rows, versions);
+    const known = rowJson.find(statements.rows, versions);
     if (known !== undefined) return known[0];
   }
   const rows = await ask(instance, facts, { ...asked, statement: statements.text });
-  return knownRows.keep(statements.rows, rows)[0];
+  return rowJson.keep(statements.rows, rows)[0];
 }
 
 function ask(
   instance: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   { collection, id, rule, statement }: AskedRecord & { readonly statement: Sql },
 ): Promise<Tuple[]> {
   const { database } = instance;
@@ -129,8 +129,8 @@ function statementsOf(collection: Collection, json: Sql, { database }: Instance)
   const { from } = readStatements(collection, database.names);
   const where = sql`FROM ${from} WHERE ${baseAlias}.id = ${null}`;
   const statements = {
-    version: runTogether(sql`SELECT ${rowVersion} ${where}`, 'lookup'),
-    text: runTogether(sql`SELECT ${rowVersion}, ${json} AS "$json" ${where}`, 'lookup'),
+    version: runBatch(sql`SELECT ${rowVersion} ${where}`, 'lookup'),
+    text: runBatch(sql`SELECT ${rowVersion}, ${json} AS "$json" ${where}`, 'lookup'),
     rows: { kind: json, asker: {} },
   };
   made.set(json, statements);

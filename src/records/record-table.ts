@@ -1,4 +1,4 @@
-import { GenerationMap } from '../base/cache.ts';
+import { GenerationCache } from '../base/cache.ts';
 import type { Collection } from '../collections/collection.ts';
 import { chosenTexts } from '../fields/chosen-texts.ts';
 import type { FieldType, StoredValue } from '../fields/field-type.ts';
@@ -7,7 +7,7 @@ import { type Field, fieldColumn, hasColumn } from '../fields/field.ts';
 import type { RelationOptions } from '../fields/relation-field.ts';
 import { dialectOf } from '../filters/dialect-of.ts';
 import { baseAlias } from '../query/record-scope.ts';
-import { joinSql, literal, runTogether, sql, type Sql, withValues } from '../sql/sql.ts';
+import { joinSql, literal, runBatch, sql, type Sql, withValues } from '../sql/sql.ts';
 import type { JsonWriter, Names } from '../storage/database.ts';
 
 /** What a definition says about all of a collection's records, worked out once per definition because every request uses it. */
@@ -138,7 +138,7 @@ function makeStatements(collection: Collection, names: Names): RecordStatements 
     stored.map((field) => placeholderOf(field, names)),
     ', ',
   );
-  const insert = runTogether(
+  const insert = runBatch(
     sql`INSERT INTO ${table} ("$revision", ${fields}) VALUES (1, ${placeholders})`,
     'insert',
   );
@@ -153,8 +153,8 @@ function makeStatements(collection: Collection, names: Names): RecordStatements 
   return {
     table,
     columns,
-    selectById: runTogether(selectById, 'lookup'),
-    selectToChange: runTogether(sql`${selectById}${names.forUpdate}`, 'lookup'),
+    selectById: runBatch(selectById, 'lookup'),
+    selectToChange: runBatch(sql`${selectById}${names.forUpdate}`, 'lookup'),
     insert: (values) =>
       withValues(insert, isStored === undefined ? values : values.filter((_, index) => isStored[index])),
     update: updatesOf(collection, names, table),
@@ -163,13 +163,13 @@ function makeStatements(collection: Collection, names: Names): RecordStatements 
 }
 
 function updatesOf(collection: Collection, names: Names, table: Sql): RecordStatements['update'] {
-  const made = new GenerationMap<string, Sql>(updatesMax);
+  const made = new GenerationCache<string, Sql>(updatesMax);
   const toUpdate = (places: readonly number[]): Sql => {
     const columns = collection.fields
       .filter((_, index) => places.includes(index))
       .map((field) => sql`${names.column(field.name)} = ${placeholderOf(field, names)}`);
     const set = joinSql([sql`"$revision" = ${null}`, ...columns], ', ');
-    return runTogether(sql`UPDATE ${table} SET ${set} WHERE id = ${null}`, 'change');
+    return runBatch(sql`UPDATE ${table} SET ${set} WHERE id = ${null}`, 'change');
   };
   return (places) => made.findOrAdd(places.join(), () => toUpdate(places));
 }

@@ -1,4 +1,4 @@
-import type { RequestFacts } from '../access/rule-input.ts';
+import type { RuleInput } from '../access/rule-input.ts';
 import { AppError, type FieldError, type FieldErrors } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
@@ -20,7 +20,7 @@ export type RecordWrite<Result> = (tx: Transaction) => Promise<Result>;
 /** The transaction in which a change happens, and what is known about the request for it. */
 export interface WriteScope {
   readonly instance: Instance;
-  readonly facts: RequestFacts;
+  readonly facts: RuleInput;
   readonly tx: Transaction;
 }
 

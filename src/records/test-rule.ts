@@ -1,5 +1,5 @@
 import { type Caller, guest } from '../access/caller.ts';
-import type { RequestFacts, RuleContext } from '../access/rule-input.ts';
+import type { RuleInput, RuleContext } from '../access/rule-input.ts';
 import { parseRule, type RuleTerm, ruleTerms } from '../access/rule.ts';
 import { AppError } from '../base/errors.ts';
 import { isJsonObject, type JsonObject } from '../base/json.ts';
@@ -13,7 +13,7 @@ import { callerOf } from '../instances/token-secrets.ts';
 import { baseAlias, RecordScope, type ScopeContext } from '../query/record-scope.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import { withVerified } from './accounts/check-account.ts';
-import { factsOfChange, givenRow, scopeContext, storedRow } from './check-rule.ts';
+import { factsOfChange, inlineRow, scopeContext, storedRow } from './check-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { findRecord } from './find-record.ts';
 import type { StoredRecord } from './record.ts';
@@ -100,13 +100,13 @@ interface Tested {
 function questionOf(
   { database, clock }: Instance,
   { collection, asked, caller, existing }: Tested,
-): { readonly facts: RequestFacts; readonly row: Sql } {
+): { readonly facts: RuleInput; readonly row: Sql } {
   const { context, method, query, headers, record } = asked;
   const body = typeof record === 'string' ? asked.body : record;
   const now = toTimestamp(clock.now());
   const options = { isSuperuser: false, now, ...(existing && { existing }) };
   const { values } = decodeRecord(collection, body, options);
-  const sent: RequestFacts = {
+  const sent: RuleInput = {
     caller,
     context,
     method,
@@ -117,7 +117,7 @@ function questionOf(
   const facts = factsOfChange(sent, collection, values);
   if (typeof record === 'string') return { facts, row: storedRow(collection, record, database.names) };
   const asMade = collection.type === 'auth' ? withVerified(collection, values, 0) : values;
-  return { facts, row: givenRow(collection, asMade, database.names) };
+  return { facts, row: inlineRow(collection, asMade, database.names) };
 }
 
 /** Compiles the rule, then each of its terms, as separate conditions. They share one counter, so that no two joins have the same alias. */

@@ -4,7 +4,7 @@ import { type Collection, superusersName } from '../collections/collection.ts';
 import { fieldColumn } from '../fields/field.ts';
 import type { Instance } from '../instances/instance.ts';
 import { requireReach } from '../access/caller.ts';
-import type { RequestFacts } from '../access/rule-input.ts';
+import type { RuleInput } from '../access/rule-input.ts';
 import { joinSql, limit, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Reader, Transaction } from '../storage/database.ts';
 import { eraseRecord } from './save-record.ts';
@@ -25,7 +25,7 @@ const RECORDS_PER_TRANSACTION = 200;
  */
 export async function truncateCollection(
   instance: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   nameOrId: string,
 ): Promise<void> {
   const { database } = instance;
@@ -51,7 +51,7 @@ export async function truncateCollection(
     return records.length < RECORDS_PER_TRANSACTION;
   };
   for (let isDone = false; !isDone; isBegun = true)
-    isDone = await database.write(deleteSome, { isGathering: true });
+    isDone = await database.write(deleteSome, { isBulk: true });
 }
 
 async function lastPosition(reader: Reader, collection: Collection): Promise<number> {

@@ -2,7 +2,7 @@ import { notFound } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import type { Instance } from '../instances/instance.ts';
-import type { RequestFacts } from '../access/rule-input.ts';
+import type { RuleInput } from '../access/rule-input.ts';
 import { admit, isLocked } from '../access/rule.ts';
 import { checkAccount, isVerifiedByNature, withVerified } from './accounts/check-account.ts';
 import { currentCollection } from '../instances/current-collection.ts';
@@ -39,7 +39,7 @@ export interface UpdateRecordRequest {
  */
 export async function prepareUpdate(
   instance: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   request: UpdateRecordRequest,
 ): Promise<RecordWrite<StoredRecord>> {
   const { caller } = facts;

@@ -2,7 +2,7 @@ import { AppError } from '../base/errors.ts';
 import { ownMember } from '../base/json.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
-import type { RequestFacts } from '../access/rule-input.ts';
+import type { RuleInput } from '../access/rule-input.ts';
 import { isLocked } from '../access/rule.ts';
 import type { Names } from '../storage/database.ts';
 import { Collision, UniqueViolation } from '../storage/engine-errors.ts';
@@ -33,7 +33,7 @@ export interface Upserted {
  */
 export async function prepareUpsert(
   instance: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   { collection: nameOrId, body, expected }: UpsertRecordRequest,
 ): Promise<RecordWrite<Upserted>> {
   const { caller } = facts;

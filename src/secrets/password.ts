@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { AppError, busy } from '../base/errors.ts';
-import { threadEnvironment } from '../base/process.ts';
+import { processEnvironmentOfThreads } from '../base/process.ts';
 
 /** The work of a hash, in the parameters of PHC strings: KiB of memory, passes over it, lanes. */
 interface Cost {
@@ -177,7 +177,7 @@ async function ask(question: BcryptQuestion): Promise<boolean> {
 
 function startWorker(): Worker {
   return new Worker(new URL('./bcrypt-worker.ts', import.meta.url), {
-    env: threadEnvironment(),
+    env: processEnvironmentOfThreads(),
     name: 'bcrypt',
   });
 }

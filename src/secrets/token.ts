@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { assert } from '../base/assert.ts';
-import { GenerationMap } from '../base/cache.ts';
+import { GenerationCache } from '../base/cache.ts';
 import { AppError } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import { decodeUtf8, isJsonObject, type JsonObject, ownMember, parseJson } from '../base/json.ts';
@@ -32,7 +32,7 @@ export function signToken(claims: TokenClaims, key: string): string {
  * becomes wrong: the key is looked up for each request, a token whose key has changed is verified anew, and expiry is checked each
  * time. Only valid tokens are added. About half a kilobyte each, for all instances of a process.
  */
-const seen = new GenerationMap<string, { readonly claims: TokenClaims; readonly key: string }>(2_500);
+const seen = new GenerationCache<string, { readonly claims: TokenClaims; readonly key: string }>(2_500);
 
 /** Returns what a token claims, **unverified**: good only for finding the record whose key verifies it. */
 export function decodeToken(text: string): TokenClaims | undefined {

@@ -1,5 +1,5 @@
 import { assert } from '../base/assert.ts';
-import { GenerationMap } from '../base/cache.ts';
+import { GenerationCache } from '../base/cache.ts';
 import { matchLike } from '../base/match-like.ts';
 import { realText } from '../base/text.ts';
 
@@ -15,7 +15,7 @@ export interface Sql {
   readonly text: string;
   readonly values: readonly SqlValue[];
   /** Absent where a statement is never combined with others. */
-  readonly together?: Together;
+  readonly together?: Batchable;
   readonly [brand]: true;
 }
 
@@ -27,7 +27,7 @@ export interface Sql {
  * - `change`: an UPDATE of one row by its key; the key is the last value, and every other value is what a column is set to. The work has
  *   locked the row by a lookup before. Columns that are not set have defaults or may be NULL, as the UPDATE is run as an upsert.
  */
-export type Together = 'lookup' | 'insert' | 'change';
+export type Batchable = 'lookup' | 'insert' | 'change';
 
 /** The texts of templates without nested SQL, by call site: joined once, so that statement caches can look up the identical string. */
 const textOf = new WeakMap<TemplateStringsArray, string>();
@@ -63,7 +63,7 @@ export function withValues({ text, together }: Sql, values: readonly SqlValue[])
 }
 
 /** The same statement, marked as one that may be combined with others. */
-export function runTogether(statement: Sql, together: Together): Sql {
+export function runBatch(statement: Sql, together: Batchable): Sql {
   return { ...statement, together };
 }
 
@@ -157,7 +157,7 @@ export function literal(value: string | number): Sql {
 }
 
 /** The LIMITs by number of rows. Clients choose the size of a page, up to a thousand. */
-const known = new GenerationMap<number, Sql>(1_000);
+const known = new GenerationCache<number, Sql>(1_000);
 
 /**
  * ` LIMIT … OFFSET …`, for the end of a SELECT. The number of rows is a literal: for a parameter PostgreSQL assumes a tenth of all rows,

@@ -1,7 +1,7 @@
-import { GenerationMap } from '../base/cache.ts';
+import { GenerationCache } from '../base/cache.ts';
 import { partsBySize } from '../base/process.ts';
 import { type Sql, withValues } from '../sql/sql.ts';
-import type { Engine, Gathering, Names, Transaction } from './database.ts';
+import type { Engine, BulkInsert, Names, Transaction } from './database.ts';
 
 /** The size at which gathered rows are written: they wait in memory, and larger batches save nothing noticeable. */
 const bytesMax = 1024 * 1024;
@@ -11,7 +11,7 @@ const statementBytesMax = 8 * 1024 * 1024;
 const rowsMax = 64;
 
 /** Rows that one work, or the works of a group, have given to be inserted together. No row outlives its transaction. */
-export class GatheredRows {
+export class BulkInserts {
   readonly #names: Names;
   #batches: Batch[] = [];
   #bytes = 0;
@@ -35,7 +35,7 @@ export class GatheredRows {
     return this.#bytes >= bytesMax || this.#rows >= rowsMax;
   }
 
-  add<Row>(gathering: Gathering<Row>, row: Row): void {
+  add<Row>(gathering: BulkInsert<Row>, row: Row): void {
     const known = this.#batches.find((batch) => batch.gathering === gathering);
     if (known === undefined) this.#batches.push(batchOf(gathering, row));
     else known.rows.push(row);
@@ -76,11 +76,11 @@ export class GatheredRows {
 interface Batch {
   readonly gathering: unknown;
   readonly rows: unknown[];
-  readonly tables: Gathering<unknown>['tables'];
+  readonly tables: BulkInsert<unknown>['tables'];
   readonly write: (tx: Transaction) => Promise<void>;
 }
 
-function batchOf<Row>(gathering: Gathering<Row>, first: Row): Batch {
+function batchOf<Row>(gathering: BulkInsert<Row>, first: Row): Batch {
   const rows = [first];
   return {
     gathering,
@@ -94,16 +94,16 @@ function batchOf<Row>(gathering: Gathering<Row>, first: Row): Batch {
 }
 
 /** Which SQL texts name which tables, remembered because searching each text would cost more than all the rest here. */
-const found: Record<Engine, WeakMap<readonly string[], GenerationMap<string, boolean>>> = {
+const found: Record<Engine, WeakMap<readonly string[], GenerationCache<string, boolean>>> = {
   sqlite: new WeakMap(),
   postgres: new WeakMap(),
 };
 const textsMax = 256;
 
-function namesTableOf(names: Names, tables: Gathering<unknown>['tables'], text: string): boolean {
+function namesTableOf(names: Names, tables: BulkInsert<unknown>['tables'], text: string): boolean {
   const ofEngine = found[names.engine];
   let known = ofEngine.get(tables);
-  if (known === undefined) ofEngine.set(tables, (known = new GenerationMap(textsMax)));
+  if (known === undefined) ofEngine.set(tables, (known = new GenerationCache(textsMax)));
   return known.findOrAdd(text, () => tables.some((table) => text.includes(names.table(table).text)));
 }
 
@@ -112,10 +112,10 @@ function namesTableOf(names: Names, tables: Gathering<unknown>['tables'], text: 
  * levels, because one key made of both would have to be concatenated for each lookup.
  */
 export class CombinedStatements {
-  readonly #known: GenerationMap<string, Map<string | number, Sql>>;
+  readonly #known: GenerationCache<string, Map<string | number, Sql>>;
 
   constructor(textsMax: number) {
-    this.#known = new GenerationMap(textsMax);
+    this.#known = new GenerationCache(textsMax);
   }
 
   /** Returns the combined statement without values: those differ each time. */

@@ -61,7 +61,7 @@ export interface WriteOptions {
    * The work calls `Transaction.gather` many times. On PostgreSQL its rows are then buffered and inserted many at once, which would
    * cost a work with a single row a round trip.
    */
-  readonly isGathering?: boolean;
+  readonly isBulk?: boolean;
   /**
    * Every statement of the work finds its rows by their keys. On PostgreSQL, plans that read a whole table are then ruled out: a plan
    * that is made while a table is small stays cached when the table has grown.
@@ -93,12 +93,12 @@ export interface Names {
   /** The position of the row that this transaction inserted last. Not for works that share a transaction: it may be another's row. */
   readonly lastPosition: Sql;
   /** Inserts rows and the rows that follow from them: one statement where the engine can, or several to run in this order. */
-  insertWith(insertion: Insertion, following: FollowingRows): readonly Sql[];
+  insertWithDependents(insertion: Insertion, following: DependentRows): readonly Sql[];
   /**
    * A FROM item with the alias `given` and these rows, each with a value for every column. The SQL text is the same for any number of
    * rows; `columns` should be the same array each time.
    */
-  given(columns: readonly GivenColumn[], rows: readonly Tuple[]): Sql;
+  valuesTable(columns: readonly InlineColumn[], rows: readonly Tuple[]): Sql;
   /** Stands behind a text column: true when it equals one of the values. The SQL text is the same for any number of them: prepared once. */
   anyOf(values: readonly string[]): Sql;
   /**
@@ -118,9 +118,9 @@ export interface Names {
   readonly skipLocked: Sql;
 }
 
-/** A column of {@link Names.given}; every column may also hold NULL. */
-export type GivenColumn = readonly [name: string, kind: GivenKind];
-export type GivenKind = 'text' | 'number' | 'bytes';
+/** A column of {@link Names.valuesTable}; every column may also hold NULL. */
+export type InlineColumn = readonly [name: string, kind: InlineKind];
+export type InlineKind = 'text' | 'number' | 'bytes';
 
 /** Rows for a table that numbers its rows by `position`, in this order. */
 export interface Insertion {
@@ -133,18 +133,18 @@ export interface Insertion {
 }
 
 /** Rows for another table, each made of an inserted row and of given values. */
-export interface FollowingRows {
+export interface DependentRows {
   /** `INSERT INTO table (columns)`, to stand before SELECT. */
   readonly into: Sql;
   /** The SELECT list: expressions over columns of `inserted` and of `given`. */
   readonly row: Sql;
-  /** The columns of `given`; the same array each time, as for {@link Names.given}. */
-  readonly columns: readonly GivenColumn[];
-  readonly runs: readonly FollowingRun[];
+  /** The columns of `given`; the same array each time, as for {@link Names.valuesTable}. */
+  readonly columns: readonly InlineColumn[];
+  readonly runs: readonly DependentRun[];
 }
 
 /** One following row with these values for each inserted row from `first` to `last`, which are places in `inserts`, from 0. */
-export interface FollowingRun {
+export interface DependentRun {
   readonly first: number;
   readonly last: number;
   readonly values: PlainTuple;
@@ -216,7 +216,7 @@ export interface Transaction extends Reader {
    * same work if it `isGathering`. On SQLite and for an `isGathering` work the rows are inserted at the end, or before a statement that
    * names one of their tables; elsewhere behind all statements that were asked for before.
    */
-  gather<Row>(gathering: Gathering<Row>, row: Row): Promise<void>;
+  insertLater<Row>(gathering: BulkInsert<Row>, row: Row): Promise<void>;
   /**
    * Runs steps in this order. Where the engine can pipeline, they share one round trip, so no step may need the result of an earlier
    * one. Rejects with the error of the first step that failed.
@@ -227,7 +227,7 @@ export interface Transaction extends Reader {
 }
 
 /** How rows are inserted many at once: rows that were given with the same Gathering object are inserted together. */
-export interface Gathering<Row> {
+export interface BulkInsert<Row> {
   /** The tables that `write` inserts into. */
   readonly tables: readonly InternalTable[];
   /** The approximate size of a row. */

@@ -1,27 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runTogether, sql } from '../sql/sql.ts';
-import type { FollowingRun, Names } from './database.ts';
+import { runBatch, sql } from '../sql/sql.ts';
+import type { DependentRun, Names } from './database.ts';
 import { postgresNames } from './postgres/postgres-names.ts';
 import { sqliteNames } from './sqlite/sqlite-names.ts';
 
 const inserts = ['a', 'b', 'c', 'd'].map((id) =>
-  runTogether(sql`INSERT INTO event (id) VALUES (${id})`, 'insert'),
+  runBatch(sql`INSERT INTO event (id) VALUES (${id})`, 'insert'),
 );
 
 /** Of what `runs` say: what one insertion is in SQL. */
-function textsOf(names: Names, runs: readonly FollowingRun[]): readonly string[] {
+function textsOf(names: Names, runs: readonly DependentRun[]): readonly string[] {
   const insertion = { from: sql`event`, inserts, columns: sql`id` };
   const parts = {
     into: sql`INSERT INTO delivery (event, endpoint)`,
     columns: [['endpoint', 'text']],
   } as const;
   const row = sql`inserted.position, given.endpoint`;
-  return names.insertWith(insertion, { ...parts, row, runs }).map(({ text }) => text);
+  return names.insertWithDependents(insertion, { ...parts, row, runs }).map(({ text }) => text);
 }
 
-const all = (endpoint: string): FollowingRun => ({ first: 0, last: 3, values: [endpoint] });
-const some = (first: number, last: number): FollowingRun => ({ first, last, values: ['e'] });
+const all = (endpoint: string): DependentRun => ({ first: 0, last: 3, values: [endpoint] });
+const some = (first: number, last: number): DependentRun => ({ first, last, values: ['e'] });
 
 test('on PostgreSQL rows that come with others are one statement of one text, however many they are', () => {
   const names = postgresNames('schema', 'instance');

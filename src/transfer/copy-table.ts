@@ -1,6 +1,6 @@
 import { partsBySize } from '../base/process.ts';
 import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
-import type { Database, GivenColumn, GivenKind, Reader, Tuple } from '../storage/database.ts';
+import type { Database, InlineColumn, InlineKind, Reader, Tuple } from '../storage/database.ts';
 
 export interface TableCopy {
   /** A SQLite database, in which the table is called this. */
@@ -98,7 +98,7 @@ type InsertRows = (rows: readonly Tuple[]) => Sql;
 
 function insertOf({ target, into, isScoped }: TableCopy, { all, position }: TableColumns): InsertRows {
   // Numbered, because names that are long differ only behind the characters that PostgreSQL keeps.
-  const given = all.map(({ kind }, at): GivenColumn => [`c${at}`, kind]);
+  const given = all.map(({ kind }, at): InlineColumn => [`c${at}`, kind]);
   const columns = joinSql(
     all.map(({ name }) => target.names.column(name)),
     ', ',
@@ -112,7 +112,7 @@ function insertOf({ target, into, isScoped }: TableCopy, { all, position }: Tabl
   const overriding = position === undefined ? sql`` : sql` OVERRIDING SYSTEM VALUE`;
   return (rows) => sql`
     INSERT INTO ${into} (${scopeColumn}${columns})${overriding}
-    SELECT ${scopeValue}${values} FROM ${names.given(given, rows)}`;
+    SELECT ${scopeValue}${values} FROM ${names.valuesTable(given, rows)}`;
 }
 
 /** The stored columns of a SQLite table. */
@@ -126,10 +126,10 @@ interface TableColumns {
 
 export interface TableColumn {
   readonly name: string;
-  readonly kind: GivenKind;
+  readonly kind: InlineKind;
 }
 
-const kinds: Readonly<Record<string, GivenKind>> = {
+const kinds: Readonly<Record<string, InlineKind>> = {
   TEXT: 'text',
   INTEGER: 'number',
   REAL: 'number',
@@ -145,7 +145,7 @@ async function readTableColumns(source: Reader, table: string): Promise<TableCol
   return { all: columns, key, position };
 }
 
-function kindOf(type: unknown): GivenKind {
+function kindOf(type: unknown): InlineKind {
   const kind = kinds[String(type)];
   if (kind === undefined) throw new Error(`a column has the unknown type ${String(type)}`);
   return kind;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chooseTurns, type Contender } from './scheduler.ts';
+import { chooseTurns, type Candidate } from './scheduler.ts';
 
 /** `{ a: { x: 2 } }`: instance a, whose endpoint x would take two. */
 function contenders(
   demand: Readonly<Record<string, Readonly<Record<string, number>>>>,
-): readonly Contender[] {
+): readonly Candidate[] {
   return Object.entries(demand).map(([instanceId, lanes]) => ({
     instanceId,
     lanes: Object.entries(lanes).map(([endpointId, sendable]) => ({ endpointId, sendable })),

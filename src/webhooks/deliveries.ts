@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import type { Event } from '../events/event.ts';
 import { sql, type Sql } from '../sql/sql.ts';
-import type { FollowingRows, GivenColumn, Names, Reader, Transaction, Tuple } from '../storage/database.ts';
+import type { DependentRows, InlineColumn, Names, Reader, Transaction, Tuple } from '../storage/database.ts';
 import { type DeliveryState, type DeliveryStatus, newDelivery } from './delivery.ts';
 import { type WarningSource, warnOfEndpoint } from './endpoint-warnings.ts';
 import type { EndpointStore } from './endpoints/endpoint-store.ts';
@@ -36,7 +36,7 @@ interface ToldEndpoint {
 }
 
 /** One delivery for each event and each endpoint told of it. Of an event, `inserted` has `position`, `id` and `created`. */
-function deliveryRows(names: Names, told: readonly ToldEndpoint[]): FollowingRows {
+function deliveryRows(names: Names, told: readonly ToldEndpoint[]): DependentRows {
   const runs = told.map(({ endpoint, first, last, state }) => {
     const { status, attempts, due, cause } = state;
     return { first, last, values: [endpoint, status, attempts, due, cause] };
@@ -45,7 +45,7 @@ function deliveryRows(names: Names, told: readonly ToldEndpoint[]): FollowingRow
   return { into: sql`INSERT INTO ${deliveryColumns(names)}`, row, columns: givenColumns, runs };
 }
 
-const givenColumns: readonly GivenColumn[] = [
+const givenColumns: readonly InlineColumn[] = [
   ['endpoint', 'text'],
   ['status', 'text'],
   ['attempts', 'number'],
@@ -257,7 +257,7 @@ export async function fanOut(
   tx: Transaction,
   events: readonly Event[],
   parts: FanOutParts,
-): Promise<FollowingRows> {
+): Promise<DependentRows> {
   const endpoints = await parts.endpoints.all(tx);
   // Not the event's own time: that never goes back, so after the clock was set back it may be hours ahead.
   const now = parts.clock.now();

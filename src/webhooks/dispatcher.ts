@@ -5,9 +5,9 @@ import type { Loan } from '../instances/open-instances.ts';
 import type { PendingDelivery } from './deliveries.ts';
 import { type Ownership, soleOwnership } from './delivery.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
-import { Flights, type HandOver } from './in-flight.ts';
+import { InFlight, type HandOver } from './in-flight.ts';
 import type { InstanceLanes } from './lanes.ts';
-import { Agenda, chooseTurns, Loans, readTaken, type Taken, type Turn } from './scheduler.ts';
+import { Scheduler, chooseTurns, Claims, readTaken, type Taken, type Turn } from './scheduler.ts';
 import type { AttemptRequest, AttemptResult } from './sending/attempt-result.ts';
 import type { Sender } from './sending/sender.ts';
 
@@ -38,9 +38,9 @@ export interface DispatcherOptions {
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #loans = new Loans();
-  readonly #agenda: Agenda;
-  readonly #flights: Flights;
+  readonly #loans = new Claims();
+  readonly #agenda: Scheduler;
+  readonly #flights: InFlight;
   #pumping: Promise<void> | undefined;
   #isPumpScheduled = false;
   #isStopping = false;
@@ -48,10 +48,10 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#agenda = new Agenda(options.clock);
-    this.#flights = new Flights({ ...options, onSettled: (instanceId) => this.wake(instanceId) });
+    this.#agenda = new Scheduler(options.clock);
+    this.#flights = new InFlight({ ...options, onSettled: (instanceId) => this.wake(instanceId) });
     options.sender.onResults((results) => {
-      this.#flights.land(results);
+      this.#flights.finish(results);
       this.#schedulePump();
     });
   }

@@ -30,7 +30,7 @@ const settledTogetherMax = 64;
  * instance settles one group of results at a time: those that land meanwhile form the next group, because a group costs a database
  * nearly the same whether it has one result or twenty.
  */
-export class Flights {
+export class InFlight {
   readonly #options: FlightsOptions;
   readonly #flights = new Map<string, Flight>();
   /** The results that wait to be settled, for each instance that is settling. */
@@ -54,7 +54,7 @@ export class Flights {
   }
 
   /** Takes the results of finished attempts, and settles those of each instance together. */
-  land(results: readonly AttemptResult[]): void {
+  finish(results: readonly AttemptResult[]): void {
     const idle = new Set<InstanceLanes>();
     for (const result of results) {
       const flight = this.#flights.get(result.deliveryId);

@@ -1,4 +1,4 @@
-import { GenerationMap } from '../base/cache.ts';
+import { GenerationCache } from '../base/cache.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Database } from '../storage/database.ts';
 import { type PendingDelivery, readDue, readPendings } from './deliveries.ts';
@@ -245,7 +245,7 @@ export class DueFloor {
 }
 
 /** By endpoint id. Floors of deleted endpoints drop out as new ones come. */
-type DueFloors = GenerationMap<string, DueFloor>;
+type DueFloors = GenerationCache<string, DueFloor>;
 
 const floors = new WeakMap<Pick<Database, 'engine'>, DueFloors>();
 
@@ -256,6 +256,6 @@ const floors = new WeakMap<Pick<Database, 'engine'>, DueFloors>();
 export function findDueFloor(database: Pick<Database, 'engine'>, endpointId: string): DueFloor | undefined {
   if (database.engine === 'sqlite') return undefined;
   let known = floors.get(database);
-  if (known === undefined) floors.set(database, (known = new GenerationMap(endpointLimits.endpointsMax)));
+  if (known === undefined) floors.set(database, (known = new GenerationCache(endpointLimits.endpointsMax)));
   return known.findOrAdd(endpointId, () => new DueFloor());
 }

@@ -4,7 +4,7 @@ import type { PendingDelivery } from './deliveries.ts';
 import { InstanceLanes } from './lanes.ts';
 
 /** Tells which instances the dispatcher should look at, and when: woken ones at once, others when a delivery of theirs is due. */
-export class Agenda {
+export class Scheduler {
   readonly #clock: Clock;
   readonly #woken = new Set<string>();
   /** When an instance's next delivery is due, in milliseconds since 1970. */
@@ -76,7 +76,7 @@ export class Agenda {
 }
 
 /** The instances that the dispatcher has borrowed, each with its lanes, and the order in which they take turns. */
-export class Loans {
+export class Claims {
   readonly #loans = new Map<string, { readonly lanes: InstanceLanes; readonly loan: Loan }>();
   #round = 0;
 
@@ -114,7 +114,7 @@ export class Loans {
    * Returns the instances that compete for turns, each time beginning with another one, and with another endpoint once every
    * instance was first: otherwise the first ones would win whenever there is less room than demand.
    */
-  contenders(): readonly Contender[] {
+  contenders(): readonly Candidate[] {
     const lanesRound = Math.floor(this.#round / Math.max(1, this.#loans.size));
     const all = [...this.#loans].map(([instanceId, { lanes }]) => ({
       instanceId,
@@ -131,7 +131,7 @@ export class Loans {
   }
 }
 /** An instance's endpoints that have deliveries due, each with how many it may be sent now. */
-export interface Contender {
+export interface Candidate {
   readonly instanceId: string;
   readonly lanes: readonly { readonly endpointId: string; readonly sendable: number }[];
 }
@@ -145,7 +145,7 @@ export interface Turn {
  * Returns whose turn it is: in each round one delivery for each instance, whose endpoints take turns among themselves, until
  * `capacity` is used up or nothing is left. A noisy instance gets the same share of each round as a quiet one.
  */
-export function chooseTurns(contenders: readonly Contender[], capacity: number): readonly Turn[] {
+export function chooseTurns(contenders: readonly Candidate[], capacity: number): readonly Turn[] {
   const turns: Turn[] = [];
   let rounds = contenders.map((contender) => ({
     instanceId: contender.instanceId,

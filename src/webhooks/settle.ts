@@ -1,6 +1,6 @@
 import { toTimestamp } from '../base/timestamp.ts';
 import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
-import type { GivenColumn, Transaction, Tuple } from '../storage/database.ts';
+import type { InlineColumn, Transaction, Tuple } from '../storage/database.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
 import { isPending, readExhausted } from './deliveries.ts';
 import type { DeliveryState } from './delivery.ts';
@@ -36,7 +36,7 @@ export async function settle(
   settlements: readonly Settlement[],
   options: SettleOptions,
 ): Promise<ReadonlySet<string>> {
-  const given = tx.names.given(settledColumns, settlements.map(toSettledRow));
+  const given = tx.names.valuesTable(settledColumns, settlements.map(toSettledRow));
   const attempts = settlements.filter(({ result }) => result.kind !== 'aborted');
   let changed = 0;
   await tx.inOrder([
@@ -48,7 +48,7 @@ export async function settle(
   return last.length === 0 ? new Set() : readExhausted(tx, last);
 }
 
-const settledColumns: readonly GivenColumn[] = [
+const settledColumns: readonly InlineColumn[] = [
   ['delivery', 'text'],
   ['status', 'text'],
   ['attempts', 'number'],
@@ -103,7 +103,7 @@ function countAttempts({ names }: Transaction, given: Sql, fence: Sql): Sql {
     WHERE ${names.scopeOf('d')} AND d.id = given.delivery AND d.attempts < given.attempts`;
 }
 
-const attemptColumns: readonly GivenColumn[] = [
+const attemptColumns: readonly InlineColumn[] = [
   ['delivery', 'text'],
   ['number', 'number'],
   ['started', 'text'],
@@ -126,7 +126,7 @@ const attemptNames = joinSql(
 async function insertAttempts(tx: Transaction, settlements: readonly Settlement[]): Promise<void> {
   if (settlements.length === 0) return;
   const { names } = tx;
-  const given = names.given(attemptColumns, settlements.map(toAttemptRow));
+  const given = names.valuesTable(attemptColumns, settlements.map(toAttemptRow));
   // A row exists when a commit of unknown outcome did succeed and the settlement is written again.
   await tx.run(sql`
     INSERT INTO ${names.table('$attempt')} (${names.scopeColumn}${attemptNames})

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { factsOfCaller } from '../../src/access/rule-input.ts';
+import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { CollectionStage } from '../support/collection-stage.ts';
 import { createRecord } from '../support/write-records.ts';
@@ -86,7 +86,7 @@ test('a truncated collection is empty and otherwise as it was; each record goes 
   // More than one transaction's worth.
   const count = 450;
   await service.withInstance('default', async (instance) => {
-    const root = factsOfCaller({ kind: 'superuser', id: '' });
+    const root = ruleInputOfCaller({ kind: 'superuser', id: '' });
     const bodies = Array.from({ length: count }, (_, n) => ({ n }));
     for (const body of bodies.slice(0, 2)) await createRecord(instance, root, { collection: 'posts', body });
     await Promise.all(

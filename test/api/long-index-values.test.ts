@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { listRecords } from '../../src/records/list-records.ts';
-import { factsOfCaller } from '../../src/access/rule-input.ts';
+import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
 import { sql, type Sql } from '../../src/sql/sql.ts';
 import type { Database, Tuple } from '../../src/storage/database.ts';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';
@@ -193,7 +193,7 @@ test('filters and sorts by an indexed text are served by its index', async (t) =
       const request = { collection: 'notes', query: new URLSearchParams(`skipTotal=1&${query}`) };
       await listRecords(
         { ...instance, database: asking },
-        factsOfCaller({ kind: 'superuser', id: '' }),
+        ruleInputOfCaller({ kind: 'superuser', id: '' }),
         request,
       );
       const plan = plans.join('\n');

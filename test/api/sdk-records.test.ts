@@ -62,14 +62,6 @@ describe('a record', () => {
       assert.equal((await refusalOf(ask())).status, 404);
     }
   });
-
-  test('sent as a form is refused as a whole, as forms come with files', async (t) => {
-    const { posts } = await setUp(t);
-    const form = new FormData();
-    form.set('title', 'from a form');
-    const refusal = await refusalOf(posts.create(form));
-    assert.deepEqual([refusal.status, refusal.message], [415, 'Unsupported Content-Type.']);
-  });
 });
 
 describe('a list', () => {

@@ -4,7 +4,7 @@ import PocketBase from 'pocketbase';
 import { askSecondFactor } from '../../src/auth/second-factor.ts';
 import { withAuthCollection } from '../../src/auth/auth-collection.ts';
 import { guest } from '../../src/access/caller.ts';
-import { factsOfCaller } from '../../src/access/rule-input.ts';
+import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { type Account, password, users } from '../support/accounts.ts';
@@ -151,7 +151,7 @@ test('of ten who use a session at the same moment one is in', async (t) => {
   // Past HTTP, and past the codes: their hashes would let one come after the other.
   const uses = await box.accounts.service.withInstance('default', (instance) =>
     withAuthCollection(instance, 'users', (collection) => {
-      const facts = { ...factsOfCaller(guest), body: { mfaId } };
+      const facts = { ...ruleInputOfCaller(guest), body: { mfaId } };
       const shown = { collection, id: ann.id, method: 'otp', tokenKey: '' } as const;
       return Promise.allSettled(Array.from({ length: 10 }, () => askSecondFactor(instance, facts, shown)));
     }),

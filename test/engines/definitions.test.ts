@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { startApp } from '../../src/app.ts';
 import { keepAccountRow } from '../../src/auth/account-rows.ts';
-import { signInWithOtp } from '../../src/auth/one-time-password.ts';
+import { signInWithOneTimePassword } from '../../src/auth/one-time-password.ts';
 import { createCollection, updateCollection } from '../../src/definitions/change-collection.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { valueOf } from '../../src/records/record.ts';
 import { readCurrentCollection } from '../../src/instances/current-collection.ts';
-import { factsOfCaller } from '../../src/access/rule-input.ts';
+import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
 import { hashPassword } from '../../src/secrets/password.ts';
 import { sql } from '../../src/sql/sql.ts';
 import type { Reader } from '../../src/storage/database.ts';
@@ -36,7 +36,7 @@ test('an endpoint that was read before its creation was answered is told of each
   await instance.refresh();
   release();
   const { id } = await creating;
-  await createRecord(instance, factsOfCaller({ kind: 'guest' }), { collection: 'posts', body: {} });
+  await createRecord(instance, ruleInputOfCaller({ kind: 'guest' }), { collection: 'posts', body: {} });
   const deliveries = await ask(url, 'SELECT endpoint FROM chancery.delivery');
   assert.deepEqual(
     deliveries.map(({ endpoint }) => endpoint),
@@ -125,7 +125,7 @@ test('a code that is used up signs in, though another node changes a definition 
   const { id: collectionRef } = await updateCollection(change, 'users', definition);
   const email = 'anna@example.com';
   const account = { email, password: 'correct horse', passwordConfirm: 'correct horse' };
-  const superuser = factsOfCaller({ kind: 'superuser', id: '' });
+  const superuser = ruleInputOfCaller({ kind: 'superuser', id: '' });
   const record = await createRecord(instance, superuser, { collection: 'users', body: account });
   const [id, password] = ['aaaaaaaaaaaaaaa', '12345678'];
   const code = {
@@ -136,9 +136,12 @@ test('a code that is used up signs in, though another node changes a definition 
     keptMax: 1,
   };
   await database.write((tx) => keepAccountRow(tx, instance, code));
-  const facts = { ...factsOfCaller({ kind: 'guest' }), body: { otpId: id, password } };
+  const facts = { ...ruleInputOfCaller({ kind: 'guest' }), body: { otpId: id, password } };
   const release = proxy.holdAnswersTo('COMMIT');
-  const signingIn = signInWithOtp(instance, facts, { collection: 'users', address: new Uint8Array(4) });
+  const signingIn = signInWithOneTimePassword(instance, facts, {
+    collection: 'users',
+    address: new Uint8Array(4),
+  });
   const codes = `SELECT id FROM ${database.names.collectionTable('_otps').text}`;
   await eventually('it is used up', async () => (await ask(url, codes)).length === 0);
   await ask(url, "UPDATE chancery.instance SET version = nextval('chancery.version')");
@@ -154,7 +157,7 @@ test('what is asked of an instance that is gone is refused at once', async (t) =
   const before = proxy.statements;
   const posts = database.names.collectionTable('posts');
   const request = { collection: 'posts', body: {} };
-  await assert.rejects(createRecord(instance, factsOfCaller({ kind: 'guest' }), request), {
+  await assert.rejects(createRecord(instance, ruleInputOfCaller({ kind: 'guest' }), request), {
     code: 'not_found',
   });
   await assert.rejects(database.search(sql`SELECT * FROM ${posts}`), { code: 'not_found' });

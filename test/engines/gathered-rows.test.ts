@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';
-import type { Database, Gathering, Reader, Transaction } from '../../src/storage/database.ts';
+import type { Database, BulkInsert, Reader, Transaction } from '../../src/storage/database.ts';
 import { UniqueViolation } from '../../src/storage/engine-errors.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import { instanceMigrations } from '../../src/storage/migrations/instance-migrations.ts';
@@ -21,7 +21,7 @@ describeEngines('rows that works give to be inserted at once', (open, engine) =>
     const database = await openMigrated(t);
     const { gathering, batches } = gatheringOf();
     const works = Array.from({ length: 200 }, (_, index) => `row ${String(index).padStart(3, '0')}`);
-    await Promise.all(works.map((id) => share(database, (tx) => tx.gather(gathering, id))));
+    await Promise.all(works.map((id) => share(database, (tx) => tx.insertLater(gathering, id))));
     assert.deepEqual(await idsOf(database), works);
     // Groups of PostgreSQL are beside each other.
     assert.deepEqual(engine === 'sqlite' ? batches : batches.toSorted(descending), [64, 64, 64, 8]);
@@ -30,7 +30,7 @@ describeEngines('rows that works give to be inserted at once', (open, engine) =>
   test('large ones wait for few others', async (t) => {
     const database = await openMigrated(t);
     const { gathering, batches } = gatheringOf(600 * 1024);
-    await Promise.all(['a', 'b', 'c'].map((id) => share(database, (tx) => tx.gather(gathering, id))));
+    await Promise.all(['a', 'b', 'c'].map((id) => share(database, (tx) => tx.insertLater(gathering, id))));
     assert.deepEqual(await idsOf(database), ['a', 'b', 'c']);
     // On PostgreSQL what waits is never more than what the works of one group have asked for.
     assert.deepEqual(batches, engine === 'sqlite' ? [2, 1] : [3]);
@@ -39,9 +39,9 @@ describeEngines('rows that works give to be inserted at once', (open, engine) =>
   test('a statement that names their table finds them, those of works before it as well', async (t) => {
     const database = await openMigrated(t);
     const { gathering } = gatheringOf();
-    const first = database.write((tx) => tx.gather(gathering, 'a'));
+    const first = database.write((tx) => tx.insertLater(gathering, 'a'));
     const found = database.write(async (tx) => {
-      await tx.gather(gathering, 'b');
+      await tx.insertLater(gathering, 'b');
       return [await idsOf(tx), await changeAll(tx)] as const;
     });
     await first;
@@ -57,12 +57,12 @@ describeEngines('rows that works give to be inserted at once', (open, engine) =>
     // Twice: an engine may guard the groups that follow a failure in another way than the first.
     for (const round of ['x', 'y']) {
       const results = await Promise.allSettled([
-        share(database, (tx) => tx.gather(gathering, `${round}1`)),
+        share(database, (tx) => tx.insertLater(gathering, `${round}1`)),
         share(database, async (tx) => {
-          await tx.gather(gathering, `${round}2`);
+          await tx.insertLater(gathering, `${round}2`);
           throw new Refused();
         }),
-        share(database, (tx) => tx.gather(gathering, `${round}3`)),
+        share(database, (tx) => tx.insertLater(gathering, `${round}3`)),
       ]);
       assert.deepEqual(statusesOf(results), ['fulfilled', 'rejected', 'fulfilled']);
     }
@@ -72,11 +72,11 @@ describeEngines('rows that works give to be inserted at once', (open, engine) =>
   test('one that is refused costs its own work everything and its neighbours nothing', async (t) => {
     const database = await openMigrated(t);
     const { gathering } = gatheringOf();
-    await share(database, (tx) => tx.gather(gathering, 'a'));
+    await share(database, (tx) => tx.insertLater(gathering, 'a'));
     const works = ['b', 'a', 'c'].map((id) =>
       share(database, async (tx) => {
-        await tx.gather(gathering, `beside ${id}`);
-        await tx.gather(gathering, id);
+        await tx.insertLater(gathering, `beside ${id}`);
+        await tx.insertLater(gathering, id);
       }),
     );
     const results = await Promise.allSettled(works);
@@ -88,10 +88,10 @@ describeEngines('rows that works give to be inserted at once', (open, engine) =>
   test('a work that asks for their table pays for none that is refused to another', async (t) => {
     const database = await openMigrated(t);
     const { gathering } = gatheringOf();
-    await share(database, (tx) => tx.gather(gathering, 'a'));
+    await share(database, (tx) => tx.insertLater(gathering, 'a'));
     const results = await Promise.allSettled([
-      share(database, (tx) => tx.gather(gathering, 'a')),
-      share(database, (tx) => tx.gather(gathering, 'b')),
+      share(database, (tx) => tx.insertLater(gathering, 'a')),
+      share(database, (tx) => tx.insertLater(gathering, 'b')),
       share(database, (tx) => idsOf(tx)),
     ]);
     assert.deepEqual(statusesOf(results), ['rejected', 'fulfilled', 'fulfilled']);
@@ -102,21 +102,21 @@ describeEngines('rows that works give to be inserted at once', (open, engine) =>
     const database = await openMigrated(t);
     const { gathering } = gatheringOf();
     const ended = await database.write(async (tx) => ({ tx }));
-    await assert.rejects(ended.tx.gather(gathering, 'a'), /after it had ended/);
+    await assert.rejects(ended.tx.insertLater(gathering, 'a'), /after it had ended/);
     assert.deepEqual(await idsOf(database), []);
   });
 
   test('a work that goes on after they were refused is not kept without them', async (t) => {
     const database = await openMigrated(t);
     const { gathering } = gatheringOf();
-    await share(database, (tx) => tx.gather(gathering, 'a'));
+    await share(database, (tx) => tx.insertLater(gathering, 'a'));
     const results = await Promise.allSettled([
-      share(database, (tx) => tx.gather(gathering, 'b')),
+      share(database, (tx) => tx.insertLater(gathering, 'b')),
       share(database, async (tx) => {
-        await tx.gather(gathering, 'a').catch(() => undefined);
+        await tx.insertLater(gathering, 'a').catch(() => undefined);
         await idsOf(tx).catch(() => undefined);
       }),
-      share(database, (tx) => tx.gather(gathering, 'c')),
+      share(database, (tx) => tx.insertLater(gathering, 'c')),
     ]);
     const [first, , last] = statusesOf(results);
     assert.deepEqual([first, last], ['fulfilled', 'fulfilled']);
@@ -129,7 +129,7 @@ describeEngines('rows that works give to be inserted at once', (open, engine) =>
     const database = await openMigrated(t);
     const { gathering } = gatheringOf();
     // By no statement: the transaction itself would be well.
-    const picky: Gathering<string> = {
+    const picky: BulkInsert<string> = {
       ...gathering,
       write: async (tx, ids) => {
         if (ids.includes('bad')) throw new Refused();
@@ -138,7 +138,7 @@ describeEngines('rows that works give to be inserted at once', (open, engine) =>
     };
     await Promise.allSettled(
       ['good', 'bad'].map((id) =>
-        share(database, (tx) => tx.gather(picky, id).catch((error: unknown) => error)),
+        share(database, (tx) => tx.insertLater(picky, id).catch((error: unknown) => error)),
       ),
     );
     assert.deepEqual(await idsOf(database), ['good']);
@@ -151,7 +151,7 @@ describeEngines('rows that works give to be inserted at once', (open, engine) =>
     await giveMany(database, async (tx) => {
       // Each in a turn of its own.
       for (const id of works) {
-        await tx.gather(gathering, id);
+        await tx.insertLater(gathering, id);
         await tx.get(sql`SELECT 1`);
       }
     });
@@ -169,14 +169,14 @@ describeEngines('rows that works give to be inserted at once', (open, engine) =>
     const database = await openMigrated(t);
     const { gathering } = gatheringOf();
     const found = await giveMany(database, async (tx) => {
-      await tx.gather(gathering, 'a');
-      await tx.gather(gathering, 'b');
+      await tx.insertLater(gathering, 'a');
+      await tx.insertLater(gathering, 'b');
       const answers: { ids?: readonly string[]; changed?: number; seen?: number } = {};
       await tx.inOrder([
         async () => (answers.ids = await idsOf(tx)),
         async () => (answers.seen = Number((await tx.tuples(countUnnoticed))[0]?.[0])),
         async () => (answers.changed = await changeAll(tx)),
-        () => tx.gather(gathering, 'c'),
+        () => tx.insertLater(gathering, 'c'),
       ]);
       return answers;
     });
@@ -187,15 +187,15 @@ describeEngines('rows that works give to be inserted at once', (open, engine) =>
   test('a work that gives many is not kept without those that were refused, whatever it makes of that', async (t) => {
     const database = await openMigrated(t);
     const { gathering } = gatheringOf();
-    await share(database, (tx) => tx.gather(gathering, 'a'));
+    await share(database, (tx) => tx.insertLater(gathering, 'a'));
     const atTheEnd = giveMany(database, async (tx) => {
       await insert(tx, 'beside');
-      await tx.gather(gathering, 'a');
+      await tx.insertLater(gathering, 'a');
     });
     await assert.rejects(atTheEnd, UniqueViolation);
-    const picky: Gathering<string> = { ...gathering, write: () => Promise.reject(new Refused()) };
+    const picky: BulkInsert<string> = { ...gathering, write: () => Promise.reject(new Refused()) };
     const swallowed = giveMany(database, async (tx) => {
-      await tx.gather(picky, 'b');
+      await tx.insertLater(picky, 'b');
       await idsOf(tx).catch(() => undefined);
     });
     await assert.rejects(swallowed, Refused);
@@ -206,7 +206,7 @@ describeEngines('rows that works give to be inserted at once', (open, engine) =>
     const database = await openMigrated(t);
     const { gathering } = gatheringOf();
     const ended = await giveMany(database, async (tx) => ({ tx }));
-    await assert.rejects(ended.tx.gather(gathering, 'a'), /after it had ended/);
+    await assert.rejects(ended.tx.insertLater(gathering, 'a'), /after it had ended/);
     let failed: Transaction | undefined;
     const failing = giveMany(database, async (tx) => {
       failed = tx;
@@ -214,14 +214,14 @@ describeEngines('rows that works give to be inserted at once', (open, engine) =>
       throw new Refused();
     });
     await assert.rejects(failing, Refused);
-    await assert.rejects(async () => failed?.gather(gathering, 'a'), /after it had ended/);
+    await assert.rejects(async () => failed?.insertLater(gathering, 'a'), /after it had ended/);
     assert.deepEqual(await idsOf(database), []);
   });
 });
 
 interface Noted {
   /** Of ids. */
-  readonly gathering: Gathering<string>;
+  readonly gathering: BulkInsert<string>;
   /** How many were written at once each time. */
   readonly batches: readonly number[];
 }
@@ -241,7 +241,7 @@ function share<Result>(database: Database, work: (tx: Transaction) => Promise<Re
 }
 
 function giveMany<Result>(database: Database, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-  return database.write(work, { isGathering: true });
+  return database.write(work, { isBulk: true });
 }
 
 function insert(tx: Transaction, id: string): Promise<number> {

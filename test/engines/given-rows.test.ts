@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';
-import type { GivenColumn, Tuple } from '../../src/storage/database.ts';
+import type { InlineColumn, Tuple } from '../../src/storage/database.ts';
 import { describeEngines } from '../support/engines.ts';
 
-const columns: readonly GivenColumn[] = [
+const columns: readonly InlineColumn[] = [
   ['text', 'text'],
   ['number', 'number'],
   ['bytes', 'bytes'],
@@ -26,7 +26,7 @@ describeEngines('rows that are given to a statement', (open) => {
 
     async function ask(given: readonly Tuple[]): Promise<readonly Tuple[]> {
       const found = await database.tuples(
-        sql`SELECT text, number, bytes FROM ${database.names.given(columns, given)}`,
+        sql`SELECT text, number, bytes FROM ${database.names.valuesTable(columns, given)}`,
       );
       return found.map(([text = null, number = null, bytes = null]) => [
         text,
@@ -39,7 +39,7 @@ describeEngines('rows that are given to a statement', (open) => {
   test('have one SQL text, however many they are', async (t) => {
     const database = await open(t);
     const one: Tuple = ['a', 1, null];
-    const { text } = database.names.given(columns, [one]);
-    assert.equal(database.names.given(columns, [one, one, [null, null, new Uint8Array(1)]]).text, text);
+    const { text } = database.names.valuesTable(columns, [one]);
+    assert.equal(database.names.valuesTable(columns, [one, one, [null, null, new Uint8Array(1)]]).text, text);
   });
 });

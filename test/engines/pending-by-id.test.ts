@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startApp } from '../../src/app.ts';
 import { createCollection } from '../../src/definitions/change-collection.ts';
 import { readConfig } from '../../src/config.ts';
-import { factsOfCaller } from '../../src/access/rule-input.ts';
+import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
 import { abortedResult } from '../../src/webhooks/sending/attempt-result.ts';
 import { createEndpoint, setEndpointStatus } from '../../src/webhooks/endpoints/change-endpoint.ts';
 import { readDue, readPendings } from '../../src/webhooks/deliveries.ts';
@@ -34,7 +34,7 @@ test('on PostgreSQL a delivery is settled by its id, though statistics know of n
   const body = { url: 'https://receiver.example.com/' };
   const endpoint = await createEndpoint(instance, body, { allowHttp: false, allowed: [] });
   await setEndpointStatus(instance, endpoint.id, 'paused');
-  const facts = factsOfCaller({ kind: 'guest' });
+  const facts = ruleInputOfCaller({ kind: 'guest' });
   const fill = (): Promise<unknown> =>
     Promise.all(
       Array.from({ length: backlog }, () => createRecord(instance, facts, { collection: 'posts', body: {} })),

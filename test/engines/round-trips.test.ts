@@ -11,7 +11,7 @@ import { prepareBatch } from '../../src/records/batch.ts';
 import { listRecords } from '../../src/records/list-records.ts';
 import { readRecord } from '../../src/records/read-record.ts';
 import { valueOf } from '../../src/records/record.ts';
-import { factsOfCaller } from '../../src/access/rule-input.ts';
+import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
 import { abortedResult } from '../../src/webhooks/sending/attempt-result.ts';
 import { createEndpoint, setEndpointStatus } from '../../src/webhooks/endpoints/change-endpoint.ts';
 import { readDue, readPendings } from '../../src/webhooks/deliveries.ts';
@@ -23,7 +23,7 @@ import { eventually } from '../support/eventually.ts';
 import { startTestPostgres, type TestPostgres } from '../support/postgres.ts';
 import { createRecord, deleteRecord, updateRecord } from '../support/write-records.ts';
 
-const facts = factsOfCaller({ kind: 'guest' });
+const facts = ruleInputOfCaller({ kind: 'guest' });
 const key = '0056e30c23e3d6d1d258f141e4d8b44df26abf8475fec988b58013ec98633d94';
 
 interface Opened {
@@ -97,7 +97,7 @@ test('on PostgreSQL a batch costs a statement for each create, and one for the e
       instance,
       Array.from({ length: 20 }, () => ({ item, facts })),
     );
-    return instance.database.write(write, { isGathering: true });
+    return instance.database.write(write, { isBulk: true });
   };
   // BEGIN, the lock, the version, the records | the events with their deliveries | COMMIT
   assert.deepEqual(await cost(batch), { statements: 3 + 20 + 1 + 1, roundTrips: 3 });
@@ -111,7 +111,7 @@ test('on PostgreSQL a batch is refused for its first locked item, whatever comes
   const refused = async (count: number): Promise<void> => {
     const items = Array.from({ length: count }, () => ({ item, facts }));
     const write = await prepareBatch(instance, items);
-    await assert.rejects(instance.database.write(write, { isGathering: true }), /^BatchItemFailed: Item 0 /);
+    await assert.rejects(instance.database.write(write, { isBulk: true }), /^BatchItemFailed: Item 0 /);
   };
   assert.deepEqual(await cost(() => refused(20)), await cost(() => refused(1)));
 });

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { AppParts } from '../../src/app.ts';
 import type { Sql } from '../../src/sql/sql.ts';
-import type { Database, Gathering, Transaction } from '../../src/storage/database.ts';
+import type { Database, BulkInsert, Transaction } from '../../src/storage/database.ts';
 import type { DispatcherOptions } from '../../src/webhooks/dispatcher.ts';
 
 /** Every place at which a server can be made to die, in the order in which one record passes them. */
@@ -127,7 +127,7 @@ function crashingTransaction(tx: Transaction, trace: Trace, reach: Reach): Trans
     search: (statement) => tx.search(statement),
     inOrder: (steps) => tx.inOrder(steps),
     insertRows: (into, rows) => tx.insertRows(into, rows),
-    gather: (gathering, row) => tx.gather(crashingGathering(gathering, reach), row),
+    insertLater: (gathering, row) => tx.insertLater(crashingGathering(gathering, reach), row),
     run: async (statement) => {
       const isRecord = /^(INSERT INTO|UPDATE|DELETE FROM) "posts"/.test(statement.text);
       if (isRecord) reach('before the record row');
@@ -151,8 +151,8 @@ function crashingTransaction(tx: Transaction, trace: Trace, reach: Reach): Trans
 /** One for each, or what is given to it would not be written together. */
 const crashing = new WeakMap<object, unknown>();
 
-function crashingGathering<Row>(gathering: Gathering<Row>, reach: Reach): Gathering<Row> {
-  const made: Gathering<Row> = {
+function crashingGathering<Row>(gathering: BulkInsert<Row>, reach: Reach): BulkInsert<Row> {
+  const made: BulkInsert<Row> = {
     ...gathering,
     write: async (tx, rows) => {
       const trace: Trace = { hasRecord: false, hasDelivery: false, hasSettled: false };
@@ -161,7 +161,7 @@ function crashingGathering<Row>(gathering: Gathering<Row>, reach: Reach): Gather
     },
   };
   // What was made of it before is of the same type.
-  const known = (crashing.get(gathering) ?? made) as Gathering<Row>;
+  const known = (crashing.get(gathering) ?? made) as BulkInsert<Row>;
   crashing.set(gathering, known);
   return known;
 }

@@ -4,7 +4,7 @@ import { compileSort, parseSort, sortTerms } from '../../src/filters/sort.ts';
 import { dialectOf } from '../../src/filters/dialect-of.ts';
 import { parseFilter } from '../../src/filters/parse.ts';
 import { parseFields } from '../../src/query/projection.ts';
-import { factsOfCaller } from '../../src/access/rule-input.ts';
+import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
 import { guest } from '../../src/access/caller.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { postgresNames } from '../../src/storage/postgres/postgres-names.ts';
@@ -77,7 +77,7 @@ function compile(text: string, random: Below): void {
   const names = engines[random(2)] ?? sqliteNames;
   const collection = collections.find(({ name }) => name === 'posts');
   if (collection === undefined) throw new Error('there are posts');
-  const context = { collections: finderOf(collections), names, facts: factsOfCaller(guest), now: 0 };
+  const context = { collections: finderOf(collections), names, facts: ruleInputOfCaller(guest), now: 0 };
   const scope = new RecordScope(context, { collection, alias: baseAlias }, { joinsOutside: true });
   const asker = random(3) === 0 ? 'client' : 'rule';
   if (kind > 1) {

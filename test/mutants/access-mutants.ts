@@ -20,8 +20,8 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'a create asks its rule',
     file: 'src/records/create-record.ts',
-    from: 'if (!(await wouldBeAllowed(tx, { collection, values: asked }, { rule, context })))',
-    to: 'if (!(await wouldBeAllowed(tx, { collection, values: asked }, { rule: undefined, context })))',
+    from: 'if (!(await valuesMeetRule(tx, { collection, values: asked }, { rule, context })))',
+    to: 'if (!(await valuesMeetRule(tx, { collection, values: asked }, { rule: undefined, context })))',
     tests: ['test/api/rules.test.ts'],
   },
   {
@@ -253,15 +253,15 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'wrong old passwords are counted',
     file: 'src/limits/sign-in-guard.ts',
-    from: "if (counted.kind === 'full') throw",
-    to: "if (counted.kind === 'full' && counts.length === 0) throw",
+    from: "if (counted.kind === 'full') throw refusal",
+    to: "if (counted.kind === 'full' && counts.length === 0) throw refusal",
     tests: ['test/api/auth-records.test.ts'],
   },
   {
     name: 'wrong passwords are counted',
     file: 'src/limits/sign-in-guard.ts',
-    from: "if (counted.kind === 'full') throw",
-    to: "if (counted.kind === 'full' && attempt.nowMs < 0) throw",
+    from: "if (counted.kind === 'full') throw tooManyRequests",
+    to: "if (counted.kind === 'full' && attempt.nowMs < 0) throw tooManyRequests",
     tests: ['src/limits/sign-in-guard.test.ts'],
   },
   {
@@ -330,8 +330,8 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'no password is reset where none lets anybody in',
     file: 'src/auth/password-reset.ts',
-    from: 'requirePasswordAuth(collection);',
-    to: '',
+    from: 'requirePasswordAuth(collection);\n    const form',
+    to: 'const form',
     tests: ['test/api/account-mails.test.ts'],
   },
   {

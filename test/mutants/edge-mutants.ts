@@ -257,14 +257,14 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'a filter about the moment is understood anew in each request',
     file: 'src/records/list-records.ts',
-    from: "isLasting({ filter, sort, within: 'definition' }) &&",
+    from: "isCacheable({ filter, sort, within: 'definition' }) &&",
     to: '',
     tests: ['test/api/repeated-lists.test.ts'],
   },
   {
     name: 'a rule about the request is asked in each request',
     file: 'src/records/list-records.ts',
-    from: "isLasting({ filter: rule, within: 'state' }),",
+    from: "isCacheable({ filter: rule, within: 'state' }),",
     to: 'true,',
     tests: ['test/api/repeated-lists.test.ts'],
   },
@@ -308,8 +308,8 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'the last page behind a cursor leads nowhere',
     file: 'src/query/run-list.ts',
-    from: 'rows.length > perPage',
-    to: 'rows.length >= perPage',
+    from: 'rows.length > perPage && last',
+    to: 'rows.length >= perPage && last',
     tests: ['test/api/cursors.test.ts'],
   },
 ];

@@ -291,8 +291,8 @@ export const storageMutants: readonly Mutant[] = [
   {
     name: 'a list by what one caller may list of related records is not remembered for others',
     file: 'src/records/list-records.ts',
-    from: "isLasting({ filter, sort, within: 'definition' })",
-    to: "isLasting({ filter, sort, within: 'state' })",
+    from: "isCacheable({ filter, sort, within: 'definition' })",
+    to: "isCacheable({ filter, sort, within: 'state' })",
     tests: ['test/api/absent-records.test.ts'],
   },
 ];

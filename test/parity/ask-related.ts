@@ -4,12 +4,12 @@ import { type Asker, baseAlias, RecordScope } from '../../src/query/record-scope
 import { listJson, runList } from '../../src/query/run-list.ts';
 import { parseListQuery } from '../../src/query/list-query.ts';
 import type { ListSource } from '../../src/query/list-source.ts';
-import { RowTexts } from '../../src/query/row-cache.ts';
+import { RowJsonCache } from '../../src/query/row-cache.ts';
 import { type JsonPage, prepareJsonList, runJsonList } from '../../src/query/run-json-list.ts';
 import { recordJson, rowVersion } from '../../src/records/record-table.ts';
 import { guest } from '../../src/access/caller.ts';
 import { parseRule } from '../../src/access/rule.ts';
-import type { RequestFacts } from '../../src/access/rule-input.ts';
+import type { RuleInput } from '../../src/access/rule-input.ts';
 import { sql } from '../../src/sql/sql.ts';
 import type { ParityEngine } from './engine-pair.ts';
 import { relatedTableNames } from './related-tables.ts';
@@ -54,7 +54,7 @@ export async function askForJson(
     const json = recordJson(collection, relatedTableNames[engine], { withHidden: false });
     if (json === undefined) throw new Error('accounts are not written by the engine');
     const prepared = prepareJsonList(reader, query, { ...source, json, version: rowVersion });
-    const { items, ...page }: JsonPage = await runJsonList(prepared, new RowTexts({ lengthMax: 1 }));
+    const { items, ...page }: JsonPage = await runJsonList(prepared, new RowJsonCache({ lengthMax: 1 }));
     pages.push(listJson(page, items));
     if (page.nextCursor === undefined || page.nextCursor === null) return pages;
     cursor = page.nextCursor;
@@ -105,7 +105,7 @@ function sourceOf(
 }
 
 /** Who asks with superusers' rights is one of the people, too: the rules name `@request.auth`. */
-function factsOf(caller: RelatedCaller, collections: readonly Collection[]): RequestFacts {
+function factsOf(caller: RelatedCaller, collections: readonly Collection[]): RuleInput {
   const people = collections.find(({ name }) => name === 'people');
   const id = caller === 'superuser' ? 'u1' : caller;
   return {

@@ -1,5 +1,5 @@
 import type { Sql } from '../../src/sql/sql.ts';
-import type { Database, Gathering, Transaction } from '../../src/storage/database.ts';
+import type { Database, BulkInsert, Transaction } from '../../src/storage/database.ts';
 
 /** Notes every statement that is run, inside works as well, and passes it on. */
 export function recordedDatabase(database: Database, note: (statement: Sql) => void): Database {
@@ -11,21 +11,21 @@ export function recordedDatabase(database: Database, note: (statement: Sql) => v
 }
 
 function recordedTransaction(tx: Transaction, note: (statement: Sql) => void): Transaction {
-  const gather: Transaction['gather'] = (gathering, row) =>
-    tx.gather(recordedGathering(gathering, note), row);
+  const gather: Transaction['insertLater'] = (gathering, row) =>
+    tx.insertLater(recordedGathering(gathering, note), row);
   return new Proxy(tx, {
     get: (target, key) => (key === 'gather' ? gather : recorded(target, key, note)),
   });
 }
 
 /** The same for the same: by that the engine knows which rows may be written together. */
-const gatherings = new WeakMap<object, Gathering<never>>();
+const gatherings = new WeakMap<object, BulkInsert<never>>();
 
-function recordedGathering<Row>(gathering: Gathering<Row>, note: (statement: Sql) => void): Gathering<Row> {
+function recordedGathering<Row>(gathering: BulkInsert<Row>, note: (statement: Sql) => void): BulkInsert<Row> {
   // Kept under the one that it was made of, whose rows are the same.
-  const known = gatherings.get(gathering) as Gathering<Row> | undefined;
+  const known = gatherings.get(gathering) as BulkInsert<Row> | undefined;
   if (known !== undefined) return known;
-  const write: Gathering<Row>['write'] = (tx, rows) => gathering.write(recordedTransaction(tx, note), rows);
+  const write: BulkInsert<Row>['write'] = (tx, rows) => gathering.write(recordedTransaction(tx, note), rows);
   const made = { ...gathering, write };
   gatherings.set(gathering, made);
   return made;

@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import { runTogether, sql } from '../../src/sql/sql.ts';
+import { runBatch, sql } from '../../src/sql/sql.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { openPostgresDatabase } from './postgres-database.ts';
 
@@ -27,11 +27,11 @@ export function increment(database: Database, id: string): Promise<number> {
     async (tx) => {
       const table = tx.names.collectionTable('counter');
       const lookup = sql`SELECT count FROM ${table} WHERE id = ${id}${tx.names.forUpdate}`;
-      const [row] = await tx.tuples(runTogether(lookup, 'lookup'));
+      const [row] = await tx.tuples(runBatch(lookup, 'lookup'));
       if (row === undefined) throw new Error(`there is no ${id}`);
       const count = Number(row[0]) + 1;
       const change = sql`UPDATE ${table} SET count = ${count}, transaction = pg_current_xact_id() WHERE id = ${id}`;
-      await tx.run(runTogether(change, 'change'));
+      await tx.run(runBatch(change, 'change'));
       return count;
     },
     { changes: id },

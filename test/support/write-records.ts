@@ -3,12 +3,12 @@ import { type CreateRecordRequest, prepareCreate } from '../../src/records/creat
 import { type DeleteRecordRequest, prepareDelete } from '../../src/records/delete-record.ts';
 import type { StoredRecord } from '../../src/records/record.ts';
 import { prepareUpdate, type UpdateRecordRequest } from '../../src/records/update-record.ts';
-import type { RequestFacts } from '../../src/access/rule-input.ts';
+import type { RuleInput } from '../../src/access/rule-input.ts';
 
 /** Writes a record as its route does (src/http/routes/records.ts), but without HTTP. */
 export async function createRecord(
   instance: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   request: CreateRecordRequest,
 ): Promise<StoredRecord> {
   return instance.database.write(await prepareCreate(instance, facts, request), { isAppending: true });
@@ -17,7 +17,7 @@ export async function createRecord(
 /** As {@link createRecord}. */
 export async function updateRecord(
   instance: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   request: UpdateRecordRequest,
 ): Promise<StoredRecord> {
   return instance.database.write(await prepareUpdate(instance, facts, request), { changes: request.id });
@@ -26,7 +26,7 @@ export async function updateRecord(
 /** As {@link createRecord}. */
 export async function deleteRecord(
   instance: Instance,
-  facts: RequestFacts,
+  facts: RuleInput,
   request: DeleteRecordRequest,
 ): Promise<void> {
   return instance.database.write(await prepareDelete(instance, facts, request));

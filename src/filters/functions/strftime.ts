@@ -8,7 +8,7 @@ import { valueOf as sqliteValueOf } from '../sqlite-value.ts';
 import type { TimeLetter, TimeModifier } from './time-arguments.ts';
 
 /** Calls SQLite's strftime. What that leaves undefined, or takes from its own clock, is fixed first, so that PostgreSQL gives the same. */
-export function sqliteTime({ format, time, modifiers, now }: TimeCall): Operand {
+export function sqliteStrftime({ format, time, modifiers, now }: TimeCall): Operand {
   const value = isOperand(time) ? timeOf(time, now) : sql`${time}`;
   const [first, ...rest] = modifiers;
   const steps =
@@ -40,7 +40,7 @@ function timeOf(time: Operand, now: string): Sql {
  * SQLite's strftime as a chain of lateral joins: each modifier computes a moment from the one before, and the last one becomes a text.
  * OFFSET 0 keeps the planner from evaluating a step once for each mention in the next.
  */
-export function postgresTime({ format, time, modifiers, now }: TimeCall): Operand {
+export function postgresStrftime({ format, time, modifiers, now }: TimeCall): Operand {
   const isUnixTime = modifiers[0]?.kind === 'unixepoch';
   const items = [readTime(isOperand(time) ? valueOf(time) : constantOf(time), { isUnixTime, now })];
   let moment = sql`"$start"."$moment"`;

@@ -11,7 +11,7 @@ import { bodyOf } from '../body.ts';
 import { emptyAnswer, operation, type OperationParts } from '../openapi/operation.ts';
 import { objectSchema, type Operation, type Paths, type Schema, schemaReference } from '../openapi/schema.ts';
 import { onInstance, type RequestContext } from '../route.ts';
-import { factsOf } from '../rule-input.ts';
+import { ruleInput } from '../rule-input.ts';
 
 interface CollectionPath {
   Params: { collection: string };
@@ -91,7 +91,7 @@ function askedBy(
 ): AccountRequest {
   const { collection } = request.params;
   request.server.admission.requirePlaceOf(instance, collection, request);
-  return { collection, facts: factsOf(request, caller), body: bodyOf(request) };
+  return { collection, facts: ruleInput(request, caller), body: bodyOf(request) };
 }
 
 const accountPath = '/api/collections/{collection}';

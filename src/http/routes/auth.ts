@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { authMethodsJson, withAuthCollection } from '../../auth/auth-collection.ts';
 import type { SignedIn, SignInResult } from '../../auth/finish-sign-in.ts';
-import { signInWithOtp } from '../../auth/one-time-password.ts';
+import { signInWithOneTimePassword } from '../../auth/one-time-password.ts';
 import { impersonate, refreshSignIn } from '../../auth/refresh-sign-in.ts';
-import { noteOrigin } from '../../auth/sign-in-alert.ts';
+import { recordSignInOrigin } from '../../auth/sign-in-alert.ts';
 import { type PasswordSignIn, signIn } from '../../auth/sign-in.ts';
 import { ownMember } from '../../base/json.ts';
 import { withCurrentDefinitions } from '../../instances/current-collection.ts';
@@ -17,7 +17,7 @@ import { bodyOf } from '../body.ts';
 import { jsonAnswer, operation } from '../openapi/operation.ts';
 import { objectSchema, type Paths, type Schema, schemaReference } from '../openapi/schema.ts';
 import { onInstance, onInstanceAsSuperuser } from '../route.ts';
-import { factsOf } from '../rule-input.ts';
+import { ruleInput } from '../rule-input.ts';
 
 interface CollectionPath {
   Params: { collection: string };
@@ -47,7 +47,7 @@ export function authRoutes(app: FastifyInstance, options: AfterAnswer): void {
     onInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
       const { collection } = request.params;
       const { admission } = request.server;
-      const facts = { ...factsOf(request, caller), body: bodyOf(request) };
+      const facts = { ...ruleInput(request, caller), body: bodyOf(request) };
       const guard: PasswordSignIn['guard'] = (named, run) =>
         admission.signIn({ instance, request }, { collection, ...named }, run);
       const result = await signIn(instance, facts, { collection, guard });
@@ -63,10 +63,10 @@ export function authRoutes(app: FastifyInstance, options: AfterAnswer): void {
       const { admission } = request.server;
       const body = bodyOf(request);
       const asked = { collection, identity: ownMember(body, 'otpId') };
-      const facts = { ...factsOf(request, caller), body };
+      const facts = { ...ruleInput(request, caller), body };
       const from = { collection, address: admission.addressOf(instance, request) };
       const result = await admission.signIn({ instance, request }, asked, () =>
-        signInWithOtp(instance, facts, from),
+        signInWithOneTimePassword(instance, facts, from),
       );
       return answerSignIn(request, reply, { instance, result, options });
     }),
@@ -77,7 +77,7 @@ export function authRoutes(app: FastifyInstance, options: AfterAnswer): void {
     onInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
       const { collection } = request.params;
       const header = request.headers.authorization;
-      const signedIn = await refreshSignIn(instance, factsOf(request, caller), { collection, header });
+      const signedIn = await refreshSignIn(instance, ruleInput(request, caller), { collection, header });
       return answerSignedIn(request, reply, { instance, signedIn });
     }),
   );
@@ -85,7 +85,7 @@ export function authRoutes(app: FastifyInstance, options: AfterAnswer): void {
   app.post<RecordPath>(
     `${path}/impersonate/:id`,
     onInstanceAsSuperuser<RecordPath>(instances, async ({ instance, caller }, request, reply) => {
-      const actor = factsOf(request, caller);
+      const actor = ruleInput(request, caller);
       const signedIn = await impersonate(instance, { ...request.params, body: bodyOf(request), actor });
       return answerSignedIn(request, reply, { instance, signedIn });
     }),
@@ -110,7 +110,7 @@ async function answerSignIn(
   }
   const { signedIn } = result;
   const address = request.server.admission.addressOf(instance, request);
-  const work = noteOrigin(signedIn, { address, userAgent: request.headers['user-agent'] ?? '' });
+  const work = recordSignInOrigin(signedIn, { address, userAgent: request.headers['user-agent'] ?? '' });
   if (work !== undefined) await runAfterAnswer(options, request, work);
   return answerSignedIn(request, reply, { instance, signedIn });
 }
@@ -123,7 +123,7 @@ async function answerSignedIn(
 ): Promise<void> {
   const { collection, record, token } = signedIn;
   const caller = callerOf(collection, String(valueOf(record, 'id')));
-  const facts = factsOf(request, caller);
+  const facts = ruleInput(request, caller);
   const [shown = ''] = await withCurrentDefinitions(() => presentRecords({ instance, facts }, [record]));
   const json = `{"record":${shown},"token":${JSON.stringify(token)}}`;
   return answer(request, reply, { json, headers: { 'cache-control': 'no-store' } });

@@ -15,7 +15,7 @@ import { bodyOf } from '../body.ts';
 import { jsonAnswer, operation } from '../openapi/operation.ts';
 import { objectSchema, type Paths, type Schema, schemaReference } from '../openapi/schema.ts';
 import { onInstance } from '../route.ts';
-import { factsOf } from '../rule-input.ts';
+import { ruleInput } from '../rule-input.ts';
 
 /** Several changes of records at once. */
 export function batchRoutes(app: FastifyInstance, instances: OpenInstances): void {
@@ -25,7 +25,7 @@ export function batchRoutes(app: FastifyInstance, instances: OpenInstances): voi
     onInstance(instances, async ({ instance, caller }, request, reply) => {
       const { batch } = instance.settings.current;
       requireAllowed(request, batch);
-      const facts = factsOf(request, caller);
+      const facts = ruleInput(request, caller);
       const asked = readBatchRequests(bodyOf(request), facts, batch.maxRequests);
       const entries = await limitBatch({ instance, caller, request }, asked);
       const write = await prepareBatch(instance, entries);

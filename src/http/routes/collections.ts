@@ -1,6 +1,6 @@
 import type { FastifyInstance, RouteGenericInterface } from 'fastify';
 import { hasScope, requireReach } from '../../access/caller.ts';
-import type { RequestFacts } from '../../access/rule-input.ts';
+import type { RuleInput } from '../../access/rule-input.ts';
 import { type Collection, collectionToJson } from '../../collections/collection.ts';
 import {
   type CollectionChange,
@@ -30,7 +30,7 @@ import { emptyAnswer, jsonAnswer, listParameters, operation } from '../openapi/o
 import { type Paths, schemaReference } from '../openapi/schema.ts';
 import { queryOf } from '../request.ts';
 import { onInstanceAsSuperuser } from '../route.ts';
-import { factsOf } from '../rule-input.ts';
+import { ruleInput } from '../rule-input.ts';
 
 interface CollectionPath {
   Params: { collection: string };
@@ -53,7 +53,7 @@ export function collectionRoutes(app: FastifyInstance, instances: OpenInstances)
     '/api/collections',
     onCurrentInstance(instances, async ({ instance, caller }, request, reply) => {
       const collection = await createCollection(
-        savingOf(instance, factsOf(request, caller)),
+        savingOf(instance, ruleInput(request, caller)),
         bodyOf(request),
       );
       return answer(request, reply, { json: collectionToJson(collection) });
@@ -73,7 +73,7 @@ export function collectionRoutes(app: FastifyInstance, instances: OpenInstances)
     '/api/collections/:collection',
     onCurrentInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
       const collection = await updateCollection(
-        savingOf(instance, factsOf(request, caller)),
+        savingOf(instance, ruleInput(request, caller)),
         request.params.collection,
         bodyOf(request),
       );
@@ -84,7 +84,7 @@ export function collectionRoutes(app: FastifyInstance, instances: OpenInstances)
   app.delete<CollectionPath>(
     '/api/collections/:collection',
     onCurrentInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
-      await deleteCollection(deletionOf(instance, factsOf(request, caller)), request.params.collection);
+      await deleteCollection(deletionOf(instance, ruleInput(request, caller)), request.params.collection);
       return answerNothing(request, reply);
     }),
   );
@@ -113,7 +113,7 @@ function wholesaleRoutes(app: FastifyInstance, instances: OpenInstances): void {
   app.put(
     '/api/collections/import',
     onCurrentInstance(instances, async ({ instance, caller }, request, reply) => {
-      await importCollections(deletionOf(instance, factsOf(request, caller)), bodyOf(request));
+      await importCollections(deletionOf(instance, ruleInput(request, caller)), bodyOf(request));
       return answerNothing(request, reply);
     }),
   );
@@ -121,7 +121,7 @@ function wholesaleRoutes(app: FastifyInstance, instances: OpenInstances): void {
   app.delete<CollectionPath>(
     '/api/collections/:collection/truncate',
     onCurrentInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
-      await truncateCollection(instance, factsOf(request, caller), request.params.collection);
+      await truncateCollection(instance, ruleInput(request, caller), request.params.collection);
       return answerNothing(request, reply);
     }),
   );
@@ -147,7 +147,7 @@ function changeOf(instance: Instance): CollectionChange {
   return { database: instance.database, collections: instance.collections, now: instance.clock.now() };
 }
 
-function savingOf(instance: Instance, facts: RequestFacts): CollectionSaving {
+function savingOf(instance: Instance, facts: RuleInput): CollectionSaving {
   const { caller } = facts;
   const audit = auditLogOf(instance);
   const made = new Set<string>();
@@ -176,7 +176,7 @@ function savingOf(instance: Instance, facts: RequestFacts): CollectionSaving {
   };
 }
 
-function deletionOf(instance: Instance, facts: RequestFacts): CollectionDeletion {
+function deletionOf(instance: Instance, facts: RuleInput): CollectionDeletion {
   return {
     ...savingOf(instance, facts),
     onDeleted: async (tx, collection) => {

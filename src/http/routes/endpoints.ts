@@ -42,7 +42,7 @@ import {
 } from '../openapi/schema.ts';
 import { queryOf } from '../request.ts';
 import { onInstanceAsSuperuser } from '../route.ts';
-import { factsOf } from '../rule-input.ts';
+import { ruleInput } from '../rule-input.ts';
 
 interface EndpointPath {
   Params: { id: string };
@@ -93,7 +93,7 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
     onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance, caller }, request, reply) => {
       const { id } = request.params;
       const { secret } = await readEndpoint(instance, id);
-      const facts = factsOf(request, caller);
+      const facts = ruleInput(request, caller);
       // Audited before the secret is shown.
       await instance.database.write((tx) =>
         auditLogOf(instance).append(tx, facts, { action: 'endpoint.secret', target: id }),
@@ -164,7 +164,7 @@ function savingOf(
   { instance, caller }: { readonly instance: Instance; readonly caller: Caller },
   request: FastifyRequest<object>,
 ): EndpointSaving {
-  const facts = factsOf(request, caller);
+  const facts = ruleInput(request, caller);
   const { database, sealer, clock, collections } = instance;
   return {
     database,

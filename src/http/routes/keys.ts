@@ -23,7 +23,7 @@ import {
 } from '../openapi/schema.ts';
 import { queryOf } from '../request.ts';
 import { onInstanceAsSuperuser } from '../route.ts';
-import { factsOf } from '../rule-input.ts';
+import { ruleInput } from '../rule-input.ts';
 
 interface KeyPath {
   Params: { id: string };
@@ -44,7 +44,7 @@ export function keyRoutes(app: FastifyInstance, instances: OpenInstances): void 
     '/api/keys',
     { config: { formValues: 'texts' } },
     onInstanceAsSuperuser(instances, async ({ instance, caller }, request, reply) => {
-      const { apiKey, key } = await createApiKey(instance, bodyOf(request), factsOf(request, caller));
+      const { apiKey, key } = await createApiKey(instance, bodyOf(request), ruleInput(request, caller));
       // No other answer ever shows the key.
       const json = JSON.stringify({ ...apiKey, key });
       return answer(request, reply, { status: 201, json, headers: { 'cache-control': 'no-store' } });
@@ -54,7 +54,7 @@ export function keyRoutes(app: FastifyInstance, instances: OpenInstances): void 
   app.delete<KeyPath>(
     '/api/keys/:id',
     onInstanceAsSuperuser<KeyPath>(instances, async ({ instance, caller }, request, reply) => {
-      await deleteApiKey(instance, request.params.id, factsOf(request, caller));
+      await deleteApiKey(instance, request.params.id, ruleInput(request, caller));
       return answerNothing(request, reply);
     }),
   );

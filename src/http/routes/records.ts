@@ -19,7 +19,7 @@ import {
 } from '../openapi/schema.ts';
 import { expectedRevision, isAlreadyKnown, recordAnswer, rowAnswer } from '../record-answer.ts';
 import { onInstance } from '../route.ts';
-import { factsOf } from '../rule-input.ts';
+import { ruleInput } from '../rule-input.ts';
 
 interface CollectionPath {
   Params: { collection: string };
@@ -36,7 +36,7 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
       path,
       onInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
         const { collection } = request.params;
-        const facts = factsOf(request, caller);
+        const facts = ruleInput(request, caller);
         const { json, access } = await listRecords(instance, facts, { collection, query: facts.query });
         return answer(request, reply, { json, isList: true, headers: timing(access) });
       }),
@@ -46,7 +46,7 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
       path,
       onInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
         const { collection } = request.params;
-        const facts = factsOf(request, caller);
+        const facts = ruleInput(request, caller);
         const write = await prepareCreate(instance, facts, { collection, body: bodyOf(request) });
         return answerWrite(
           { instance, caller },
@@ -59,7 +59,7 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
     app.get<RecordPath>(
       `${path}/:id`,
       onInstance<RecordPath>(instances, async ({ instance, caller }, request, reply) => {
-        const facts = factsOf(request, caller);
+        const facts = ruleInput(request, caller);
         const shown = rowAnswer(facts.query, await readRecord(instance, facts, request.params));
         // With `expand` a full answer is sent: expanded records have revisions of their own, which the tag does not cover.
         const isFresh =
@@ -72,7 +72,7 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
       `${path}/:id`,
       onInstance<RecordPath>(instances, async ({ instance, caller }, request, reply) => {
         const { collection, id } = request.params;
-        const facts = factsOf(request, caller);
+        const facts = ruleInput(request, caller);
         const expected = expectedRevision(request.headers['if-match']);
         const body = bodyOf(request);
         const write = await prepareUpdate(instance, facts, { collection, id, body, expected });
@@ -86,7 +86,7 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
       `${path}/:id`,
       onInstance<RecordPath>(instances, async ({ instance, caller }, request, reply) => {
         const expected = expectedRevision(request.headers['if-match']);
-        const facts = factsOf(request, caller);
+        const facts = ruleInput(request, caller);
         const write = await prepareDelete(instance, facts, { ...request.params, expected });
         return answerWrite({ instance, caller }, { request, reply }, async (tx) => {
           await write(tx);

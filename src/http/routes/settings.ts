@@ -10,7 +10,7 @@ import { bodyOf } from '../body.ts';
 import { jsonAnswer, operation, type OperationParts } from '../openapi/operation.ts';
 import { type Operation, type Paths, type Schema, schemaLike, schemaReference } from '../openapi/schema.ts';
 import { onInstanceAsSuperuser } from '../route.ts';
-import { factsOf } from '../rule-input.ts';
+import { ruleInput } from '../rule-input.ts';
 
 /** Settings: what superusers decide about their instance. */
 export function settingsRoutes(app: FastifyInstance, instances: OpenInstances): void {
@@ -32,7 +32,7 @@ export function settingsRoutes(app: FastifyInstance, instances: OpenInstances): 
         const changed = changedPaths(before, after);
         if (changed.length === 0) return;
         const entry = { action: 'settings.update', details: { changed } } as const;
-        await auditLogOf(instance).append(tx, factsOf(request, caller), entry);
+        await auditLogOf(instance).append(tx, ruleInput(request, caller), entry);
       };
       const changed = await changeSettings({ database, settings, onChange }, bodyOf(request), from);
       return answer(request, reply, { json: settingsToJson(changed) });

@@ -6,7 +6,7 @@ import { bodyOf } from '../body.ts';
 import { emptyAnswer, operation } from '../openapi/operation.ts';
 import { objectSchema, type Paths, type Schema } from '../openapi/schema.ts';
 import { onInstance } from '../route.ts';
-import { factsOf } from '../rule-input.ts';
+import { ruleInput } from '../rule-input.ts';
 
 /** Creating the first superuser of an instance, with the setup token that a start prints as long as there is none. */
 export function setupRoutes(app: FastifyInstance, instances: OpenInstances): void {
@@ -14,7 +14,7 @@ export function setupRoutes(app: FastifyInstance, instances: OpenInstances): voi
     '/api/setup',
     { config: { formValues: 'texts' } },
     onInstance(instances, async ({ instance, caller }, request, reply) => {
-      await setUp(instance, factsOf(request, caller), bodyOf(request));
+      await setUp(instance, ruleInput(request, caller), bodyOf(request));
       return answerNothing(request, reply);
     }),
   );

@@ -8,7 +8,7 @@ import type { ScopeContext } from '../../query/record-scope.ts';
 import { readSecret } from '../../secrets/secrets.ts';
 import { joinSql, sql } from '../../sql/sql.ts';
 import type { Transaction } from '../../storage/database.ts';
-import { isAllowed, wouldBeAllowed } from '../check-rule.ts';
+import { isAllowed, valuesMeetRule } from '../check-rule.ts';
 import type { RecordBody } from '../decode-record.ts';
 import { RefusedWrite, type WriteScope } from '../record-write.ts';
 import { StoredRecord, valueOf } from '../record.ts';
@@ -50,7 +50,7 @@ async function hasManageAccess({ facts, instance, tx }: WriteScope, write: Accou
   return unlessBroken(instance, false, () =>
     existing === undefined
       ? // As the create rule sees it: who says that an account is verified does not manage it by that.
-        wouldBeAllowed(tx, { collection, values: withVerified(collection, values, 0) }, asked)
+        valuesMeetRule(tx, { collection, values: withVerified(collection, values, 0) }, asked)
       : isAllowed(tx, { collection, id: String(valueOf(existing, 'id')) }, asked),
   );
 }
@@ -164,7 +164,7 @@ const wrongPassword: FieldError = {
  * Throws bad_request when the superuser about to be deleted is the last one, without whom nobody could get in. Locks the rows of
  * all superusers, or two concurrent deletes could each count the other's superuser as left.
  */
-export async function keepSuperuser(tx: Transaction): Promise<void> {
+export async function requireAnotherSuperuser(tx: Transaction): Promise<void> {
   const table = tx.names.collectionTable(superusersName);
   const locking = sql`SELECT id FROM ${table} ORDER BY id${tx.names.forDelete}`;
   const rows = await tx.search(locking, { isNarrow: true });

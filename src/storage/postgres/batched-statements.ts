@@ -10,8 +10,8 @@ import {
   type SqlValue,
   withValues,
 } from '../../sql/sql.ts';
-import { CombinedStatements, GatheredRows } from '../bulk-inserts.ts';
-import type { Gathering, Transaction, Tuple } from '../database.ts';
+import { CombinedStatements, BulkInserts } from '../bulk-inserts.ts';
+import type { BulkInsert, Transaction, Tuple } from '../database.ts';
 import { arrayText, type PostgresArray, toColumnArrays } from './postgres-array.ts';
 
 /** Statements that may be run as one: lookups, or writes that answer nothing but success. */
@@ -36,7 +36,7 @@ type Asking = Pick<Batch, 'kind'> & Pick<Asked, 'statement' | 'send'>;
  */
 export class GroupStatements {
   readonly #tx: Transaction;
-  readonly #gathered: GatheredRows;
+  readonly #gathered: BulkInserts;
   #written: PromiseWithResolvers<void> | undefined;
   #batches: Batch[] = [];
   #isScheduled = false;
@@ -46,7 +46,7 @@ export class GroupStatements {
 
   constructor(tx: Transaction) {
     this.#tx = tx;
-    this.#gathered = new GatheredRows(tx.names);
+    this.#gathered = new BulkInserts(tx.names);
   }
 
   /** The error that kept gathered rows from being written, if there was one. */
@@ -72,7 +72,7 @@ export class GroupStatements {
   }
 
   /** Gives a row that is written behind the statements of its turn: a change's event comes after the lock of the changed row. */
-  gather<Row>(gathering: Gathering<Row>, row: Row): Promise<void> {
+  gather<Row>(gathering: BulkInsert<Row>, row: Row): Promise<void> {
     this.#schedule();
     this.#gathered.add(gathering, row);
     this.#written ??= Promise.withResolvers();

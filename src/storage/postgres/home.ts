@@ -1,6 +1,6 @@
 import { codeOf } from '../../base/process.ts';
 import { AppError, notFound } from '../../base/errors.ts';
-import { Watch } from '../../base/poller.ts';
+import { Poller } from '../../base/poller.ts';
 import { identifier, sql } from '../../sql/sql.ts';
 import type { DataHome, Memory } from '../data-home.ts';
 import type { Database, Transaction, WriteOptions } from '../database.ts';
@@ -54,7 +54,7 @@ async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise
   });
   await migrate(control, postgresMigrations);
   const opened = new Map<string, Opened>();
-  let watch: Watch | undefined;
+  let watch: Poller | undefined;
   return {
     control,
     background,
@@ -82,7 +82,7 @@ async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise
       const look = async (): Promise<void> => {
         for (const changed of await findChanged(background, opened)) changed.refresh().catch(onError);
       };
-      watch = new Watch({ intervalMs: watchIntervalMs, look, onError });
+      watch = new Poller({ intervalMs: watchIntervalMs, poll: look, onError });
     },
     isReachable: () => watch?.isWell ?? true,
     stop: async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openPostgresDatabase } from '../../../test/support/postgres-database.ts';
-import { runTogether, sql, type SqlValue } from '../../sql/sql.ts';
+import { runBatch, sql, type SqlValue } from '../../sql/sql.ts';
 import type { Tuple } from '../database.ts';
 import { toPostgresArray } from './postgres-array.ts';
 
@@ -26,7 +26,7 @@ test('rows that are inserted together hold what they would hold alone', async (t
       database.write(
         (tx) => {
           const row = sql`INSERT INTO ${table} (n, t, d, b, j) VALUES (${n}, ${text}, ${double}, ${small}, ${json})`;
-          return tx.run(runTogether(row, 'insert'));
+          return tx.run(runBatch(row, 'insert'));
         },
         { isAppending },
       ),

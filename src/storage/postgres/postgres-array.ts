@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { assert } from '../../base/assert.ts';
 import { sql, type Sql, type SqlValue } from '../../sql/sql.ts';
-import type { GivenKind } from '../database.ts';
+import type { InlineKind } from '../database.ts';
 
 /** The values of one column of many rows. */
 export interface PostgresArray {
@@ -11,7 +11,7 @@ export interface PostgresArray {
 }
 
 /** The array types, with the object id of their elements' type (`pg_type.dat`). */
-const types: Readonly<Record<GivenKind, { readonly type: Sql; readonly oid: number }>> = {
+const types: Readonly<Record<InlineKind, { readonly type: Sql; readonly oid: number }>> = {
   text: { type: sql`text[]`, oid: 25 },
   number: { type: sql`double precision[]`, oid: 701 },
   bytes: { type: sql`bytea[]`, oid: 17 },
@@ -30,7 +30,7 @@ export function toPostgresArray(values: readonly SqlValue[]): PostgresArray {
  * element type, length, lower bound, then each element behind its length. In the text format every quote would have to be escaped here
  * and unescaped by the server.
  */
-export function toArrayOf(kind: GivenKind, values: readonly SqlValue[]): PostgresArray {
+export function toArrayOf(kind: InlineKind, values: readonly SqlValue[]): PostgresArray {
   const { type, oid } = types[kind];
   const bytes = Buffer.allocUnsafe(bytesOf(kind, values));
   bytes.writeInt32BE(1, 0);
@@ -53,13 +53,13 @@ export function toColumnArrays(
   );
 }
 
-function bytesOf(kind: GivenKind, values: readonly SqlValue[]): number {
+function bytesOf(kind: InlineKind, values: readonly SqlValue[]): number {
   let count = headBytes + lengthBytes * values.length;
   for (const value of values) count += valueBytesOf(kind, value);
   return count;
 }
 
-function valueBytesOf(kind: GivenKind, value: SqlValue): number {
+function valueBytesOf(kind: InlineKind, value: SqlValue): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
   if (value instanceof Uint8Array) {
     assert(kind === 'bytes', 'only an array of bytes holds bytes');

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import type { PoolClient, QueryArrayConfig, types } from 'pg';
 import { assert } from '../../base/assert.ts';
-import { GenerationMap } from '../../base/cache.ts';
+import { GenerationCache } from '../../base/cache.ts';
 import { replacePlaceholders, type Sql, type SqlValue } from '../../sql/sql.ts';
 import { answerBytesMax, answerTooLarge, type Row, type Tuple } from '../database.ts';
 import { endsSession, isStaleStatement, toPostgresError } from './postgres-errors.ts';
@@ -28,7 +28,7 @@ export class PostgresConnection {
   readonly #names: StatementNames;
   readonly #types = boundedTypes();
   /** Query configs by the names of prepared statements, each of which stands for one text. */
-  readonly #configs = new GenerationMap<string, QueryArrayConfig>(
+  readonly #configs = new GenerationCache<string, QueryArrayConfig>(
     configsLengthMax,
     ({ text }) => text.length + configLength,
   );
@@ -193,7 +193,7 @@ export class PostgresConnection {
   }
 }
 
-const commandConfigs = new GenerationMap<string, QueryArrayConfig>(commandsMax);
+const commandConfigs = new GenerationCache<string, QueryArrayConfig>(commandsMax);
 
 function commandConfig(text: string): QueryArrayConfig {
   return commandConfigs.findOrAdd(text, () => reusable({ text, rowMode: 'array' }));
@@ -276,7 +276,10 @@ function toBytes(text: string): Uint8Array {
  */
 const lengthMax = 8 * 1024 * 1024;
 
-const known = new GenerationMap<string, string>(lengthMax, (numbered, text) => numbered.length + text.length);
+const known = new GenerationCache<string, string>(
+  lengthMax,
+  (numbered, text) => numbered.length + text.length,
+);
 
 /** Replaces `?` by `$1`, `$2`, … except between quotes. Our statements have no comments, and no strings with backslashes. */
 export function numberPlaceholders(text: string): string {

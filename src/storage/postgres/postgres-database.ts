@@ -9,7 +9,7 @@ import {
   askCurrent,
   explainWithoutScans,
   postgresAccess,
-  Questions,
+  ReadBatches,
 } from './read-batches.ts';
 import {
   type Access,
@@ -101,7 +101,7 @@ class PostgresDatabase implements Database {
   readonly #pool: PostgresPool;
   readonly #gate: WriteGate;
   readonly #groups: WriteGroups;
-  readonly #questions: Questions;
+  readonly #questions: ReadBatches;
   readonly #lock: Sql;
   readonly #lockOfGroup: Sql;
   readonly #lockByKey: Sql;
@@ -131,7 +131,7 @@ class PostgresDatabase implements Database {
       silenceMsMax: options.pool.statementTimeoutMs + GRACE_MS,
     });
     this.#ofCollections = `${identifier(options.schema).text}.`;
-    this.#questions = new Questions({
+    this.#questions = new ReadBatches({
       ask: async (statement, timeoutMs) => {
         const ask = this.#asking(statement);
         return (await this.#noted(sessions.ask((connection) => askAgain(connection, ask), timeoutMs))).rows;
@@ -308,7 +308,7 @@ class PostgresDatabase implements Database {
     });
     const timer = connection.expireAfter(this.#deadlineMs(options.isExclusive));
     try {
-      const isGathering = options.isGathering === true && !options.isGuarded;
+      const isGathering = options.isBulk === true && !options.isGuarded;
       const settled = await settle(tx, isGathering ? (given) => runGathering(given, work) : work);
       if (!tx.hasBegun) return (await opening.lookOnly()) ?? settled;
       const outcome = (await opening.obstacle()) ?? judge(tx, settled);

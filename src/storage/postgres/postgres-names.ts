@@ -1,8 +1,8 @@
-import { GenerationMap } from '../../base/cache.ts';
+import { GenerationCache } from '../../base/cache.ts';
 import { identifier, literal, sql, type Sql, withValues } from '../../sql/sql.ts';
 import type {
-  FollowingRows,
-  GivenColumn,
+  DependentRows,
+  InlineColumn,
   Insertion,
   JsonWriter,
   Names,
@@ -14,7 +14,7 @@ import { arrayText, toArrayOf } from './postgres-array.ts';
 
 /** The names for one instance: its collections have a schema of their own, the internal tables are shared and have an `instance_id`. */
 export function postgresNames(schema: string, instanceId: string): Names {
-  const collectionTables = new GenerationMap<string, Sql>(namesMax);
+  const collectionTables = new GenerationCache<string, Sql>(namesMax);
   const toCollectionTable = (name: string): Sql => sql`${identifier(schema)}.${toBareName(name)}`;
   return {
     engine: 'postgres',
@@ -28,8 +28,8 @@ export function postgresNames(schema: string, instanceId: string): Names {
     scopeValue: sql`${instanceId}, `,
     // In a subquery: a volatile function is otherwise called for each row, and its value cannot be looked up in an index.
     lastPosition: sql`(SELECT lastval())`,
-    insertWith: (insertion, following) => [postgresInsertWith(insertion, following)],
-    given: postgresGiven,
+    insertWithDependents: (insertion, following) => [postgresInsertWith(insertion, following)],
+    valuesTable: postgresGiven,
     anyOf: (values) => sql` = ANY(${arrayText(values)}::text[])`,
     isInTime: () => undefined,
     json: postgresJson,
@@ -44,9 +44,9 @@ export function postgresNames(schema: string, instanceId: string): Names {
 
 /** The size of the caches of names as SQL, which every statement needs. All but those of collections' tables serve all instances. */
 const namesMax = 5_000;
-const tables = new GenerationMap<string, Sql>(namesMax);
-const bareNames = new GenerationMap<string, Sql>(namesMax);
-const columns = new GenerationMap<string, Sql>(namesMax);
+const tables = new GenerationCache<string, Sql>(namesMax);
+const bareNames = new GenerationCache<string, Sql>(namesMax);
+const columns = new GenerationCache<string, Sql>(namesMax);
 
 function toTable(name: string): Sql {
   return sql`chancery.${identifier(name.slice('$'.length))}`;
@@ -96,7 +96,7 @@ function hash64(text: string): bigint {
  * Inserts rows and the rows that follow from them by one statement, with the same SQL text for any number of either. Positions are
  * taken from RETURNING, not computed from `lastval()`: they may have gaps, as other sessions draw numbers meanwhile.
  */
-function postgresInsertWith({ inserts, columns }: Insertion, following: FollowingRows): Sql {
+function postgresInsertWith({ inserts, columns }: Insertion, following: DependentRows): Sql {
   const insert = insertFromArrays(inserts);
   const { into, row, runs } = following;
   if (runs.length === 0) return insert;
@@ -106,7 +106,7 @@ function postgresInsertWith({ inserts, columns }: Insertion, following: Followin
 }
 
 /** The usual case, in which each run covers all inserted rows: their places need not be known. */
-function withAll({ columns, runs }: FollowingRows): Sql {
+function withAll({ columns, runs }: DependentRows): Sql {
   const given = postgresGiven(
     columns,
     runs.map(({ values }) => values),
@@ -114,7 +114,7 @@ function withAll({ columns, runs }: FollowingRows): Sql {
   return sql`inserted CROSS JOIN ${given}`;
 }
 
-function withSome({ columns, runs }: FollowingRows): Sql {
+function withSome({ columns, runs }: DependentRows): Sql {
   const rows: PlainTuple[] = [];
   for (const { first, last, values } of runs)
     for (let place = first; place <= last; place += 1) rows.push([place, ...values]);
@@ -125,10 +125,10 @@ function withSome({ columns, runs }: FollowingRows): Sql {
 const numbered = sql`(SELECT *, row_number() OVER (ORDER BY position) - 1 AS place FROM inserted) AS inserted`;
 
 /** The FROM item of each list of columns. */
-const made = new WeakMap<readonly GivenColumn[], Sql>();
+const made = new WeakMap<readonly InlineColumn[], Sql>();
 
 /** See `Names.given`: the rows are sent as one array for each column. */
-function postgresGiven(columns: readonly GivenColumn[], rows: readonly Tuple[]): Sql {
+function postgresGiven(columns: readonly InlineColumn[], rows: readonly Tuple[]): Sql {
   const arrays = columns.map(([, kind], place) =>
     toArrayOf(
       kind,

@@ -15,7 +15,7 @@ test('a work that finds its rows by their keys reads no table whole, however sma
     },
     { isExclusive: true },
   );
-  const given = database.names.given([['key', 'text']], [['a'], ['b']]);
+  const given = database.names.valuesTable([['key', 'text']], [['a'], ['b']]);
   const planOf = async (options: WriteOptions): Promise<string> => {
     const update = sql`EXPLAIN UPDATE ${table} AS note SET text = 'z' FROM ${given} WHERE note.id = given.key`;
     const lines = await database.write((tx) => tx.tuples(update), options);

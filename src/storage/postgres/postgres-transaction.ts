@@ -1,6 +1,6 @@
 import { assert, AssertionFailed } from '../../base/assert.ts';
 import type { Sql, SqlValue } from '../../sql/sql.ts';
-import type { Gathering, Names, PlainTuple, Row, Transaction, Tuple } from '../database.ts';
+import type { BulkInsert, Names, PlainTuple, Row, Transaction, Tuple } from '../database.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
 import { EngineFailure } from '../engine-errors.ts';
 import { hasNoJoinOrder, isCollision, isStaleStatement, toCommitError } from './postgres-errors.ts';
@@ -110,7 +110,7 @@ export class PostgresTransaction implements Transaction {
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 
-  gather<Given>(gathering: Gathering<Given>, row: Given): Promise<void> {
+  insertLater<Given>(gathering: BulkInsert<Given>, row: Given): Promise<void> {
     return gathering.write(this, [row]);
   }
 

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { eventually } from '../../../test/support/eventually.ts';
-import { runTogether, sql, type SqlValue, withValues } from '../../sql/sql.ts';
+import { runBatch, sql, type SqlValue, withValues } from '../../sql/sql.ts';
 import { answerTooLarge } from '../database.ts';
-import { Questions } from './read-batches.ts';
+import { ReadBatches } from './read-batches.ts';
 
-const lookup = runTogether(sql`SELECT text FROM note WHERE id = ${''}`, 'lookup');
+const lookup = runBatch(sql`SELECT text FROM note WHERE id = ${''}`, 'lookup');
 
 test('lookups that are together more than can be held are asked one by one', async () => {
   const asked: number[] = [];
-  const questions = new Questions({
+  const questions = new ReadBatches({
     timeoutMs: 1_000,
     waitingMax: 10,
     ask: ({ values, text }) => {
@@ -26,7 +26,7 @@ test('lookups that are together more than can be held are asked one by one', asy
 
 test('a row that several ask for is asked for once', async () => {
   const asked: string[] = [];
-  const questions = new Questions({
+  const questions = new ReadBatches({
     timeoutMs: 1_000,
     waitingMax: 10,
     ask: ({ values }) => {
@@ -47,7 +47,7 @@ test('a row that several ask for is asked for once', async () => {
 test('of many lookups at the same time two questions are asked at a time', async () => {
   const running: number[] = [];
   let now = 0;
-  const questions = new Questions({
+  const questions = new ReadBatches({
     timeoutMs: 1_000,
     waitingMax: 1_000,
     ask: async ({ values }) => {
@@ -72,7 +72,7 @@ test('of many lookups at the same time two questions are asked at a time', async
 
 test('the same search is asked once for all who wait, by these values and this time alone', async () => {
   const asked: unknown[] = [];
-  const questions = new Questions({
+  const questions = new ReadBatches({
     timeoutMs: 1_000,
     waitingMax: 20,
     ask: ({ values }, timeoutMs) => {
@@ -98,7 +98,7 @@ test('the same search is asked once for all who wait, by these values and this t
 
 test('nobody waits long for a question that somebody else has asked', async () => {
   const ends: (() => void)[] = [];
-  const questions = new Questions({
+  const questions = new ReadBatches({
     timeoutMs: 1_000,
     waitingMax: 20,
     ask: () => new Promise((resolve) => ends.push(() => resolve([]))),
@@ -119,7 +119,7 @@ test('nobody waits long for a question that somebody else has asked', async () =
 });
 
 test('more lookups than may wait are refused at once', async () => {
-  const questions = new Questions({
+  const questions = new ReadBatches({
     timeoutMs: 1_000,
     waitingMax: 2,
     ask: () => Promise.resolve([]),

@@ -1,4 +1,4 @@
-import { GenerationMap } from '../../base/cache.ts';
+import { GenerationCache } from '../../base/cache.ts';
 import { systemClock } from '../../base/clock.ts';
 import { AppError, busy } from '../../base/errors.ts';
 import { sql, type Sql } from '../../sql/sql.ts';
@@ -9,7 +9,7 @@ import type { Answer, PostgresConnection } from './postgres-connection.ts';
 import { hasNoJoinOrder, isStaleStatement } from './postgres-errors.ts';
 import { type Definitions, joinsInOrder } from './postgres-transaction.ts';
 
-export interface QuestionsOptions {
+export interface ReadBatchesOptions {
   readonly ask: (statement: Sql, timeoutMs: number) => Promise<readonly Tuple[]>;
   /** How long a lookup may take. */
   readonly timeoutMs: number;
@@ -46,13 +46,13 @@ const waitMsMax = 100;
  * of its own, here and in the server; and identical searches. Callers that ask for the same get the same answer, no part of which is
  * older than their question.
  */
-export class Questions {
-  readonly #options: QuestionsOptions;
+export class ReadBatches {
+  readonly #options: ReadBatchesOptions;
   readonly #queues = new Map<string, Queue>();
   #waiting = 0;
   #onIdle: (() => void)[] = [];
 
-  constructor(options: QuestionsOptions) {
+  constructor(options: ReadBatchesOptions) {
     this.#options = options;
   }
 
@@ -252,7 +252,7 @@ const KEPT_MS = 10_000;
 
 /** A cache of accesses by SQL text: finding one out costs a round trip, which not every list should take. */
 export class AccessMemory {
-  readonly #known = new GenerationMap<string, { readonly access: Access; readonly until: number }>(500);
+  readonly #known = new GenerationCache<string, { readonly access: Access; readonly until: number }>(500);
 
   async find(text: string, ask: () => Promise<Access>): Promise<Access> {
     const now = systemClock.monotonic();

@@ -1,7 +1,7 @@
 import { assert } from '../../base/assert.ts';
 import type { Sql } from '../../sql/sql.ts';
-import type { Gathering, Names, PlainTuple, Row, Transaction, Tuple } from '../database.ts';
-import { GatheredRows } from '../bulk-inserts.ts';
+import type { BulkInsert, Names, PlainTuple, Row, Transaction, Tuple } from '../database.ts';
+import { BulkInserts } from '../bulk-inserts.ts';
 
 /**
  * Runs an `isGathering` work that has a transaction of its own: buffers the rows that it gives and inserts many at once, the last ones
@@ -24,14 +24,14 @@ export async function runGathering<Result>(
 class GatheringTransaction implements Transaction {
   readonly isTransaction = true;
   readonly #tx: Transaction;
-  readonly #gathered: GatheredRows;
+  readonly #gathered: BulkInserts;
   #hasEnded = false;
   /** The insert in progress. Later statements wait for it, so that they come behind its rows. */
   #writing: Promise<void> | undefined;
 
   constructor(tx: Transaction) {
     this.#tx = tx;
-    this.#gathered = new GatheredRows(tx.names);
+    this.#gathered = new BulkInserts(tx.names);
   }
 
   get names(): Names {
@@ -66,7 +66,7 @@ class GatheringTransaction implements Transaction {
     return this.#tx.inOrder(steps);
   }
 
-  async gather<Given>(gathering: Gathering<Given>, row: Given): Promise<void> {
+  async insertLater<Given>(gathering: BulkInsert<Given>, row: Given): Promise<void> {
     assert(!this.#hasEnded, 'a transaction was used after it had ended');
     this.#gathered.add(gathering, row);
     if (this.#gathered.isFull) await this.#write();

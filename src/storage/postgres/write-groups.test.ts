@@ -4,7 +4,7 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../../test/support/eventually.ts';
 import { counted, increment, openCounters } from '../../../test/support/counters.ts';
 import { openPostgresDatabase } from '../../../test/support/postgres-database.ts';
-import { runTogether, sql } from '../../sql/sql.ts';
+import { runBatch, sql } from '../../sql/sql.ts';
 import type { Database, Transaction } from '../database.ts';
 import { UniqueViolation } from '../engine-errors.ts';
 
@@ -174,7 +174,7 @@ test('rows that cannot be inserted together are inserted one by one', async (t) 
   const insertBytes = (tx: Transaction, id: string): Promise<number> => {
     const into = tx.names.collectionTable('note');
     const given = sql`INSERT INTO ${into} (id) VALUES (convert_from(${Buffer.from(id)}, 'UTF8'))`;
-    return tx.run(runTogether(given, 'insert'));
+    return tx.run(runBatch(given, 'insert'));
   };
   await Promise.all(['a', 'b'].map((id) => database.write((tx) => insertBytes(tx, id), appending)));
   assert.equal((await stored(database)).ids, 'ab');
@@ -188,7 +188,7 @@ test('works of a group that are much together are inserted in several statements
   const works = ['a', 'b', 'c'].map((id) =>
     database.write((tx) => {
       const row = sql`INSERT INTO ${tx.names.collectionTable('note')} (id, text) VALUES (${id}, ${text})`;
-      return tx.run(runTogether(row, 'insert'));
+      return tx.run(runBatch(row, 'insert'));
     }, appending),
   );
   await Promise.all(works);
@@ -229,7 +229,7 @@ test('a change that is refused is refused alone', async (t) => {
       async (tx) => {
         const table = tx.names.collectionTable('counter');
         const code = id === 'c' ? 'other' : 'same';
-        await tx.run(runTogether(sql`UPDATE ${table} SET code = ${code} WHERE id = ${id}`, 'change'));
+        await tx.run(runBatch(sql`UPDATE ${table} SET code = ${code} WHERE id = ${id}`, 'change'));
       },
       { changes: id },
     ),
@@ -243,10 +243,10 @@ test('a change that is refused is refused alone', async (t) => {
 test('a work in a shared transaction cannot change another row than it has named', async (t) => {
   const { database } = await openCounters(t, ['a', 'b']);
   const lookup = sql`SELECT count FROM ${database.names.collectionTable('counter')} WHERE id = ${'b'}${database.names.forUpdate}`;
-  const wrong = database.write((tx) => tx.tuples(runTogether(lookup, 'lookup')), { changes: 'a' });
+  const wrong = database.write((tx) => tx.tuples(runBatch(lookup, 'lookup')), { changes: 'a' });
   await assert.rejects(wrong, /changes the row that it has named/);
   const change = sql`UPDATE ${database.names.collectionTable('counter')} SET count = ${1} WHERE id = ${'c'}`;
-  const made = database.write((tx) => tx.run(runTogether(change, 'change')), { changes: 'a' });
+  const made = database.write((tx) => tx.run(runBatch(change, 'change')), { changes: 'a' });
   await assert.rejects(made, /changes the row that it has named/);
 });
 
@@ -271,7 +271,7 @@ test('changes that share a transaction set what they would set alone, and nothin
     const works = values.map(([text, double, small, json], index) => {
       const id = 'abc'.charAt(index);
       const set = sql`"$revision" = ${2}, t = ${text}, d = ${double}, b = ${small}, j = ${json}`;
-      const change = runTogether(sql`UPDATE ${table} SET ${set} WHERE id = ${id}`, 'change');
+      const change = runBatch(sql`UPDATE ${table} SET ${set} WHERE id = ${id}`, 'change');
       return database.write((tx) => tx.run(change), isShared ? { changes: id } : {});
     });
     await Promise.all(works);
@@ -293,11 +293,9 @@ test('statements of a work stay in its order, whatever its neighbours ask for', 
     { isExclusive: true },
   );
   const parent = (tx: Transaction, id: string): Promise<number> =>
-    tx.run(runTogether(sql`INSERT INTO ${tx.names.collectionTable('note')} (id) VALUES (${id})`, 'insert'));
+    tx.run(runBatch(sql`INSERT INTO ${tx.names.collectionTable('note')} (id) VALUES (${id})`, 'insert'));
   const child = (tx: Transaction, id: string): Promise<number> =>
-    tx.run(
-      runTogether(sql`INSERT INTO ${tx.names.collectionTable('child')} (note) VALUES (${id})`, 'insert'),
-    );
+    tx.run(runBatch(sql`INSERT INTO ${tx.names.collectionTable('child')} (note) VALUES (${id})`, 'insert'));
   await database.write((tx) => insert(tx, 'z'));
   let runs = 0;
   const write = (steps: (tx: Transaction) => readonly (() => Promise<unknown>)[]): Promise<void> =>

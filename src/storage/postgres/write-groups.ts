@@ -2,7 +2,7 @@ import { assert, AssertionFailed } from '../../base/assert.ts';
 import { busy } from '../../base/errors.ts';
 import type { Sql } from '../../sql/sql.ts';
 import {
-  type Gathering,
+  type BulkInsert,
   mayWrite,
   type Names,
   type PlainTuple,
@@ -290,7 +290,7 @@ class SharedTransaction implements Transaction {
     return this.#tx.inOrder(steps);
   }
 
-  gather<Given>(gathering: Gathering<Given>, row: Given): Promise<void> {
+  insertLater<Given>(gathering: BulkInsert<Given>, row: Given): Promise<void> {
     this.hasWritten = true;
     return this.#statements.gather(gathering, row);
   }

@@ -1,7 +1,7 @@
 import { access, constants, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../../base/errors.ts';
-import { Watch } from '../../base/poller.ts';
+import { Poller } from '../../base/poller.ts';
 import { codeOf, syncDirectory } from '../../base/process.ts';
 import type { DataHome, OpeningChecks } from '../data-home.ts';
 import { EngineFailure, unavailableSeconds, unavailableText } from '../engine-errors.ts';
@@ -29,8 +29,8 @@ export async function openSqliteHome(
   const { database: control, mark } = await openControl(directory, onLoss);
   const folderOf = (instanceId: string): string => join(directory, 'instances', instanceId);
   const opened = new Map<string, Opened>();
-  let watch: Watch | undefined;
-  let marking: Watch | undefined;
+  let watch: Poller | undefined;
+  let marking: Poller | undefined;
   return {
     control,
     background: control,
@@ -70,14 +70,14 @@ export async function openSqliteHome(
           else await definitions.refresh(database);
         }
       };
-      watch = new Watch({ intervalMs: watchIntervalMs, look, onError });
+      watch = new Poller({ intervalMs: watchIntervalMs, poll: look, onError });
       const writeMarks = async (): Promise<void> => {
         await mark.update(() => control.logState());
         for (const file of opened.values())
           if (!file.definitions.hasEnded) await file.mark.update(() => file.database.logState());
       };
       // A mark is only a help. Why it cannot be written, other errors say.
-      marking = new Watch({ intervalMs: markIntervalMs, look: writeMarks, onError: () => undefined });
+      marking = new Poller({ intervalMs: markIntervalMs, poll: writeMarks, onError: () => undefined });
     },
     isReachable: () => writingRefusal(directory) === undefined,
     refresh: async (instanceId) => {

@@ -1,7 +1,7 @@
 import { accessSync, closeSync, constants, fdatasync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { promisify } from 'node:util';
-import { GenerationMap } from '../../base/cache.ts';
+import { GenerationCache } from '../../base/cache.ts';
 import { systemClock } from '../../base/clock.ts';
 import { codeOf } from '../../base/process.ts';
 import { likeFunction, realTextFunction, sql, type Sql } from '../../sql/sql.ts';
@@ -190,11 +190,11 @@ export class SqliteConnection {
 }
 
 /** A cache that finalizes evicted statements at once: the garbage collector sees only a few bytes of each, and would come late. */
-function knownStatements(): GenerationMap<string, StatementSync> {
+function knownStatements(): GenerationCache<string, StatementSync> {
   const lengthOf = (_: StatementSync, text: string): number => text.length + statementLength;
   // Node 24 has no `close` yet, nor do the types.
   const close = (statement: StatementSync & { close?: () => void }): void => statement.close?.();
-  return new GenerationMap(statementsLengthMax, lengthOf, close);
+  return new GenerationCache(statementsLengthMax, lengthOf, close);
 }
 
 /** Collects the rows. Throws `bad_request` when they exceed {@link answerBytesMax}. */

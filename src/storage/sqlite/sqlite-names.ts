@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { GenerationMap } from '../../base/cache.ts';
+import { GenerationCache } from '../../base/cache.ts';
 import {
   identifier,
   joinSql,
@@ -11,15 +11,15 @@ import {
   withValues,
 } from '../../sql/sql.ts';
 import { CombinedStatements } from '../bulk-inserts.ts';
-import type { FollowingRows, GivenColumn, Insertion, JsonWriter, Names, Tuple } from '../database.ts';
+import type { DependentRows, InlineColumn, Insertion, JsonWriter, Names, Tuple } from '../database.ts';
 
 const none = sql``;
 const everything = sql`TRUE`;
 /** Table names as SQL, for all instances of a process: the same object each time, by which templates recognize what they spliced last. */
-const tables = new GenerationMap<string, Sql>(5_000);
+const tables = new GenerationCache<string, Sql>(5_000);
 
 /** The FROM item of each list of columns. */
-const made = new WeakMap<readonly GivenColumn[], Sql>();
+const made = new WeakMap<readonly InlineColumn[], Sql>();
 
 const lastPosition = sql`last_insert_rowid()`;
 
@@ -60,8 +60,8 @@ export const sqliteNames: Names = {
   scopeColumn: none,
   scopeValue: none,
   lastPosition,
-  insertWith: sqliteInsertWith,
-  given: sqliteGiven,
+  insertWithDependents: sqliteInsertWith,
+  valuesTable: sqliteGiven,
   anyOf: (values) => sql` IN (SELECT value FROM json_each(${JSON.stringify(values)}))`,
   // node:sqlite cannot interrupt a statement. The argument keeps SQLite from evaluating the function only once per statement.
   isInTime: (number, looks) => {
@@ -80,13 +80,13 @@ function tableOf(name: string): Sql {
 }
 
 /** See `Names.given`: the rows are sent as JSON, each as an array, with bytes as hexadecimal digits. */
-function sqliteGiven(columns: readonly GivenColumn[], rows: readonly Tuple[]): Sql {
+function sqliteGiven(columns: readonly InlineColumn[], rows: readonly Tuple[]): Sql {
   let given = made.get(columns);
   if (given === undefined) made.set(columns, (given = makeGiven(columns)));
   return withValues(given, [JSON.stringify(rows.map((row) => row.map(toJson)))]);
 }
 
-function makeGiven(columns: readonly GivenColumn[]): Sql {
+function makeGiven(columns: readonly InlineColumn[]): Sql {
   const values = columns.map(([name, kind], place) => {
     const value = sql`value ->> ${literal(place)}`;
     return sql`${kind === 'bytes' ? sql`unhex(${value})` : value} AS ${identifier(name)}`;
@@ -103,7 +103,7 @@ function toJson(value: SqlValue): SqlValue {
 /** The rows first, then those that follow, which find them by their positions: there are no gaps, as nobody else inserts meanwhile. */
 function sqliteInsertWith(
   { from, inserts }: Insertion,
-  { into, row, columns, runs }: FollowingRows,
+  { into, row, columns, runs }: DependentRows,
 ): readonly Sql[] {
   const end = inserts.length - 1;
   const places = sql`inserted.position BETWEEN ${lastPosition} - ${null} AND ${lastPosition} - ${null}`;

@@ -1,7 +1,7 @@
 import { assert } from '../../base/assert.ts';
 import type { Sql } from '../../sql/sql.ts';
 import {
-  type Gathering,
+  type BulkInsert,
   mayWrite,
   type PlainTuple,
   type Row,
@@ -9,7 +9,7 @@ import {
   type Transaction,
   type Tuple,
 } from '../database.ts';
-import type { GatheredRows } from '../bulk-inserts.ts';
+import type { BulkInserts } from '../bulk-inserts.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { sqliteNames } from './sqlite-names.ts';
 
@@ -21,9 +21,9 @@ export class SqliteTransaction implements Transaction {
   /** Whether a statement that may have changed something has succeeded; a statement that failed has changed nothing. */
   hasWritten = false;
   #connection: SqliteConnection | undefined;
-  readonly #gathered: GatheredRows;
+  readonly #gathered: BulkInserts;
 
-  constructor(connection: SqliteConnection, gathered: GatheredRows) {
+  constructor(connection: SqliteConnection, gathered: BulkInserts) {
     this.#connection = connection;
     this.#gathered = gathered;
   }
@@ -71,7 +71,7 @@ export class SqliteTransaction implements Transaction {
     this.#live().insertRows(into, rows);
   }
 
-  async gather<Given>(gathering: Gathering<Given>, row: Given): Promise<void> {
+  async insertLater<Given>(gathering: BulkInsert<Given>, row: Given): Promise<void> {
     this.#live();
     this.hasWritten = true;
     this.#gathered.add(gathering, row);

@@ -4,7 +4,7 @@ import { busy, stopping } from '../../base/errors.ts';
 import { sql } from '../../sql/sql.ts';
 import { callBack, type Transaction, type WriteOptions } from '../database.ts';
 import { EngineFailure, toEngineError } from '../engine-errors.ts';
-import { GatheredRows } from '../bulk-inserts.ts';
+import { BulkInserts } from '../bulk-inserts.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { sqliteNames } from './sqlite-names.ts';
 import { SqliteTransaction } from './sqlite-transaction.ts';
@@ -76,7 +76,7 @@ type Work = (tx: SqliteTransaction) => Promise<unknown>;
 
 export class WriteQueue {
   readonly #options: WriteQueueOptions;
-  readonly #gathered = new GatheredRows(sqliteNames);
+  readonly #gathered = new BulkInserts(sqliteNames);
   #connection: SqliteConnection;
   #waiting: Waiting[] = [];
   #isBroken = false;

@@ -21,7 +21,7 @@ import {
 import { type Omission, Omissions } from './omissions.ts';
 import { planImport, type PlannedCollection } from './plan-import.ts';
 import { openPocketbaseSource, type PocketbaseSource } from './pocketbase-source.ts';
-import { tellOfEqualRecords } from './record-inserter.ts';
+import { reportDuplicates } from './record-inserter.ts';
 
 /**
  * The map of this folder: imports a whole PocketBase data directory into one instance.
@@ -159,7 +159,7 @@ async function look(run: Run, omissions: Omissions): Promise<ImportSummary> {
   const collections: CollectionSummary[] = [];
   for (const planned of run.planned) {
     collections.push(await lookAt(run, planned, omissions));
-    tellOfEqualRecords(run.source.database, planned, omissions);
+    reportDuplicates(run.source.database, planned, omissions);
   }
   return { collections, omissions: omissions.all() };
 }

@@ -105,7 +105,7 @@ class Rows {
  * Reports records of the source that are equal under a unique index, which the source itself need not enforce: an import would stop
  * at them. Runs one query per index on the values as stored, so two notations of the same date are not found.
  */
-export function tellOfEqualRecords(
+export function reportDuplicates(
   database: ForeignSqlite,
   { source, collection }: PlannedCollection,
   omissions: Omissions,

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
-import { Watch } from '../../base/poller.ts';
+import { Poller } from '../../base/poller.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Database } from '../../storage/database.ts';
 import type { DatabaseClock } from '../../storage/postgres/database-clock.ts';
@@ -76,10 +76,10 @@ function hear(
   });
 }
 
-function watchClock(clock: DatabaseClock, database: Database, logger: Logger): Watch {
+function watchClock(clock: DatabaseClock, database: Database, logger: Logger): Poller {
   const onError = (error: unknown): void =>
     logger.warn('The time of the database could not be read; going on with the last difference.', { error });
-  return new Watch({ intervalMs: clockIntervalMs, look: () => clock.look(database), onError });
+  return new Poller({ intervalMs: clockIntervalMs, poll: () => clock.look(database), onError });
 }
 
 /** Gives up all leases. If the database cannot be reached, other nodes wait for the leases to expire. */
@@ -177,7 +177,7 @@ export interface PendingPollOptions {
 class PendingPoll {
   readonly #options: PendingPollOptions;
   readonly #floor = new DueFloor();
-  #watch: Watch | undefined;
+  #watch: Poller | undefined;
 
   constructor(options: PendingPollOptions) {
     this.#options = options;
@@ -186,7 +186,7 @@ class PendingPoll {
   start(): void {
     const onError = (error: unknown): void =>
       this.#options.logger.warn('Pending deliveries could not be looked for; trying again.', { error });
-    this.#watch = new Watch({ intervalMs: pollIntervalMs, look: () => this.#look(), onError });
+    this.#watch = new Poller({ intervalMs: pollIntervalMs, poll: () => this.#look(), onError });
     void this.#watch.look();
   }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { newId } from '../../base/ids.ts';
 import type { Logger } from '../../base/logger.ts';
-import { Watch } from '../../base/poller.ts';
+import { Poller } from '../../base/poller.ts';
 import { sql, type Sql } from '../../sql/sql.ts';
 import type { Database } from '../../storage/database.ts';
 import type { Ownership } from '../delivery.ts';
@@ -39,7 +39,7 @@ export class LeasedOwnership implements Ownership {
   readonly #leaving = new Set<number>();
   #renewedMs = Number.NEGATIVE_INFINITY;
   #validUntilMs = Number.NEGATIVE_INFINITY;
-  #watch: Watch | undefined;
+  #watch: Poller | undefined;
   #isLeaving = false;
   #hasLeft = false;
 
@@ -67,7 +67,7 @@ export class LeasedOwnership implements Ownership {
     await this.#look();
     const onError = (error: unknown): void =>
       this.#options.logger.warn('Shares of the work could not be looked at; trying again.', { error });
-    this.#watch = new Watch({ intervalMs: lookIntervalMs, look: () => this.#look(), onError });
+    this.#watch = new Poller({ intervalMs: lookIntervalMs, poll: () => this.#look(), onError });
   }
 
   /** Owns nothing from now on and frees all shards at once. When that fails, it is tried again until {@link stop}. */

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
-import { threadEnvironment } from '../../base/process.ts';
+import { processEnvironmentOfThreads } from '../../base/process.ts';
 import { abortedResult, type AttemptRequest, type AttemptResult } from './attempt-result.ts';
 import {
   type FromWorker,
@@ -91,7 +91,7 @@ export class Sender {
     const { policy, dnsServers, trustedCertificates } = this.#options;
     const settings: SenderSettings = { policy, dnsServers, trustedCertificates };
     // Without the process's environment, so that no proxy variable can change where a request goes.
-    const env = threadEnvironment();
+    const env = processEnvironmentOfThreads();
     const worker = new Worker(workerUrl, { workerData: settings, env, name: 'webhook-sender' });
     this.#worker = worker;
     this.#startedAt = this.#options.clock.monotonic();
