@@ -1,20 +1,18 @@
 /*
- * Who a caller is. This file finds that out for a request, by an API key (all about those is in keys/) or by the token of an account
+ * Who a caller is. This file finds that out for a request, by an API key (api-keys.ts, caller-of-key.ts) or by the token of an account
  * (tokens.ts), which ends when its record gets another token key. The rest of the folder issues tokens:
  *
- * - sign-in.ts and one-time-password.ts find the account; finish-sign-in.ts is the rest of both: the collection's rule
- *   (finish-sign-in.ts), second-factor.ts where one is required, tokens.ts. sign-in.ts audits the outcome.
- * - mailed/ is what goes by a mailed token: its request-*.ts mail one (account-mail.ts), as request-otp.ts mails a code, after the
- *   answer, whose timing would otherwise tell which accounts exist; its confirm-*.ts take the token back (mailed-token.ts).
- * - account-rows.ts keeps an account's rows in companion collections (account-rows.ts): one-time passwords, sessions of a
- *   second factor, origins.
- * - set-up.ts makes the first superuser, with a token of set-up.ts; superuser.ts is for the command line.
+ * - sign-in.ts and one-time-password.ts find the account; finish-sign-in.ts is the rest of both: the collection's rule,
+ *   second-factor.ts where one is required, and the token. sign-in.ts audits the outcome.
+ * - verification.ts, password-reset.ts and email-change.ts work by a mailed token. What they request is mailed (account-mail.ts), as
+ *   request-otp.ts mails a code, after the answer, whose timing would otherwise tell which accounts exist; what confirms it takes the
+ *   token back (mailed-token.ts).
+ * - account-rows.ts keeps an account's rows in companion collections: one-time passwords, sessions of a second factor, origins.
+ * - set-up.ts makes the first superuser, with a token that a start has printed; superuser.ts is for the command line.
  *
- *   header ── verify-record-token ──► claims ── caller-of ──► Caller                              authenticate
- *   header ── caller-of-key ──► Caller, with bounds                                               authenticate
- *   identity and password ── find-by-identity ──► record ──┐
- *   id and code ── sign-in-with-otp ──► record ────────────┴── finish-sign-in: rule, second factor, token ──► SignedIn
- *   request-… ── mail-account ──► a mail with a token ── mailed-token ──► confirm-…
+ *   header ── token, or API key with its bounds ──► Caller
+ *   identity and password ──► record ──┐
+ *   id and code ──► record ────────────┴── rule, second factor, token ──► SignedIn
  */
 
 import { type Caller, guest } from '../access/caller.ts';

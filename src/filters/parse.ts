@@ -5,7 +5,7 @@ import { scanToken, type Token } from './scan.ts';
 /**
  * The map of this folder.
  *
- *   text ── parse.ts (scan.ts) ──► parse.ts ── compile.ts ──► Sql
+ *   text ── scan.ts, parse.ts ──► FilterTree ── compile.ts ──► Sql
  *
  *   level      := item { join item | group }      a group without a join before it repeats the last join of its level, initially &&
  *   item       := comparison | group
@@ -21,12 +21,12 @@ import { scanToken, type Token } from './scan.ts';
  *
  * Between tokens: space, tab, newline, and `//` up to the end of its line. Source: http-api section 8.1.
  *
- * compile.ts      compiles a tree to a condition; knows no collection, names are resolved by a Resolve (operand.ts)
- * compile.ts   what one comparison means: null, empty, numbers and texts; the same for every engine
- * resolve.ts turns an operand of the tree into a constant or an Operand
- * calls.ts calls of functions, and every check of their arguments
+ * compile.ts      compiles a tree to a condition, and decides what a comparison means: null, empty, numbers and texts, the same for
+ *                 every engine. It knows no collection: names are resolved by a Resolve (operand.ts)
+ * resolve.ts      turns an operand of the tree into a constant or an Operand
+ * functions/      calls of functions: every check of their arguments (calls.ts), and what they are on each engine
  * dialect.ts      what the engines write differently; implemented by the files sqlite-*.ts and postgres-*.ts
- * sort.ts sort.ts   the order of a list, with the same names as in filters
+ * sort.ts         the order of a list, with the same names as in filters
  *
  * Everything wrong with a text is an AppError `bad_request` made by filter-error.ts, with its position.
  */

@@ -88,7 +88,7 @@ export interface ServerOptions extends AddressOptions, AdmissionOptions {
  * Creates the HTTP side of the service, which turns bytes into one call of an operation, and its result or error into an answer.
  * Order for every request: its turn, CORS headers, checks, instance, body, caller, rate limits and scopes, operation.
  *
- * The steps before a route are here and in connections.ts, request.ts, cors.ts, request.ts and body.ts. routes/ has
+ * The steps before a route are here and in connections.ts, request.ts, cors.ts and body.ts. routes/ has
  * one file per resource. Its routes call their operation through `onInstance`, which opens the instance, finds the caller, holds
  * rate limits and the scopes of API keys, and logs the request. Answers go out through answer.ts, those of writes through
  * answer-write.ts (once per Idempotency-Key), and all of these through `sendAnswer`. error-response.ts turns errors into answers.

@@ -12,9 +12,9 @@ import type { Database } from '../storage/database.ts';
  *
  *   instance-directory   which instances there are, and which host or slug means which (control.db)
  *   open-instances       the instances whose files are open now, a bounded number, each on loan while it is used
- *   current-collection   a collection's current definition, which another node may have made or changed; with-… and read-… repeat
+ *   current-collection   a collection's current definition, which another node may have made or changed; with… and read… repeat
  *                        work on a definition that has changed meanwhile
- *   system-collections   what every instance has from the start: superusers, companion-collections, users-collection
+ *   system-collections   what every instance has from the start: superusers, the companions of auth collections, users
  */
 export interface Instance {
   /** 15 characters of `[a-z0-9]`; in every webhook as `instance_id`. */

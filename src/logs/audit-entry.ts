@@ -7,7 +7,7 @@ import { indexToText } from '../collections/index-definition.ts';
 import { type Field, fieldToJson } from '../fields/field.ts';
 
 /**
- * Who did what, and from where. The map of this folder:
+ * Who did what, and from where. How entries of the audit log are made:
  *
  *   done in a transaction ── append ──► a row in the same transaction: both are committed, or neither
  *   done in none, and often ── note ──► tallies in memory ──► one row for all equal ones in a minute, written within a second

@@ -7,17 +7,13 @@ import { sql, type Sql } from '../sql/sql.ts';
 import type { Database } from '../storage/database.ts';
 
 /**
- * The log of one instance's requests, for its superusers. The map of this folder:
+ * The log of one instance's requests, for its superusers. The audit log has a map of its own (audit-entry.ts).
  *
- *   request ──► note (memory) ──► write, once a second ──► log-table ──► list-logs
+ *   request ──► note (memory) ──► write, once a second ──► table ──► list-logs
  *
  * No request waits for this: it is noted once it is answered. A limited number of entries a second is kept whole; of the rest only
  * the number is. Entries that cannot be written are counted as well, and fail no request. The table is kept apart from the
  * instance's data, and the last writes may be lost when the machine fails: no answer depends on them.
- *
- *   log-entry    one request, and how serious it is
- *   mask-url     removes credentials from URLs
- *   log-limits   the limits
  */
 export class RequestLog {
   readonly #options: RequestLogOptions;

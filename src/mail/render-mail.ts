@@ -60,8 +60,8 @@ function escapeHtml(text: string): string {
 /**
  * A mail as it is to be sent. The map of this folder:
  *
- *   template and facts ── render-mail ──► Mail ── mailer ── turn-queue ── send-mail ──► the instance's mail server
- *                                                   └── mail-record: what was sent, while developing
+ *   template and values ── render-mail ──► Mail ── mailer ── send-mail ──► the instance's mail server
+ *                                                    └── what was sent is in the log, while developing
  *
  * Nothing in here touches a database: a mail is made from data read earlier, and sent while no request waits for it.
  */

@@ -4,14 +4,17 @@ import { booleanOf, listLimits, parameterError } from './list-parameters.ts';
 import { parseFields, type Projection } from './projection.ts';
 
 /**
- * The map of this folder: what every list has in common, whatever its table.
+ * The map of this folder: what every list has in common, whatever its table, and the names that records have in filters.
  *
  *   query ── parseListQuery ──► ListQuery ── runList (with a ListSource) ──► ListResult of tuples
  *
  * ListSource    the table: what is selected, what the caller may see, which names there are (columnResolver for plain tables)
  * Projection    what `fields` asks for: pickFields for a value, memberOf for a writer that leaves columns out
  *
- * list-source.ts     continues after a row instead of counting the rows before it
+ * list-source.ts    also cursors, which continue after a row instead of counting the rows before it
+ * run-list.ts       pages of tuples; run-json-list.ts: pages whose JSON the engine writes, with the rows that row-cache.ts keeps
+ * record-scope.ts   the names of a collection's records, and the joins that they need; path.ts follows a path over relations,
+ *                   request-names.ts has `@request.…` and `@collection.…`
  *
  * Source: http-api section 7, A16, A18, A20.
  */

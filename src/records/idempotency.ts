@@ -6,7 +6,7 @@ import { limit, sql, type Sql } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 
 /**
- * The map of this folder: a write that is repeated under its `Idempotency-Key` is not done again.
+ * A write that is repeated under its `Idempotency-Key` is not done again.
  *
  *   idempotentRequest   the key and the request under it, as digests
  *   runOnce             in the transaction of the write: claims the key, does the work, keeps the answer

@@ -15,13 +15,14 @@ import { recordShape, type RecordShape } from './record-table.ts';
  *
  * The map of this folder:
  *
- *   create-, update-, upsert-, delete-record   change one record, in two parts (record-write.ts). remove-record also handles the
- *                                              records that refer to it; save-changes, erase-record write the row and its event
- *   batch, lock-batch, asks-nothing            several changes, all or none; truncate-collection deletes all records of one
- *   ask-rule, find-allowed, test-rule          ask a rule about a stored record or about given values
- *   read-record, list-records                  answer with JSON that the engine writes and that is remembered (answer-key), or
- *                                              that present-records writes here, with what expand.ts finds
- *   record-shape, -statements, -json           made once for each definition
+ *   create-, update-, upsert-, delete-record   change one record, in two parts (record-write.ts). delete-record also handles the
+ *                                              records that refer to it; save-record writes the row and its event
+ *   batch                                      several changes, all or none; truncate-collection deletes all records of one
+ *   idempotency                                a write under a key is run once, and answered again
+ *   check-rule, find-record, test-rule         check a rule for a stored record or for values
+ *   read-record, list-records                  answer with JSON that the engine writes and that answer-cache keeps, or that
+ *                                              present-records writes here, with what expand.ts finds
+ *   record-table                               what is made once for each definition: statements, and the JSON of a record
  *   accounts/                                  what is asked of accounts besides, and passwords, which are kept apart from records
  */
 export class StoredRecord {

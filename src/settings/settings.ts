@@ -4,9 +4,8 @@ import { isJsonObject, type JsonObject } from '../base/json.ts';
 /**
  * What the superusers of an instance decide about it. Members are shown in this order. The map of this folder:
  *
- *   merge-settings    merges a change over the current settings, member by member
+ *   settings-store    the settings in force, in memory and in the database; merges a change over them, member by member
  *   check-settings    checks whether the result makes sense
- *   settings-store    the settings in force, in memory and in the database
  *   change-settings   the operation behind PATCH
  *
  * Anything that only the operator may decide is a flag (config.ts) and no setting.

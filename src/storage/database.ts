@@ -19,11 +19,10 @@ import type { Sql, SqlValue } from '../sql/sql.ts';
  * The map of this folder. data-home.ts: where a process keeps its data; migrate.ts: brings the tables up to date.
  * - SQLite: home.ts, then sqlite-database.ts. write-queue.ts does the group commit on the one sqlite-connection.ts that
  *   writes; a work gets a sqlite-transaction.ts.
- * - PostgreSQL: home.ts, then postgres-database.ts, on connections of a postgres-pool.ts. postgres-pool.ts limits the writers,
- *   postgres-transaction.ts begins a transaction, a work gets a postgres-transaction.ts. write-groups.ts lets works share a
- *   transaction, in which each gets a write-groups.ts; read-batches.ts lets reads share a statement,
+ * - PostgreSQL: home.ts, then postgres-database.ts, on connections of a postgres-pool.ts, which also limits the writers. A work gets
+ *   a postgres-transaction.ts. write-groups.ts lets works share a transaction, read-batches.ts lets reads share a statement, and
  *   postgres-shared-sessions.ts a connection. batched-statements.ts makes one statement of many.
- * - Both: bulk-inserts.ts inserts the rows of several works together, answer-cache.ts caches answers until `state` changes.
+ * - Both: bulk-inserts.ts inserts the rows of several works together.
  */
 export interface Database extends Reader {
   readonly engine: Engine;

@@ -14,8 +14,8 @@ import { copyTable, type TableCopy } from './copy-table.ts';
 import { clearMoveMark, markMove } from './move-mark.ts';
 
 /**
- * The map of this folder: copies everything of a data directory into an empty PostgreSQL database, row by row (copy-table.ts) with
- * the columns that the tables really have (copy-table.ts). Ids, secrets, positions and times stay as they are, so that tokens,
+ * The map of this folder: copies everything of a data directory into an empty PostgreSQL database, row by row, with the
+ * columns that the tables really have (copy-table.ts). Ids, secrets, positions and times stay as they are, so that tokens,
  * API keys, ETags and webhooks that are still to be sent keep their meaning.
  *
  * Until everything is there, the database carries a mark (move-mark.ts), with which no server starts. The data directory is only read.

@@ -6,13 +6,14 @@ import type { AttemptResult } from './sending/attempt-result.ts';
  * is one request of a delivery.
  *
  *   endpoints/       what owners define, and its checks. It knows no deliveries
- *   fan-out          in the record's transaction: one pending delivery per endpoint that wants the event
- *   dispatcher       finds work (agenda: which instances, and when; loans: the open ones), claims what is due (choose-turns: whose
- *                    turn it is; lane: how much an endpoint takes at once) and gives it to the sender
- *   flights          what was claimed: settles the results, one group of each instance at a time (to-settlement, settle)
+ *   deliveries       the rows. fanOut inserts them in the record's transaction: one for each endpoint that wants the event
+ *   scheduler        which instances have something due, and when; whose turn it is
+ *   lanes            how much an endpoint takes at once, and what of it is claimed
+ *   dispatcher       finds work by these two, claims what is due and gives it to the sender
  *   sending/         another thread, and the sender as its handle here: signs, posts through the guarded agent; every failure is a
  *                    value. It knows requests and their results, not deliveries
- *   deliveries       the rows; delivery-log: what owners see of them
+ *   in-flight        what was claimed: settles the results, one group of each instance at a time (settle)
+ *   delivery-log     what owners see of deliveries; endpoint-warnings: what the operator reads of them in the log
  *   nodes/           several processes on one PostgreSQL: who delivers for which instance, and how they tell each other
  *
  *   pending ──attempt succeeded──► delivered

@@ -3,7 +3,7 @@ import { isJsonObject } from '../../base/json.ts';
 /**
  * The map of this folder: the description of the service in the form of OpenAPI 3.1.
  *
- *   …-paths, …-schemas     one subject each: what its routes take and answer
+ *   paths, schemas         what routes take and answer: beside the routes, one subject each (routes/)
  *   service-document       all of them together; `npm run openapi` writes it to openapi.json
  *   instance-document      the same with the real collections of an instance (value-schema: one field's values)
  *
