@@ -273,8 +273,11 @@ async function createDelivering(
   const sender = openSender({ policy: config.policy, clock, logger: parts.logger });
   const common = {
     sender: parts.wrapSender?.(sender) ?? sender,
-    instances: () => data.directory.all(),
-    borrow: (entry: InstanceEntry) => data.instances.borrow(entry),
+    instances: () => data.directory.all().map(({ id }) => id),
+    borrow: async (instanceId: string) => {
+      const entry = data.directory.find(instanceId);
+      return entry === undefined ? undefined : data.instances.borrow(entry);
+    },
     clock,
     logger: parts.logger,
     version,

@@ -138,8 +138,8 @@ function routes(options: ServerOptions): (app: FastifyInstance, _: unknown, done
     descriptionRoutes(app, options);
     endpointRoutes(app, {
       ...options,
-      borrow: (instance) => {
-        const entry = options.directory.findBySlug(instance.slug);
+      borrow: (instanceId) => {
+        const entry = options.directory.find(instanceId);
         assert(entry, 'an open instance is in the directory');
         return options.instances.borrow(entry);
       },

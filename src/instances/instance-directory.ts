@@ -32,6 +32,7 @@ export class InstanceDirectory {
   readonly #home: DataHome;
   readonly #clock: Clock;
   #version = '';
+  #byId = new Map<string, InstanceEntry>();
   #bySlug = new Map<string, InstanceEntry>();
   #byHost = new Map<string, InstanceEntry>();
   #watch: Poller | undefined;
@@ -60,6 +61,10 @@ export class InstanceDirectory {
       await this.refresh();
       if (!this.#bySlug.has(defaultSlug)) throw error;
     }
+  }
+
+  find(id: string): InstanceEntry | undefined {
+    return this.#byId.get(id);
   }
 
   findBySlug(slug: string): InstanceEntry | undefined {
@@ -115,6 +120,7 @@ export class InstanceDirectory {
       sql`SELECT id, slug, host, created FROM ${this.#database.names.table('$instance')} ORDER BY position`,
     );
     const entries = rows.map(toEntry);
+    this.#byId = new Map(entries.map((entry) => [entry.id, entry]));
     this.#bySlug = new Map(entries.map((entry) => [entry.slug, entry]));
     this.#byHost = new Map(entries.flatMap((entry) => (entry.host === null ? [] : [[entry.host, entry]])));
     this.#version = version;

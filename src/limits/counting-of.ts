@@ -1,7 +1,6 @@
-import type { Instance } from '../instances/instance.ts';
 import type { Database } from '../storage/database.ts';
 import { PostgresWindowStore } from './postgres-window-store.ts';
-import type { WindowStore } from './window-store.ts';
+import type { CountedInstance, WindowStore } from './window-store.ts';
 
 /** The time at which something is counted, and the store where nodes count together. */
 export interface Counting {
@@ -9,8 +8,6 @@ export interface Counting {
   /** Absent when no other process counts. */
   readonly store?: WindowStore | undefined;
 }
-
-export type CountedInstance = Pick<Instance, 'id' | 'database' | 'dueClock' | 'sealer'>;
 
 const stores = new WeakMap<Database, WindowStore>();
 

@@ -2,10 +2,9 @@ import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import { Poller } from '../base/poller.ts';
-import type { Instance } from '../instances/instance.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Database } from '../storage/database.ts';
-import { clockSlackMs, type Question, type WindowStore } from './window-store.ts';
+import { clockSlackMs, type CountedInstance, type Question, type WindowStore } from './window-store.ts';
 
 /** A question that takes longer is late: far more than a busy database needs, and less than a client's patience. */
 const waitMsDefault = 2_000;
@@ -37,7 +36,7 @@ interface Return {
  */
 export class PostgresWindowStore implements WindowStore {
   readonly id = newId();
-  readonly #instance: Pick<Instance, 'id' | 'database' | 'dueClock' | 'sealer'>;
+  readonly #instance: CountedInstance;
   readonly #waitMsMax: number;
   #asked: Asked[] = [];
   #returns: Return[] = [];
@@ -47,10 +46,7 @@ export class PostgresWindowStore implements WindowStore {
   /** True while the running statement has taken too long: until it ends, every question is late at once. */
   #isLate = false;
 
-  constructor(
-    instance: Pick<Instance, 'id' | 'database' | 'dueClock' | 'sealer'>,
-    waitMsMax = waitMsDefault,
-  ) {
+  constructor(instance: CountedInstance, waitMsMax = waitMsDefault) {
     this.#instance = instance;
     this.#waitMsMax = waitMsMax;
   }

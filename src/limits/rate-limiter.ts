@@ -1,6 +1,7 @@
 import type { RateLimitRule } from '../settings/settings.ts';
-import { type CountedInstance, countingOf } from './counting-of.ts';
+import { countingOf } from './counting-of.ts';
 import { SharedCounter, type Window } from './shared-counter.ts';
+import type { CountedInstance } from './window-store.ts';
 
 /**
  * How often clients may send requests. All counts are bounded, in this process's memory and in the table that several nodes share.

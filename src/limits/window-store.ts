@@ -1,3 +1,15 @@
+import type { Clock } from '../base/clock.ts';
+import type { Sealer } from '../secrets/seal.ts';
+import type { Database } from '../storage/database.ts';
+
+/** What counting needs of an instance. */
+export interface CountedInstance {
+  readonly id: string;
+  readonly database: Database;
+  readonly dueClock: Clock;
+  readonly sealer: Sealer;
+}
+
 /** More than nodes' clocks differ by. A window that ends this much later than a new one is from before a clock was set back. */
 export const clockSlackMs = 10_000;
 

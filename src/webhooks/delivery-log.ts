@@ -2,8 +2,6 @@ import { AppError, conflicting, notFound } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import { dialectOf } from '../filters/dialect-of.ts';
 import type { Operand } from '../filters/operand.ts';
-import type { Instance } from '../instances/instance.ts';
-import type { Loan } from '../instances/open-instances.ts';
 import type { ListQuery } from '../query/list-query.ts';
 import { column, columnResolver } from '../query/list-source.ts';
 import { type ListResult, runList } from '../query/run-list.ts';
@@ -15,6 +13,7 @@ import type { Dispatcher } from './dispatcher.ts';
 import { getEndpoint } from './endpoints/change-endpoint.ts';
 import { endpointStoreOf } from './endpoints/endpoint-store.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
+import type { WebhookInstance, WebhookInstanceLoan } from './webhook-instance.ts';
 
 /** A delivery with its event and its attempts, as its owner sees it. */
 interface DeliveryView {
@@ -59,7 +58,7 @@ const resolve = columnResolver({
 
 /** Returns a page of deliveries, each with its attempts; only {@link readDelivery} shows what receivers answered. */
 export async function listDeliveries(
-  instance: Instance,
+  instance: WebhookInstance,
   query: ListQuery,
 ): Promise<ListResult<DeliveryView>> {
   const now = instance.clock.now();
@@ -97,7 +96,7 @@ export async function readDelivery(reader: Reader, deliveryId: string): Promise<
  * which may have changed by the time the answer is sent. Throws not_found, and conflict when the delivery could
  * never be sent or is a test whose attempt may be on its way.
  */
-export function retryDelivery(instance: Instance, deliveryId: string): Promise<DeliveryView> {
+export function retryDelivery(instance: WebhookInstance, deliveryId: string): Promise<DeliveryView> {
   // Not `clock`: the node that sends it decides by this clock what is due.
   const now = instance.dueClock.now();
   return instance.database.write(async (tx) => {
@@ -108,7 +107,7 @@ export function retryDelivery(instance: Instance, deliveryId: string): Promise<D
 }
 
 /** Cancels a pending delivery and returns it. Throws not_found, and conflict when it is over already. */
-export function cancelDelivery(instance: Instance, deliveryId: string): Promise<DeliveryView> {
+export function cancelDelivery(instance: WebhookInstance, deliveryId: string): Promise<DeliveryView> {
   const now = instance.dueClock.now();
   return instance.database.write(async (tx) => {
     await move(tx, deliveryId, { from: ['pending'], to: 'cancelled', cause: 'Cancelled by hand.', now });
@@ -222,7 +221,7 @@ const testsUnderWay = new WeakMap<Database, number>();
 
 export interface TestParts {
   readonly dispatcher: Dispatcher;
-  readonly borrow: (instance: Instance) => Promise<Loan>;
+  readonly borrow: (instanceId: string) => Promise<WebhookInstanceLoan>;
 }
 
 /**
@@ -230,7 +229,7 @@ export interface TestParts {
  * any other, and the request is never repeated. Throws not_found, and too_many_requests while `testsMax` others are under way.
  */
 export async function testEndpoint(
-  instance: Instance,
+  instance: WebhookInstance,
   endpointId: string,
   parts: TestParts,
 ): Promise<DeliveryView> {
@@ -248,16 +247,20 @@ export async function testEndpoint(
   }
 }
 
-async function sendTest(instance: Instance, endpointId: string, parts: TestParts): Promise<DeliveryView> {
+async function sendTest(
+  instance: WebhookInstance,
+  endpointId: string,
+  parts: TestParts,
+): Promise<DeliveryView> {
   const { endpoint, id } = await insertTest(instance, endpointId);
   const pending = await readPending(instance.database, id);
   if (pending === undefined) throw conflicting();
-  await parts.dispatcher.sendNow(await parts.borrow(instance), endpoint, pending);
+  await parts.dispatcher.sendNow(await parts.borrow(instance.id), endpoint, pending);
   return readDelivery(instance.database, id);
 }
 
 function insertTest(
-  instance: Instance,
+  instance: WebhookInstance,
   endpointId: string,
 ): Promise<{ readonly endpoint: Endpoint; readonly id: string }> {
   return instance.database.write(async (tx) => {
@@ -269,7 +272,7 @@ function insertTest(
 /** Writes the test event and its one delivery, and returns the id of that delivery. */
 export async function writeTest(
   tx: Transaction,
-  { clock, dueClock, events }: Pick<Instance, 'clock' | 'dueClock' | 'events'>,
+  { clock, dueClock, events }: Pick<WebhookInstance, 'clock' | 'dueClock' | 'events'>,
   endpointId: string,
 ): Promise<string> {
   const created = toTimestamp(clock.now());

@@ -4,10 +4,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { eventually } from '../../test/support/eventually.ts';
 import { faultyDatabases } from '../../test/support/faulty-databases.ts';
 import { MovableClock } from '../../test/support/movable-clock.ts';
-import { startWebhookService } from '../../test/support/webhook-service.ts';
+import { startWebhookService, type WebhookService } from '../../test/support/webhook-service.ts';
 import { systemClock } from '../base/clock.ts';
 import { sql } from '../sql/sql.ts';
-import type { InstanceEntry } from '../instances/instance-directory.ts';
 import { getEndpoint } from './endpoints/change-endpoint.ts';
 import { readPending } from './deliveries.ts';
 import { endpointStoreOf } from './endpoints/endpoint-store.ts';
@@ -63,7 +62,7 @@ async function startOverMany(t: TestContext, count: number): Promise<Lending> {
   const [entry] = service.app.data.directory.all();
   assert.ok(entry);
   const lending: Lending = { lent: new Set(), out: 0, most: 0 };
-  const borrow = async ({ id }: InstanceEntry): ReturnType<DispatcherOptions['borrow']> => {
+  const borrow = async (id: string): ReturnType<DispatcherOptions['borrow']> => {
     const loan = await service.app.data.instances.borrow(entry);
     lending.lent.add(id);
     lending.out += 1;
@@ -74,19 +73,25 @@ async function startOverMany(t: TestContext, count: number): Promise<Lending> {
     };
     return { instance: { ...loan.instance, id }, release };
   };
-  const entries = Array.from({ length: count }, (_, index) => ({ ...entry, id: `instance${index}` }));
+  const ids = Array.from({ length: count }, (_, index) => `instance${index}`);
   const logger = { debug: fail, info: fail, warn: fail, error: fail };
   const rest = { sender: new HeldSender(), clock: systemClock, logger, version: '0' };
   const dispatcher = new Dispatcher({
     ownership: soleOwnership,
     onForeign: () => undefined,
-    instances: () => entries,
+    instances: () => ids,
     borrow,
     ...rest,
   });
   t.after(() => dispatcher.stop(0));
   dispatcher.start();
   return lending;
+}
+
+function borrowFrom({ app }: WebhookService, id: string): ReturnType<DispatcherOptions['borrow']> {
+  const entry = app.data.directory.find(id);
+  assert.ok(entry);
+  return app.data.instances.borrow(entry);
 }
 
 function fail(message: string): void {
@@ -168,8 +173,8 @@ test('what was given to another node while it was read is not sent', async (t) =
   const dispatcher = new Dispatcher({
     ownership: { owns: () => isOurs, fence: (id) => soleOwnership.fence(id) },
     onForeign: () => undefined,
-    instances: () => service.app.data.directory.all(),
-    borrow: (entry) => service.app.data.instances.borrow(entry),
+    instances: () => service.app.data.directory.all().map(({ id }) => id),
+    borrow: (id) => borrowFrom(service, id),
     sender,
     clock: systemClock,
     logger,
@@ -200,8 +205,8 @@ for (const [whose, fence] of [
       // Was stopped for longer than its lease: another has taken over meanwhile.
       ownership: { owns: () => true, fence: () => fence },
       onForeign: () => undefined,
-      instances: () => service.app.data.directory.all(),
-      borrow: (entry) => service.app.data.instances.borrow(entry),
+      instances: () => service.app.data.directory.all().map(({ id }) => id),
+      borrow: (id) => borrowFrom(service, id),
       sender: before,
       clock,
       logger,
@@ -265,7 +270,7 @@ test('an instance that cannot be read is left alone for a second, however often 
   const dispatcher = new Dispatcher({
     ownership: soleOwnership,
     onForeign: () => undefined,
-    instances: () => [entry],
+    instances: () => [entry.id],
     borrow: () => service.app.data.instances.borrow(entry),
     sender: new HeldSender(),
     clock: systemClock,
@@ -337,11 +342,11 @@ test('tests of endpoints, however many, take none of the slots of deliveries', a
   const [delivery] = await service.deliveries();
   const sender = new HeldSender();
   const logger = { debug: fail, info: fail, warn: fail, error: fail };
-  const borrow: DispatcherOptions['borrow'] = (one) => service.app.data.instances.borrow(one);
+  const borrow: DispatcherOptions['borrow'] = () => service.app.data.instances.borrow(entry);
   const rest = { sender, borrow, clock: systemClock, logger, version: '0', onForeign: () => undefined };
-  const dispatcher = new Dispatcher({ ...rest, ownership: soleOwnership, instances: () => [entry] });
+  const dispatcher = new Dispatcher({ ...rest, ownership: soleOwnership, instances: () => [entry.id] });
   t.after(() => dispatcher.stop(0));
-  const loan = await borrow(entry);
+  const loan = await service.app.data.instances.borrow(entry);
   const { instance } = loan;
   const endpoint = await getEndpoint(instance.database, endpointStoreOf(instance), id);
   const pending = await readPending(instance.database, delivery.id);

@@ -1,7 +1,5 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
-import type { InstanceEntry } from '../instances/instance-directory.ts';
-import type { Loan } from '../instances/open-instances.ts';
 import type { PendingDelivery } from './deliveries.ts';
 import { type Ownership, soleOwnership } from './delivery.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
@@ -10,6 +8,7 @@ import type { InstanceLanes } from './lanes.ts';
 import { Scheduler, chooseTurns, Claims, readTaken, type Taken, type Turn } from './scheduler.ts';
 import type { AttemptRequest, AttemptResult } from './sending/attempt-result.ts';
 import type { Sender } from './sending/sender.ts';
+import type { WebhookInstanceLoan } from './webhook-instance.ts';
 
 /** Attempts in flight over all instances, tests not counted. Bounds the sockets and memory of the sending thread. */
 const inFlightMax = 256;
@@ -22,8 +21,10 @@ const timerMsMax = 60_000;
 
 export interface DispatcherOptions {
   readonly sender: Pick<Sender, 'send' | 'onResults' | 'stop'>;
-  readonly instances: () => readonly InstanceEntry[];
-  readonly borrow: (entry: InstanceEntry) => Promise<Loan>;
+  /** The ids of all instances. */
+  readonly instances: () => Iterable<string>;
+  /** Opens an instance; undefined when there is none with this id. */
+  readonly borrow: (instanceId: string) => Promise<WebhookInstanceLoan | undefined>;
   readonly ownership: Ownership;
   /** Told of an instance with something new that another node delivers. */
   readonly onForeign: (instanceId: string) => void;
@@ -38,9 +39,9 @@ export interface DispatcherOptions {
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #loans = new Claims();
-  readonly #agenda: Scheduler;
-  readonly #flights: InFlight;
+  readonly #claims = new Claims();
+  readonly #scheduler: Scheduler;
+  readonly #inFlight: InFlight;
   #pumping: Promise<void> | undefined;
   #isPumpScheduled = false;
   #isStopping = false;
@@ -48,23 +49,23 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#agenda = new Scheduler(options.clock);
-    this.#flights = new InFlight({ ...options, onSettled: (instanceId) => this.wake(instanceId) });
+    this.#scheduler = new Scheduler(options.clock);
+    this.#inFlight = new InFlight({ ...options, onSettled: (instanceId) => this.wake(instanceId) });
     options.sender.onResults((results) => {
-      this.#flights.finish(results);
+      this.#inFlight.finish(results);
       this.#schedulePump();
     });
   }
 
   /** Looks through all instances once: deliveries that an earlier process left pending may be due. */
   start(): void {
-    for (const { id } of this.#options.instances()) this.#agenda.wake(id);
+    for (const id of this.#options.instances()) this.#scheduler.wake(id);
     this.#schedulePump();
   }
 
   wake(instanceId: string): void {
     if (!this.#options.ownership.owns(instanceId)) return this.#options.onForeign(instanceId);
-    this.#agenda.wake(instanceId);
+    this.#scheduler.wake(instanceId);
     this.#schedulePump();
   }
 
@@ -72,30 +73,30 @@ export class Dispatcher {
   noteDue(instanceId: string, due: number): void {
     if (!this.#options.ownership.owns(instanceId)) return;
     // The poll reports an instance that cannot be read each time it looks: this must not end the instance's rest.
-    if (this.#agenda.isResting(instanceId)) return;
+    if (this.#scheduler.isResting(instanceId)) return;
     if (due <= this.#options.clock.now()) return this.wake(instanceId);
-    if (this.#agenda.noteDue(instanceId, due)) this.#setTimerToNext();
+    if (this.#scheduler.noteDue(instanceId, due)) this.#setTimerToNext();
   }
 
   /** Prepares handing over instances to other nodes. No new delivery of these instances may be claimed any more. */
   prepareHandOver(isGoing: (instanceId: string) => boolean): Promise<HandOver> {
-    return this.#flights.prepareHandOver(isGoing);
+    return this.#inFlight.prepareHandOver(isGoing);
   }
 
   /** Returns when the instance will next have a delivery due: asked before its file is closed. */
   nextDue(instanceId: string): number | undefined {
-    return this.#agenda.nextDue(instanceId);
+    return this.#scheduler.nextDue(instanceId);
   }
 
   /**
    * Sends one delivery now, outside its lane, and resolves with the result once that is committed. Rejects when the first try to
    * commit fails: the next ones go on for as long as the database is away, which is longer than a caller should wait.
    */
-  sendNow(loan: Loan, endpoint: Endpoint, pending: PendingDelivery): Promise<AttemptResult> {
+  sendNow(loan: WebhookInstanceLoan, endpoint: Endpoint, pending: PendingDelivery): Promise<AttemptResult> {
     const test = Promise.withResolvers<AttemptResult>();
-    const lanes = this.#loans.add(loan);
+    const lanes = this.#claims.add(loan);
     lanes.claimed.add(pending.id);
-    this.#flights.add({ lanes, endpoint, pending, test });
+    this.#inFlight.add({ lanes, endpoint, pending, test });
     this.#options.sender.send([toAttemptRequest(endpoint, pending, this.#options.version)]);
     return test.promise;
   }
@@ -106,13 +107,13 @@ export class Dispatcher {
    */
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true;
-    this.#flights.giveUpAt(this.#options.clock.monotonic() + graceMs);
+    this.#inFlight.giveUpAt(this.#options.clock.monotonic() + graceMs);
     await this.#pumping;
     // Only now, as the last look may have set the timer.
     clearTimeout(this.#timer);
     await this.#options.sender.stop(graceMs);
-    await this.#flights.settled();
-    this.#loans.releaseAll();
+    await this.#inFlight.settled();
+    this.#claims.releaseAll();
   }
 
   #schedulePump(): void {
@@ -137,19 +138,19 @@ export class Dispatcher {
   }
 
   #hasMore(): boolean {
-    if (this.#flights.claimedCount >= inFlightMax) return false;
-    if (this.#agenda.hasWoken) return true;
-    return this.#loans.allLanes().some((lanes) => lanes.sendable().length > 0);
+    if (this.#inFlight.claimedCount >= inFlightMax) return false;
+    if (this.#scheduler.hasWoken) return true;
+    return this.#claims.allLanes().some((lanes) => lanes.sendable().length > 0);
   }
 
   async #pump(): Promise<void> {
     await this.#openWoken();
     const now = this.#options.clock.now();
-    for (const lanes of this.#loans.allLanes()) {
+    for (const lanes of this.#claims.allLanes()) {
       if (this.#options.ownership.owns(lanes.instance.id)) await this.#orRest(lanes, () => lanes.refill(now));
       else lanes.rest();
     }
-    const turns = chooseTurns(this.#loans.contenders(), inFlightMax - this.#flights.claimedCount);
+    const turns = chooseTurns(this.#claims.contenders(), inFlightMax - this.#inFlight.claimedCount);
     const requests = await this.#claim(turns);
     if (requests.length > 0) this.#options.sender.send(requests);
     this.#letGo();
@@ -164,20 +165,20 @@ export class Dispatcher {
       const message = 'Deliveries could not be read; trying again.';
       this.#options.logger.error(message, { instance, error, delayMs: backOffMs });
       lanes.rest();
-      this.#agenda.rest(instance, backOffMs);
+      this.#scheduler.rest(instance, backOffMs);
       return undefined;
     }
   }
 
   async #openWoken(): Promise<void> {
     let opened = 0;
-    for (const id of this.#agenda.takeWoken()) {
-      let lanes = this.#loans.lanesOf(id);
+    for (const id of this.#scheduler.takeWoken()) {
+      let lanes = this.#claims.lanesOf(id);
       if (lanes === undefined && opened === openedAtOnceMax) {
-        this.#agenda.wake(id);
+        this.#scheduler.wake(id);
         continue;
       }
-      this.#agenda.clearDue(id);
+      this.#scheduler.clearDue(id);
       if (lanes === undefined) {
         opened += 1;
         lanes = await this.#open(id);
@@ -187,22 +188,22 @@ export class Dispatcher {
   }
 
   async #open(id: string): Promise<InstanceLanes | undefined> {
-    const entry = this.#options.instances().find((candidate) => candidate.id === id);
-    if (entry === undefined || !this.#options.ownership.owns(id)) return undefined;
+    if (!this.#options.ownership.owns(id)) return undefined;
     try {
-      return this.#loans.add(await this.#options.borrow(entry));
+      const loan = await this.#options.borrow(id);
+      return loan === undefined ? undefined : this.#claims.add(loan);
     } catch (error) {
       this.#options.logger.error('An instance could not be opened to deliver its webhooks.', {
         instance: id,
         error,
       });
-      this.#agenda.setDue(id, this.#options.clock.now() + timerMsMax);
+      this.#scheduler.setDue(id, this.#options.clock.now() + timerMsMax);
       return undefined;
     }
   }
 
   async #claim(turns: readonly Turn[]): Promise<readonly AttemptRequest[]> {
-    const taken = turns.map((turn) => this.#loans.take(turn)).filter((one) => one !== undefined);
+    const taken = turns.map((turn) => this.#claims.take(turn)).filter((one) => one !== undefined);
     // Rows are read only now: a delivery may have been settled or cancelled since its id was read, and bodies are large.
     const found = await readTaken(taken, (lanes, read) => this.#orRest(lanes, read));
     const requests = taken.map((one) => this.#send(one, found.get(one.id)));
@@ -214,23 +215,23 @@ export class Dispatcher {
     if (pending === undefined || !this.#options.ownership.owns(lanes.instance.id)) return undefined;
     const endpoint = lanes.claim(endpointId, pending, this.#options.clock.now());
     if (endpoint === undefined) return undefined;
-    this.#flights.add({ lanes, endpoint, pending });
+    this.#inFlight.add({ lanes, endpoint, pending });
     return toAttemptRequest(endpoint, pending, this.#options.version);
   }
 
   /** Gives back instances that have nothing to do now, and notes when each of them next will. */
   #letGo(): void {
-    for (const lanes of this.#loans.allLanes()) {
+    for (const lanes of this.#claims.allLanes()) {
       const { id } = lanes.instance;
       const due = lanes.nextDue();
-      if (due !== undefined) this.#agenda.setDue(id, due);
-      if (!lanes.isBusy && !this.#agenda.isWoken(id)) this.#loans.release(id);
+      if (due !== undefined) this.#scheduler.setDue(id, due);
+      if (!lanes.isBusy && !this.#scheduler.isWoken(id)) this.#claims.release(id);
     }
     this.#setTimerToNext();
   }
 
   #setTimerToNext(): void {
-    const delayMs = this.#agenda.delayMs();
+    const delayMs = this.#scheduler.delayMs();
     if (delayMs !== undefined) this.#setTimer(delayMs);
   }
 

@@ -1,6 +1,6 @@
-import type { Instance } from '../instances/instance.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
+import type { WebhookInstance } from './webhook-instance.ts';
 
 /** What the operator is warned of; docs/operating.md repeats these messages. */
 const messages = {
@@ -17,7 +17,7 @@ export interface EndpointWarning {
   readonly cause: string;
 }
 
-export type WarningSource = Pick<Instance, 'id' | 'clock' | 'logger'>;
+export type WarningSource = Pick<WebhookInstance, 'id' | 'clock' | 'logger'>;
 
 /** An endpoint gets one line of each kind in this time, however much happens to it. */
 const intervalMs = 60_000;

@@ -1,10 +1,10 @@
 import { GenerationCache } from '../base/cache.ts';
-import type { Instance } from '../instances/instance.ts';
 import type { Database } from '../storage/database.ts';
 import { type PendingDelivery, readDue, readPendings } from './deliveries.ts';
 import { endpointStoreOf } from './endpoints/endpoint-store.ts';
 import { type Endpoint, endpointLimits } from './endpoints/endpoint.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
+import type { WebhookInstance } from './webhook-instance.ts';
 
 /** Ids read ahead for one endpoint: one read per delivery would cost more than the delivery itself. */
 const readAheadMax = 256;
@@ -25,12 +25,12 @@ interface LaneState {
 
 /** One instance as the dispatcher sees it: a lane for each active endpoint, and what is claimed. */
 export class InstanceLanes {
-  readonly instance: Instance;
+  readonly instance: WebhookInstance;
   /** Ids of deliveries that were sent or are about to be; they stay here until their settlement is committed. */
   readonly claimed = new Set<string>();
   readonly #lanes = new Map<string, LaneState>();
 
-  constructor(instance: Instance) {
+  constructor(instance: WebhookInstance) {
     this.instance = instance;
   }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
-import type { Loan } from '../instances/open-instances.ts';
 import type { PendingDelivery } from './deliveries.ts';
 import { InstanceLanes } from './lanes.ts';
+import type { WebhookInstanceLoan } from './webhook-instance.ts';
 
 /** Tells which instances the dispatcher should look at, and when: woken ones at once, others when a delivery of theirs is due. */
 export class Scheduler {
@@ -77,11 +77,11 @@ export class Scheduler {
 
 /** The instances that the dispatcher has borrowed, each with its lanes, and the order in which they take turns. */
 export class Claims {
-  readonly #loans = new Map<string, { readonly lanes: InstanceLanes; readonly loan: Loan }>();
+  readonly #loans = new Map<string, { readonly lanes: InstanceLanes; readonly loan: WebhookInstanceLoan }>();
   #round = 0;
 
   /** Adds a loan and returns its lanes. An instance that is on loan already keeps its lanes, and the second loan is released. */
-  add(loan: Loan): InstanceLanes {
+  add(loan: WebhookInstanceLoan): InstanceLanes {
     const known = this.#loans.get(loan.instance.id);
     if (known !== undefined) {
       if (known.loan !== loan) loan.release();

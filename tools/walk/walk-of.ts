@@ -61,7 +61,11 @@ async function prepare(app: App): Promise<void> {
     name: 'posts',
     type: 'base',
     fields: [{ name: 'title', type: 'text' }],
-    ...{ listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' },
+    listRule: '',
+    viewRule: '',
+    createRule: '',
+    updateRule: '',
+    deleteRule: '',
   };
   await onInstance(app.data, entry, async (instance) => {
     await createCollection({ ...instance, now: instance.clock.now() }, posts);

@@ -1,6 +1,6 @@
 import type { Collection } from '../../collections/collection.ts';
 import type { Instance } from '../../instances/instance.ts';
-import { digest } from '../../secrets/digest.ts';
+import { describe, type Description } from './describe.ts';
 import { instanceDocument } from './instance-document.ts';
 import { serviceDocument } from './service-document.ts';
 
@@ -33,15 +33,4 @@ export class Descriptions {
     documents.set(instance, { ...made, collections });
     return made;
   }
-}
-
-/** A document as it is sent. */
-export interface Description {
-  readonly json: string;
-  readonly etag: string;
-}
-
-/** Adds a tag made from the content, so equal documents have equal tags for every caller. */
-export function describe(json: string): Description {
-  return { json, etag: `"${digest(json)}"` };
 }

@@ -4,7 +4,8 @@ import { hasScope } from '../../access/caller.ts';
 import { projected, sendAnswer } from '../answer.ts';
 import { isAlreadyKnown } from '../record-answer.ts';
 import { onInstance, type RequestContext } from '../route.ts';
-import { describe, type Description, type Descriptions } from '../openapi/descriptions.ts';
+import { describe, type Description } from '../openapi/describe.ts';
+import type { Descriptions } from '../openapi/descriptions.ts';
 import { queryOf } from '../request.ts';
 
 export interface DescriptionOptions {

@@ -52,7 +52,7 @@ export interface EndpointRoutesOptions {
   readonly instances: OpenInstances;
   readonly policy: NetworkPolicy;
   readonly dispatcher: Dispatcher;
-  readonly borrow: (instance: Instance) => Promise<Loan>;
+  readonly borrow: (instanceId: string) => Promise<Loan>;
 }
 
 /** Endpoints, which say where webhooks go, for superusers. */

@@ -3,7 +3,6 @@ import { AppError, notFound } from '../../base/errors.ts';
 import { newId } from '../../base/ids.ts';
 import { fromTimestamp, type Timestamp, toTimestamp } from '../../base/timestamp.ts';
 import type { Collection } from '../../collections/collection.ts';
-import type { Instance } from '../../instances/instance.ts';
 import type { Transaction } from '../../storage/database.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
 import { decodeEndpoint, decodeSecret, decodeStatus, refuseFixed } from './decode-endpoint.ts';
@@ -11,11 +10,15 @@ import { type EndpointStore, endpointStoreOf } from './endpoint-store.ts';
 import { type Endpoint, endpointLimits } from './endpoint.ts';
 import { newSigningSecret } from '../sending/signature.ts';
 import { warnOfEndpoint } from '../endpoint-warnings.ts';
+import type { WebhookInstance } from '../webhook-instance.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
 /** What a change of endpoints needs of their instance, and a listener that notes the change. */
-export interface EndpointSaving extends Pick<Instance, 'database' | 'sealer' | 'clock' | 'collections'> {
+export interface EndpointSaving extends Pick<
+  WebhookInstance,
+  'database' | 'sealer' | 'clock' | 'collections'
+> {
   /** Whether a refusal of a URL names the flag of the server that would allow it. */
   readonly isForOperator?: boolean;
   /** Runs inside the transaction of the change; `before` is undefined for a new endpoint. May await nothing but `tx`. */
@@ -95,7 +98,10 @@ export function setEndpointStatus(
   });
 }
 
-function refuseWithoutCollections({ collections }: Pick<Instance, 'collections'>, endpoint: Endpoint): void {
+function refuseWithoutCollections(
+  { collections }: Pick<WebhookInstance, 'collections'>,
+  endpoint: Endpoint,
+): void {
   const wanted = endpoint.collections;
   if (wanted.length === 0 || wanted.some((id) => collections.find(id) !== undefined)) return;
   throw new AppError('conflict', 'None of its collections exists any more: give it others first.');
@@ -114,7 +120,7 @@ export function deleteEndpoint(saving: EndpointSaving, id: string): Promise<void
  * reason arose: if its owner has changed the URL since, it is left alone. The operator is warned.
  */
 export function pauseEndpoint(
-  instance: Instance,
+  instance: WebhookInstance,
   seen: Endpoint,
   { event, reason }: { readonly event: string; readonly reason: string },
 ): Promise<void> {
@@ -133,7 +139,7 @@ export function pauseEndpoint(
  */
 export async function forgetCollection(
   tx: Transaction,
-  instance: Pick<Instance, 'id' | 'database' | 'sealer' | 'clock' | 'logger'>,
+  instance: Pick<WebhookInstance, 'id' | 'database' | 'sealer' | 'clock' | 'logger'>,
   collection: Collection,
 ): Promise<void> {
   const endpoints = endpointStoreOf(instance);
@@ -174,7 +180,7 @@ async function save(tx: Transaction, endpoints: EndpointStore, endpoint: Endpoin
 
 /** Runs a change alone in its commit: every other transaction relies on the endpoints in the store's memory. */
 function change<Result>(
-  owner: Pick<Instance, 'database' | 'sealer'>,
+  owner: Pick<WebhookInstance, 'database' | 'sealer'>,
   work: (tx: Transaction, endpoints: EndpointStore) => Promise<Result>,
 ): Promise<Result> {
   const endpoints = endpointStoreOf(owner);

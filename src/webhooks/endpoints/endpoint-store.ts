@@ -1,7 +1,6 @@
 import { notFound } from '../../base/errors.ts';
 import type { Timestamp } from '../../base/timestamp.ts';
 import { recordEventKinds } from '../../events/event.ts';
-import type { Instance } from '../../instances/instance.ts';
 import type { ListQuery } from '../../query/list-query.ts';
 import { column, columnResolver, type ListedTable, tableSource } from '../../query/list-source.ts';
 import { type ListResult, runList } from '../../query/run-list.ts';
@@ -9,6 +8,7 @@ import type { Sealer } from '../../secrets/seal.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Database, Reader, Row, Transaction } from '../../storage/database.ts';
 import type { Endpoint } from './endpoint.ts';
+import type { WebhookInstance } from '../webhook-instance.ts';
 
 /**
  * One instance's endpoints, kept in memory after the first read, as every write of a record needs them. A change runs alone in its
@@ -167,7 +167,7 @@ const resolve = columnResolver({
 const ids: ListedTable = { name: '$endpoint', columns: sql`id`, resolve };
 
 /** One endpoint as it is stored. Throws not_found. */
-export async function readEndpoint(instance: Instance, id: string): Promise<Endpoint> {
+export async function readEndpoint(instance: WebhookInstance, id: string): Promise<Endpoint> {
   const endpoints = await endpointStoreOf(instance).stored(instance.database);
   const found = endpoints.find((endpoint) => endpoint.id === id);
   if (found === undefined) throw notFound();
@@ -175,7 +175,10 @@ export async function readEndpoint(instance: Instance, id: string): Promise<Endp
 }
 
 /** Returns a page of endpoints, by default in the order in which they were made. */
-export async function listEndpoints(instance: Instance, query: ListQuery): Promise<ListResult<Endpoint>> {
+export async function listEndpoints(
+  instance: WebhookInstance,
+  query: ListQuery,
+): Promise<ListResult<Endpoint>> {
   const { database } = instance;
   const page = await runList(database, query, tableSource(database, ids, instance.clock.now()));
   const endpoints = await endpointStoreOf(instance).stored(database);
