@@ -13,6 +13,7 @@ import { parseFields, type Projection } from './projection.ts';
  *
  * list-source.ts    also cursors, which continue after a row instead of counting the rows before it
  * run-list.ts       pages of tuples; run-json-list.ts: pages whose JSON the engine writes, with the rows that row-cache.ts keeps
+ * explain-list.ts   whether an index leads to the rows, for superusers who ask
  * record-scope.ts   the names of a collection's records, and the joins that they need; path.ts follows a path over relations,
  *                   request-names.ts has `@request.…` and `@collection.…`
  *
@@ -75,7 +76,8 @@ function integerOf(query: QueryReader, name: string): number | undefined {
   return value;
 }
 
-function isTrue(query: QueryReader, name: string): boolean {
+/** Returns a boolean parameter, false where it is absent. Throws AppError `bad_request`. */
+export function isTrue(query: QueryReader, name: string): boolean {
   const text = valueOf(query, name);
   if (text === undefined) return false;
   const value = booleanOf(text);

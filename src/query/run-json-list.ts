@@ -38,8 +38,6 @@ export interface JsonRows {
 export interface JsonPage extends ListPage {
   /** The JSON of each item. */
   readonly items: readonly string[];
-  /** A statement for EXPLAIN, to tell how the rows were found. */
-  readonly probe: Sql;
 }
 
 /** Prepares the statements of a list, which may be run more than once. Throws AppError `bad_request`. */
@@ -90,7 +88,7 @@ async function pageFrom(
   if (length > answerBytesMax) throw answerTooLarge();
   const end =
     behind === undefined ? await totalsOf(select, query, countedOf(rows, query)) : behind.endOf(rows);
-  return { items: texts.map(({ text }) => text), probe: select.probe, page, perPage, ...end };
+  return { items: texts.map(({ text }) => text), page, perPage, ...end };
 }
 
 /** Returns what the rows of a page tell about the total. */

@@ -9,8 +9,6 @@ import { afterCursor, cursorColumns, type ListSource, sealCursor } from './list-
 /** A page of a list: the selected rows, or what was made of each. */
 export interface ListResult<Item = Tuple> extends ListPage {
   readonly items: readonly Item[];
-  /** A statement for EXPLAIN, to tell how the rows were found. */
-  readonly probe: Sql;
 }
 
 /** Runs a list as one statement, or two where the page does not tell the total. Throws AppError `bad_request`. */
@@ -25,7 +23,7 @@ export async function runList(reader: Reader, query: ListQuery, source: ListSour
   const rows = await select.ask(statement);
   const items = rows.length > perPage ? rows.slice(0, perPage) : rows;
   const totals = await totalsOf(select, query, { count: items.length, isEnd: rows.length <= perPage });
-  return { items, probe: select.probe, page, perPage, ...totals };
+  return { items, page, perPage, ...totals };
 }
 
 async function runFromCursor(
@@ -37,7 +35,7 @@ async function runFromCursor(
   const behind = cursorPage(query, select, source);
   const rows = await select.ask(behind.select(source.columns));
   const items = rows.slice(0, perPage).map((tuple) => tuple.slice(0, -behind.width));
-  return { items, probe: select.probe, page, perPage, ...behind.endOf(rows) };
+  return { items, page, perPage, ...behind.endOf(rows) };
 }
 
 /** What every statement of a list has in common. */
@@ -47,12 +45,6 @@ export interface ListSelect {
   readonly terms: readonly SortTerm[];
   readonly order: Sql;
   readonly ask: (statement: Sql, options?: SearchOptions) => Promise<Tuple[]>;
-  /**
-   * A statement for EXPLAIN, which is never run: it finds the rows that the filter leaves or, without one, the first row in the
-   * list's order. Not the page itself: for a few rows an engine may walk an index in the list's order rather than use one for the
-   * filter.
-   */
-  readonly probe: Sql;
 }
 
 export function listSelect(reader: Reader, query: ListQuery, source: ListSource): ListSelect {
@@ -65,9 +57,7 @@ export function listSelect(reader: Reader, query: ListQuery, source: ListSource)
   const from = source.scope === undefined ? source.from : sql`${source.from}${source.scope.joins()}`;
   const ask: ListSelect['ask'] = (statement, options) =>
     reader.search(statement, { ...options, isQuick: !isSearch });
-  const found = sql`SELECT 1 FROM ${from}${whereAll(conditions)}`;
-  const probe = query.filter === undefined ? sql`${found} ORDER BY ${order}${limit(1)}` : found;
-  return { from, conditions, terms, order, ask, probe };
+  return { from, conditions, terms, order, ask };
 }
 
 /** ` WHERE …`, or nothing. */

@@ -7,15 +7,15 @@ import type { Operand } from '../filters/operand.ts';
 import type { FilterTree } from '../filters/parse.ts';
 import type { Instance } from '../instances/instance.ts';
 import { answerKey, AnswerCache, type CacheEntry, isCacheable } from './answer-cache.ts';
+import { type Access, explainList } from '../query/explain-list.ts';
 import type { CursorSealer, ListSource } from '../query/list-source.ts';
 import { listJson, runList } from '../query/run-list.ts';
-import { type ListQuery, parseListQuery, type QueryReader } from '../query/list-query.ts';
+import { isTrue, type ListQuery, parseListQuery, type QueryReader } from '../query/list-query.ts';
 import { type JsonList, prepareJsonList, runJsonList } from '../query/run-json-list.ts';
 import type { RuleInput } from '../access/rule-input.ts';
 import { admit } from '../access/rule.ts';
 import { SecretError } from '../secrets/master-key.ts';
 import { sql, type Sql } from '../sql/sql.ts';
-import type { Access } from '../storage/database.ts';
 import { lookUpCaller, scopeContext } from './check-rule.ts';
 import { presentRecords } from './present-records.ts';
 import { readStatements, recordJson, rowVersion } from './record-table.ts';
@@ -25,8 +25,8 @@ import { readCurrentCollection } from '../instances/current-collection.ts';
 export interface RecordList {
   /** The whole list as JSON. */
   readonly json: string;
-  /** Whether an index was used to find the records. Only for superusers, who could add one. */
-  readonly access: Access | undefined;
+  /** How the records are found. Only for superusers, who could add an index, and only where they ask for it. */
+  readonly access?: Access;
 }
 
 /** The lists that this process remembers: 4 MB per generation, if they are ASCII. */
@@ -46,10 +46,12 @@ export function listRecords(
     const rule = admit(collection, 'listRule', facts.caller);
     const isSuperuser = facts.caller.kind === 'superuser';
     if (!isSuperuser) refuseRuleNames(request.query);
-    const list = { collection, rule, asked: request.query };
-    const json = isWhole(request.query)
-      ? recordJson(collection, database.names, { withHidden: isSuperuser })
-      : undefined;
+    const isExplained = isSuperuser && isTrue(request.query, 'explain');
+    const list = { collection, rule, asked: request.query, isExplained };
+    const json =
+      isWhole(request.query) && !isExplained
+        ? recordJson(collection, database.names, { withHidden: isSuperuser })
+        : undefined;
     if (json === undefined) return presentList(instance, facts, list);
     const key = answerKey(
       json,
@@ -71,6 +73,7 @@ interface ListRequest {
   readonly collection: Collection;
   readonly rule: FilterTree | undefined;
   readonly asked: QueryReader;
+  readonly isExplained: boolean;
 }
 
 interface JsonListRequest extends ListRequest {
@@ -97,30 +100,21 @@ async function writeList(
   list: JsonListRequest,
 ): Promise<CacheEntry<RecordList>> {
   const prepared = await preparedList(instance, facts, list);
-  const { items, probe, ...page } = await runJsonList(prepared.list);
-  const access = await accessOf(instance, facts, { probe, query: prepared.list.query });
-  return { answer: { json: listJson(page, items), access }, isCacheable: prepared.isCacheable };
+  const { items, ...page } = await runJsonList(prepared.list);
+  return { answer: { json: listJson(page, items) }, isCacheable: prepared.isCacheable };
 }
 
 /** Reads the columns and writes the JSON of each record here. */
 async function presentList(instance: Instance, asker: RuleInput, list: ListRequest): Promise<RecordList> {
   const query = parseListQuery(list.asked);
   const facts = await factsFor(instance, asker, list);
-  const source = sourceOf(instance, facts, { ...list, query });
-  const { items: tuples, probe, ...page } = await runList(instance.database, query, source);
+  const makeSource = (): ListSource => sourceOf(instance, facts, { ...list, query });
+  const { items: tuples, ...page } = await runList(instance.database, query, makeSource());
   const records = tuples.map((tuple) => fromTuple(list.collection, tuple));
   const items = await presentRecords({ instance, facts }, records);
-  return { json: listJson(page, items), access: await accessOf(instance, facts, { probe, query }) };
-}
-
-/** Returns undefined when the engine cannot tell: the list itself is not to fail for it. */
-async function accessOf(
-  { database }: Instance,
-  { caller }: RuleInput,
-  { probe, query }: { readonly probe: Sql; readonly query: ListQuery },
-): Promise<Access | undefined> {
-  if (caller.kind !== 'superuser') return undefined;
-  return database.access(probe, { isFiltered: query.filter !== undefined }).catch(() => undefined);
+  const json = listJson(page, items);
+  if (!list.isExplained) return { json };
+  return { json, access: await explainList(instance.database, query, makeSource()) };
 }
 
 interface PreparedList {

@@ -33,14 +33,9 @@ export interface Database extends Reader {
    * state at any moment after that will do.
    */
   state(asOfMs?: number): object | undefined | Promise<object | undefined>;
-  /** How the engine finds the rows of a list: it shows missing indexes. `isFiltered`: a client's filter restricts the list. */
-  access(statement: Sql, list: { readonly isFiltered: boolean }): Promise<Access>;
   /** Ends what is running, folds the log into the file, closes. */
   stop(): Promise<void>;
 }
-
-/** An index leads to the rows, or some table has to be read from its beginning to its end. */
-export type Access = 'index' | 'scan';
 
 export type Engine = 'sqlite' | 'postgres';
 

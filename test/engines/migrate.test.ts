@@ -133,7 +133,6 @@ function readOnly(database: Database): Database {
     engine: database.engine,
     names: database.names,
     state: () => database.state(),
-    access: (statement, list) => database.access(statement, list),
     all: (statement) => database.all(statement),
     get: (statement) => database.get(statement),
     tuples: (statement) => database.tuples(statement),

@@ -78,10 +78,6 @@ class CrashingDatabase implements Database {
     return this.#database.state();
   }
 
-  access(...asked: Parameters<Database['access']>): ReturnType<Database['access']> {
-    return this.#database.access(...asked);
-  }
-
   all(statement: Sql): ReturnType<Database['all']> {
     return this.#database.all(statement);
   }

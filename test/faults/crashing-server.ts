@@ -53,7 +53,6 @@ function unsynced(database: Database): Database {
     engine: other.engine,
     names: other.names,
     state: () => other.state(),
-    access: (statement, list) => other.access(statement, list),
     all: (statement) => other.all(statement),
     get: (statement) => other.get(statement),
     tuples: (statement) => other.tuples(statement),

@@ -312,4 +312,11 @@ export const edgeMutants: readonly Mutant[] = [
     to: 'rows.length >= perPage && last',
     tests: ['test/api/cursors.test.ts'],
   },
+  {
+    name: 'only superusers learn how a list is found',
+    file: 'src/records/list-records.ts',
+    from: "isSuperuser && isTrue(request.query, 'explain')",
+    to: "isTrue(request.query, 'explain')",
+    tests: ['test/api/server-timing.test.ts'],
+  },
 ];

@@ -80,6 +80,13 @@ export const storageMutants: readonly Mutant[] = [
     tests: ['src/storage/sqlite/sqlite-database.test.ts'],
   },
   {
+    name: 'an explanation shows the indexes of today',
+    file: 'src/storage/sqlite/sqlite-connection.ts',
+    from: "if (!text.startsWith('EXPLAIN')) this",
+    to: 'this',
+    tests: ['test/api/server-timing.test.ts'],
+  },
+  {
     name: 'a search that took too long is answered with that',
     file: 'src/storage/sqlite/sqlite-connection.ts',
     from: 'if (nowMs - this.#startMs + this.#spentMs > this.#timeoutMs) throw new QueryTimeout();',

@@ -34,10 +34,6 @@ export class FaultyDatabase implements Database {
     return this.#database.state();
   }
 
-  access(...asked: Parameters<Database['access']>): ReturnType<Database['access']> {
-    return this.#database.access(...asked);
-  }
-
   all(statement: Sql): Promise<Row[]> {
     return this.#database.all(statement);
   }

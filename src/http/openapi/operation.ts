@@ -164,7 +164,7 @@ export const headers: Readonly<Record<string, Schema>> = {
   },
   ServerTiming: {
     description:
-      '`query;desc="index"`, or `"scan"` where no index leads to what the filter or the order asks for. For superusers.',
+      '`query;desc="index"`, or `"scan"` where no index leads to what the filter or the order asks for. For superusers who ask with `explain`.',
     schema: { type: 'string' },
   },
   DocumentTag: {
@@ -231,6 +231,11 @@ export const parameters: Readonly<Record<string, Schema>> = {
     description:
       'Relations to follow: `author,comments_via_post.by`. What the caller may not view is left out. The records stand in `expand`.',
     schema: { type: 'string' },
+  }),
+  Explain: inQuery('explain', {
+    description:
+      'Adds `Server-Timing`, which tells how the records are found. Ignored for callers who are not superusers.',
+    schema: { type: 'boolean', default: false },
   }),
   IfMatch: inHeader('If-Match', {
     description: '`*`, or the `ETag` of an answer: only a record that still has that revision is changed.',

@@ -5,7 +5,7 @@ import { prepareDelete } from '../../records/delete-record.ts';
 import { listRecords } from '../../records/list-records.ts';
 import { readRecord } from '../../records/read-record.ts';
 import { prepareUpdate } from '../../records/update-record.ts';
-import type { Access } from '../../storage/database.ts';
+import type { Access } from '../../query/explain-list.ts';
 import { answerWrite } from '../answer-write.ts';
 import { answer, sendAnswer } from '../answer.ts';
 import { bodyOf } from '../body.ts';
@@ -97,7 +97,7 @@ export function recordRoutes(app: FastifyInstance, instances: OpenInstances): vo
   }
 }
 
-/** Tells superusers whether a list used an index or read a whole table (https://www.w3.org/TR/server-timing/). */
+/** Tells whether a list uses an index or reads a whole table (https://www.w3.org/TR/server-timing/). */
 function timing(access: Access | undefined): Readonly<Record<string, string>> {
   return access === undefined ? {} : { 'server-timing': `query;desc="${access}"` };
 }
@@ -149,7 +149,7 @@ export function recordsItem({ suffix, parameters, schemas, describe }: RecordOpe
       tag,
       summary: 'A page of records',
       ...described(describe?.('listRule')),
-      parameters: [...parameters, ...listParameters, 'Cursor', 'Expand'],
+      parameters: [...parameters, ...listParameters, 'Cursor', 'Expand', 'Explain'],
       answers: {
         200: jsonAnswer('The records that the caller may list.', schemas.list, {
           'Server-Timing': 'ServerTiming',

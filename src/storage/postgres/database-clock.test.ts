@@ -19,7 +19,6 @@ function behind(database: Database, thereMs: number, backMs: number): Database {
     engine: database.engine,
     names: database.names,
     state: () => database.state(),
-    access: (statement, list) => database.access(statement, list),
     all: (statement) => database.all(statement),
     get: (statement) => database.get(statement),
     tuples,

@@ -193,7 +193,6 @@ function announcing(database: Database, { instanceId, onChange, onStop }: Announ
     engine: database.engine,
     names: database.names,
     state: (asOfMs) => database.state(asOfMs),
-    access: (statement, list) => database.access(statement, list),
     all: (statement) => database.all(statement),
     get: (statement) => database.get(statement),
     tuples: (statement) => database.tuples(statement),

@@ -2,17 +2,8 @@ import { systemClock } from '../../base/clock.ts';
 import { AppError, busy, stopping } from '../../base/errors.ts';
 import { randomUnit } from '../../base/ids.ts';
 import { identifier, joinSql, sql, type Sql } from '../../sql/sql.ts';
+import { type Ask, askAgain, askCurrent, ReadBatches } from './read-batches.ts';
 import {
-  AccessMemory,
-  type Ask,
-  askAgain,
-  askCurrent,
-  explainWithoutScans,
-  postgresAccess,
-  ReadBatches,
-} from './read-batches.ts';
-import {
-  type Access,
   callBack,
   type Database,
   type Names,
@@ -108,7 +99,6 @@ class PostgresDatabase implements Database {
   readonly #beginExclusive: string;
   /** The schema's prefix, by which statements about collections' tables are recognized. */
   readonly #ofCollections: string;
-  readonly #accesses = new AccessMemory();
   readonly #reads = new Set<Promise<unknown>>();
   #isStopped = false;
 
@@ -176,13 +166,6 @@ class PostgresDatabase implements Database {
 
   state(asOfMs?: number): object | undefined | Promise<object | undefined> {
     return this.#isStopped ? undefined : this.#options.state?.since(asOfMs);
-  }
-
-  access(statement: Sql): Promise<Access> {
-    return this.#accesses.find(statement.text, async () => {
-      const { rows } = await this.#read((connection) => explainWithoutScans(connection, statement));
-      return postgresAccess(String(rows[0]?.[0]));
-    });
   }
 
   async write<Result>(

@@ -184,7 +184,8 @@ export class SqliteConnection {
     const found = this.#rowStatements.find(text);
     if (found !== undefined) return found;
     const prepared = this.#database.prepare(text);
-    this.#rowStatements.add(text, prepared);
+    // An EXPLAIN that is kept does not notice that the schema has changed.
+    if (!text.startsWith('EXPLAIN')) this.#rowStatements.add(text, prepared);
     return prepared;
   }
 }

@@ -1,5 +1,5 @@
 import { sql, type Sql } from '../../sql/sql.ts';
-import type { Access, Database, Row, SearchOptions, Transaction, Tuple, WriteOptions } from '../database.ts';
+import type { Database, Row, SearchOptions, Transaction, Tuple, WriteOptions } from '../database.ts';
 import { isMissingName, OutdatedDefinitions } from '../engine-errors.ts';
 import type { LogState } from './log-mark.ts';
 import { SqliteConnection, type Synchronous } from './sqlite-connection.ts';
@@ -86,14 +86,6 @@ class SqliteDatabase implements SqliteFile {
     this.#endView();
     const row = this.#reader.get(LOG_STATE);
     return { pages: Number(row?.['log']), copied: Number(row?.['checkpointed']) };
-  }
-
-  async access(statement: Sql, list: { readonly isFiltered: boolean }): Promise<Access> {
-    const lines = await this.tuples(sql`EXPLAIN QUERY PLAN ${statement}`);
-    return sqliteAccess(
-      lines.map((line) => String(line[3])),
-      list,
-    );
   }
 
   write<Result>(work: (tx: Transaction) => Promise<Result>, options: WriteOptions = {}): Promise<Result> {
@@ -193,20 +185,6 @@ export function sqliteVersion(): readonly [number, number, number] {
   connection.close();
   const [major = 0, minor = 0, patch = 0] = text.split('.').map(Number);
   return [major, minor, patch];
-}
-
-/** Matches a table that is read from its beginning, but no subquery, list of constants or table-valued function. */
-const SCAN = /^SCAN (?!\(|CONSTANT|\d+ CONSTANT)(\S+)(?!.* VIRTUAL TABLE)/;
-
-/**
- * Reads the lines of EXPLAIN QUERY PLAN (https://www.sqlite.org/eqp.html). The scan of a list without a filter whose order needs no
- * sorting does not count: it ends with the page.
- */
-function sqliteAccess(lines: readonly string[], list: { readonly isFiltered: boolean }): Access {
-  const isSorted = lines.includes('USE TEMP B-TREE FOR ORDER BY');
-  const scanned = lines.flatMap((line) => SCAN.exec(line)?.[1] ?? []);
-  const isWhole = list.isFiltered || isSorted || scanned.length > 1;
-  return scanned.length > 0 && isWhole ? 'scan' : 'index';
 }
 
 /** An object that stands for the committed state that the reader's connection sees: the same object for as long as that is the same. */
