@@ -14,7 +14,7 @@ function recordedTransaction(tx: Transaction, note: (statement: Sql) => void): T
   const gather: Transaction['insertLater'] = (gathering, row) =>
     tx.insertLater(recordedGathering(gathering, note), row);
   return new Proxy(tx, {
-    get: (target, key) => (key === 'gather' ? gather : recorded(target, key, note)),
+    get: (target, key) => (key === 'insertLater' ? gather : recorded(target, key, note)),
   });
 }
 

@@ -23,13 +23,6 @@ const strangers: readonly { readonly from: string; readonly to: readonly string[
     })),
     { from: 'webhooks', to: ['realtime/'], why: 'the readers of the event log do not know each other' },
     { from: 'realtime', to: ['webhooks/'], why: 'the readers of the event log do not know each other' },
-    ...['webhooks', 'realtime'].map((from) => ({
-      from,
-      to: ['create', 'update', 'delete']
-        .map((verb) => `records/${verb}-record.ts`)
-        .concat('records/batch.ts'),
-      why: 'a reader of the event log never writes records',
-    })),
   ];
 
 /** Checks the product only: tests beside their source may use any part to set up. */
