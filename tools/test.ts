@@ -2,6 +2,7 @@
  * The gate, which is exactly what CI runs: types, lint, format, tidy, dead code, tests.
  *
  *   npm test                      the whole gate; in CI (CI=true) it stops at the first stage that fails
+ *   npm run check                 the same stages, but only the tests of src/ and test/api/, on SQLite: for every edit
  *   npm test -- src/filters       only the tests of this folder or file, none of the other stages
  */
 import { spawnSync } from 'node:child_process';
@@ -40,10 +41,14 @@ const checks: readonly Stage[] = [
   { name: 'dead code', command: 'knip', args: ['--no-progress', '--no-config-hints'] },
 ];
 
+const quick = '--quick';
+
 process.exitCode = main(process.argv.slice(2));
 
-function main(paths: readonly string[]): number {
-  const files = findTests(paths);
+function main(args: readonly string[]): number {
+  const isQuick = args.includes(quick);
+  const paths = args.filter((arg) => arg !== quick);
+  const files = findTests(isQuick ? ['src', 'test/api'] : paths);
   if (files.length === 0) {
     console.error(`expected test files (*.test.ts), found none in ${paths.join(', ') || 'src and test'}`);
     return 1;
@@ -56,7 +61,7 @@ function main(paths: readonly string[]): number {
   }
   const folder = mkdtempSync(join(tmpdir(), 'chancery-groups-'));
   try {
-    failed.push(...runTests(files, folder));
+    failed.push(...runTests(files, { folder, engines: isQuick ? ['sqlite'] : engines }));
     return summarise(failed, folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -64,9 +69,12 @@ function main(paths: readonly string[]): number {
 }
 
 /** Returns the names of the stages that failed. */
-function runTests(files: readonly string[], folder: string): readonly string[] {
+function runTests(
+  files: readonly string[],
+  { folder, engines: chosenEngines }: { folder: string; engines: readonly Engine[] },
+): readonly string[] {
   const isSharing = (file: string): boolean => isForEachEngine(root, file);
-  return engines.flatMap((engine) => {
+  return chosenEngines.flatMap((engine) => {
     const chosen = engine === 'sqlite' ? files : files.filter(isSharing);
     // Without a file argument, Node would run every test that it finds.
     if (chosen.length === 0) return [];
