@@ -23,7 +23,7 @@ import { type FilterContext, resolveTerm } from './resolve.ts';
 export function compileFilter(tree: FilterTree, context: FilterContext): Sql {
   if (tree.kind === 'comparison') return compileComparison(tree, context);
   const items = tree.items.map((item) => compileFilter(item, context));
-  return balance(items, tree.kind === 'and' ? ' AND ' : ' OR ');
+  return tree.kind === 'and' ? allOf(items) : anyOf(items);
 }
 
 type OrderOperator = '<' | '<=' | '>' | '>=';
@@ -42,7 +42,7 @@ export function compileComparison(node: Comparison, context: FilterContext): Sql
   const conditions = left.flatMap((one) =>
     right.map((other) => compilePair({ node, left: one, right: other, dialect })),
   );
-  return balance(conditions, node.isAny ? ' OR ' : ' AND ');
+  return node.isAny ? anyOf(conditions) : allOf(conditions);
 }
 
 /** The constants to compare: all values of a list that came with the request. An empty list is, as in the database, one NULL. */
@@ -199,9 +199,31 @@ function isEquality(operator: Operator): operator is Equality {
   return operator === '=' || operator === '!=';
 }
 
-/** A constant condition: a literal and no parameter, whose type an engine would have to guess. */
+/** The conditions that are the same for every row: literals and no parameters, whose type an engine would have to guess. */
+const always = sql`TRUE`;
+const never = sql`FALSE`;
+
 function truth(isTrue: boolean): Sql {
-  return isTrue ? sql`TRUE` : sql`FALSE`;
+  return isTrue ? always : never;
+}
+
+/** Returns what a compiled condition is for every row, where the values of the request alone decide it. */
+export function constantOf(condition: Sql): boolean | undefined {
+  if (condition === always) return true;
+  return condition === never ? false : undefined;
+}
+
+/** Returns the condition that all of these hold. Constants among them are left out, or decide it. */
+export function allOf(conditions: readonly Sql[]): Sql {
+  if (conditions.includes(never)) return never;
+  const rest = conditions.filter((condition) => condition !== always);
+  return rest.length === 0 ? always : balance(rest, ' AND ');
+}
+
+function anyOf(conditions: readonly Sql[]): Sql {
+  if (conditions.includes(always)) return always;
+  const rest = conditions.filter((condition) => condition !== never);
+  return rest.length === 0 ? never : balance(rest, ' OR ');
 }
 
 /** Joins at least one item as a balanced tree, ((a OR b) OR (c OR d)): engines limit the depth of expressions, and a chain is deep. */

@@ -4,7 +4,7 @@ import { BrokenRule, parseRule } from '../access/rule.ts';
 import { AppError } from '../base/errors.ts';
 import type { CollectionFinder, Collections } from '../collections/collection-store.ts';
 import type { Collection } from '../collections/collection.ts';
-import { compileFilter } from '../filters/compile.ts';
+import { allOf, compileFilter } from '../filters/compile.ts';
 import { dialectOf } from '../filters/dialect-of.ts';
 import type { Dialect } from '../filters/dialect.ts';
 import { filterLimits } from '../filters/filter-error.ts';
@@ -153,7 +153,7 @@ export class RecordScope {
       const from = joinSql([sql`(SELECT 1) AS ${this.#nextAlias()}`, ...joins], ' ');
       all.push(sql`EXISTS (SELECT 1 FROM ${from} WHERE ${joinSql(conditions, ' AND ')})`);
     }
-    return all.length === 0 ? undefined : sql`(${joinSql(all, ' AND ')})`;
+    return all.length === 0 ? undefined : allOf(all);
   }
 
   #resolve(name: string, asker: Asker): ReturnType<Resolve> {

@@ -7,6 +7,7 @@ import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { fieldType } from '../fields/field-types.ts';
 import { type Field, fieldColumn, hasColumn } from '../fields/field.ts';
+import { constantOf } from '../filters/compile.ts';
 import type { FilterTree } from '../filters/parse.ts';
 import type { Instance } from '../instances/instance.ts';
 import { isMultiple } from '../query/path.ts';
@@ -48,8 +49,9 @@ export async function valuesMeetRule(
   asked: RuleCheck,
 ): Promise<boolean> {
   if (asked.rule === undefined) return true;
-  const row = inlineRow(collection, values, tx.names);
-  return isTrueOf(tx, row, ruleCondition(asked.context, collection, asked.rule));
+  const condition = ruleCondition(asked.context, collection, asked.rule);
+  const known = constantOf(condition);
+  return known ?? isTrueOf(tx, inlineRow(collection, values, tx.names), condition);
 }
 
 /** As {@link storedRow}, for values that are not stored. */
