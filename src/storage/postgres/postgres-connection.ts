@@ -1,4 +1,3 @@
-import { Buffer } from 'node:buffer';
 import type { PoolClient, QueryArrayConfig, types } from 'pg';
 import { assert } from '../../base/assert.ts';
 import { GenerationCache } from '../../base/cache.ts';
@@ -264,10 +263,9 @@ function toBit(text: string): number {
   return text === 't' ? 1 : 0;
 }
 
-/** Decodes `\x` and hexadecimal digits (`bytea_output`). */
+/** Decodes `\x` and hexadecimal digits (`bytea_output`). Not into Buffer's pool: posting the bytes to a thread would copy all of it. */
 function toBytes(text: string): Uint8Array {
-  const bytes = Buffer.from(text.slice(2), 'hex');
-  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+  return Uint8Array.fromHex(text.slice(2));
 }
 
 /**

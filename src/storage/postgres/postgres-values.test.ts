@@ -49,6 +49,13 @@ test('values come back as they do from SQLite', async (t) => {
     assert.deepEqual(await read(database, theirs), await read(sqlite, ours));
 });
 
+test('bytes have a buffer of their own, so that posting them to a thread copies no others', async (t) => {
+  const { database } = await openPostgresDatabase(t);
+  const [row] = await database.tuples(sql`SELECT CAST(${new Uint8Array([1, 2, 3])} AS bytea)`);
+  assert.ok(row?.[0] instanceof Uint8Array);
+  assert.equal(row[0].buffer.byteLength, 3);
+});
+
 test('rows that are inserted many at once hold what SQLite holds, in their order', async (t) => {
   const { database } = await openPostgresDatabase(t);
   const sqlite = await openSqliteFile(t);

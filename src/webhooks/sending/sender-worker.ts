@@ -8,14 +8,12 @@ import { assert } from '../../base/assert.ts';
 import { systemClock } from '../../base/clock.ts';
 import { AttemptsInFlight, sendAttempt } from './attempt.ts';
 import { GuardedAgent } from './guarded-agent.ts';
-import {
-  type FromWorker,
-  type NumberedRequest,
-  type NumberedResult,
-  packResults,
-  type SenderSettings,
-  type ToWorker,
-  unpackRequests,
+import type {
+  FromWorker,
+  NumberedRequest,
+  NumberedResult,
+  SenderSettings,
+  ToWorker,
 } from './sender-messages.ts';
 
 const STOP_POLL_MS = 10;
@@ -33,7 +31,7 @@ let unsent: NumberedResult[] = [];
 
 // Only sender.ts holds the other end of the port.
 port.on('message', (message: ToWorker) => {
-  if (message.kind === 'send') for (const numbered of unpackRequests(message.requests)) void run(numbered);
+  if (message.kind === 'send') for (const numbered of message.requests) void run(numbered);
   else void stop(message.graceMs);
 });
 
@@ -47,9 +45,7 @@ async function run({ token, request }: NumberedRequest): Promise<void> {
 function flush(): void {
   const results = unsent;
   unsent = [];
-  if (results.length === 0) return;
-  const packed = packResults(results);
-  post({ kind: 'results', results: packed });
+  if (results.length > 0) post({ kind: 'results', results });
 }
 
 async function stop(graceMs: number): Promise<void> {

@@ -3,14 +3,12 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { processEnvironmentOfThreads } from '../../base/process.ts';
 import { abortedResult, type AttemptRequest, type AttemptResult } from './attempt-result.ts';
-import {
-  type FromWorker,
-  type NumberedRequest,
-  type NumberedResult,
-  packRequests,
-  type SenderSettings,
-  type ToWorker,
-  unpackResults,
+import type {
+  FromWorker,
+  NumberedRequest,
+  NumberedResult,
+  SenderSettings,
+  ToWorker,
 } from './sender-messages.ts';
 
 /** How much longer than the grace the worker may take to say that it has stopped. */
@@ -97,7 +95,7 @@ export class Sender {
     this.#startedAt = this.#options.clock.monotonic();
     // Only sender-worker.ts holds the other end.
     worker.on('message', (message: FromWorker) => {
-      if (message.kind === 'results') this.#report(unpackResults(message.results));
+      if (message.kind === 'results') this.#report(message.results);
       else this.#hasStopped?.();
     });
     worker.on('error', (error) => this.#options.logger.error('The sending thread failed.', { error }));
@@ -115,8 +113,7 @@ export class Sender {
     }
     const requests = this.#outbox;
     this.#outbox = [];
-    const packed = packRequests(requests);
-    this.#post({ kind: 'send', requests: packed });
+    this.#post({ kind: 'send', requests });
   }
 
   async #stop(graceMs: number): Promise<void> {
@@ -150,10 +147,7 @@ export class Sender {
   #report(results: readonly NumberedResult[]): void {
     const reported: AttemptResult[] = [];
     for (const { token, result } of results) {
-      const request = this.#inFlight.get(token);
-      if (request === undefined) continue;
-      this.#inFlight.delete(token);
-      reported.push({ deliveryId: request.deliveryId, ...result });
+      if (this.#inFlight.delete(token)) reported.push(result);
     }
     if (reported.length > 0) for (const listener of this.#listeners) listener(reported);
   }
@@ -161,18 +155,26 @@ export class Sender {
   /** Reports unanswered requests as aborted: they may have reached their receivers, so they have to be sent again. */
   #abortInFlight(cause: string): void {
     this.#outbox = [];
-    this.#abort([...this.#inFlight.keys()], cause);
+    this.#abort(
+      Array.from(this.#inFlight, ([token, request]) => ({ token, request })),
+      cause,
+    );
   }
 
   #abortOutbox(cause: string): void {
-    const tokens = this.#outbox.map(({ token }) => token);
+    const requests = this.#outbox;
     this.#outbox = [];
-    this.#abort(tokens, cause);
+    this.#abort(requests, cause);
   }
 
-  #abort(tokens: readonly number[], cause: string): void {
-    const result = abortedResult(this.#options.clock.now(), cause);
-    this.#report(tokens.map((token) => ({ token, result })));
+  #abort(requests: readonly NumberedRequest[], cause: string): void {
+    const aborted = abortedResult(this.#options.clock.now(), cause);
+    this.#report(
+      requests.map(({ token, request }) => ({
+        token,
+        result: { deliveryId: request.deliveryId, ...aborted },
+      })),
+    );
   }
 
   #post(message: ToWorker): void {
