@@ -84,7 +84,7 @@ function compileGuarded(terms: Terms): Sql {
   const guards = [terms.left, terms.right].flatMap((term) =>
     isOperand(term) && term.guard !== undefined ? [sql`(${term.guard})`] : [],
   );
-  return sql`(${joinSql([compileTerms(terms), ...guards], ' AND ')})`;
+  return allOf([compileTerms(terms), ...guards]);
 }
 
 interface Terms {
