@@ -260,6 +260,7 @@ function isKey(text: string, from: number): boolean {
 function refusal(message: string): AppError {
   return new AppError('bad_request', message);
 }
+
 /** The state of a JSON reader: the brackets still to be closed, and what may come next. */
 interface Reader {
   readonly text: string;

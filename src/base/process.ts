@@ -58,11 +58,13 @@ export async function syncDirectory(directory: string): Promise<void> {
     await handle.close();
   }
 }
+
 /** The code of an error of Node or of a driver (`ENOENT`, `CERT_HAS_EXPIRED`), or an empty text. */
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error) || !('code' in error)) return '';
   return typeof error.code === 'string' ? error.code : '';
 }
+
 /** Splits items into runs of at most `max` in total size, keeping their order; a single larger item is a run of its own. */
 export function partsBySize<Item>(
   items: readonly Item[],

@@ -4,6 +4,7 @@ import { crc32 } from 'node:zlib';
 export function lowerAscii(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
+
 /** Returns a number as a client would type it in a pattern: 5 is `5`; never with an exponent. */
 export function decimalText(value: number): string {
   const [mantissa = '', exponentText] = String(value).split('e');

@@ -28,6 +28,7 @@ export async function print(text: string): Promise<void> {
     throw new OutputError(`The output cannot be written: ${reason}.`, { cause: error });
   }
 }
+
 /** Replaces control characters: names come from others, and a terminal would obey escape sequences in them. */
 export function printable(line: string): string {
   return line.replaceAll(/\p{C}/gu, '?');

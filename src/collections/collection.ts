@@ -67,6 +67,7 @@ export function collectionToJson(collection: Collection): string {
   const head = `"id":${JSON.stringify(collection.id)},${rules},"name":${JSON.stringify(collection.name)}`;
   return `{${head},"type":"${collection.type}","fields":[${fields}],"indexes":${indexes},${tail.slice(1)}`;
 }
+
 /** What an auth collection defines beyond other collections (http-api section 12), in the order in which it is shown. Times are seconds. */
 export interface AuthOptions extends Record<TokenKind, TokenOptions> {
   /** Who may sign in: null nobody, '' everyone, otherwise a filter on the account. */
@@ -171,6 +172,7 @@ function linkTemplate(subject: string, link: string, page: string): EmailTemplat
 function template(subject: string, body: string): EmailTemplate {
   return { subject, body };
 }
+
 /** The name of the collection of superusers. Every instance has it, and nobody can rename it. */
 export const superusersName = '_superusers';
 /** Limits of what superusers may define; the same on both engines. */

@@ -108,6 +108,7 @@ function makeInsert(names: Names): Sql {
     VALUES (${names.scopeValue}${values}, ${bytes})`;
   return runBatch(insert, 'insert');
 }
+
 /**
  * Tells a listener in this process that an instance has new events, so that deliveries start at once instead of at the next poll. A
  * wake-up may be lost with the process: the listener also polls.

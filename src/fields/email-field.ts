@@ -77,4 +77,5 @@ const makePatterns = () => ({
   label: /^[\p{L}\p{M}\p{N}](?:[\p{L}\p{M}\p{N}_-]*[\p{L}\p{M}\p{N}])?$/u,
   topLabelStart: /^\p{L}/u,
 });
+
 let patterns: ReturnType<typeof makePatterns> | undefined;

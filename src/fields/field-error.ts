@@ -98,6 +98,7 @@ export function unknownMembers(
   // Not by assignment: a member may be called __proto__. The cast holds: each value is a FieldError.
   return Object.fromEntries(problems) as FieldErrors;
 }
+
 /** Changes of one letter that a slip may take: `event` is one away from `events`, `schdeule` one from `schedule`. */
 const changesMax = 2;
 /** Longer names are no slips, and comparing them takes the square of their length. */

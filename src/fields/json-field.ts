@@ -95,6 +95,7 @@ function check(
 function sizeMax(options: JsonOptions): number {
   return options.maxSize === 0 ? sizeMaxDefault : options.maxSize;
 }
+
 /** Levels of nesting. Deeper JSON is refused everywhere (http-api.md A14): it could be stored, but not written to an answer. */
 export const jsonDepthMax = 64;
 

@@ -65,6 +65,7 @@ export function optionReader(raw: RawOptions, problems: Problems): OptionReader 
 function tooLarge(threshold: number) {
   return fieldError('validation_max_less_equal_than_required', { threshold });
 }
+
 /**
  * Returns a text for what a client sent: a text as it is, numbers and booleans as ECMAScript prints them, and an empty text for
  * everything else.

@@ -30,6 +30,7 @@ const operands: Readonly<Record<string, Operand>> = {
   r2: { sql: identifier('r2'), kind: 'number' },
   b: { sql: identifier('b'), kind: 'bool' },
 };
+
 /** The same values in NUMERIC columns, where the reference has them. */
 const asReference = new Map([
   ['r', 'n'],
@@ -44,6 +45,7 @@ const numbers = fc.oneof(
     .tuple(fc.integer({ min: -99_999, max: 99_999 }), fc.integer({ min: -25, max: 25 }))
     .map(([digits, exponent]) => Number(`${digits}e${exponent}`)),
 );
+
 const texts = fc.oneof(
   fc.constantFrom(
     '',
@@ -85,6 +87,7 @@ const texts = fc.oneof(
   numbers.map(realText),
   fc.string({ maxLength: 3, unit: fc.constantFrom('a', 'B', '%', '_', '\\', '1') }),
 );
+
 const nullable = <Value>(values: fc.Arbitrary<Value>): fc.Arbitrary<Value | null> =>
   fc.option(values, { freq: 8 });
 const row = fc.tuple(
@@ -94,11 +97,13 @@ const row = fc.tuple(
   nullable(numbers),
   fc.constantFrom(0, 1, null),
 );
+
 const constants: fc.Arbitrary<Constant> = fc.oneof(texts, numbers, fc.constantFrom(null, 0n, 1n, 2026n));
 const sides = fc.oneof(
   constants,
   fc.constantFrom(...Object.keys(operands)).map((name) => ({ name })),
 );
+
 const operators = fc.constantFrom<Operator>('=', '!=', '<', '<=', '>', '>=', '~', '!~');
 
 type Side = Constant | { readonly name: string };

@@ -266,6 +266,7 @@ function compare(left: Exclude<Constant, null>, right: Exclude<Constant, null>):
   if (typeof right === 'string') return -1;
   return Number(left) - Number(right);
 }
+
 /**
  * Converts the right side of `~` to a LIKE pattern. A value with a wildcard `%` is the pattern itself. Any other is searched for
  * anywhere, and `%`, `_` and `\` in it stand for themselves, whether they are escaped or not (http-api 8.4).

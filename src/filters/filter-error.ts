@@ -26,6 +26,7 @@ function refusal(name: 'filter' | 'sort', problem: string, position: number): Ap
   const error = { code: `validation_invalid_${name}`, message, params: { position } };
   return new AppError('bad_request', message, { details: { [name]: error } });
 }
+
 /** The limits of filters and sorts (http-api A15, A20). Whatever exceeds them would cost time on every row or every request. */
 export const filterLimits = {
   /** The length of a filter in UTF-8. */

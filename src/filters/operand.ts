@@ -63,6 +63,7 @@ export type Resolve = (name: string) => Term | Constants | Misuse | undefined;
 export function isOperand(term: Term | Constants | Misuse | undefined): term is Operand {
   return typeof term === 'object' && term !== null && 'sql' in term;
 }
+
 /**
  * Converts the steps of a name behind a json field to a path: `list`, `0` of `data.list.0` give `['list', 0]`. Digits are an index of an
  * array, never a member of an object. With 10 digits or more, which could overflow an engine's index, they are a member's name, which

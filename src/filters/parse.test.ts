@@ -223,6 +223,7 @@ const pieces = fc.constantFrom(
   '\u0000',
   '\ud800',
 );
+
 const comparison = fc.constantFrom(
   'a=1',
   `b.c ?~ 'x'`,
@@ -231,6 +232,7 @@ const comparison = fc.constantFrom(
   '(((c>@now)))',
   '// c\nd<=-5',
 );
+
 const sensible = fc
   .array(fc.tuple(comparison, fc.constantFrom(' && ', '||', ' ', '')))
   .map((items) => items.flat().join(''));

@@ -201,6 +201,7 @@ function expected(parser: Parser, what: string): Error {
   const after = before === undefined ? '' : ` after ${quote(text.slice(before.start, before.end))}`;
   return filterError(`Expected ${what}${after}`, token.start);
 }
+
 /** A parsed filter. Every node has its position in the text (UTF-16 units from 0), so that errors of compilation can name it. */
 export type FilterTree = Junction | Comparison;
 

@@ -18,6 +18,7 @@ const long: Operand = {
   ...text,
   prefix: { sql: sql`left("title", 4)`, length: 4, isWhole: false },
 };
+
 const operands = [text, date, number, bool, json, long];
 const comparators: readonly Comparator[] = ['=', 'IS', 'IS NOT', '<', '<=', '>', '>='];
 

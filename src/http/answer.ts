@@ -131,6 +131,7 @@ async function sendLarge(response: ServerResponse, json: string, byteLength: num
 function append(list: string[], headers: Readonly<Record<string, string>>): void {
   for (const name in headers) list.push(name, headers[name] ?? '');
 }
+
 /** Returns the headers that every answer carries, also where Fastify is not involved. */
 export function standardHeaders(requestId: string): Record<string, string> {
   return {

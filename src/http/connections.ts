@@ -107,6 +107,7 @@ export function onConnection(server: Server, listener: (socket: Socket) => void)
   // The 'connection' of a TLS server is the raw socket below the one that its answers go to.
   server.on('setSecureContext' in server ? 'secureConnection' : 'connection', listener);
 }
+
 /** What one request or connection may cost (http-api A20, section 4). */
 export const httpLimits = {
   /** All header lines of a request together; Node answers 431 above. */

@@ -181,6 +181,7 @@ export function refuseTunnel(_request: IncomingMessage, socket: Duplex): void {
   for (const event of ['error', 'timeout']) socket.on(event, () => socket.destroy());
   answerClientError(new Error('This is no proxy.'), socket);
 }
+
 /** Paths of the reference that have no routes here, and what is said there instead of "not found". */
 const absentFeatures: readonly (readonly [paths: RegExp, sentence: string])[] = [
   [/^\/api\/realtime$/, 'Realtime is not available yet.'],

@@ -107,6 +107,7 @@ export function checkCharset(contentType: string): void {
   if (charset === undefined || /^utf-?8$/i.test(charset)) return;
   throw new AppError('unsupported_media_type', 'Unsupported Content-Type. Bodies are sent as UTF-8.');
 }
+
 const TOKEN = "[\\w!#$%&'*+.^`|~-]+";
 const PARAMETER = new RegExp(`\\s*;\\s*(${TOKEN})=(?:"((?:[^"\\\\]|\\\\.)*)"|(${TOKEN}))`, 'y');
 

@@ -101,6 +101,7 @@ export function findRule(
   }
   return undefined;
 }
+
 /** The bytes of an IPv6 network prefix: a network has at least these 64 bits, and its owner has all of its addresses. */
 const networkBytes = 8;
 
@@ -108,6 +109,7 @@ const networkBytes = 8;
 export function clientKey(address: Uint8Array): string {
   return Buffer.from(address.length === 4 ? address : address.subarray(0, networkBytes)).toString('hex');
 }
+
 /** Returns the whole seconds from now to the end of a window, at least 1, for `Retry-After`. Arguments are milliseconds. */
 export function secondsUntil(endMs: number, nowMs: number): number {
   return Math.max(1, Math.ceil((endMs - nowMs) / 1_000));

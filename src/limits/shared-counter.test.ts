@@ -39,6 +39,7 @@ const sealer = sealerFor(
   parseMasterKey('0056e30c23e3d6d1d258f141e4d8b44df26abf8475fec988b58013ec98633d94', 'key'),
   'a',
 );
+
 const durationMs = 10_000;
 
 /** What is late on a slow machine is no reason for a test to fail. */

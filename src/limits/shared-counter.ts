@@ -182,6 +182,7 @@ function decideAlone(held: Held, { max, durationMs, nowMs }: WindowLimit): void 
     resolve({ isAllowed, used: held.used, endMs: held.endMs });
   }
 }
+
 /** A client's use of a window that began with its first request. */
 export interface Window {
   readonly isAllowed: boolean;

@@ -230,6 +230,7 @@ async function clearLog(database: Database): Promise<void> {
   const { names } = database;
   await database.write((tx) => tx.run(sql`DELETE FROM ${names.table('$log')} WHERE ${names.scope}`));
 }
+
 /** Levels of severity, by the numbers that the SDKs use. */
 export const logLevels = { info: 0, warn: 4, error: 8 } as const;
 
@@ -247,6 +248,7 @@ export interface LogEntry {
 export function levelOf(status: number): number {
   return status >= 500 ? logLevels.error : status >= 400 ? logLevels.warn : logLevels.info;
 }
+
 /** Limits of an instance's log. Instances share no log, but they share memory and time. */
 export const logLimits = {
   /** The oldest rows beyond this are deleted, whatever `maxDays` says. */
@@ -268,6 +270,7 @@ export const logLimits = {
 export function cutText(text: string, lengthMax: number): string {
   return text.length > lengthMax ? text.slice(0, lengthMax).toWellFormed() : text;
 }
+
 const secretWords = 'token|secret|passw|key|code|otp|auth|credential|signature|session';
 /** Matches names of parameters with a secret value: those that contain any of the words. */
 const secretName = new RegExp(secretWords, 'i');

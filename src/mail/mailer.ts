@@ -136,6 +136,7 @@ const noServer: MailResult = {
   kind: 'failed',
   reason: 'No mail server is set up: settings.smtp is not enabled.',
 };
+
 const tooMany: MailResult = { kind: 'failed', reason: 'Too many mails are waiting to be sent.' };
 
 /** SMTP clients must give their name: this gives the host of the application's URL, which reveals nothing about this machine. */
@@ -144,6 +145,7 @@ function serverOf({ smtp, meta }: Settings): MailServer {
   // A host without a letter, or in brackets, is an IP address.
   return { smtp, name: /^[^[]*[a-z]/i.test(hostname) ? hostname : 'localhost' };
 }
+
 /** Limits of a queue. `…OfOne` limits a single instance, so that its slow mail server does not hold up other instances. */
 interface TurnLimits {
   readonly runningMax: number;

@@ -57,6 +57,7 @@ const entities: Readonly<Record<string, string>> = {
 function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character);
 }
+
 /**
  * A mail as it is to be sent. The map of this folder:
  *

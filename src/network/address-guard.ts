@@ -81,6 +81,7 @@ function isPublic(bytes: Uint8Array): boolean {
 function isIn(bytes: Uint8Array, ranges: readonly Cidr[]): boolean {
   return ranges.some((range) => isInCidr(bytes, range));
 }
+
 /** True for `localhost` and every name below it, which resolve to the loopback addresses here and never by DNS (RFC 6761). */
 export function isLocalhostName(name: string): boolean {
   const bare = withoutRootDot(name).toLowerCase();

@@ -115,6 +115,7 @@ function tlsFailure(error: unknown): ConnectFailure {
     error,
   );
 }
+
 export type ConnectFailureKind = 'dns' | 'connect' | 'tls' | 'refused' | 'timeout' | 'protocol';
 
 /**
@@ -131,6 +132,7 @@ export class ConnectFailure extends Error {
     this.kind = kind;
   }
 }
+
 /**
  * `node:tls` without an import statement, which would read every export: `rootCertificates` alone decodes a hundred and fifty
  * certificates, which takes 2 MB and 13 ms of a start.

@@ -16,6 +16,7 @@ export const listLimits = {
 export function parameterError(name: string, message: string): AppError {
   return new AppError('bad_request', message, { details: { [name]: invalidValue(message) } });
 }
+
 /** Returns the boolean that a word means to Go's strconv.ParseBool, on which the clients of this API rely; undefined for other words. */
 export function booleanOf(word: string): boolean | undefined {
   return booleans.get(word);

@@ -26,6 +26,7 @@ const tuples = async (statement: Sql): Promise<Tuple[]> => {
   // With arrays asked for, rows are arrays; the types of node:sqlite do not follow.
   return prepared.all(...statement.values) as unknown as Tuple[];
 };
+
 const reader: Reader = {
   names: sqliteNames,
   all: async (statement) => database.prepare(statement.text).all(...statement.values),

@@ -109,6 +109,7 @@ function listEnd({ page, perPage, totalItems, totalPages, nextCursor }: ListPage
   if (nextCursor !== undefined) return `],"perPage":${perPage},"nextCursor":${JSON.stringify(nextCursor)}}`;
   return `],"page":${page},"perPage":${perPage},"totalItems":${totalItems},"totalPages":${totalPages}}`;
 }
+
 /** What the envelope of a list holds besides its items. */
 export interface ListPage {
   readonly page: number;

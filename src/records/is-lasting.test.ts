@@ -35,6 +35,7 @@ const stored = [
   'teams_via_owner.a:lower = "@now"',
   '@collection.teams:x.owner ?= @request.auth.id',
 ];
+
 const ofTheRequest = [
   'a.b > @now',
   '@request.query.x = a',

@@ -9,10 +9,12 @@ const masterKey = parseMasterKey(
   '00ff10ef20df30cf40bf50af609f708f8080907fa06fb05fc04fd03fe02ff01f',
   'The key',
 );
+
 const otherKey = parseMasterKey(
   '10ff10ef20df30cf40bf50af609f708f8080907fa06fb05fc04fd03fe02ff01f',
   'The key',
 );
+
 const place = { purpose: 'endpoint-secret', id: 'e1' };
 const sealer = sealerFor(masterKey, 'a');
 const sealed = sealer.seal('whsec_abc', place);

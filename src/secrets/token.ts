@@ -117,6 +117,7 @@ function isInForce(claims: TokenClaims, nowSeconds: number): boolean {
 function isDateOrAbsent(claims: TokenClaims, name: 'nbf' | 'iat'): boolean {
   return !Object.hasOwn(claims, name) || typeof claims[name] === 'number';
 }
+
 /**
  * Returns the bytes of a base64url text, or undefined unless it is their canonical encoding. Node's decoder skips junk, accepts
  * padding and ignores spare bits (`YR` and `YQ` are both `a`), so a token could be rewritten and still pass.

@@ -171,6 +171,7 @@ export function isConflicting(one: RateLimitRule, other: RateLimitRule): boolean
     (one.audience === other.audience || one.audience === '' || other.audience === '')
   );
 }
+
 /** Minute, hour, day of the month, month, day of the week. */
 const ranges = [
   [0, 59],

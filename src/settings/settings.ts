@@ -148,6 +148,7 @@ export function mapSecrets<Tree extends Settings | JsonObject>(
   // The cast holds: only strings were replaced, by strings.
   return walk(settings, '') as Tree;
 }
+
 /** Limits of what superusers may set, because all instances share the resources of the service. */
 export const settingsLimits = {
   textLengthMax: 2_000,

@@ -98,6 +98,7 @@ const found: Record<Engine, WeakMap<readonly string[], GenerationCache<string, b
   sqlite: new WeakMap(),
   postgres: new WeakMap(),
 };
+
 const textsMax = 256;
 
 function namesTableOf(names: Names, tables: BulkInsert<unknown>['tables'], text: string): boolean {

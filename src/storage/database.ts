@@ -241,6 +241,7 @@ export const answerBytesMax = 256 * 1024 * 1024;
 export function answerTooLarge(cause?: unknown): AppError {
   return new AppError('bad_request', 'The answer would be too large: ask for fewer records.', { cause });
 }
+
 /** Runs a callback after a commit. If it throws, that is a bug and ends the process, but never makes a committed work look refused. */
 export function callBack(callback: () => void): void {
   try {

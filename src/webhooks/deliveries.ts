@@ -52,6 +52,7 @@ const givenColumns: readonly InlineColumn[] = [
   ['due', 'number'],
   ['cause', 'text'],
 ];
+
 const given = sql`given.endpoint, given.status, given.attempts, given.due, given.cause`;
 
 /** Inserts a delivery of the event that this transaction appended last; the transaction must not be a shared one. */

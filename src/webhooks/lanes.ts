@@ -170,6 +170,7 @@ function newState(endpoint: Endpoint): LaneState {
 function isReadable(state: LaneState): boolean {
   return state.isActive && state.due.length === 0 && roomOf(state.lane) > 0;
 }
+
 /**
  * How many requests one endpoint is sent at once. The window starts small, grows by one with each success and halves when the
  * whole endpoint seems to fail, so that a receiver that comes back is not overrun by everything that has waited for it.

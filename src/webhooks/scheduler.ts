@@ -130,6 +130,7 @@ export class Claims {
     return lanes === undefined || id === undefined ? undefined : { lanes, endpointId, id };
   }
 }
+
 /** An instance's endpoints that have deliveries due, each with how many it may be sent now. */
 export interface Candidate {
   readonly instanceId: string;
@@ -166,6 +167,7 @@ export function chooseTurns(contenders: readonly Candidate[], capacity: number):
   }
   return turns;
 }
+
 /** Returns the same items in the same circular order, beginning with the one at index `by`. */
 function rotated<Item>(items: readonly Item[], by: number): readonly Item[] {
   const at = items.length === 0 ? 0 : by % items.length;

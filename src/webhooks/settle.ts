@@ -118,6 +118,7 @@ const attemptColumns: readonly InlineColumn[] = [
   ['response_headers', 'text'],
   ['response_body', 'bytes'],
 ];
+
 const attemptNames = joinSql(
   attemptColumns.map(([name]) => identifier(name)),
   ', ',

@@ -29,6 +29,7 @@ export function parseTimeFormat(text: string): TimeFormat | { readonly unknown: 
   }
   return { text, parts };
 }
+
 /** A modifier of strftime, which turns a time into another; `text` is what SQLite gets. */
 export type TimeModifier = (
   | { readonly kind: 'shift'; readonly ms: number }

@@ -41,6 +41,7 @@ const moment: Schema = {
   pattern: '^(\\d{4}-\\d{2}-\\d{2} \\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z)?$',
   description: 'In UTC; empty for none.',
 };
+
 const point = objectSchema({
   lon: { type: 'number', minimum: -180, maximum: 180 },
   lat: { type: 'number', minimum: -90, maximum: 90 },

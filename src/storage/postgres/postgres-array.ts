@@ -16,6 +16,7 @@ const types: Readonly<Record<InlineKind, { readonly type: Sql; readonly oid: num
   number: { type: sql`double precision[]`, oid: 701 },
   bytes: { type: sql`bytea[]`, oid: 17 },
 };
+
 const headBytes = 20;
 const lengthBytes = 4;
 const nullLength = -1;

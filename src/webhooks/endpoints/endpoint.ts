@@ -55,6 +55,7 @@ export function endpointView(endpoint: Endpoint): Readonly<Record<string, unknow
   ]);
   return { id, ...shown, headers: Object.fromEntries(masked) };
 }
+
 /** Limits of what superusers may decide about endpoints; the API's description states the same. */
 export const endpointLimits = {
   /** Kept low, because every write of a record is matched against each endpoint. */

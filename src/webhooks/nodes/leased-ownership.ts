@@ -169,6 +169,7 @@ export class LeasedOwnership implements Ownership {
     if (rows.length > 0) this.#options.onGain();
   }
 }
+
 /** The number of shards that nodes divide among themselves: enough for tens of nodes to have about the same share. */
 export const shardCount = 256;
 

@@ -278,6 +278,7 @@ function keptHeaders(headers: ResponseHeaders): string {
   }
   return `{${json}}`;
 }
+
 const retryAfterSecondsMax = 3_600;
 
 const wholeSeconds = /^\d+$/;
