@@ -207,7 +207,7 @@ export interface Transaction extends Reader {
   insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void>;
   /**
    * Gives a row to be inserted together with others: with those of other works where works share a transaction, and with those of the
-   * same work if it `isGathering`. On SQLite and for an `isGathering` work the rows are inserted at the end, or before a statement that
+   * same work if it `isBulk`. On SQLite and for an `isBulk` work the rows are inserted at the end, or before a statement that
    * names one of their tables; elsewhere behind all statements that were asked for before.
    */
   insertLater<Row>(gathering: BulkInsert<Row>, row: Row): Promise<void>;

@@ -16,6 +16,7 @@ import { jsonAnswer, operation } from '../openapi/operation.ts';
 import { objectSchema, type Paths, type Schema, schemaReference } from '../openapi/schema.ts';
 import { onInstance } from '../route.ts';
 import { ruleInput } from '../rule-input.ts';
+import type { WriteOptions } from '../../storage/database.ts';
 
 /** Several changes of records at once. */
 export function batchRoutes(app: FastifyInstance, instances: OpenInstances): void {
@@ -30,7 +31,7 @@ export function batchRoutes(app: FastifyInstance, instances: OpenInstances): voi
       const entries = await limitBatch({ instance, caller, request }, asked);
       const write = await prepareBatch(instance, entries);
       // Limits each statement: one that waits longer for a lock would be too late for the batch anyway.
-      const options = { statementMsMax: batch.timeout * 1_000, isGathering: entries.length > 1 };
+      const options: WriteOptions = { statementMsMax: batch.timeout * 1_000, isBulk: entries.length > 1 };
       return answerWrite({ instance, caller }, { request, reply, options }, async (tx) => {
         const results = await write(tx).catch((error: unknown) => {
           throw toBatchError(error);

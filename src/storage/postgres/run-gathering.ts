@@ -4,7 +4,7 @@ import type { BulkInsert, Names, PlainTuple, Row, Transaction, Tuple } from '../
 import { BulkInserts } from '../bulk-inserts.ts';
 
 /**
- * Runs an `isGathering` work that has a transaction of its own: buffers the rows that it gives and inserts many at once, the last ones
+ * Runs an `isBulk` work that has a transaction of its own: buffers the rows that it gives and inserts many at once, the last ones
  * when the work is done. Rejects if an insert failed, even if the work swallowed that error.
  */
 export async function runGathering<Result>(
