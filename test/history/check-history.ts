@@ -21,7 +21,8 @@ export function checkHistory(evidence: Evidence): readonly string[] {
   const keys = collectionNames.flatMap((collection) => idsOf[collection].map((id) => `${collection}/${id}`));
   const chains = toChains(events, keys);
   const { exchanges } = history;
-  const isOfBusy = (line: string): boolean => /QueryTimeout|Busy|answered 503/.test(line) && exchanges.some(isBusy);
+  const isOfBusy = (line: string): boolean =>
+    /QueryTimeout|Busy|answered 503/.test(line) && exchanges.some(isBusy);
   for (const line of log) if (!isOfBusy(line)) report(line);
   const scene = { chains, inside: insideBatches(chains, exchanges), rules: new RuleTimes(exchanges) };
   const timeline = new Timeline(exchanges, scene);
