@@ -8,7 +8,7 @@ import { fileOf, openSqliteFile } from '../../../test/support/engines.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { AppError } from '../../base/errors.ts';
 import { identifier, joinSql, limit, sql } from '../../sql/sql.ts';
-import type { Database } from '../database.ts';
+import type { BulkInsert, Database } from '../database.ts';
 import { openSqlite, sqliteVersion } from './sqlite-database.ts';
 
 test('works of one turn share one commit', async (t) => {
@@ -29,6 +29,28 @@ test('a group that has taken long begins no more works, so that others have thei
       return tx.run(sql`INSERT INTO t VALUES (1)`);
     });
   assert.equal(await commitsOf(database, () => Promise.all([slow(), slow(), slow()])), 3);
+});
+
+test('a work that such a group has not begun is run by the next, also behind rows that are inserted at the end', async (t) => {
+  const database = await openNumbers(t);
+  const numbers: BulkInsert<number> = {
+    tables: ['$event'],
+    bytesOf: () => 8,
+    write: async (tx, rows) => {
+      for (const row of rows) await tx.run(sql`INSERT INTO t VALUES (${row})`);
+      tx.afterCommit(() => inserted.push(...rows));
+    },
+  };
+  const inserted: number[] = [];
+  const slow = (number: number): Promise<number> =>
+    database.write(async (tx) => {
+      spin(300);
+      await tx.insertLater(numbers, number);
+      return number;
+    });
+  assert.deepEqual(await Promise.all([1, 2, 3].map(slow)), [1, 2, 3]);
+  assert.deepEqual(inserted, [1, 2, 3]);
+  assert.deepEqual(await database.tuples(sql`SELECT * FROM t`), [[1], [2], [3]]);
 });
 
 test('works of neighbouring turns share a commit when as many were answered before', async (t) => {

@@ -72,6 +72,12 @@ type Outcome =
   | { readonly kind: 'kept'; readonly value: unknown; readonly callbacks: readonly (() => void)[] }
   | { readonly kind: 'rolled_back'; readonly error: unknown };
 
+/** What a group has done: the outcomes of the works that it has begun, and what is called after the commit for rows of several works. */
+interface GroupRun {
+  readonly outcomes: readonly Outcome[];
+  readonly callbacks: readonly (() => void)[];
+}
+
 type Work = (tx: SqliteTransaction) => Promise<unknown>;
 
 export class WriteQueue {
@@ -156,11 +162,12 @@ export class WriteQueue {
     try {
       this.#reopenIfBroken();
       this.#options.endView();
-      const outcomes = await this.#commitGroup(group);
+      const run = await this.#commitGroup(group);
+      // Those that this group has not begun are the first of the next one.
+      this.#waiting.unshift(...group.splice(run.outcomes.length));
       await this.#syncGroup();
       this.#options.endView();
-      this.#waiting.unshift(...group.slice(outcomes.length));
-      settle(group.slice(0, outcomes.length), outcomes);
+      settle(group, run);
     } catch (error) {
       this.#abandon(error);
       for (const waiting of group) waiting.reject(error);
@@ -181,27 +188,28 @@ export class WriteQueue {
     this.#isUnsynced = false;
   }
 
-  /** Returns the outcomes of those that were run. Throws when nothing of the group was kept, or when it is unknown what was. */
-  async #commitGroup(group: readonly Waiting[]): Promise<readonly Outcome[]> {
+  /** Throws when nothing of the group was kept, or when it is unknown what was. */
+  async #commitGroup(group: readonly Waiting[]): Promise<GroupRun> {
     const watch = this.#watchForeignAwaits();
     try {
-      let outcomes: readonly Outcome[] | undefined;
-      if (this.#guardedLeft === 0) outcomes = await this.#runWorks(group, false);
+      let run: GroupRun | undefined;
+      if (this.#guardedLeft === 0) run = await this.#runWorks(group, false);
       else this.#guardedLeft -= 1;
-      if (outcomes === undefined) {
+      if (run === undefined) {
         if (this.#connection.isInTransaction) this.#connection.run(ROLLBACK);
-        outcomes = await this.#runWorks(group, true);
+        run = await this.#runWorks(group, true);
       }
+      assert(run !== undefined, 'with savepoints no work spoils the others');
       if (this.#isToSync) this.#options.holdView();
       this.#connection.run(COMMIT);
-      return outcomes ?? [];
+      return run;
     } finally {
       watch.stop();
     }
   }
 
   /** Returns undefined when, without savepoints, a work failed that had already written: the group has to be run again. */
-  async #runWorks(group: readonly Waiting[], isGuarded: boolean): Promise<readonly Outcome[] | undefined> {
+  async #runWorks(group: readonly Waiting[], isGuarded: boolean): Promise<GroupRun | undefined> {
     await this.#begin();
     const outcomes: Outcome[] = [];
     const startMs = systemClock.monotonic();
@@ -212,9 +220,9 @@ export class WriteQueue {
       outcomes.push(outcome);
     }
     // Guarded works have written the rows that they gathered, each within its savepoint.
-    if (this.#gathered.isEmpty) return outcomes;
+    if (this.#gathered.isEmpty) return { outcomes, callbacks: [] };
     const written = await this.#runWork((tx) => tx.writeGathered(), false);
-    return written === undefined ? this.#spoiled() : [...outcomes, written];
+    return written?.kind === 'kept' ? { outcomes, callbacks: written.callbacks } : this.#spoiled();
   }
 
   #spoiled(): undefined {
@@ -326,9 +334,9 @@ async function runWhole(tx: SqliteTransaction, work: Work): Promise<unknown> {
   return value;
 }
 
-function settle(group: readonly Waiting[], outcomes: readonly Outcome[]): void {
-  for (const outcome of outcomes)
-    if (outcome.kind === 'kept') for (const callback of outcome.callbacks) callBack(callback);
+function settle(group: readonly Waiting[], { outcomes, callbacks }: GroupRun): void {
+  const kept = outcomes.flatMap((outcome) => (outcome.kind === 'kept' ? outcome.callbacks : []));
+  for (const callback of [...kept, ...callbacks]) callBack(callback);
   for (const [index, outcome] of outcomes.entries()) {
     if (outcome.kind === 'kept') group[index]?.resolve(outcome.value);
     else group[index]?.reject(outcome.error);
