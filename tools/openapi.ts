@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 
 import { version } from '../src/app.ts';
 import { serviceDocument } from '../src/http/openapi/service-document.ts';
+import { routes } from '../src/http/routes.ts';
 
-const text = `${JSON.stringify(serviceDocument(version), null, 2)}\n`;
+const text = `${JSON.stringify(serviceDocument(version, routes), null, 2)}\n`;
 writeFileSync(new URL('../openapi.json', import.meta.url), text);

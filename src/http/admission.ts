@@ -11,7 +11,8 @@ import { SignInGuard } from '../limits/sign-in-guard.ts';
 import { type Caller, guest } from '../access/caller.ts';
 import { isInRanges, type Settings } from '../settings/settings.ts';
 import { clientAddress } from './client-address.ts';
-import { rateLimitLabels } from './route.ts';
+import { rateLimitLabels } from './rate-limit-labels.ts';
+import type { InstanceRoute } from './route.ts';
 import { ruleInput } from './rule-input.ts';
 
 declare module 'fastify' {
@@ -64,10 +65,12 @@ export class Admission {
   }
 
   /** Throws forbidden, too_many_requests. Returns a promise only where the count is shared with other nodes. */
-  admit(instance: Instance, caller: Caller, request: FastifyRequest<object>): Promise<void> | undefined {
+  admit(route: InstanceRoute, { instance, caller, request }: Counted): Promise<void> | undefined {
     if (caller.kind === 'superuser') this.requireSuperuserPlace(instance, request);
     if (caller.kind === 'superuser' || !instance.settings.current.rateLimits.enabled) return undefined;
-    const labels = rateLimitLabels(request, instance.collections);
+    // In Fastify all path parameters are strings.
+    const params = request.params as Readonly<Record<string, string>>;
+    const labels = rateLimitLabels(route, { method: request.method, params }, instance.collections);
     const quota = this.count({ instance, caller, request }, labels);
     if (quota instanceof Promise) return quota.then((known) => applyQuota(known, request));
     applyQuota(quota, request);

@@ -6,32 +6,20 @@ import { parseFields, pickFields, type Projection } from '../query/projection.ts
 import { MemoryBudget } from './body.ts';
 import { httpLimits } from './connections.ts';
 import type { CorsHeaders } from './cors.ts';
-import { queryOf } from './request.ts';
 
-/** Sends JSON text, with only the members that `?fields=` asks for. In a list it asks for members of the items. */
-export function answer(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  content: {
-    readonly json: string;
-    readonly status?: number;
-    readonly isList?: boolean;
-    readonly headers?: Readonly<Record<string, string>>;
-  },
-): Promise<void> | undefined {
-  const { json, status = 200, headers = none } = content;
-  const project = content.isList === true ? projectedList : projected;
-  // A sign-in that asks for a second factor is no success, and its client needs the whole answer to go on.
-  const shown = status < 300 ? project(queryOf(request), json) : json;
-  return sendAnswer(request, reply, { status, json: shown, headers });
+/** The answer of a route. */
+export interface Answer {
+  readonly status: number;
+  /** Absent for an answer without a body. */
+  readonly json?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
-const none = {};
+/** The answer without a body. */
+export const nothing: Answer = { status: 204 };
 
-/** Answers 204 without a body. */
-export function answerNothing(request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined {
-  return sendAnswer(request, reply, { status: 204 });
-}
+/** Headers for answers that no cache may keep, as they hold a secret. */
+export const notStored = { 'cache-control': 'no-store' };
 
 /** Throws bad_request for an invalid `fields`, before anything is changed rather than when the answer is written. */
 export function checkFields(query: QueryReader): void {
@@ -44,7 +32,8 @@ export function projected(query: QueryReader, json: string): string {
   return projection === undefined ? json : JSON.stringify(pickFields(JSON.parse(json), projection));
 }
 
-function projectedList(query: QueryReader, json: string): string {
+/** As {@link projected} of a list, in which `fields` asks for members of the items. */
+export function projectedList(query: QueryReader, json: string): string {
   const projection = projectionOf(query);
   if (projection === undefined) return json;
   // A list is made by `listJson` and is an object with `items`.
@@ -80,13 +69,6 @@ const noHeaders = {};
 /** True for a request with a token or a key, valid or not. */
 function hasCaller({ headers }: FastifyRequest): boolean {
   return headers.authorization !== undefined;
-}
-
-export interface Answer {
-  readonly status: number;
-  /** Absent for an answer without a body. */
-  readonly json?: string;
-  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**

@@ -8,12 +8,13 @@ import type { QueryReader } from '../query/list-query.ts';
 import { type BatchEntry, type BatchItem, BatchItemFailed, type BatchResult } from '../records/batch.ts';
 import { answerBytesMax, answerTooLarge, type Reader } from '../storage/database.ts';
 import type { Counted } from './admission.ts';
-import type { WriteAnswer } from './answer-write.ts';
 import { checkFields, projected } from './answer.ts';
 import { httpLimits } from './connections.ts';
 import { errorEnvelope } from './error-response.ts';
 import { expectedRevision, recordAnswer } from './record-answer.ts';
-import { recordLabels } from './route.ts';
+import { rateLimitLabels } from './rate-limit-labels.ts';
+import type { WriteAnswer } from './request-context.ts';
+import { recordPaths } from './routes/records.ts';
 import { toHeaderName } from './rule-input.ts';
 
 /** Reads the requests of `POST /api/batch`. Throws bad_request when their form is wrong; an invalid request becomes a refused item. */
@@ -154,11 +155,15 @@ export async function limitBatch(
 async function limitEntry(counted: Counted, entry: BatchEntry): Promise<BatchEntry> {
   const { item, facts } = entry;
   if (item.kind === 'refused') return entry;
-  const collection = counted.instance.collections.find(item.collection)?.name ?? item.collection;
-  const id = 'id' in item ? item.id : undefined;
+  const { collection } = item;
+  const [paths, params] =
+    'id' in item
+      ? [recordPaths.ofRecord, { collection, id: item.id }]
+      : [recordPaths.ofCollection, { collection }];
   // Whether an upsert creates or updates is known only later, so a rule for either applies to it.
   const actions = item.kind === 'upsert' ? ['create', 'update'] : [item.kind];
-  const labels = recordLabels({ method: facts.method, collection, id, actions });
+  const { collections } = counted.instance;
+  const labels = rateLimitLabels({ paths, actions }, { method: facts.method, params }, collections);
   const quota = await counted.request.server.admission.count(counted, labels);
   if (quota?.isExceeded !== true) return entry;
   return { facts, item: { kind: 'refused', error: tooManyRequests(quota.resetSeconds) } };

@@ -9,9 +9,9 @@ import { checkCharset } from './parse-multipart.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** For a route whose bodies have other limits than the default. */
-    readonly jsonLimits?: JsonLimits;
+    readonly jsonLimits?: JsonLimits | undefined;
     /** For a route whose members are texts: a password of digits in a form is no number there. */
-    readonly formValues?: 'texts';
+    readonly formValues?: 'texts' | undefined;
   }
   interface FastifyRequest {
     /** Length of the body, once it is parsed. */

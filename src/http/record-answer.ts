@@ -6,7 +6,7 @@ import type { ExpandContext } from '../records/expand.ts';
 import { presentRecords } from '../records/present-records.ts';
 import type { ExpectedRevision } from '../records/record-write.ts';
 import { recordIdsJson, type StoredRecord } from '../records/record.ts';
-import type { WriteAnswer } from './answer-write.ts';
+import type { WriteAnswer } from './request-context.ts';
 import { projected } from './answer.ts';
 
 interface RecordAnswer extends WriteAnswer {

@@ -7,17 +7,12 @@ import {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify';
-import { assert, AssertionFailed } from '../base/assert.ts';
+import { AssertionFailed } from '../base/assert.ts';
 import { systemClock } from '../base/clock.ts';
 import { AppError, notFound } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import { openFilesMax } from '../base/process.ts';
-import type { InstanceDirectory } from '../instances/instance-directory.ts';
-import type { OpenInstances } from '../instances/open-instances.ts';
-import type { Mailer } from '../mail/mailer.ts';
-import type { NetworkPolicy } from '../network/address-guard.ts';
-import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import {
   answerClientError,
   answerExpectation,
@@ -39,7 +34,7 @@ import {
 import { type AllowedOrigins, corsHeaders, preflightHeaders } from './cors.ts';
 import { ErrorLog } from './error-log.ts';
 import { acceptBodies } from './body.ts';
-import { knownPaths, type KnownPaths } from './route.ts';
+import { methodFinder } from './route.ts';
 import { logRefusal } from './log-request.ts';
 import { notePeers } from './client-address.ts';
 import {
@@ -49,50 +44,29 @@ import {
   parseQueryString,
   withoutInstancePrefix,
 } from './request.ts';
-import { auditRoutes } from './routes/audit.ts';
-import { accountRoutes } from './routes/accounts.ts';
-import { authRoutes } from './routes/auth.ts';
-import { batchRoutes } from './routes/batch.ts';
-import { collectionRoutes } from './routes/collections.ts';
-import { deliveryRoutes } from './routes/deliveries.ts';
-import { descriptionRoutes } from './routes/descriptions.ts';
-import { endpointRoutes } from './routes/endpoints.ts';
-import { keyRoutes } from './routes/keys.ts';
-import { healthRoutes, type Readiness } from './routes/health.ts';
-import { logRoutes } from './routes/logs.ts';
-import { mailRoutes } from './routes/mail.ts';
-import { recordRoutes } from './routes/records.ts';
-import { setupRoutes } from './routes/setup.ts';
-import { ruleRoutes } from './routes/rules.ts';
-import { settingsRoutes } from './routes/settings.ts';
+import type { Services } from './request-context.ts';
+import { routes } from './routes.ts';
+import { serveRoute } from './serve-route.ts';
 import { commonHeaders } from './answer.ts';
 import { openTls, type TlsFiles } from './tls.ts';
 
 /** The server as app.ts holds it. Only http/ knows that it is a Fastify instance. */
 export type HttpServer = FastifyInstance;
 
-export interface ServerOptions extends AddressOptions, AdmissionOptions {
-  readonly directory: InstanceDirectory;
-  readonly instances: OpenInstances;
-  readonly dispatcher: Dispatcher;
-  readonly mailer: Mailer;
-  readonly policy: NetworkPolicy;
+export interface ServerOptions extends AddressOptions, AdmissionOptions, Services {
   readonly origins: AllowedOrigins;
   readonly logger: Logger;
-  readonly version: string;
   readonly tls: TlsFiles | undefined;
-  readonly readiness: () => Readiness;
 }
 
 /**
  * Creates the HTTP side of the service, which turns bytes into one call of an operation, and its result or error into an answer.
  * Order for every request: its turn, CORS headers, checks, instance, body, caller, rate limits and scopes, operation.
  *
- * The steps before a route are here and in connections.ts, request.ts, cors.ts and body.ts. routes/ has
- * one file per resource. Its routes call their operation through `onInstance`, which opens the instance, finds the caller, holds
- * rate limits and the scopes of API keys, and logs the request. Answers go out through answer.ts, those of writes through
- * answer-write.ts (once per Idempotency-Key), and all of these through `sendAnswer`. error-response.ts turns errors into answers.
- * openapi/ describes every route to clients.
+ * The steps before a route are here and in connections.ts, request.ts, cors.ts and body.ts. A route is one value (route.ts); routes/ has
+ * one file per subject, and routes.ts lists them all. serve-route.ts opens the instance, finds the caller, holds rate limits and the
+ * scopes of API keys, calls the route with a request-context.ts, sends its answer (answer.ts), and logs the request.
+ * error-response.ts turns errors into answers. openapi/ describes every route to clients.
  */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const errors = new ErrorLog(options.logger);
@@ -107,7 +81,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.decorateRequest('startedMs', 0);
   app.decorateRequest('asOfMs', Number.POSITIVE_INFINITY);
   app.decorateRequest('isNoted', false);
-  const paths = knownPaths(app);
+  const methodsOf = methodFinder(routes);
   app.addHook('onRequest', (request, reply, done) =>
     onePipelinedRequestAtATime(request.raw, () => begin({ request, reply, done }, options)),
   );
@@ -116,42 +90,13 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     return answerError(error, request, { reply, errors });
   });
   app.setNotFoundHandler((request, reply) => {
-    const refused = refusalOfUnknown(request, paths);
+    const refused = refusalOfUnknown(request, methodsOf);
     logRefusal(request, options.instances, refused.error);
     return answerUnknown(request, reply, refused);
   });
-  await app.register(routes(options));
+  for (const route of routes) serveRoute(app, options, route);
   await app.ready();
   return app;
-}
-
-function routes(options: ServerOptions): (app: FastifyInstance, _: unknown, done: () => void) => void {
-  return (app, _, done) => {
-    recordRoutes(app, options.instances);
-    collectionRoutes(app, options.instances);
-    settingsRoutes(app, options.instances);
-    logRoutes(app, options.instances);
-    ruleRoutes(app, options.instances);
-    authRoutes(app, options);
-    accountRoutes(app, options);
-    healthRoutes(app, options);
-    descriptionRoutes(app, options);
-    endpointRoutes(app, {
-      ...options,
-      borrow: (instanceId) => {
-        const entry = options.directory.find(instanceId);
-        assert(entry, 'an open instance is in the directory');
-        return options.instances.borrow(entry);
-      },
-    });
-    deliveryRoutes(app, options);
-    keyRoutes(app, options.instances);
-    auditRoutes(app, options.instances);
-    setupRoutes(app, options.instances);
-    mailRoutes(app, options);
-    batchRoutes(app, options.instances);
-    done();
-  };
 }
 
 function createApp(options: ServerOptions, errors: ErrorLog): FastifyInstance {
@@ -288,10 +233,13 @@ interface UnknownRefusal {
   readonly methods: readonly string[] | undefined;
 }
 
-function refusalOfUnknown(request: FastifyRequest, paths: KnownPaths): UnknownRefusal {
+function refusalOfUnknown(
+  request: FastifyRequest,
+  methodsOf: ReturnType<typeof methodFinder>,
+): UnknownRefusal {
   const path = (request.raw.url ?? '').split('?', 1)[0] ?? '';
   if (request.instanceEntry === null) return { error: notFound(), methods: undefined };
-  const methods = paths.methodsOf(path);
+  const methods = methodsOf(path);
   if (methods !== undefined)
     return { error: new AppError('method_not_allowed', 'Method not allowed.'), methods };
   const absent = findAbsentFeature(path);

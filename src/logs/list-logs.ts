@@ -25,7 +25,7 @@ export interface LogCount {
   readonly total: number;
 }
 
-interface LogReading {
+export interface LogReading {
   readonly database: Database;
   /** The time for the macros of filters, in milliseconds since 1970. */
   readonly now: number;

@@ -3,12 +3,13 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { version } from '../../src/app.ts';
+import { routes } from '../../src/http/routes.ts';
 import { serviceDocument } from '../../src/http/openapi/service-document.ts';
 import { routerTable } from '../support/router-table.ts';
 import { startService } from '../support/service.ts';
 
 const path = '/api/openapi.json';
-const document = serviceDocument(version);
+const document = serviceDocument(version, routes);
 
 test('openapi.json is what `npm run openapi` writes', () => {
   const written = readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8');

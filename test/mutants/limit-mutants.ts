@@ -51,8 +51,8 @@ export const limitMutants: readonly Mutant[] = [
   {
     name: 'mails to an address are counted by where they go and not by what else a body holds',
     file: 'src/http/routes/accounts.ts',
-    from: 'const to = ownMember(bodyOf(request), member);',
-    to: "const to = ownMember(bodyOf(request), 'newEmail') ?? ownMember(bodyOf(request), member);",
+    from: 'ownMember(asked.body, member)',
+    to: "ownMember(asked.body, 'newEmail') ?? ownMember(asked.body, member)",
     tests: ['test/api/mail-requests.test.ts'],
   },
   {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { version } from '../../src/app.ts';
 import type { Operation, Schema } from '../../src/http/openapi/schema.ts';
+import { routes } from '../../src/http/routes.ts';
 import { serviceDocument } from '../../src/http/openapi/service-document.ts';
 
 export interface AnsweredRequest {
@@ -45,10 +46,10 @@ interface FoundOperation {
   readonly operation: Operation;
 }
 
-const document = serviceDocument(version);
+const document = serviceDocument(version, routes);
 
 /** The paths of the document, fixed ones before those with parameters. */
-const routes = Object.entries(document.paths)
+const documentedPaths = Object.entries(document.paths)
   .toSorted(([a], [b]) => a.split('{').length - b.split('{').length)
   .map(([path, item]) => ({
     path,
@@ -58,7 +59,7 @@ const routes = Object.entries(document.paths)
 
 function findOperation(method: string, written: string): FoundOperation | undefined {
   const pathname = decoded(written.replace(/^\/i\/[^/]*(?=\/)/, ''));
-  for (const { path, item, pattern } of routes) {
+  for (const { path, item, pattern } of documentedPaths) {
     if (!pattern.test(pathname)) continue;
     for (const [name, operation] of Object.entries(item)) {
       if (name.toUpperCase() !== method) continue;

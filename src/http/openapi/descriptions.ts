@@ -1,7 +1,8 @@
 import type { Collection } from '../../collections/collection.ts';
 import type { Instance } from '../../instances/instance.ts';
-import { describe, type Description } from './describe.ts';
+import type { Route } from '../route.ts';
 import { instanceDocument } from './instance-document.ts';
+import { describe, type Description } from './schema.ts';
 import { serviceDocument } from './service-document.ts';
 
 type Known = WeakMap<Instance, Description & { readonly collections: readonly Collection[] }>;
@@ -13,8 +14,8 @@ export class Descriptions {
   readonly #whole: Known = new WeakMap();
   readonly #withoutSystem: Known = new WeakMap();
 
-  constructor(version: string) {
-    this.#service = serviceDocument(version);
+  constructor(version: string, routes: readonly Route[]) {
+    this.#service = serviceDocument(version, routes);
     this.ofService = describe(JSON.stringify(this.#service));
   }
 

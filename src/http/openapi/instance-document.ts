@@ -7,7 +7,8 @@ import {
   type Schema,
   schemaReference,
 } from './schema.ts';
-import { recordItem, recordMembers, recordsItem } from '../routes/records.ts';
+import { describeRecordRoutes, recordMembers } from '../routes/records.ts';
+import { operation } from './operation.ts';
 import { valueSchema, type ValueSchema } from './value-schema.ts';
 
 /** Limit for all described collections together: making a document blocks the event loop. */
@@ -50,7 +51,7 @@ function partName(collection: Collection, part: 'Record' | 'List' | 'Create' | '
 
 function pathsOf(collection: Collection): Paths {
   const path = `/api/collections/${collection.name}/records`;
-  const operations = {
+  const { list, create, view, update, ...rest } = describeRecordRoutes({
     suffix: `_${collection.name}`,
     parameters: [],
     schemas: {
@@ -59,11 +60,11 @@ function pathsOf(collection: Collection): Paths {
       create: schemaReference(partName(collection, 'Create')),
       update: schemaReference(partName(collection, 'Update')),
     },
-    describe: (rule: keyof Rules) => ruleText(collection, rule),
-  };
+    describe: (rule) => ruleText(collection, rule),
+  });
   return {
-    [path]: recordsItem(operations),
-    [`${path}/{id}`]: recordItem(operations),
+    [path]: { get: operation(list), post: operation(create) },
+    [`${path}/{id}`]: { get: operation(view), patch: operation(update), delete: operation(rest.delete) },
   };
 }
 

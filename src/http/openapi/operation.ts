@@ -16,6 +16,8 @@ export interface OperationParts {
   /** Further refusals than those that every operation has. */
   readonly refusals?: readonly RefusalStatus[];
   readonly isForSuperusers?: boolean;
+  /** It is about the process: nobody is signed in, and nothing is limited. */
+  readonly isOutsideInstances?: boolean;
 }
 
 /**
@@ -23,6 +25,9 @@ export interface OperationParts {
  * allow, unknown instance, rate limit, fault of the service, service busy or unavailable.
  */
 const refusedAnywhere = [400, 401, 403, 404, 429, 500, 503] as const;
+
+/** Refusals of operations that are about no instance. */
+const refusedOutside = [400, 500] as const;
 
 /** Further refusals of operations that take a body. */
 const refusedWithBody = [413, 415] as const;
@@ -37,7 +42,7 @@ const forms = {
 export function operation(parts: OperationParts): Operation {
   const { id, tag, summary, description, parameters = [], body, isForSuperusers = false } = parts;
   const statuses = new Set<RefusalStatus>([
-    ...refusedAnywhere,
+    ...(parts.isOutsideInstances === true ? refusedOutside : refusedAnywhere),
     ...(body === undefined ? [] : refusedWithBody),
     ...(parts.refusals ?? []),
   ]);

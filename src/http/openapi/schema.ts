@@ -1,4 +1,5 @@
 import { isJsonObject } from '../../base/json.ts';
+import { digest } from '../../secrets/digest.ts';
 
 /**
  * The map of this folder: the description of the service in the form of OpenAPI 3.1.
@@ -102,4 +103,15 @@ export function schemaLike(value: unknown): Schema {
     return objectSchema(Object.fromEntries(members));
   }
   return { type: typeof value };
+}
+
+/** A document as it is sent. */
+export interface Description {
+  readonly json: string;
+  readonly etag: string;
+}
+
+/** Adds a tag made from the content, so equal documents have equal tags for every caller. */
+export function describe(json: string): Description {
+  return { json, etag: `"${digest(json)}"` };
 }

@@ -1,29 +1,20 @@
-import { accountPaths, accountSchemas } from '../routes/accounts.ts';
-import { auditPaths, auditSchemas } from '../routes/audit.ts';
-import { authPaths, authSchemas } from '../routes/auth.ts';
-import { batchPaths, batchSchemas } from '../routes/batch.ts';
+import { accountSchemas } from '../routes/accounts.ts';
+import { auditSchemas } from '../routes/audit.ts';
+import { authSchemas } from '../routes/auth.ts';
+import { batchSchemas } from '../routes/batch.ts';
 import { collectionSchemas } from '../routes/collection-schemas.ts';
-import { collectionPaths } from '../routes/collections.ts';
-import { deliveryPaths, deliverySchemas } from '../routes/deliveries.ts';
-import { endpointPaths, endpointSchemas } from '../routes/endpoints.ts';
-import { healthPaths, healthSchemas } from '../routes/health.ts';
-import { keyPaths, keySchemas } from '../routes/keys.ts';
-import { logPaths, logSchemas } from '../routes/logs.ts';
-import { mailPaths, mailSchemas } from '../routes/mail.ts';
-import { recordPaths, recordSchemas } from '../routes/records.ts';
-import { rulePaths, ruleSchemas } from '../routes/rules.ts';
-import { settingsPaths, settingsSchemas } from '../routes/settings.ts';
-import { setupPaths } from '../routes/setup.ts';
-import {
-  emptyAnswer,
-  errorSchemas,
-  headers,
-  jsonAnswer,
-  operation,
-  parameters,
-  refusalResponses,
-} from './operation.ts';
-import type { OpenApiDocument, Paths } from './schema.ts';
+import { deliverySchemas } from '../routes/deliveries.ts';
+import { endpointSchemas } from '../routes/endpoints.ts';
+import { healthSchemas } from '../routes/health.ts';
+import { keySchemas } from '../routes/keys.ts';
+import { logSchemas } from '../routes/logs.ts';
+import { mailSchemas } from '../routes/mail.ts';
+import { recordSchemas } from '../routes/records.ts';
+import { ruleSchemas } from '../routes/rules.ts';
+import { settingsSchemas } from '../routes/settings.ts';
+import { fillPath, type Route } from '../route.ts';
+import { errorSchemas, headers, operation, parameters, refusalResponses } from './operation.ts';
+import type { OpenApiDocument, PathItem, Paths } from './schema.ts';
 
 const description = `A record service: collections of records with rules, and signed webhooks of every change.
 
@@ -33,8 +24,8 @@ const description = `A record service: collections of records with rules, and si
 - Dates are texts in UTC: \`2026-11-20 09:35:20.114Z\`; an empty text is none.
 - Answers and refusals may get further members. What is here is removed or changes its meaning only in a major version.`;
 
-/** The description of the service, whatever its instances hold. */
-export function serviceDocument(version: string): OpenApiDocument {
+/** The description of the service with these routes, whatever its instances hold. */
+export function serviceDocument(version: string, routes: readonly Route[]): OpenApiDocument {
   return {
     openapi: '3.1.0',
     info: { title: 'Chancery', version, description },
@@ -58,24 +49,7 @@ export function serviceDocument(version: string): OpenApiDocument {
       { name: 'health', description: 'For people and for probes.' },
       { name: 'description', description: 'This document.' },
     ],
-    paths: {
-      ...recordPaths,
-      ...batchPaths,
-      ...collectionPaths,
-      ...authPaths,
-      ...setupPaths,
-      ...accountPaths,
-      ...endpointPaths,
-      ...deliveryPaths,
-      ...keyPaths,
-      ...auditPaths,
-      ...settingsPaths,
-      ...logPaths,
-      ...rulePaths,
-      ...mailPaths,
-      ...healthPaths,
-      ...descriptionPaths,
-    },
+    paths: pathsOf(routes),
     components: {
       securitySchemes: {
         token: {
@@ -113,24 +87,14 @@ const schemas = {
   ...healthSchemas,
 };
 
-const tagged = { ETag: 'DocumentTag' } as const;
-
-/** The description itself. */
-const descriptionPaths: Paths = {
-  '/api/openapi.json': {
-    get: operation({
-      id: 'describe',
-      tag: 'description',
-      summary: 'This document; for superusers with the collections of the instance',
-      parameters: ['Fields', 'IfNoneMatch'],
-      answers: {
-        200: jsonAnswer(
-          'A document in the form of OpenAPI 3.1.',
-          { type: 'object', additionalProperties: true },
-          tagged,
-        ),
-        304: emptyAnswer('The document is as `If-None-Match` knows it.', tagged),
-      },
-    }),
-  },
-};
+/** Describes routes by their paths. Ids must be unique: that of an alias has an ending. */
+function pathsOf(described: readonly Route[]): Paths {
+  const paths: Record<string, PathItem> = {};
+  for (const route of described)
+    for (const [index, path] of route.paths.entries()) {
+      const name = fillPath(path, (parameter) => `{${parameter}}`);
+      const id = index === 0 ? route.id : `${route.id}ByAlias`;
+      paths[name] = { ...paths[name], [route.method.toLowerCase()]: operation({ ...route, id }) };
+    }
+  return paths;
+}

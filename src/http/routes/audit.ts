@@ -1,40 +1,23 @@
-import type { FastifyInstance } from 'fastify';
-import type { OpenInstances } from '../../instances/open-instances.ts';
 import { actorKinds, auditActions } from '../../logs/audit-entry.ts';
 import { listAudit } from '../../logs/list-audit.ts';
-import { parseListQuery } from '../../query/list-query.ts';
-import { listJson } from '../../query/run-list.ts';
-import { answer } from '../answer.ts';
-import { jsonAnswer, listParameters, operation } from '../openapi/operation.ts';
-import { listSchema, objectSchema, type Paths, type Schema, schemaReference } from '../openapi/schema.ts';
-import { queryOf } from '../request.ts';
-import { onInstanceAsSuperuser } from '../route.ts';
+import { jsonAnswer, listParameters } from '../openapi/operation.ts';
+import { listSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { route } from '../route.ts';
 
 /** The audit log, for superusers. No route changes it. */
-export function auditRoutes(app: FastifyInstance, instances: OpenInstances): void {
-  app.get(
-    '/api/audit',
-    onInstanceAsSuperuser(instances, async ({ instance }, request, reply) => {
-      const page = await listAudit(instance, parseListQuery(queryOf(request)));
-      const items = page.items.map((entry) => JSON.stringify(entry));
-      return answer(request, reply, { json: listJson(page, items), isList: true });
-    }),
-  );
-}
-
-/** The audit log, for superusers. */
-export const auditPaths: Paths = {
-  '/api/audit': {
-    get: operation({
-      id: 'listAudit',
-      tag: 'audit',
-      summary: 'A page of the audit log, the oldest entry first unless a sort says otherwise',
-      parameters: listParameters,
-      answers: { 200: jsonAnswer('The entries.', schemaReference('AuditList')) },
-      isForSuperusers: true,
-    }),
-  },
-};
+export const auditRoutes = [
+  route({
+    method: 'GET',
+    path: '/api/audit',
+    id: 'listAudit',
+    tag: 'audit',
+    summary: 'A page of the audit log, the oldest entry first unless a sort says otherwise',
+    isForSuperusers: true,
+    parameters: listParameters,
+    answers: { 200: jsonAnswer('The entries.', schemaReference('AuditList')) },
+    handle: async (context) => context.answerList(await listAudit(context.instance, context.listQuery)),
+  }),
+];
 
 const text: Schema = { type: 'string' };
 

@@ -1,113 +1,72 @@
-import type { FastifyInstance } from 'fastify';
 import { recordEventKinds } from '../../events/event.ts';
-import type { OpenInstances } from '../../instances/open-instances.ts';
-import { parseListQuery } from '../../query/list-query.ts';
-import { listJson } from '../../query/run-list.ts';
 import { cancelDelivery, listDeliveries, readDelivery, retryDelivery } from '../../webhooks/delivery-log.ts';
 import type { DeliveryStatus } from '../../webhooks/delivery.ts';
-import type { Dispatcher } from '../../webhooks/dispatcher.ts';
 import type { AttemptKind } from '../../webhooks/sending/attempt-result.ts';
-import { answer } from '../answer.ts';
-import { jsonAnswer, listParameters, operation, type OperationParts } from '../openapi/operation.ts';
-import {
-  listSchema,
-  objectSchema,
-  type Operation,
-  type Paths,
-  type Schema,
-  schemaReference,
-} from '../openapi/schema.ts';
-import { queryOf } from '../request.ts';
-import { onInstanceAsSuperuser } from '../route.ts';
+import { jsonAnswer, listParameters } from '../openapi/operation.ts';
+import { listSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { route } from '../route.ts';
 
-interface DeliveryPath {
-  Params: { id: string };
-}
+const common = { tag: 'webhooks', isForSuperusers: true } as const;
+const onOne = {
+  ...common,
+  parameters: ['DeliveryId', 'Fields'],
+  answers: { 200: jsonAnswer('The delivery.', schemaReference('Delivery')) },
+} as const;
 
 /** Deliveries: what became of each event on its way to each endpoint, for superusers. */
-export function deliveryRoutes(
-  app: FastifyInstance,
-  { instances, dispatcher }: { readonly instances: OpenInstances; readonly dispatcher: Dispatcher },
-): void {
-  app.get(
-    '/api/webhooks/deliveries',
-    onInstanceAsSuperuser(instances, async ({ instance }, request, reply) => {
-      const page = await listDeliveries(instance, parseListQuery(queryOf(request)));
-      const items = page.items.map((delivery) => JSON.stringify(delivery));
-      return answer(request, reply, { json: listJson(page, items), isList: true });
-    }),
-  );
-
-  app.get<DeliveryPath>(
-    '/api/webhooks/deliveries/:id',
-    onInstanceAsSuperuser<DeliveryPath>(instances, async ({ instance }, request, reply) => {
-      const delivery = await readDelivery(instance.database, request.params.id);
-      return answer(request, reply, { json: JSON.stringify(delivery) });
-    }),
-  );
-
-  app.post<DeliveryPath>(
-    '/api/webhooks/deliveries/:id/retry',
-    onInstanceAsSuperuser<DeliveryPath>(instances, async ({ instance }, request, reply) => {
-      const delivery = await retryDelivery(instance, request.params.id);
-      dispatcher.wake(instance.id);
-      return answer(request, reply, { json: JSON.stringify(delivery) });
-    }),
-  );
-
-  app.post<DeliveryPath>(
-    '/api/webhooks/deliveries/:id/cancel',
-    onInstanceAsSuperuser<DeliveryPath>(instances, async ({ instance }, request, reply) => {
-      const delivery = await cancelDelivery(instance, request.params.id);
-      return answer(request, reply, { json: JSON.stringify(delivery) });
-    }),
-  );
-}
-
-const parameters = ['DeliveryId', 'Fields'] as const;
-const answers = { 200: jsonAnswer('The delivery.', schemaReference('Delivery')) };
-
-/** What became of each event on its way to each endpoint, for superusers. */
-export const deliveryPaths: Paths = {
-  '/api/webhooks/deliveries': {
-    get: ours({
-      id: 'listDeliveries',
-      summary: 'A page of deliveries with their attempts',
-      parameters: listParameters,
-      answers: { 200: jsonAnswer('The deliveries.', schemaReference('DeliveryList')) },
-    }),
-  },
-  '/api/webhooks/deliveries/{id}': {
-    get: ours({
-      id: 'getDelivery',
-      summary: 'A delivery with its attempts and what was answered to them',
-      parameters,
-      answers,
-    }),
-  },
-  '/api/webhooks/deliveries/{id}/retry': {
-    post: ours({
-      id: 'retryDelivery',
-      summary: 'Make a delivery due now',
-      parameters,
-      answers,
-      refusals: [409, 413, 415, 507],
-    }),
-  },
-  '/api/webhooks/deliveries/{id}/cancel': {
-    post: ours({
-      id: 'cancelDelivery',
-      summary: 'End a pending delivery',
-      parameters,
-      answers,
-      refusals: [409, 413, 415, 507],
-    }),
-  },
-};
-
-function ours(parts: Omit<OperationParts, 'tag' | 'isForSuperusers'>): Operation {
-  return operation({ ...parts, tag: 'webhooks', isForSuperusers: true });
-}
+export const deliveryRoutes = [
+  route({
+    ...common,
+    method: 'GET',
+    path: '/api/webhooks/deliveries',
+    id: 'listDeliveries',
+    scope: 'webhooks:read',
+    summary: 'A page of deliveries with their attempts',
+    parameters: listParameters,
+    answers: { 200: jsonAnswer('The deliveries.', schemaReference('DeliveryList')) },
+    handle: async (context) => context.answerList(await listDeliveries(context.instance, context.listQuery)),
+  }),
+  route({
+    ...onOne,
+    method: 'GET',
+    path: '/api/webhooks/deliveries/:id',
+    id: 'getDelivery',
+    scope: 'webhooks:read',
+    summary: 'A delivery with its attempts and what was answered to them',
+    handle: async (context) => {
+      const delivery = await readDelivery(context.instance.database, context.params.id);
+      return context.answer(JSON.stringify(delivery));
+    },
+  }),
+  route({
+    ...onOne,
+    method: 'POST',
+    path: '/api/webhooks/deliveries/:id/retry',
+    id: 'retryDelivery',
+    scope: 'webhooks:write',
+    summary: 'Make a delivery due now',
+    refusals: [409, 413, 415, 507],
+    handle: async (context) => {
+      const { services, instance, params } = context;
+      const delivery = await retryDelivery(instance, params.id);
+      services.dispatcher.wake(instance.id);
+      return context.answer(JSON.stringify(delivery));
+    },
+  }),
+  route({
+    ...onOne,
+    method: 'POST',
+    path: '/api/webhooks/deliveries/:id/cancel',
+    id: 'cancelDelivery',
+    scope: 'webhooks:write',
+    summary: 'End a pending delivery',
+    refusals: [409, 413, 415, 507],
+    handle: async (context) => {
+      const delivery = await cancelDelivery(context.instance, context.params.id);
+      return context.answer(JSON.stringify(delivery));
+    },
+  }),
+];
 
 // Written as an object so that the compiler reports a missing status.
 const statuses = Object.keys({

@@ -1,40 +1,51 @@
-import type { FastifyInstance } from 'fastify';
-import type { OpenInstances } from '../../instances/open-instances.ts';
 import { hasScope } from '../../access/caller.ts';
-import { projected, sendAnswer } from '../answer.ts';
-import { isAlreadyKnown } from '../record-answer.ts';
-import { onInstance, type RequestContext } from '../route.ts';
-import { describe, type Description } from '../openapi/describe.ts';
+import { projected } from '../answer.ts';
 import type { Descriptions } from '../openapi/descriptions.ts';
-import { queryOf } from '../request.ts';
+import { emptyAnswer, jsonAnswer } from '../openapi/operation.ts';
+import { describe, type Description } from '../openapi/schema.ts';
+import { isAlreadyKnown } from '../record-answer.ts';
+import type { RequestContext, Services } from '../request-context.ts';
+import { type Route, route } from '../route.ts';
 
-export interface DescriptionOptions {
-  readonly instances: OpenInstances;
-  readonly version: string;
-}
+const tagged = { ETag: 'DocumentTag' } as const;
 
-/** The OpenAPI description of the service, which for superusers includes the collections of their instance. */
-export function descriptionRoutes(app: FastifyInstance, { instances, version }: DescriptionOptions): void {
+/** The OpenAPI description of all routes, itself included, which for superusers includes the collections of their instance. */
+export function descriptionRoute(allRoutes: () => readonly Route[]): Route {
   let descriptions: Promise<Descriptions> | undefined;
-  app.get(
-    '/api/openapi.json',
-    onInstance(instances, async (context, request, reply) => {
+  return route({
+    method: 'GET',
+    path: '/api/openapi.json',
+    id: 'describe',
+    tag: 'description',
+    scope: 'any',
+    summary: 'This document; for superusers with the collections of the instance',
+    parameters: ['Fields', 'IfNoneMatch'],
+    answers: {
+      200: jsonAnswer(
+        'A document in the form of OpenAPI 3.1.',
+        { type: 'object', additionalProperties: true },
+        tagged,
+      ),
+      304: emptyAnswer('The document is as `If-None-Match` knows it.', tagged),
+    },
+    handle: async (context) => {
       // Concurrent requests share this promise, and with it the documents that are already made.
-      const whole = await describeFor(context, await (descriptions ??= makeDescriptions(version)));
-      const part = projected(queryOf(request), whole.json);
+      descriptions ??= loadDescriptions(context.services, allRoutes());
+      const whole = await describeFor(context, await descriptions);
+      const part = projected(context.query, whole.json);
       const { json, etag } = part === whole.json ? whole : describe(part);
       // Also for guests: the document changes with each version.
       const headers = { etag, 'cache-control': 'private, no-cache' };
-      const isFresh = isAlreadyKnown(request.headers['if-none-match'], etag);
-      return sendAnswer(request, reply, isFresh ? { status: 304, headers } : { status: 200, json, headers });
-    }),
-  );
+      const isFresh = isAlreadyKnown(context.request.headers['if-none-match'], etag);
+      return isFresh ? { status: 304, headers } : { status: 200, json, headers };
+    },
+  });
 }
 
-/** Loads the descriptions on the first request: their forty files would be a tenth of what each start loads. */
-async function makeDescriptions(version: string): Promise<Descriptions> {
+/** Loads what makes the documents on the first request for one: no other request needs it. */
+async function loadDescriptions({ version }: Services, allRoutes: readonly Route[]): Promise<Descriptions> {
   const { Descriptions } = await import('../openapi/descriptions.ts');
-  return new Descriptions(version);
+  return new Descriptions(version, allRoutes);
 }
 
 async function describeFor(

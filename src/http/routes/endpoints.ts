@@ -1,17 +1,10 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Caller } from '../../access/caller.ts';
+import { assert } from '../../base/assert.ts';
 import { AppError } from '../../base/errors.ts';
 import { recordEventKinds } from '../../events/event.ts';
 import { invalidValue } from '../../fields/field-error.ts';
-import type { Instance } from '../../instances/instance.ts';
-import type { Loan, OpenInstances } from '../../instances/open-instances.ts';
 import { changedPaths } from '../../logs/audit-entry.ts';
 import { auditLogOf } from '../../logs/audit-log.ts';
-import type { NetworkPolicy } from '../../network/address-guard.ts';
-import { parseListQuery } from '../../query/list-query.ts';
-import { listJson } from '../../query/run-list.ts';
-import { testEndpoint } from '../../webhooks/delivery-log.ts';
-import type { Dispatcher } from '../../webhooks/dispatcher.ts';
+import { testEndpoint, type TestParts } from '../../webhooks/delivery-log.ts';
 import {
   createEndpoint,
   deleteEndpoint,
@@ -20,151 +13,174 @@ import {
   updateEndpoint,
 } from '../../webhooks/endpoints/change-endpoint.ts';
 import { listEndpoints, readEndpoint } from '../../webhooks/endpoints/endpoint-store.ts';
-import { endpointLimits, endpointView } from '../../webhooks/endpoints/endpoint.ts';
+import { type Endpoint, endpointLimits, endpointView } from '../../webhooks/endpoints/endpoint.ts';
 import { secretWarnings } from '../../webhooks/sending/signature.ts';
-import { answer, answerNothing } from '../answer.ts';
-import { bodyOf } from '../body.ts';
+import { nothing, notStored } from '../answer.ts';
 import { isFromOperator } from '../client-address.ts';
-import {
-  emptyAnswer,
-  jsonAnswer,
-  listParameters,
-  operation,
-  type OperationParts,
-} from '../openapi/operation.ts';
-import {
-  listSchema,
-  objectSchema,
-  type Operation,
-  type Paths,
-  type Schema,
-  schemaReference,
-} from '../openapi/schema.ts';
-import { queryOf } from '../request.ts';
-import { onInstanceAsSuperuser } from '../route.ts';
-import { ruleInput } from '../rule-input.ts';
+import { emptyAnswer, jsonAnswer, listParameters } from '../openapi/operation.ts';
+import { listSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import type { RequestContext } from '../request-context.ts';
+import { route } from '../route.ts';
 
-interface EndpointPath {
-  Params: { id: string };
-}
-
-export interface EndpointRoutesOptions {
-  readonly instances: OpenInstances;
-  readonly policy: NetworkPolicy;
-  readonly dispatcher: Dispatcher;
-  readonly borrow: (instanceId: string) => Promise<Loan>;
-}
+const common = { tag: 'webhooks', isForSuperusers: true } as const;
+const onOne = {
+  ...common,
+  parameters: ['EndpointId', 'Fields'],
+  answers: { 200: jsonAnswer('The endpoint.', schemaReference('Endpoint')) },
+} as const;
+const action = {
+  ...onOne,
+  method: 'POST',
+  scope: 'webhooks:write',
+  refusals: [409, 413, 415, 507],
+} as const;
 
 /** Endpoints, which say where webhooks go, for superusers. */
-export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOptions): void {
-  const { instances, policy, dispatcher } = options;
-
-  app.get(
-    '/api/webhooks/endpoints',
-    onInstanceAsSuperuser(instances, async ({ instance }, request, reply) => {
-      const page = await listEndpoints(instance, parseListQuery(queryOf(request)));
-      const items = page.items.map((endpoint) => JSON.stringify(endpointView(endpoint)));
-      return answer(request, reply, { json: listJson(page, items), isList: true });
-    }),
-  );
-
-  app.post(
-    '/api/webhooks/endpoints',
-    onInstanceAsSuperuser(instances, async ({ instance, caller }, request, reply) => {
-      const saving = savingOf({ instance, caller }, request);
-      const endpoint = await createEndpoint(saving, bodyOf(request), policy);
+export const endpointRoutes = [
+  route({
+    ...common,
+    method: 'GET',
+    path: '/api/webhooks/endpoints',
+    id: 'listEndpoints',
+    scope: 'webhooks:read',
+    summary: 'A page of endpoints',
+    parameters: listParameters,
+    answers: { 200: jsonAnswer('The endpoints.', schemaReference('EndpointList')) },
+    handle: async (context) =>
+      context.answerList(await listEndpoints(context.instance, context.listQuery), toJson),
+  }),
+  route({
+    ...common,
+    method: 'POST',
+    path: '/api/webhooks/endpoints',
+    id: 'createEndpoint',
+    scope: 'webhooks:write',
+    summary: 'Register an endpoint',
+    parameters: ['Fields'],
+    body: schemaReference('EndpointCreate'),
+    answers: { 201: jsonAnswer('The endpoint, with its secret.', schemaReference('EndpointWithSecret')) },
+    refusals: [409, 507],
+    handle: async (context) => {
+      const endpoint = await createEndpoint(savingOf(context), context.body, context.services.policy);
       // Apart from the secret's own route, no other answer shows it.
       const { secret } = endpoint;
       const json = JSON.stringify({ ...endpointView(endpoint), secret, warnings: secretWarnings(secret) });
-      return answer(request, reply, { status: 201, json, headers: { 'cache-control': 'no-store' } });
-    }),
-  );
-
-  app.get<EndpointPath>(
-    '/api/webhooks/endpoints/:id',
-    onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance }, request, reply) => {
-      const endpoint = await readEndpoint(instance, request.params.id);
-      return answer(request, reply, { json: JSON.stringify(endpointView(endpoint)) });
-    }),
-  );
-
-  app.get<EndpointPath>(
-    '/api/webhooks/endpoints/:id/secret',
-    onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance, caller }, request, reply) => {
-      const { id } = request.params;
+      return context.answer(json, { status: 201, headers: notStored });
+    },
+  }),
+  route({
+    ...onOne,
+    method: 'GET',
+    path: '/api/webhooks/endpoints/:id',
+    id: 'getEndpoint',
+    scope: 'webhooks:read',
+    summary: 'An endpoint',
+    handle: async (context) =>
+      context.answer(toJson(await readEndpoint(context.instance, context.params.id))),
+  }),
+  route({
+    ...onOne,
+    method: 'PATCH',
+    path: '/api/webhooks/endpoints/:id',
+    id: 'updateEndpoint',
+    scope: 'webhooks:write',
+    summary: 'Change members of an endpoint',
+    body: schemaReference('EndpointUpdate'),
+    isBodyOptional: true,
+    refusals: [409, 507],
+    handle: async (context) => {
+      const { services, instance } = context;
+      const change = { id: context.params.id, body: context.body };
+      const endpoint = await updateEndpoint(savingOf(context), change, services.policy);
+      services.dispatcher.wake(instance.id);
+      return context.answer(toJson(endpoint));
+    },
+  }),
+  route({
+    ...common,
+    method: 'DELETE',
+    path: '/api/webhooks/endpoints/:id',
+    id: 'deleteEndpoint',
+    scope: 'webhooks:write',
+    summary: 'Delete an endpoint; its pending deliveries are cancelled',
+    parameters: ['EndpointId'],
+    answers: { 204: emptyAnswer('The endpoint is deleted.') },
+    refusals: [409, 413, 415, 507],
+    handle: async (context) => {
+      await deleteEndpoint(savingOf(context), context.params.id);
+      return nothing;
+    },
+  }),
+  route({
+    ...onOne,
+    method: 'GET',
+    path: '/api/webhooks/endpoints/:id/secret',
+    id: 'getEndpointSecret',
+    // It signs webhooks: its holder can send some in the name of the service.
+    scope: 'webhooks:write',
+    summary: 'What signs the requests to an endpoint',
+    answers: { 200: jsonAnswer('The secret.', schemaReference('EndpointSecret')) },
+    handle: async (context) => {
+      const { instance, input } = context;
+      const { id } = context.params;
       const { secret } = await readEndpoint(instance, id);
-      const facts = ruleInput(request, caller);
       // Audited before the secret is shown.
       await instance.database.write((tx) =>
-        auditLogOf(instance).append(tx, facts, { action: 'endpoint.secret', target: id }),
+        auditLogOf(instance).append(tx, input, { action: 'endpoint.secret', target: id }),
       );
-      return answer(request, reply, {
-        json: JSON.stringify({ secret }),
-        headers: { 'cache-control': 'no-store' },
-      });
-    }),
-  );
+      return context.answer(JSON.stringify({ secret }), { headers: notStored });
+    },
+  }),
+  route({
+    ...action,
+    path: '/api/webhooks/endpoints/:id/pause',
+    id: 'pauseEndpoint',
+    summary: 'Send nothing until it is resumed; deliveries are collected',
+    handle: async (context) =>
+      context.answer(toJson(await setEndpointStatus(savingOf(context), context.params.id, 'paused'))),
+  }),
+  route({
+    ...action,
+    path: '/api/webhooks/endpoints/:id/resume',
+    id: 'resumeEndpoint',
+    summary: 'Send again, what has waited first',
+    body: objectSchema({ backlog: { const: 'drain' } }, ['backlog']),
+    isBodyOptional: true,
+    handle: async (context) => {
+      refuseOthers(context.body, { backlog: 'drain' });
+      const endpoint = await setEndpointStatus(savingOf(context), context.params.id, 'active');
+      context.services.dispatcher.wake(context.instance.id);
+      return context.answer(toJson(endpoint));
+    },
+  }),
+  route({
+    ...action,
+    path: '/api/webhooks/endpoints/:id/test',
+    id: 'testEndpoint',
+    summary: 'Send the test event `ping` now, once',
+    body: objectSchema({ event: { const: 'ping' }, recordId: { const: '' } }, ['event', 'recordId']),
+    isBodyOptional: true,
+    answers: { 200: jsonAnswer('The delivery with its attempt.', schemaReference('Delivery')) },
+    handle: async (context) => {
+      refuseOthers(context.body, { event: 'ping', recordId: '' });
+      const { dispatcher, directory, instances } = context.services;
+      const borrow: TestParts['borrow'] = (instanceId) => {
+        const entry = directory.find(instanceId);
+        assert(entry, 'an open instance is in the directory');
+        return instances.borrow(entry);
+      };
+      const delivery = await testEndpoint(context.instance, context.params.id, { dispatcher, borrow });
+      return context.answer(JSON.stringify(delivery));
+    },
+  }),
+];
 
-  app.patch<EndpointPath>(
-    '/api/webhooks/endpoints/:id',
-    onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance, caller }, request, reply) => {
-      const saving = savingOf({ instance, caller }, request);
-      const change = { id: request.params.id, body: bodyOf(request) };
-      const endpoint = await updateEndpoint(saving, change, policy);
-      dispatcher.wake(instance.id);
-      return answer(request, reply, { json: JSON.stringify(endpointView(endpoint)) });
-    }),
-  );
-
-  app.delete<EndpointPath>(
-    '/api/webhooks/endpoints/:id',
-    onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance, caller }, request, reply) => {
-      await deleteEndpoint(savingOf({ instance, caller }, request), request.params.id);
-      return answerNothing(request, reply);
-    }),
-  );
-  endpointActionRoutes(app, options);
-}
-
-function endpointActionRoutes(app: FastifyInstance, options: EndpointRoutesOptions): void {
-  const { instances, dispatcher } = options;
-
-  app.post<EndpointPath>(
-    '/api/webhooks/endpoints/:id/pause',
-    onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance, caller }, request, reply) => {
-      const saving = savingOf({ instance, caller }, request);
-      const endpoint = await setEndpointStatus(saving, request.params.id, 'paused');
-      return answer(request, reply, { json: JSON.stringify(endpointView(endpoint)) });
-    }),
-  );
-
-  app.post<EndpointPath>(
-    '/api/webhooks/endpoints/:id/resume',
-    onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance, caller }, request, reply) => {
-      refuseOthers(bodyOf(request), { backlog: 'drain' });
-      const saving = savingOf({ instance, caller }, request);
-      const endpoint = await setEndpointStatus(saving, request.params.id, 'active');
-      dispatcher.wake(instance.id);
-      return answer(request, reply, { json: JSON.stringify(endpointView(endpoint)) });
-    }),
-  );
-
-  app.post<EndpointPath>(
-    '/api/webhooks/endpoints/:id/test',
-    onInstanceAsSuperuser<EndpointPath>(instances, async ({ instance }, request, reply) => {
-      refuseOthers(bodyOf(request), { event: 'ping', recordId: '' });
-      const delivery = await testEndpoint(instance, request.params.id, options);
-      return answer(request, reply, { json: JSON.stringify(delivery) });
-    }),
-  );
+function toJson(endpoint: Endpoint): string {
+  return JSON.stringify(endpointView(endpoint));
 }
 
 /** Audits each change in its transaction. Only names of members are recorded, as headers and the query of a URL may be secret. */
-function savingOf(
-  { instance, caller }: { readonly instance: Instance; readonly caller: Caller },
-  request: FastifyRequest<object>,
-): EndpointSaving {
-  const facts = ruleInput(request, caller);
+function savingOf({ instance, request, input }: RequestContext): EndpointSaving {
   const { database, sealer, clock, collections } = instance;
   return {
     database,
@@ -177,7 +193,7 @@ function savingOf(
       const host = new URL((after ?? before)?.url ?? '').host;
       const isUpdate = before !== undefined && after !== undefined;
       const changed = isUpdate ? changedPaths(before, after).filter((path) => path !== 'updated') : [];
-      await auditLogOf(instance).append(tx, facts, {
+      await auditLogOf(instance).append(tx, input, {
         action: `endpoint.${action}`,
         target: (after ?? before)?.id ?? '',
         details: { host, ...(isUpdate && { changed }) },
@@ -195,94 +211,6 @@ function refuseOthers(body: Readonly<Record<string, unknown>>, only: Readonly<Re
       details: { [name]: invalidValue(message) },
     });
   }
-}
-
-const endpoint = schemaReference('Endpoint');
-const onOne = ['EndpointId', 'Fields'] as const;
-
-/** Endpoints, which say where webhooks go, for superusers. */
-export const endpointPaths: Paths = {
-  '/api/webhooks/endpoints': {
-    get: ours({
-      id: 'listEndpoints',
-      summary: 'A page of endpoints',
-      parameters: listParameters,
-      answers: { 200: jsonAnswer('The endpoints.', schemaReference('EndpointList')) },
-    }),
-    post: ours({
-      id: 'createEndpoint',
-      summary: 'Register an endpoint',
-      parameters: ['Fields'],
-      body: schemaReference('EndpointCreate'),
-      answers: { 201: jsonAnswer('The endpoint, with its secret.', schemaReference('EndpointWithSecret')) },
-      refusals: [409, 507],
-    }),
-  },
-  '/api/webhooks/endpoints/{id}': {
-    get: ours({
-      id: 'getEndpoint',
-      summary: 'An endpoint',
-      parameters: onOne,
-      answers: { 200: jsonAnswer('The endpoint.', endpoint) },
-    }),
-    patch: ours({
-      id: 'updateEndpoint',
-      summary: 'Change members of an endpoint',
-      parameters: onOne,
-      body: schemaReference('EndpointUpdate'),
-      isBodyOptional: true,
-      answers: { 200: jsonAnswer('The endpoint.', endpoint) },
-      refusals: [409, 507],
-    }),
-    delete: ours({
-      id: 'deleteEndpoint',
-      summary: 'Delete an endpoint; its pending deliveries are cancelled',
-      parameters: ['EndpointId'],
-      answers: { 204: emptyAnswer('The endpoint is deleted.') },
-      refusals: [409, 413, 415, 507],
-    }),
-  },
-  '/api/webhooks/endpoints/{id}/secret': {
-    get: ours({
-      id: 'getEndpointSecret',
-      summary: 'What signs the requests to an endpoint',
-      parameters: onOne,
-      answers: { 200: jsonAnswer('The secret.', schemaReference('EndpointSecret')) },
-    }),
-  },
-  '/api/webhooks/endpoints/{id}/pause': {
-    post: action('pauseEndpoint', 'Send nothing until it is resumed; deliveries are collected'),
-  },
-  '/api/webhooks/endpoints/{id}/resume': {
-    post: action('resumeEndpoint', 'Send again, what has waited first', {
-      body: objectSchema({ backlog: { const: 'drain' } }, ['backlog']),
-    }),
-  },
-  '/api/webhooks/endpoints/{id}/test': {
-    post: action('testEndpoint', 'Send the test event `ping` now, once', {
-      body: objectSchema({ event: { const: 'ping' }, recordId: { const: '' } }, ['event', 'recordId']),
-      answers: { 200: jsonAnswer('The delivery with its attempt.', schemaReference('Delivery')) },
-    }),
-  },
-};
-
-function ours(parts: Omit<OperationParts, 'tag' | 'isForSuperusers'>): Operation {
-  return operation({ ...parts, tag: 'webhooks', isForSuperusers: true });
-}
-
-function action(
-  id: string,
-  summary: string,
-  { body, answers }: { readonly body?: Schema; readonly answers?: OperationParts['answers'] } = {},
-): Operation {
-  return ours({
-    id,
-    summary,
-    parameters: onOne,
-    ...(body === undefined ? {} : { body, isBodyOptional: true }),
-    answers: answers ?? { 200: jsonAnswer('The endpoint.', endpoint) },
-    refusals: [409, 413, 415, 507],
-  });
 }
 
 const text: Schema = { type: 'string' };

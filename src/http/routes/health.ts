@@ -1,56 +1,64 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { hasScope } from '../../access/caller.ts';
 import { ipAddressText } from '../../base/ip-address.ts';
 import { fromTimestamp, toTimestamp } from '../../base/timestamp.ts';
 import type { Instance } from '../../instances/instance.ts';
-import type { OpenInstances } from '../../instances/open-instances.ts';
 import { countExhausted, exhaustedCountMax, readOldestPending } from '../../webhooks/deliveries.ts';
-import { answer } from '../answer.ts';
 import { findProxyHeader } from '../client-address.ts';
-import { jsonAnswer, operation } from '../openapi/operation.ts';
-import { objectSchema, type Paths, reference, type Schema, schemaReference } from '../openapi/schema.ts';
-import { onInstance } from '../route.ts';
+import { jsonAnswer } from '../openapi/operation.ts';
+import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import type { Readiness } from '../request-context.ts';
+import { route, serviceRoute } from '../route.ts';
 
-/** `stopping` once a stop has begun, `degraded` while the data cannot be written: a load balancer must then use another node. */
-export type Readiness = 'ready' | 'stopping' | 'degraded';
-
-export interface HealthOptions {
-  readonly instances: OpenInstances;
-  readonly version: string;
-  readonly readiness: () => Readiness;
-}
+const common = { method: 'GET', tag: 'health', parameters: ['Fields'] } as const;
+const healthy = schemaReference('Health');
 
 /** Whether the service is well: for people at /api/health, for probes at /live and /ready. */
-export function healthRoutes(app: FastifyInstance, options: HealthOptions): void {
-  const { instances } = options;
-  app.get(
-    '/api/health',
-    onInstance(instances, async ({ instance, caller }, request, reply) => {
+export const healthRoutes = [
+  route({
+    ...common,
+    path: '/api/health',
+    id: 'health',
+    scope: 'any',
+    summary: 'Whether the instance is served; superusers are told more',
+    answers: { 200: jsonAnswer('It is.', healthy) },
+    handle: async (context) => {
+      const { services, request, instance, caller } = context;
       const data =
         caller.kind === 'superuser' && hasScope(caller, 'admin')
-          ? { ...(await detail(instance, options.version)), ...origin(instance, request) }
+          ? { ...(await detail(instance, services.version)), ...origin(instance, request) }
           : {};
-      const json = JSON.stringify({ code: 200, message: 'API is healthy.', data });
-      return answer(request, reply, { json });
-    }),
-  );
-
-  app.get('/api/health/live', async (request, reply) => {
-    return answer(request, reply, { json: '{"code":200,"message":"The service is alive.","data":{}}' });
-  });
-
-  app.get('/api/health/ready', async (request, reply) => {
-    const readiness = options.readiness();
-    const message = readinessMessages[readiness];
-    if (readiness === 'ready')
-      return answer(request, reply, { json: `{"code":200,"message":"${message}","data":{}}` });
-    return answer(request, reply, {
-      status: 503,
-      json: `{"code":503,"message":"${message}","data":{}}`,
-      headers: { 'retry-after': '1' },
-    });
-  });
-}
+      return context.answer(JSON.stringify({ code: 200, message: 'API is healthy.', data }));
+    },
+  }),
+  serviceRoute({
+    ...common,
+    path: '/api/health/live',
+    id: 'live',
+    summary: 'Whether the process is alive',
+    answers: { 200: jsonAnswer('It is.', healthy) },
+    handle: (context) => context.answer('{"code":200,"message":"The service is alive.","data":{}}'),
+  }),
+  serviceRoute({
+    ...common,
+    path: '/api/health/ready',
+    id: 'ready',
+    summary: 'Whether requests should be sent here',
+    answers: {
+      200: jsonAnswer('They should.', healthy),
+      // An answer with its own body, not a refusal.
+      503: jsonAnswer('The service is stopping, or its database is away or cannot be written.', healthy, {
+        'Retry-After': 'RetryAfter',
+      }),
+    },
+    handle: (context) => {
+      const readiness = context.services.readiness();
+      const status = readiness === 'ready' ? 200 : 503;
+      const json = JSON.stringify({ code: status, message: readinessMessages[readiness], data: {} });
+      return context.answer(json, { status, ...(status === 503 && { headers: { 'retry-after': '1' } }) });
+    },
+  }),
+];
 
 const readinessMessages: Readonly<Record<Readiness, string>> = {
   ready: 'The service is ready.',
@@ -82,57 +90,6 @@ async function detail({ database, id, dueClock }: Instance, version: string): Pr
     instanceId: id,
     oldestUndeliveredSeconds: Math.floor(ageMs / 1000),
     exhaustedLastDay,
-  };
-}
-
-const tag = 'health';
-const healthy = schemaReference('Health');
-
-/** Whether the service is well. */
-export const healthPaths: Paths = {
-  '/api/health': {
-    get: operation({
-      id: 'health',
-      tag,
-      summary: 'Whether the instance is served; superusers are told more',
-      parameters: ['Fields'],
-      answers: { 200: jsonAnswer('It is.', healthy) },
-    }),
-  },
-  '/api/health/live': {
-    get: operation({
-      id: 'live',
-      tag,
-      summary: 'Whether the process is alive',
-      parameters: ['Fields'],
-      answers: { 200: jsonAnswer('It is.', healthy) },
-    }),
-  },
-  '/api/health/ready': {
-    get: {
-      ...operation({
-        id: 'ready',
-        tag,
-        summary: 'Whether requests should be sent here',
-        parameters: ['Fields'],
-        answers: { 200: jsonAnswer('They should.', healthy) },
-      }),
-      ...readyResponses(),
-    },
-  },
-};
-
-/** The 503 of a readiness probe is an answer with its own body, not a refusal. */
-function readyResponses(): { readonly responses: Readonly<Record<string, Schema>> } {
-  return {
-    responses: {
-      200: jsonAnswer('They should.', healthy),
-      400: reference('responses', 'BadRequest'),
-      500: reference('responses', 'InternalError'),
-      503: jsonAnswer('The service is stopping, or its database is away or cannot be written.', healthy, {
-        'Retry-After': 'RetryAfter',
-      }),
-    },
   };
 }
 

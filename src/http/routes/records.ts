@@ -1,108 +1,17 @@
-import type { FastifyInstance } from 'fastify';
-import type { OpenInstances } from '../../instances/open-instances.ts';
+import type { Access } from '../../query/explain-list.ts';
 import { prepareCreate } from '../../records/create-record.ts';
 import { prepareDelete } from '../../records/delete-record.ts';
 import { listRecords } from '../../records/list-records.ts';
 import { readRecord } from '../../records/read-record.ts';
 import { prepareUpdate } from '../../records/update-record.ts';
-import type { Access } from '../../query/explain-list.ts';
-import { answerWrite } from '../answer-write.ts';
-import { answer, sendAnswer } from '../answer.ts';
-import { bodyOf } from '../body.ts';
-import { emptyAnswer, jsonAnswer, listParameters, operation } from '../openapi/operation.ts';
-import {
-  cursorListSchema,
-  type PathItem,
-  type Paths,
-  type Schema,
-  schemaReference,
-} from '../openapi/schema.ts';
+import { nothing, projectedList } from '../answer.ts';
+import { emptyAnswer, jsonAnswer, listParameters, type OperationParts } from '../openapi/operation.ts';
+import { cursorListSchema, type Schema, schemaReference } from '../openapi/schema.ts';
 import { expectedRevision, isAlreadyKnown, recordAnswer, rowAnswer } from '../record-answer.ts';
-import { onInstance } from '../route.ts';
-import { ruleInput } from '../rule-input.ts';
+import { route } from '../route.ts';
 
-interface CollectionPath {
-  Params: { collection: string };
-}
-
-interface RecordPath {
-  Params: { collection: string; id: string };
-}
-
-/** The five operations on records, under both of their paths. */
-export function recordRoutes(app: FastifyInstance, instances: OpenInstances): void {
-  for (const path of ['/api/collections/:collection/records', '/api/records/:collection']) {
-    app.get<CollectionPath>(
-      path,
-      onInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
-        const { collection } = request.params;
-        const facts = ruleInput(request, caller);
-        const { json, access } = await listRecords(instance, facts, { collection, query: facts.query });
-        return answer(request, reply, { json, isList: true, headers: timing(access) });
-      }),
-    );
-
-    app.post<CollectionPath>(
-      path,
-      onInstance<CollectionPath>(instances, async ({ instance, caller }, request, reply) => {
-        const { collection } = request.params;
-        const facts = ruleInput(request, caller);
-        const write = await prepareCreate(instance, facts, { collection, body: bodyOf(request) });
-        return answerWrite(
-          { instance, caller },
-          { request, reply, options: { isAppending: true } },
-          async (tx) => recordAnswer({ instance, facts, reader: tx }, await write(tx), 201),
-        );
-      }),
-    );
-
-    app.get<RecordPath>(
-      `${path}/:id`,
-      onInstance<RecordPath>(instances, async ({ instance, caller }, request, reply) => {
-        const facts = ruleInput(request, caller);
-        const shown = rowAnswer(facts.query, await readRecord(instance, facts, request.params));
-        // With `expand` a full answer is sent: expanded records have revisions of their own, which the tag does not cover.
-        const isFresh =
-          !facts.query.get('expand') && isAlreadyKnown(request.headers['if-none-match'], shown.headers.etag);
-        return sendAnswer(request, reply, isFresh ? { status: 304, headers: shown.headers } : shown);
-      }),
-    );
-
-    app.patch<RecordPath>(
-      `${path}/:id`,
-      onInstance<RecordPath>(instances, async ({ instance, caller }, request, reply) => {
-        const { collection, id } = request.params;
-        const facts = ruleInput(request, caller);
-        const expected = expectedRevision(request.headers['if-match']);
-        const body = bodyOf(request);
-        const write = await prepareUpdate(instance, facts, { collection, id, body, expected });
-        return answerWrite({ instance, caller }, { request, reply, options: { changes: id } }, async (tx) =>
-          recordAnswer({ instance, facts, reader: tx }, await write(tx), 200),
-        );
-      }),
-    );
-
-    app.delete<RecordPath>(
-      `${path}/:id`,
-      onInstance<RecordPath>(instances, async ({ instance, caller }, request, reply) => {
-        const expected = expectedRevision(request.headers['if-match']);
-        const facts = ruleInput(request, caller);
-        const write = await prepareDelete(instance, facts, { ...request.params, expected });
-        return answerWrite({ instance, caller }, { request, reply }, async (tx) => {
-          await write(tx);
-          return { status: 204 };
-        });
-      }),
-    );
-  }
-}
-
-/** Tells whether a list uses an index or reads a whole table (https://www.w3.org/TR/server-timing/). */
-function timing(access: Access | undefined): Readonly<Record<string, string>> {
-  return access === undefined ? {} : { 'server-timing': `query;desc="${access}"` };
-}
-
-export interface RecordOperations {
+/** How clients are told of records: those of any collection, or of one whose fields are known. */
+export interface RecordDescription {
   /** Appended to each operation's id, as ids must be unique in a document. */
   readonly suffix: string;
   /** Parameters of the path; those of the query follow. */
@@ -117,34 +26,21 @@ export interface RecordOperations {
   readonly describe?: (rule: 'listRule' | 'viewRule' | 'createRule' | 'updateRule' | 'deleteRule') => string;
 }
 
-const shown = ['Expand', 'Fields'] as const;
-const tag = 'records';
 const tagged = { ETag: 'EntityTag' } as const;
 const replayable = { 'Idempotent-Replayed': 'Replayed' } as const;
 const refusedWrites = [409, 422, 507] as const;
 
-const general = {
-  record: schemaReference('Record'),
-  list: schemaReference('RecordList'),
-  create: schemaReference('RecordBody'),
-  update: schemaReference('RecordBody'),
-};
-
-/** The five operations on records, under both of their paths. */
-export const recordPaths: Paths = {
-  ...pathsAt('/api/collections/{collection}/records', ''),
-  ...pathsAt('/api/records/{collection}', 'ByAlias'),
-};
-
-function pathsAt(path: string, suffix: string): Paths {
-  const operations = { suffix, parameters: ['Collection'], schemas: general };
-  return { [path]: recordsItem(operations), [`${path}/{id}`]: recordItem(operations) };
-}
-
-/** Listing and creating. */
-export function recordsItem({ suffix, parameters, schemas, describe }: RecordOperations): PathItem {
+/** Describes the five operations on records. */
+export function describeRecordRoutes({
+  suffix,
+  parameters,
+  schemas,
+  describe,
+}: RecordDescription): Readonly<Record<'list' | 'create' | 'view' | 'update' | 'delete', OperationParts>> {
+  const tag = 'records';
+  const ofOne = [...parameters, 'RecordId'];
   return {
-    get: operation({
+    list: {
       id: `listRecords${suffix}`,
       tag,
       summary: 'A page of records',
@@ -155,61 +51,153 @@ export function recordsItem({ suffix, parameters, schemas, describe }: RecordOpe
           'Server-Timing': 'ServerTiming',
         }),
       },
-    }),
-    post: operation({
+    },
+    create: {
       id: `createRecord${suffix}`,
       tag,
       summary: 'Create a record',
       ...described(describe?.('createRule')),
-      parameters: [...parameters, ...shown, 'IdempotencyKey'],
+      parameters: [...parameters, 'Expand', 'Fields', 'IdempotencyKey'],
       body: schemas.create,
       isBodyOptional: true,
       answers: { 201: jsonAnswer('The record.', schemas.record, { ...tagged, ...replayable }) },
       refusals: refusedWrites,
-    }),
-  };
-}
-
-/** Viewing, updating and deleting. */
-export function recordItem({ suffix, parameters, schemas, describe }: RecordOperations): PathItem {
-  const path = [...parameters, 'RecordId'];
-  return {
-    get: operation({
+    },
+    view: {
       id: `viewRecord${suffix}`,
       tag,
       summary: 'A record',
       ...described(describe?.('viewRule')),
-      parameters: [...path, ...shown, 'IfNoneMatch'],
+      parameters: [...ofOne, 'Expand', 'Fields', 'IfNoneMatch'],
       answers: {
         200: jsonAnswer('The record.', schemas.record, tagged),
         304: emptyAnswer('The record is as `If-None-Match` knows it.', tagged),
       },
-    }),
-    patch: operation({
+    },
+    update: {
       id: `updateRecord${suffix}`,
       tag,
       summary: 'Change members of a record',
       ...described(describe?.('updateRule')),
-      parameters: [...path, ...shown, 'IfMatch', 'IdempotencyKey'],
+      parameters: [...ofOne, 'Expand', 'Fields', 'IfMatch', 'IdempotencyKey'],
       body: schemas.update,
       isBodyOptional: true,
       answers: { 200: jsonAnswer('The record.', schemas.record, { ...tagged, ...replayable }) },
       refusals: [...refusedWrites, 412],
-    }),
-    delete: operation({
+    },
+    delete: {
       id: `deleteRecord${suffix}`,
       tag,
       summary: 'Delete a record',
       ...described(describe?.('deleteRule')),
-      parameters: [...path, 'IfMatch', 'IdempotencyKey'],
+      parameters: [...ofOne, 'IfMatch', 'IdempotencyKey'],
       answers: { 204: emptyAnswer('The record is deleted.', replayable) },
       refusals: [...refusedWrites, 412, 413, 415],
-    }),
+    },
   };
 }
 
 function described(description: string | undefined): { readonly description?: string } {
   return description === undefined ? {} : { description };
+}
+
+const anyRecord = describeRecordRoutes({
+  suffix: '',
+  parameters: ['Collection'],
+  schemas: {
+    record: schemaReference('Record'),
+    list: schemaReference('RecordList'),
+    create: schemaReference('RecordBody'),
+    update: schemaReference('RecordBody'),
+  },
+});
+
+/** Records have two paths each. */
+export const recordPaths = {
+  ofCollection: ['/api/collections/:collection/records', '/api/records/:collection'],
+  ofRecord: ['/api/collections/:collection/records/:id', '/api/records/:collection/:id'],
+} as const;
+
+/** The five operations on records, under both of their paths. */
+export const recordRoutes = [
+  route({
+    ...anyRecord.list,
+    method: 'GET',
+    path: recordPaths.ofCollection,
+    scope: 'records:read',
+    actions: ['list'],
+    handle: async ({ instance, input, params }) => {
+      const { query } = input;
+      const { json, access } = await listRecords(instance, input, { ...params, query });
+      return { status: 200, json: projectedList(query, json), headers: timing(access) };
+    },
+  }),
+  route({
+    ...anyRecord.create,
+    method: 'POST',
+    path: recordPaths.ofCollection,
+    scope: 'records:write',
+    actions: ['create'],
+    handle: async (context) => {
+      const { instance, input, params, body } = context;
+      const write = await prepareCreate(instance, input, { ...params, body });
+      return context.write(
+        async (tx) => recordAnswer({ instance, facts: input, reader: tx }, await write(tx), 201),
+        { isAppending: true },
+      );
+    },
+  }),
+  route({
+    ...anyRecord.view,
+    method: 'GET',
+    path: recordPaths.ofRecord,
+    scope: 'records:read',
+    actions: ['view'],
+    handle: async ({ instance, request, input, params }) => {
+      const shown = rowAnswer(input.query, await readRecord(instance, input, params));
+      // With `expand` a full answer is sent: expanded records have revisions of their own, which the tag does not cover.
+      const isFresh =
+        !input.query.get('expand') && isAlreadyKnown(request.headers['if-none-match'], shown.headers.etag);
+      return isFresh ? { status: 304, headers: shown.headers } : shown;
+    },
+  }),
+  route({
+    ...anyRecord.update,
+    method: 'PATCH',
+    path: recordPaths.ofRecord,
+    scope: 'records:write',
+    actions: ['update'],
+    handle: async (context) => {
+      const { instance, request, input, params, body } = context;
+      const expected = expectedRevision(request.headers['if-match']);
+      const write = await prepareUpdate(instance, input, { ...params, body, expected });
+      return context.write(
+        async (tx) => recordAnswer({ instance, facts: input, reader: tx }, await write(tx), 200),
+        { changes: params.id },
+      );
+    },
+  }),
+  route({
+    ...anyRecord.delete,
+    method: 'DELETE',
+    path: recordPaths.ofRecord,
+    scope: 'records:write',
+    actions: ['delete'],
+    handle: async (context) => {
+      const { instance, request, input, params } = context;
+      const expected = expectedRevision(request.headers['if-match']);
+      const write = await prepareDelete(instance, input, { ...params, expected });
+      return context.write(async (tx) => {
+        await write(tx);
+        return nothing;
+      });
+    },
+  }),
+];
+
+/** Tells whether a list uses an index or reads a whole table (https://www.w3.org/TR/server-timing/). */
+function timing(access: Access | undefined): Readonly<Record<string, string>> {
+  return access === undefined ? {} : { 'server-timing': `query;desc="${access}"` };
 }
 
 /** What every record has, before the fields of its collection. */

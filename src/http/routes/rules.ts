@@ -1,43 +1,29 @@
-import type { FastifyInstance } from 'fastify';
-import type { OpenInstances } from '../../instances/open-instances.ts';
 import { testRule } from '../../records/test-rule.ts';
-import { answer } from '../answer.ts';
-import { bodyOf } from '../body.ts';
-import { jsonAnswer, operation } from '../openapi/operation.ts';
-import { objectSchema, type Paths, type Schema, schemaReference } from '../openapi/schema.ts';
-import { onInstanceAsSuperuser } from '../route.ts';
-
-interface CollectionPath {
-  Params: { collection: string };
-}
+import { jsonAnswer } from '../openapi/operation.ts';
+import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { route } from '../route.ts';
 
 /** Testing rules without doing anything, for those who write them. */
-export function ruleRoutes(app: FastifyInstance, instances: OpenInstances): void {
-  app.post<CollectionPath>(
-    '/api/collections/:collection/rules/test',
-    onInstanceAsSuperuser<CollectionPath>(instances, async ({ instance }, request, reply) => {
-      await instance.refresh();
-      const { collection } = request.params;
-      const verdict = await testRule(instance, { collection, body: bodyOf(request) });
-      return answer(request, reply, { json: JSON.stringify(verdict) });
-    }),
-  );
-}
-
-/** Testing rules, for superusers. */
-export const rulePaths: Paths = {
-  '/api/collections/{collection}/rules/test': {
-    post: operation({
-      id: 'testRule',
-      tag: 'collections',
-      summary: 'Ask a rule without doing anything',
-      parameters: ['Collection', 'Fields'],
-      body: schemaReference('RuleTest'),
-      answers: { 200: jsonAnswer('What it says.', schemaReference('RuleVerdict')) },
-      isForSuperusers: true,
-    }),
-  },
-};
+export const ruleRoutes = [
+  route({
+    method: 'POST',
+    path: '/api/collections/:collection/rules/test',
+    id: 'testRule',
+    tag: 'collections',
+    summary: 'Ask a rule without doing anything',
+    isForSuperusers: true,
+    isCurrent: true,
+    parameters: ['Collection', 'Fields'],
+    body: schemaReference('RuleTest'),
+    answers: { 200: jsonAnswer('What it says.', schemaReference('RuleVerdict')) },
+    handle: async (context) => {
+      const { collection } = context.params;
+      return context.answer(
+        JSON.stringify(await testRule(context.instance, { collection, body: context.body })),
+      );
+    },
+  }),
+];
 
 const texts: Schema = { type: 'object', additionalProperties: { type: 'string' } };
 const anything: Schema = { type: 'object', additionalProperties: true };

@@ -1,0 +1,32 @@
+import type { CollectionFinder } from '../collections/collection-store.ts';
+import { fillPath, type InstanceRoute } from './route.ts';
+
+export interface LimitedRequest {
+  readonly method: string;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/**
+ * Returns the labels by which rate limit rules may name a request. They are made from the route, all of its paths and the collection's
+ * own name, so that another spelling of the path, the collection's id or an alias does not evade a rule.
+ */
+export function rateLimitLabels(
+  { paths, actions = [] }: Pick<InstanceRoute, 'paths' | 'actions'>,
+  { method, params }: LimitedRequest,
+  collections: CollectionFinder,
+): readonly string[] {
+  const given = params['collection'] ?? '';
+  const collection = collections.find(given)?.name ?? given;
+  const named = paths.map((path) =>
+    fillPath(path, (name) => (name === 'collection' ? collection : (params[name] ?? ''))),
+  );
+  return [
+    ...actions.map((action) => `${collection}:${action}`),
+    ...actions.map((action) => `*:${action}`),
+    ...named.flatMap((path) => (alike[method] ?? [method]).map((name) => `${name} ${path}`)),
+    ...named,
+  ];
+}
+
+/** A HEAD costs as much as its GET, and a PUT in a batch may create a record as a POST does: rules for those apply too. */
+const alike: Readonly<Record<string, readonly string[]>> = { HEAD: ['HEAD', 'GET'], PUT: ['PUT', 'POST'] };

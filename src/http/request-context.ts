@@ -1,0 +1,153 @@
+import type { FastifyRequest } from 'fastify';
+import type { Caller } from '../access/caller.ts';
+import type { RuleInput } from '../access/rule-input.ts';
+import type { WorkAfterAnswer } from '../auth/account-request.ts';
+import { assert } from '../base/assert.ts';
+import { busy } from '../base/errors.ts';
+import type { JsonObject } from '../base/json.ts';
+import type { InstanceDirectory } from '../instances/instance-directory.ts';
+import type { Instance } from '../instances/instance.ts';
+import type { OpenInstances } from '../instances/open-instances.ts';
+import type { Mailer } from '../mail/mailer.ts';
+import type { NetworkPolicy } from '../network/address-guard.ts';
+import { type ListQuery, parseListQuery, type QueryReader } from '../query/list-query.ts';
+import { listJson, type ListPage } from '../query/run-list.ts';
+import { idempotentRequest, runOnce } from '../records/idempotency.ts';
+import type { RecordWrite } from '../records/record-write.ts';
+import type { WriteOptions } from '../storage/database.ts';
+import type { Dispatcher } from '../webhooks/dispatcher.ts';
+import { type Answer, projected, projectedList } from './answer.ts';
+import { bodyOf } from './body.ts';
+import { queryOf } from './request.ts';
+import { ruleInput } from './rule-input.ts';
+
+/** `stopping` once a stop has begun, `degraded` while the data cannot be written: a load balancer must then use another node. */
+export type Readiness = 'ready' | 'stopping' | 'degraded';
+
+/** What routes use of the process. */
+export interface Services {
+  readonly directory: InstanceDirectory;
+  readonly instances: OpenInstances;
+  readonly dispatcher: Dispatcher;
+  readonly mailer: Mailer;
+  readonly policy: NetworkPolicy;
+  readonly version: string;
+  readonly readiness: () => Readiness;
+}
+
+/** A request as the handler of a route sees it. */
+export class ServiceContext {
+  readonly services: Services;
+  readonly request: FastifyRequest;
+
+  constructor(services: Services, request: FastifyRequest) {
+    this.services = services;
+    this.request = request;
+  }
+
+  get query(): QueryReader {
+    return queryOf(this.request);
+  }
+
+  /** Answers JSON text, of which `fields` of the query may ask for some members only. */
+  answer(json: string, { status = 200, headers }: Omit<Partial<Answer>, 'json'> = {}): Answer {
+    // A sign-in that asks for a second factor is no success, and its client needs the whole answer to go on.
+    const shown = status < 300 ? projected(this.query, json) : json;
+    return { status, json: shown, ...(headers && { headers }) };
+  }
+}
+
+/** A request to an instance, with its caller. */
+export class RequestContext<Params = object> extends ServiceContext {
+  readonly instance: Instance;
+  readonly caller: Caller;
+  #input: RuleInput | undefined;
+
+  constructor(
+    services: Services,
+    request: FastifyRequest,
+    { instance, caller }: { readonly instance: Instance; readonly caller: Caller },
+  ) {
+    super(services, request);
+    this.instance = instance;
+    this.caller = caller;
+  }
+
+  get params(): Params {
+    // The router fills in every parameter of the path, whose type that of the route is made from.
+    return this.request.params as Params;
+  }
+
+  /** The body as an object. Throws bad_request when it is JSON of another kind. */
+  get body(): JsonObject {
+    return bodyOf(this.request);
+  }
+
+  /** What rules and the audit log may know of the request. */
+  get input(): RuleInput {
+    return (this.#input ??= ruleInput(this.request, this.caller));
+  }
+
+  /** The query as that of a list. Throws bad_request. */
+  get listQuery(): ListQuery {
+    return parseListQuery(this.query);
+  }
+
+  /** Answers a page of a list; `fields` of the query may ask for some members of its items. */
+  answerList<Item>(
+    { items, ...page }: ListPage & { readonly items: readonly Item[] },
+    toJson: (item: Item) => string = JSON.stringify,
+    headers?: Answer['headers'],
+  ): Answer {
+    const json = listJson(page, items.map(toJson));
+    return { status: 200, json: projectedList(this.query, json), ...(headers && { headers }) };
+  }
+
+  /**
+   * Runs a write, whose answer is sent once it is synced. A write that was answered before under the same Idempotency-Key is not run
+   * again.
+   */
+  async write(write: RecordWrite<WriteAnswer>, options: WriteOptions = {}): Promise<Answer> {
+    const { instance, caller, request } = this;
+    const key = request.headers['idempotency-key'];
+    if (key === undefined) return instance.database.write(write, options);
+    const { method, body, headers } = request;
+    const [path = '', ...query] = (request.raw.url ?? '').split('?');
+    const ifMatch = headers['if-match'];
+    const asked = { sealer: instance.sealer, caller, method, path, query: query.join('?'), ifMatch, body };
+    const idempotent = idempotentRequest(String(key), asked);
+    // Without the options that let writes share a transaction: they promise a single changed row, and the key is another one.
+    const { isAppending: _, changes: __, ...alone } = options;
+    const { answer, isReplayed } = await instance.database.write(
+      (tx) =>
+        runOnce(tx, { request: idempotent, now: instance.clock.now() }, async () => {
+          const { status, json, headers = {}, idsJson = () => '{}' } = await write(tx);
+          return { status, json, headers, idsJson };
+        }),
+      alone,
+    );
+    return isReplayed ? { ...answer, headers: { ...answer.headers, 'idempotent-replayed': 'true' } } : answer;
+  }
+
+  /** Queues work for after the answer, and keeps the instance open for it. Returns false, and does nothing, when the queue is full. */
+  async runAfterAnswer(work: WorkAfterAnswer): Promise<boolean> {
+    const { instances, mailer } = this.services;
+    const entry = this.request.instanceEntry;
+    assert(entry !== null, 'a request of an operation has an instance');
+    const loan = await instances.borrow(entry);
+    const isTaken = mailer.prepare(entry.id, () => work(loan.instance, mailer).finally(() => loan.release()));
+    if (!isTaken) loan.release();
+    return isTaken;
+  }
+
+  /** As {@link runAfterAnswer}, for work that is the purpose of the request. Throws unavailable when the queue is full. */
+  async requireAfterAnswer(work: WorkAfterAnswer): Promise<void> {
+    if (!(await this.runAfterAnswer(work))) throw busy();
+  }
+}
+
+/** The answer to a write, and the part of it to keep under an Idempotency-Key. */
+export interface WriteAnswer extends Answer {
+  /** The body to keep when `json` is too large to be kept; absent where there is no body. */
+  readonly idsJson?: () => string;
+}

@@ -1,0 +1,37 @@
+import type { Route } from './route.ts';
+import { accountRoutes } from './routes/accounts.ts';
+import { auditRoutes } from './routes/audit.ts';
+import { authRoutes } from './routes/auth.ts';
+import { batchRoutes } from './routes/batch.ts';
+import { collectionRoutes } from './routes/collections.ts';
+import { deliveryRoutes } from './routes/deliveries.ts';
+import { descriptionRoute } from './routes/descriptions.ts';
+import { endpointRoutes } from './routes/endpoints.ts';
+import { healthRoutes } from './routes/health.ts';
+import { keyRoutes } from './routes/keys.ts';
+import { logRoutes } from './routes/logs.ts';
+import { mailRoutes } from './routes/mail.ts';
+import { recordRoutes } from './routes/records.ts';
+import { ruleRoutes } from './routes/rules.ts';
+import { settingsRoutes } from './routes/settings.ts';
+import { setupRoutes } from './routes/setup.ts';
+
+/** Every route of the service, in the order in which they are described to clients. */
+export const routes: readonly Route[] = [
+  ...recordRoutes,
+  ...batchRoutes,
+  ...collectionRoutes,
+  ...authRoutes,
+  ...setupRoutes,
+  ...accountRoutes,
+  ...endpointRoutes,
+  ...deliveryRoutes,
+  ...keyRoutes,
+  ...auditRoutes,
+  ...settingsRoutes,
+  ...logRoutes,
+  ...ruleRoutes,
+  ...mailRoutes,
+  ...healthRoutes,
+  descriptionRoute(() => routes),
+];

@@ -1,0 +1,122 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type Caller, guest, hasScope } from '../access/caller.ts';
+import { authenticate, tokenRequired } from '../auth/authenticate.ts';
+import { systemClock } from '../base/clock.ts';
+import { AppError, notFound } from '../base/errors.ts';
+import type { InstanceEntry } from '../instances/instance-directory.ts';
+import type { Instance } from '../instances/instance.ts';
+import { auditLogOf } from '../logs/audit-log.ts';
+import { checkFields, sendAnswer, unreadAnswers } from './answer.ts';
+import { logFailure, logRequest } from './log-request.ts';
+import { queryOf } from './request.ts';
+import { RequestContext, ServiceContext, type Services } from './request-context.ts';
+import type { InstanceRoute, Route } from './route.ts';
+import { ruleInput } from './rule-input.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The instance that the host or the path addresses; null when they address none. */
+    instanceEntry: InstanceEntry | null;
+    /** The same instance once it is open; null before. */
+    instance: Instance | null;
+    /** When serving began, by `systemClock.monotonic`: the answer may show any state that the data have had since. */
+    asOfMs: number;
+  }
+}
+
+/** Registers a route under all of its paths. */
+export function serveRoute(app: FastifyInstance, services: Services, route: Route): void {
+  const { method, paths } = route;
+  for (const url of paths) {
+    if (route.kind === 'service')
+      app.route({
+        method,
+        url,
+        handler: async (request, reply) =>
+          sendAnswer(request, reply, await route.handle(new ServiceContext(services, request))),
+      });
+    else
+      app.route({
+        method,
+        url,
+        config: { jsonLimits: route.jsonLimits, formValues: route.formValues },
+        handler: (request, reply) => serve(route, services, { request, reply }),
+      });
+  }
+}
+
+interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** Serves a request to an instance, which stays open until the operation is over. */
+async function serve(route: InstanceRoute, services: Services, { request, reply }: Exchange): Promise<void> {
+  const entry = request.instanceEntry;
+  if (entry === null) throw notFound();
+  const { instances } = services;
+  const loan = instances.borrowOpen(entry.id) ?? (await instances.borrow(entry));
+  const { instance } = loan;
+  let caller: Caller = guest;
+  try {
+    request.instance = instance;
+    request.asOfMs = systemClock.monotonic();
+    const { authorization } = request.headers;
+    caller = authorization === undefined ? guest : await authenticated(instance, authorization, request);
+    const admitted = request.server.admission.admit(route, { instance, caller, request });
+    if (admitted !== undefined) await admitted;
+    requireScope(caller, route);
+    if (request.bodyProblem !== null) refuseBody(instance, request, request.bodyProblem);
+    checkFields(queryOf(request));
+    const freed = unreadAnswers.untilFreed();
+    if (freed !== undefined) await freed;
+    if (route.isForSuperusers === true) requireSuperuser(caller);
+    if (route.isCurrent === true) await instance.refresh();
+    const answer = await route.handle(new RequestContext(services, request, { instance, caller }));
+    const sent = sendAnswer(request, reply, answer);
+    if (sent !== undefined) await sent;
+    logRequest(request, { instance, caller, status: answer.status });
+  } catch (error) {
+    logFailure(request, { instance, caller }, error);
+    throw error;
+  } finally {
+    loan.release();
+  }
+}
+
+/** Throws unauthorized for an invalid API key, and audits it: somebody is guessing keys, or has lost theirs. */
+async function authenticated(
+  instance: Instance,
+  authorization: string,
+  request: FastifyRequest,
+): Promise<Caller> {
+  try {
+    return await authenticate(instance, authorization);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'unauthorized')
+      auditLogOf(instance).note(ruleInput(request, guest), { action: 'key.use', outcome: 'refused' });
+    throw error;
+  }
+}
+
+/** Throws forbidden for an API key without the scope that this route needs. Other callers have no scopes. */
+function requireScope(caller: Caller, { scope }: InstanceRoute): void {
+  if (caller.kind !== 'superuser' || caller.key === undefined) return;
+  if (scope !== 'any' && !hasScope(caller, scope))
+    throw new AppError('forbidden', `The API key needs the scope ${scope}.`);
+}
+
+/** Throws not_found when the collection does not exist, as that comes first; else the problem of the body. */
+function refuseBody({ collections }: Instance, { params }: FastifyRequest, problem: AppError): never {
+  // Path parameters are always strings by name.
+  const { collection } = params as Readonly<Record<string, string | undefined>>;
+  if (collection !== undefined) collections.get(collection);
+  throw problem;
+}
+
+function requireSuperuser(caller: Caller): void {
+  if (caller.kind === 'superuser') return;
+  if (caller.kind === 'user')
+    throw new AppError('forbidden', 'The authorized record is not allowed to perform this action.');
+  throw tokenRequired();
+}
