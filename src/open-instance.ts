@@ -1,4 +1,4 @@
-import { auditLogOf } from './logs/audit-log.ts';
+import { AuditLog } from './logs/audit-log.ts';
 import type { Clock } from './base/clock.ts';
 import type { Logger } from './base/logger.ts';
 import { toTimestamp } from './base/timestamp.ts';
@@ -14,7 +14,7 @@ import { sealerFor } from './secrets/seal.ts';
 import { SettingsStore } from './settings/settings-store.ts';
 import type { DataHome, Memory } from './storage/data-home.ts';
 import type { Database } from './storage/database.ts';
-import { type EndpointStore, endpointStoreOf } from './webhooks/endpoints/endpoint-store.ts';
+import { EndpointStore } from './webhooks/endpoints/endpoint-store.ts';
 import { fanOut } from './webhooks/deliveries.ts';
 
 export interface InstanceParts {
@@ -37,8 +37,8 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
   const sealer = sealerFor(masterKey, entry.id);
   const collections = new CollectionStore();
   const settings = new SettingsStore(sealer);
-  const opened: Opened = { collections, settings };
-  const memory = memoryOf(opened, () => wakeUp.notify(entry.id));
+  const endpoints = new EndpointStore(sealer);
+  const memory = memoryOf({ collections, settings, endpoints }, () => wakeUp.notify(entry.id));
   let hasLoss = false;
   const plain = await home.openInstance(entry.id, memory, {
     onLoss: (loss) => {
@@ -52,8 +52,6 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
     await ensureSystemCollections({ database, sealer, now: toTimestamp(clock.now()) });
     await collections.reload(database);
     await settings.reload(database);
-    const endpoints = endpointStoreOf({ database, sealer });
-    opened.endpoints = endpoints;
     const events = new EventLog({
       instanceId: entry.id,
       listener: (tx, events) =>
@@ -64,7 +62,7 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
     const refresh = (): Promise<void> => home.refresh(entry.id);
     const logs = new RequestLog({ open: () => home.openLogs(entry.id), settings, clock, logger });
     const { id, slug } = entry;
-    const audit = auditLogOf({ id, database, clock, auditDays, logger });
+    const audit = new AuditLog({ id, database, clock, auditDays, logger });
     if (hasLoss) audit.note('operator', { action: 'instance.loss' });
     const stop = async (): Promise<void> => {
       await audit.settle();
@@ -79,6 +77,8 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
       settings,
       refresh,
       events,
+      endpoints,
+      audit,
       logs,
       sealer,
       clock,
@@ -93,23 +93,19 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
   }
 }
 
-interface Opened {
-  readonly collections: CollectionStore;
-  readonly settings: SettingsStore;
-  endpoints?: EndpointStore;
-}
+type Remembered = Pick<Instance, 'collections' | 'settings' | 'endpoints'>;
 
-function memoryOf(opened: Opened, wake: () => void): Memory {
+function memoryOf({ collections, settings, endpoints }: Remembered, wake: () => void): Memory {
   return {
     read: async (reader) => {
-      const rememberCollections = await opened.collections.read(reader);
-      const read = await opened.settings.read(reader);
-      const rememberEndpoints = await opened.endpoints?.read(reader);
+      const rememberCollections = await collections.read(reader);
+      const read = await settings.read(reader);
+      const rememberEndpoints = await endpoints.read(reader);
       return () => {
         rememberCollections();
-        opened.settings.remember(read);
+        settings.remember(read);
         // Another node resumed an endpoint. When its wake-up arrived, this node still took the endpoint for paused.
-        if (rememberEndpoints?.() === true) wake();
+        if (rememberEndpoints()) wake();
       };
     },
   };

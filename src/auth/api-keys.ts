@@ -9,7 +9,6 @@ import { fieldError, invalidValue, unknownMembers } from '../fields/field-error.
 import type { Decoded } from '../fields/field-type.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Actor } from '../logs/audit-entry.ts';
-import { auditLogOf } from '../logs/audit-log.ts';
 import type { ListQuery } from '../query/list-query.ts';
 import { column, columnResolver, type ListedTable, tableSource } from '../query/list-source.ts';
 import { type ListResult, runList } from '../query/run-list.ts';
@@ -83,7 +82,7 @@ export async function createApiKey(instance: Instance, body: JsonObject, actor: 
     }
     await insert(tx, apiKey, digest(key));
     const entry = { action: 'key.create', target: apiKey.id, details: { ...settings } } as const;
-    await auditLogOf(instance).append(tx, actor, entry);
+    await instance.audit.append(tx, actor, entry);
   });
   return { apiKey, key };
 }
@@ -197,7 +196,7 @@ export async function deleteApiKey(instance: Instance, id: string, actor: Actor)
       sql`DELETE FROM ${names.table('$api_key')} WHERE ${names.scope} AND id = ${id}`,
     );
     if (deleted === 0) throw notFound();
-    await auditLogOf(instance).append(tx, actor, { action: 'key.delete', target: id });
+    await instance.audit.append(tx, actor, { action: 'key.delete', target: id });
   });
 }
 

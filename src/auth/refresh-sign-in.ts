@@ -4,7 +4,6 @@ import { type JsonObject, ownMember } from '../base/json.ts';
 import { fieldError, invalidValue } from '../fields/field-error.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Actor } from '../logs/audit-entry.ts';
-import { auditLogOf } from '../logs/audit-log.ts';
 import { findRecord } from '../records/find-record.ts';
 import { withAuthCollection } from './auth-collection.ts';
 import { accountRequired, tokenOf, tokenRequired } from './authenticate.ts';
@@ -69,7 +68,7 @@ export function impersonate(
     const claims = { refreshable: false };
     const token = await issueToken(instance, { collection, id, kind: 'authToken', claims, seconds });
     const entry = { action: 'impersonate', collection: collection.id, target: id } as const;
-    await instance.database.write((tx) => auditLogOf(instance).append(tx, actor, entry));
+    await instance.database.write((tx) => instance.audit.append(tx, actor, entry));
     return { record, collection, token };
   });
 }

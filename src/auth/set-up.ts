@@ -5,7 +5,6 @@ import { type JsonObject, ownMember } from '../base/json.ts';
 import { superusersName } from '../collections/collection.ts';
 import { withCurrentDefinitions } from '../instances/current-collection.ts';
 import type { Instance } from '../instances/instance.ts';
-import { auditLogOf } from '../logs/audit-log.ts';
 import { prepareCreate } from '../records/create-record.ts';
 import { digest, newSecretText } from '../secrets/digest.ts';
 import { sql } from '../sql/sql.ts';
@@ -35,7 +34,7 @@ export async function setUp(instance: Instance, facts: RuleInput, body: JsonObje
     );
   } catch (error) {
     if (error instanceof AppError && error.code === 'forbidden')
-      auditLogOf(instance).note(facts, { action: 'setup', outcome: 'refused' });
+      instance.audit.note(facts, { action: 'setup', outcome: 'refused' });
     throw error;
   }
 }

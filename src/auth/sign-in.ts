@@ -6,7 +6,6 @@ import { isIdentityIndex } from '../collections/index-definition.ts';
 import { fieldError } from '../fields/field-error.ts';
 import type { Instance } from '../instances/instance.ts';
 import { callerOf } from '../instances/token-secrets.ts';
-import { auditLogOf } from '../logs/audit-log.ts';
 import { findRecord } from '../records/find-record.ts';
 import { type StoredRecord, valueOf } from '../records/record.ts';
 import { hashPassword, needsRehash, verifyPassword } from '../secrets/password.ts';
@@ -169,7 +168,7 @@ export async function recordSignIn(
   { facts, collection, id }: SignInAttempt,
   signIn: () => Promise<SignInResult>,
 ): Promise<SignInResult> {
-  const audit = auditLogOf(instance);
+  const audit = instance.audit;
   const entry = { action: 'sign-in', collection: collection.id, target: id } as const;
   try {
     const result = await signIn();

@@ -1,4 +1,3 @@
-import { auditLogOf } from '../logs/audit-log.ts';
 import { AppError } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import { type Collection, superusersName } from '../collections/collection.ts';
@@ -40,7 +39,7 @@ export async function upsertSuperuser(
         ? (['superuser.create', {}] as const)
         : (['superuser.update', { changed: ['secrets'] }] as const);
     const entry = { action, collection: collection.id, target: id, details };
-    await auditLogOf(instance).append(tx, 'operator', entry);
+    await instance.audit.append(tx, 'operator', entry);
     return existing === undefined ? 'created' : 'updated';
   });
   return refusedAs('The superuser cannot be saved.', saving);
@@ -65,7 +64,7 @@ export function deleteSuperuser(instance: Instance, email: string): Promise<void
     await deleteSecrets(tx, { collection: collection.id, record: id });
     await eraseAccount({ instance, tx }, { collection, id });
     const entry = { action: 'superuser.delete', collection: collection.id, target: id } as const;
-    await auditLogOf(instance).append(tx, 'operator', entry);
+    await instance.audit.append(tx, 'operator', entry);
   });
 }
 

@@ -1,6 +1,5 @@
 import { Command } from 'commander';
 import type { DataDirectory } from '../app.ts';
-import { auditLogOf } from '../logs/audit-log.ts';
 import { dataFlags } from '../config.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import { addFlags, flagsOf } from './flags.ts';
@@ -46,7 +45,7 @@ async function createInstance(
   const details = { slug, ...(host !== null && { host }) };
   await onInstance(data, entry, (instance) =>
     instance.database.write((tx) =>
-      auditLogOf(instance).append(tx, 'operator', { action: 'instance.create', details }),
+      instance.audit.append(tx, 'operator', { action: 'instance.create', details }),
     ),
   );
   return entry;

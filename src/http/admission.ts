@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify';
-import { auditLogOf } from '../logs/audit-log.ts';
 import { AppError, tooManyRequests } from '../base/errors.ts';
 import type { Cidr } from '../base/ip-address.ts';
 import { superusersName } from '../collections/collection.ts';
@@ -162,5 +161,5 @@ function auditRefusal(
 ): void {
   const reason = code === 'too_many_requests' ? 'too many' : 'place';
   const entry = { action: 'sign-in', outcome: 'refused', collection, details: { reason } } as const;
-  auditLogOf(instance).note(ruleInput(request, guest), entry);
+  instance.audit.note(ruleInput(request, guest), entry);
 }

@@ -5,7 +5,6 @@ import { systemClock } from '../base/clock.ts';
 import { AppError, notFound } from '../base/errors.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { Instance } from '../instances/instance.ts';
-import { auditLogOf } from '../logs/audit-log.ts';
 import { checkFields, sendAnswer, unreadAnswers } from './answer.ts';
 import { logFailure, logRequest } from './log-request.ts';
 import { queryOf } from './request.ts';
@@ -94,7 +93,7 @@ async function authenticated(
     return await authenticate(instance, authorization);
   } catch (error) {
     if (error instanceof AppError && error.code === 'unauthorized')
-      auditLogOf(instance).note(ruleInput(request, guest), { action: 'key.use', outcome: 'refused' });
+      instance.audit.note(ruleInput(request, guest), { action: 'key.use', outcome: 'refused' });
     throw error;
   }
 }

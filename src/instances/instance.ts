@@ -2,10 +2,12 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { CollectionStore } from '../collections/collection-store.ts';
 import type { EventLog } from '../events/event-log.ts';
+import type { AuditLog } from '../logs/audit-log.ts';
 import type { RequestLog } from '../logs/request-log.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import type { SettingsStore } from '../settings/settings-store.ts';
 import type { Database } from '../storage/database.ts';
+import type { EndpointStore } from '../webhooks/endpoints/endpoint-store.ts';
 
 /**
  * One instance: its records, superusers, endpoints and secrets, reachable through this object's `database` and no other way.
@@ -26,6 +28,8 @@ export interface Instance {
   /** Reads collections, settings and endpoints again, where another process may have changed them. */
   readonly refresh: () => Promise<void>;
   readonly events: EventLog;
+  readonly endpoints: EndpointStore;
+  readonly audit: AuditLog;
   /** The log of its requests. */
   readonly logs: RequestLog;
   readonly sealer: Sealer;

@@ -43,15 +43,6 @@ interface Tally {
   count: number;
 }
 
-const logs = new WeakMap<Database, AuditLog>();
-
-/** Returns the audit log of an instance, one per open database. */
-export function auditLogOf(instance: AuditedInstance): AuditLog {
-  let log = logs.get(instance.database);
-  if (log === undefined) logs.set(instance.database, (log = new AuditLog(instance)));
-  return log;
-}
-
 /** One instance's audit log. Entries are deleted only by age; tallies also by their number. */
 export class AuditLog {
   readonly #instance: AuditedInstance;

@@ -1,4 +1,3 @@
-import { auditLogOf } from '../logs/audit-log.ts';
 import { AppError } from '../base/errors.ts';
 import { type Collection, superusersName } from '../collections/collection.ts';
 import { fieldColumn } from '../fields/field.ts';
@@ -47,7 +46,7 @@ export async function truncateCollection(
     const records = tuples.map((tuple) => fromTuple(collection, tuple));
     await tx.inOrder(records.map((record) => () => eraseRecord({ instance, facts, tx }, record)));
     const entry = { action: 'collection.truncate', collection: id } as const;
-    if (!isBegun) await auditLogOf(instance).append(tx, facts, entry);
+    if (!isBegun) await instance.audit.append(tx, facts, entry);
     return records.length < RECORDS_PER_TRANSACTION;
   };
   for (let isDone = false; !isDone; isBegun = true)

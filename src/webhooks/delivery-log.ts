@@ -11,7 +11,6 @@ import { deliveryId, insertDelivery, moveDelivery, readPending } from './deliver
 import { type DeliveryStatus, newDelivery } from './delivery.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { getEndpoint } from './endpoints/change-endpoint.ts';
-import { endpointStoreOf } from './endpoints/endpoint-store.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
 import type { WebhookInstance, WebhookInstanceLoan } from './webhook-instance.ts';
 
@@ -264,7 +263,7 @@ function insertTest(
   endpointId: string,
 ): Promise<{ readonly endpoint: Endpoint; readonly id: string }> {
   return instance.database.write(async (tx) => {
-    const endpoint = await getEndpoint(tx, endpointStoreOf(instance), endpointId);
+    const endpoint = await getEndpoint(tx, instance.endpoints, endpointId);
     return { endpoint, id: await writeTest(tx, instance, endpoint.id) };
   });
 }

@@ -9,7 +9,6 @@ import { systemClock } from '../base/clock.ts';
 import { sql } from '../sql/sql.ts';
 import { getEndpoint } from './endpoints/change-endpoint.ts';
 import { readPending } from './deliveries.ts';
-import { endpointStoreOf } from './endpoints/endpoint-store.ts';
 import { abortedResult, type AttemptRequest, type AttemptResult } from './sending/attempt-result.ts';
 import { soleOwnership } from './delivery.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
@@ -348,7 +347,7 @@ test('tests of endpoints, however many, take none of the slots of deliveries', a
   t.after(() => dispatcher.stop(0));
   const loan = await service.app.data.instances.borrow(entry);
   const { instance } = loan;
-  const endpoint = await getEndpoint(instance.database, endpointStoreOf(instance), id);
+  const endpoint = await getEndpoint(instance.database, instance.endpoints, id);
   const pending = await readPending(instance.database, delivery.id);
   assert.ok(pending);
   for (let count = 0; count < 300; count += 1)

@@ -1,7 +1,6 @@
 import { GenerationCache } from '../base/cache.ts';
 import type { Database } from '../storage/database.ts';
 import { type PendingDelivery, readDue, readPendings } from './deliveries.ts';
-import { endpointStoreOf } from './endpoints/endpoint-store.ts';
 import { type Endpoint, endpointLimits } from './endpoints/endpoint.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
 import type { WebhookInstance } from './webhook-instance.ts';
@@ -50,7 +49,7 @@ export class InstanceLanes {
 
   /** Follows the endpoints as they are now, and reads due deliveries for lanes that have room and nothing read ahead. */
   async refill(now: number): Promise<void> {
-    const endpoints = await endpointStoreOf(this.instance).all(this.instance.database);
+    const endpoints = await this.instance.endpoints.all(this.instance.database);
     this.#follow(endpoints);
     for (const state of this.#lanes.values()) {
       if (state.mayHaveMore && isReadable(state)) await this.#read(state, now);
@@ -87,7 +86,7 @@ export class InstanceLanes {
     const areKnown = pendings.every(
       ({ endpointId, endpointUpdated }) => this.#lanes.get(endpointId)?.endpoint.updated === endpointUpdated,
     );
-    if (!areKnown) this.#follow(await endpointStoreOf(this.instance).stored(database));
+    if (!areKnown) this.#follow(await this.instance.endpoints.stored(database));
     return pendings;
   }
 

@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { CollectionStore } from '../collections/collection-store.ts';
 import type { EventLog } from '../events/event-log.ts';
+import type { EndpointStore } from './endpoints/endpoint-store.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import type { Database } from '../storage/database.ts';
 
@@ -13,6 +14,8 @@ export interface WebhookInstance {
   readonly database: Database;
   readonly collections: CollectionStore;
   readonly events: EventLog;
+  /** Shared by routes, fan-out and dispatcher, as is what it remembers. */
+  readonly endpoints: EndpointStore;
   readonly sealer: Sealer;
   readonly clock: Clock;
   /** The time for what several nodes compare, such as when a delivery is due. */

@@ -16,7 +16,6 @@ import { abortedResult } from '../../src/webhooks/sending/attempt-result.ts';
 import { createEndpoint, setEndpointStatus } from '../../src/webhooks/endpoints/change-endpoint.ts';
 import { readDue, readPendings } from '../../src/webhooks/deliveries.ts';
 import { afterAttempt, soleOwnership } from '../../src/webhooks/delivery.ts';
-import { endpointStoreOf } from '../../src/webhooks/endpoints/endpoint-store.ts';
 import { settle } from '../../src/webhooks/settle.ts';
 import { startCountingProxy } from '../support/counting-proxy.ts';
 import { eventually } from '../support/eventually.ts';
@@ -119,7 +118,7 @@ test('on PostgreSQL a batch is refused for its first locked item, whatever comes
 test('on PostgreSQL one delivery is claimed and settled by 8 statements in 4 round trips, and so are 20', async (t) => {
   const { instance, cost } = await open(t);
   const { database } = instance;
-  const [endpoint] = await endpointStoreOf(instance).all(database);
+  const [endpoint] = await instance.endpoints.all(database);
   assert.ok(endpoint);
   const deliver = async (limit: number): Promise<void> => {
     const { ids } = await readDue(database, endpoint.id, { now: Date.now() + 1_000, limit });

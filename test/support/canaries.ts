@@ -5,7 +5,6 @@ import type { Instance } from '../../src/instances/instance.ts';
 import { tokenSecretPlace } from '../../src/instances/token-secrets.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { isSecretHeader } from '../../src/webhooks/endpoints/endpoint.ts';
-import { endpointStoreOf } from '../../src/webhooks/endpoints/endpoint-store.ts';
 
 /** A text that a service has answered, logged or written. */
 interface Told {
@@ -127,7 +126,7 @@ async function secretsOf(instance: Instance): Promise<readonly (readonly [string
     if (kind === undefined) return [stored];
     return [stored, [what, sealer.open(String(value), tokenSecretPlace(String(collection), kind))] as const];
   });
-  const endpoints = await endpointStoreOf(instance).all(database);
+  const endpoints = await instance.endpoints.all(database);
   const digests = await database.all(sql`
     SELECT digest FROM ${names.table('$api_key')} WHERE ${names.scope}
     UNION ALL SELECT digest FROM ${names.table('$setup_token')} WHERE ${names.scope}`);

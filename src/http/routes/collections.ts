@@ -15,7 +15,6 @@ import { listCollections, scaffoldCollection } from '../../definitions/list-coll
 import type { Instance } from '../../instances/instance.ts';
 import { writeTokenSecrets } from '../../instances/token-secrets.ts';
 import { auditCollectionChange, changedPaths } from '../../logs/audit-entry.ts';
-import { auditLogOf } from '../../logs/audit-log.ts';
 import { eraseAccount } from '../../records/accounts/sessions.ts';
 import { truncateCollection } from '../../records/truncate-collection.ts';
 import { renameLabels } from '../../settings/change-settings.ts';
@@ -169,7 +168,7 @@ function changeOf(instance: Instance): CollectionChange {
 
 function savingOf(instance: Instance, facts: RuleInput): CollectionSaving {
   const { caller } = facts;
-  const audit = auditLogOf(instance);
+  const audit = instance.audit;
   const made = new Set<string>();
   return {
     ...changeOf(instance),

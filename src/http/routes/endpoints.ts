@@ -3,7 +3,6 @@ import { AppError } from '../../base/errors.ts';
 import { recordEventKinds } from '../../events/event.ts';
 import { invalidValue } from '../../fields/field-error.ts';
 import { changedPaths } from '../../logs/audit-entry.ts';
-import { auditLogOf } from '../../logs/audit-log.ts';
 import { testEndpoint, type TestParts } from '../../webhooks/delivery-log.ts';
 import {
   createEndpoint,
@@ -126,7 +125,7 @@ export const endpointRoutes = [
       const { secret } = await readEndpoint(instance, id);
       // Audited before the secret is shown.
       await instance.database.write((tx) =>
-        auditLogOf(instance).append(tx, input, { action: 'endpoint.secret', target: id }),
+        instance.audit.append(tx, input, { action: 'endpoint.secret', target: id }),
       );
       return context.answer(JSON.stringify({ secret }), { headers: notStored });
     },
@@ -181,10 +180,10 @@ function toJson(endpoint: Endpoint): string {
 
 /** Audits each change in its transaction. Only names of members are recorded, as headers and the query of a URL may be secret. */
 function savingOf({ instance, request, input }: RequestContext): EndpointSaving {
-  const { database, sealer, clock, collections } = instance;
+  const { database, endpoints, clock, collections } = instance;
   return {
     database,
-    sealer,
+    endpoints,
     clock,
     collections,
     isForOperator: isFromOperator(instance, request),
@@ -193,7 +192,7 @@ function savingOf({ instance, request, input }: RequestContext): EndpointSaving 
       const host = new URL((after ?? before)?.url ?? '').host;
       const isUpdate = before !== undefined && after !== undefined;
       const changed = isUpdate ? changedPaths(before, after).filter((path) => path !== 'updated') : [];
-      await auditLogOf(instance).append(tx, input, {
+      await instance.audit.append(tx, input, {
         action: `endpoint.${action}`,
         target: (after ?? before)?.id ?? '',
         details: { host, ...(isUpdate && { changed }) },

@@ -1,6 +1,5 @@
 import { AppError } from '../../base/errors.ts';
 import { changedPaths } from '../../logs/audit-entry.ts';
-import { auditLogOf } from '../../logs/audit-log.ts';
 import { changeSettings, type SettingsChange } from '../../settings/change-settings.ts';
 import { defaultSettings, type Settings, settingsToJson } from '../../settings/settings.ts';
 import { jsonAnswer } from '../openapi/operation.ts';
@@ -42,7 +41,7 @@ export const settingsRoutes = [
         const changed = changedPaths(before, after);
         if (changed.length === 0) return;
         const entry = { action: 'settings.update', details: { changed } } as const;
-        await auditLogOf(instance).append(tx, input, entry);
+        await instance.audit.append(tx, input, entry);
       };
       return context.answer(
         settingsToJson(await changeSettings({ database, settings, onChange }, context.body, from)),

@@ -1,5 +1,4 @@
 import type { AuditAction } from '../../logs/audit-entry.ts';
-import { auditLogOf } from '../../logs/audit-log.ts';
 import { superusersName } from '../../collections/collection.ts';
 import { type StoredRecord, valueOf } from '../record.ts';
 import type { WriteScope } from '../record-write.ts';
@@ -29,7 +28,7 @@ export async function auditAccount(
   const entry = collection.name === superusersName ? ofSuperuser(record, change) : ofUser(record, change);
   if (entry === undefined) return;
   const { action, changed } = entry;
-  await auditLogOf(instance).append(tx, facts, {
+  await instance.audit.append(tx, facts, {
     action,
     collection: collection.id,
     target: String(valueOf(record, 'id')),

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { auditLogOf } from '../../logs/audit-log.ts';
 import { AppError } from '../../base/errors.ts';
 import type { Instance } from '../../instances/instance.ts';
 import { usersCollection } from '../../instances/system-collections.ts';
@@ -148,7 +147,7 @@ function begin({ options, source, planned }: Run, settings: Settings): Promise<I
         await instance.collections.delete(tx, users);
       }
       await instance.settings.save(tx, settings);
-      await auditLogOf(instance).append(tx, 'operator', { action: 'import' });
+      await instance.audit.append(tx, 'operator', { action: 'import' });
       return state;
     },
     { isExclusive: true },

@@ -6,7 +6,7 @@ import type { Collection } from '../../collections/collection.ts';
 import type { Transaction } from '../../storage/database.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
 import { decodeEndpoint, decodeSecret, decodeStatus, refuseFixed } from './decode-endpoint.ts';
-import { type EndpointStore, endpointStoreOf } from './endpoint-store.ts';
+import type { EndpointStore } from './endpoint-store.ts';
 import { type Endpoint, endpointLimits } from './endpoint.ts';
 import { newSigningSecret } from '../sending/signature.ts';
 import { warnOfEndpoint } from '../endpoint-warnings.ts';
@@ -17,7 +17,7 @@ type Body = Readonly<Record<string, unknown>>;
 /** What a change of endpoints needs of their instance, and a listener that notes the change. */
 export interface EndpointSaving extends Pick<
   WebhookInstance,
-  'database' | 'sealer' | 'clock' | 'collections'
+  'database' | 'endpoints' | 'clock' | 'collections'
 > {
   /** Whether a refusal of a URL names the flag of the server that would allow it. */
   readonly isForOperator?: boolean;
@@ -139,10 +139,10 @@ export function pauseEndpoint(
  */
 export async function forgetCollection(
   tx: Transaction,
-  instance: Pick<WebhookInstance, 'id' | 'database' | 'sealer' | 'clock' | 'logger'>,
+  instance: Pick<WebhookInstance, 'id' | 'endpoints' | 'clock' | 'logger'>,
   collection: Collection,
 ): Promise<void> {
-  const endpoints = endpointStoreOf(instance);
+  const { endpoints, clock } = instance;
   for (const endpoint of await endpoints.all(tx)) {
     if (!endpoint.collections.includes(collection.id)) continue;
     const rest = endpoint.collections.filter((id) => id !== collection.id);
@@ -151,7 +151,7 @@ export async function forgetCollection(
     await endpoints.update(tx, {
       ...endpoint,
       ...(isLast ? { status: 'paused', statusReason } : { collections: rest }),
-      updated: timeOfChange(endpoint, instance.clock),
+      updated: timeOfChange(endpoint, clock),
     });
     if (!isLast || endpoint.status === 'paused') continue;
     tx.afterCommit(() => warnOfEndpoint(instance, endpoint, { kind: 'paused', cause: statusReason }));
@@ -180,9 +180,8 @@ async function save(tx: Transaction, endpoints: EndpointStore, endpoint: Endpoin
 
 /** Runs a change alone in its commit: every other transaction relies on the endpoints in the store's memory. */
 function change<Result>(
-  owner: Pick<WebhookInstance, 'database' | 'sealer'>,
+  { database, endpoints }: Pick<WebhookInstance, 'database' | 'endpoints'>,
   work: (tx: Transaction, endpoints: EndpointStore) => Promise<Result>,
 ): Promise<Result> {
-  const endpoints = endpointStoreOf(owner);
-  return owner.database.write((tx) => work(tx, endpoints), { isExclusive: true });
+  return database.write((tx) => work(tx, endpoints), { isExclusive: true });
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/clock.ts';
 import { notFound } from '../../base/errors.ts';
 import type { Timestamp } from '../../base/timestamp.ts';
 import { recordEventKinds } from '../../events/event.ts';
@@ -8,7 +9,6 @@ import type { Sealer } from '../../secrets/seal.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Database, Reader, Row, Transaction } from '../../storage/database.ts';
 import type { Endpoint } from './endpoint.ts';
-import type { WebhookInstance } from '../webhook-instance.ts';
 
 /**
  * One instance's endpoints, kept in memory after the first read, as every write of a record needs them. A change runs alone in its
@@ -126,18 +126,6 @@ function activeIds(endpoints: readonly Endpoint[]): readonly string[] {
   return endpoints.filter(({ status }) => status === 'active').map(({ id }) => id);
 }
 
-const stores = new WeakMap<Database, EndpointStore>();
-
-/** Returns the one store of a database: routes, fan-out and dispatcher must share its memory. */
-export function endpointStoreOf(owner: {
-  readonly database: Database;
-  readonly sealer: Sealer;
-}): EndpointStore {
-  let store = stores.get(owner.database);
-  if (store === undefined) stores.set(owner.database, (store = new EndpointStore(owner.sealer)));
-  return store;
-}
-
 function secretPlace(id: string): { readonly purpose: string; readonly id: string } {
   return { purpose: 'endpoint-secret', id };
 }
@@ -166,9 +154,14 @@ const resolve = columnResolver({
 
 const ids: ListedTable = { name: '$endpoint', columns: sql`id`, resolve };
 
+interface StoredEndpoints {
+  readonly database: Database;
+  readonly endpoints: EndpointStore;
+}
+
 /** One endpoint as it is stored. Throws not_found. */
-export async function readEndpoint(instance: WebhookInstance, id: string): Promise<Endpoint> {
-  const endpoints = await endpointStoreOf(instance).stored(instance.database);
+export async function readEndpoint(instance: StoredEndpoints, id: string): Promise<Endpoint> {
+  const endpoints = await instance.endpoints.stored(instance.database);
   const found = endpoints.find((endpoint) => endpoint.id === id);
   if (found === undefined) throw notFound();
   return found;
@@ -176,12 +169,12 @@ export async function readEndpoint(instance: WebhookInstance, id: string): Promi
 
 /** Returns a page of endpoints, by default in the order in which they were made. */
 export async function listEndpoints(
-  instance: WebhookInstance,
+  instance: StoredEndpoints & { readonly clock: Clock },
   query: ListQuery,
 ): Promise<ListResult<Endpoint>> {
   const { database } = instance;
   const page = await runList(database, query, tableSource(database, ids, instance.clock.now()));
-  const endpoints = await endpointStoreOf(instance).stored(database);
+  const endpoints = await instance.endpoints.stored(database);
   const byId = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
   // An endpoint that was deleted between the two reads is left out.
   return {
