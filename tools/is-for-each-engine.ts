@@ -5,14 +5,19 @@ import { dirname, join } from 'node:path';
 const engineOfRun = join('test', 'support', 'test-config.ts');
 
 /**
- * True for test files that are to run once on each engine: those that read the engine of the run, themselves or through an import.
- * Other tests would do the same twice.
+ * True for test files that use the engine of the run, themselves or through an import. Others would do the same twice, and may depend on
+ * having a process for themselves.
  */
 export function isForEachEngine(root: string, file: string): boolean {
   const reached = new Set([file]);
   // Iterating over a set also visits members that are added meanwhile.
   for (const one of reached) for (const imported of importsOf(root, one)) reached.add(imported);
   return reached.has(engineOfRun);
+}
+
+/** True for a test file that says in its first line why it would find the same on the other engine. */
+export function isOneEngineEnough(root: string, file: string): boolean {
+  return readFileSync(join(root, file), 'utf8').startsWith('// One engine is enough: ');
 }
 
 /** Returns the imported files of test/. Others need no search, as the product never imports from there. */

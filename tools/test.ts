@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { groupTests } from './group-tests.ts';
-import { isForEachEngine } from './is-for-each-engine.ts';
+import { isForEachEngine, isOneEngineEnough } from './is-for-each-engine.ts';
 import { readTap, type TestRun } from './read-tap.ts';
 
 interface Stage {
@@ -75,7 +75,8 @@ function runTests(
 ): readonly string[] {
   const isSharing = (file: string): boolean => isForEachEngine(root, file);
   return chosenEngines.flatMap((engine) => {
-    const chosen = engine === 'sqlite' ? files : files.filter(isSharing);
+    const isOnBoth = (file: string): boolean => isSharing(file) && !isOneEngineEnough(root, file);
+    const chosen = engine === 'sqlite' ? files : files.filter(isOnBoth);
     // Without a file argument, Node would run every test that it finds.
     if (chosen.length === 0) return [];
     const groups = groupTests(chosen, { root, folder: join(folder, engine), isSharing });

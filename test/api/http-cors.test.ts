@@ -1,3 +1,4 @@
+// One engine is enough: no database knows of origins.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readConfig } from '../../src/config.ts';

@@ -1,3 +1,4 @@
+// One engine is enough: documents are made of the routes.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
