@@ -1,6 +1,5 @@
 import type { Sql } from '../sql/sql.ts';
 import type { Operand, Term } from './operand.ts';
-import type { TimeFormat, TimeModifier } from './functions/time-arguments.ts';
 
 /**
  * The SQL that engines write differently. compile.ts decides what a comparison means; what reaches a dialect compares texts
@@ -12,6 +11,8 @@ import type { TimeFormat, TimeModifier } from './functions/time-arguments.ts';
  * - `IS` and `IS NOT` are true or false also for NULL; all other comparisons with NULL are NULL, which selects nothing.
  */
 export interface Dialect {
+  /** By this name each function of `functions/` finds its SQL. */
+  readonly engine: 'sqlite' | 'postgres';
   /** At least one side is an Operand. */
   readonly compare: (left: Term, comparator: Comparator, right: Term) => Sql;
   /** Compares two operands, neither of them json, for equality; NULL equals the empty text. */
@@ -34,34 +35,6 @@ export interface Dialect {
    * `a LEFT JOIN b ON b.x = $1 LEFT JOIN c ON c.y = b.x` that c.y is $1, and finds rows of c where there is no row of b.
    */
   readonly opaque: (text: Sql) => Sql;
-  /** Kilometres by the spherical law of cosines; NULL where a coordinate is NULL, no number or infinite. */
-  readonly geoDistance: (places: Places) => Operand;
-  /** A time as a text; the empty text where the value is no time. */
-  readonly strftime: (call: TimeCall) => Operand;
-}
-
-/** Two places, in degrees. No coordinate is a text operand. */
-export interface Places {
-  readonly lonA: Coordinate;
-  readonly latA: Coordinate;
-  readonly lonB: Coordinate;
-  readonly latB: Coordinate;
-  readonly radiusKm: number;
-}
-
-export type Coordinate = Operand | number | null;
-
-/**
- * A call of strftime. As for SQLite, a time is a julian day, or a text: `2026-11-20`, `2026-11-20 09:35`,
- * `2026-11-20T09:35:20.114+01:00`, `09:35`, or a julian day in digits. It is converted to milliseconds first: a day that its month does
- * not have becomes one of the next month before the modifiers are applied.
- */
-export interface TimeCall {
-  readonly format: TimeFormat;
-  readonly time: Operand | number | string | null;
-  readonly modifiers: readonly TimeModifier[];
-  /** The time that the text `now` in a row means, instead of that of the engine's clock. */
-  readonly now: string;
 }
 
 export interface LikeMatch {

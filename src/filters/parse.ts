@@ -24,7 +24,7 @@ import { scanToken, type Token } from './scan.ts';
  * compile.ts      compiles a tree to a condition, and decides what a comparison means: null, empty, numbers and texts, the same for
  *                 every engine. It knows no collection: names are resolved by a Resolve (operand.ts)
  * resolve.ts      turns an operand of the tree into a constant or an Operand
- * functions/      calls of functions: every check of their arguments (calls.ts), and what they are on each engine
+ * functions/      one file for each function: the checks of its arguments, and its SQL for each engine; calls.ts lists them
  * dialect.ts      what the engines write differently; implemented by the files sqlite-*.ts and postgres-*.ts
  * sort.ts         the order of a list, with the same names as in filters
  *

@@ -4,8 +4,6 @@ import { literal, sql, type Sql } from '../sql/sql.ts';
 import type { Comparator, Dialect, LikeMatch } from './dialect.ts';
 import { filterLimits } from './filter-error.ts';
 import { type Constant, isOperand, mayBeSlow, type Operand, type Prefix, type Term } from './operand.ts';
-import { postgresDistance } from './functions/geo-distance.ts';
-import { postgresStrftime } from './functions/strftime.ts';
 import {
   isText,
   noNumber,
@@ -29,6 +27,7 @@ import {
  * All constants are cast to their types. Question marks are placeholders only, so operators and patterns contain none.
  */
 export const postgresDialect: Dialect = {
+  engine: 'postgres',
   compare,
   compareCoalesced,
   like,
@@ -42,8 +41,6 @@ export const postgresDialect: Dialect = {
     kind: 'number',
   }),
   opaque: (text) => sql`(${text} || '')`,
-  geoDistance: postgresDistance,
-  strftime: postgresStrftime,
 };
 
 const operators: Readonly<Record<Comparator, Sql>> = {

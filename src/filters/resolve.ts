@@ -23,7 +23,7 @@ export function resolveTerm(node: OperandNode, context: FilterContext): Term | C
       return resolveIdentifier(node, context);
     case 'call':
       return resolveCall(node, {
-        dialect: context.dialect,
+        engine: context.dialect.engine,
         now: context.now,
         resolve: (argument) => resolveTerm(argument, context),
       });

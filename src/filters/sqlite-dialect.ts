@@ -2,12 +2,11 @@ import { identifier, likeFunction, sql, type Sql } from '../sql/sql.ts';
 import type { Comparator, Dialect, LikeMatch } from './dialect.ts';
 import { filterLimits } from './filter-error.ts';
 import { isOperand, mayBeSlow, type Term } from './operand.ts';
-import { sqliteDistance } from './functions/geo-distance.ts';
-import { sqliteStrftime } from './functions/strftime.ts';
 import { textOf, valueOf } from './sqlite-value.ts';
 
 /** Relies on SQLite's affinities, so operands must be columns of the declared type of their kind: TEXT, REAL or NUMERIC, INTEGER. */
 export const sqliteDialect: Dialect = {
+  engine: 'sqlite',
   compare: (left, comparator, right) =>
     sql`${valueBeside(left, right)} ${comparators[comparator]} ${valueBeside(right, left)}`,
   compareCoalesced: (left, comparator, right) =>
@@ -25,8 +24,6 @@ export const sqliteDialect: Dialect = {
     kind: 'number',
   }),
   opaque: (text) => text,
-  geoDistance: sqliteDistance,
-  strftime: sqliteStrftime,
 };
 
 /**

@@ -1,14 +1,27 @@
 import { unreachable } from '../../base/assert.ts';
+import { toTimestamp } from '../../base/timestamp.ts';
 import { identifier, joinSql, sql, type Sql } from '../../sql/sql.ts';
-import type { TimeCall } from '../dialect.ts';
 import { filterLimits } from '../filter-error.ts';
 import { isOperand, type Operand } from '../operand.ts';
 import { noNumber, noText, numberOrText, type Value, valueOf, withSources } from '../postgres-value.ts';
 import { valueOf as sqliteValueOf } from '../sqlite-value.ts';
-import type { TimeLetter, TimeModifier } from './time-arguments.ts';
+import { type FilterFunction, mapOperand } from './filter-function.ts';
+import { decodeTimeCall, type TimeCall, type TimeLetter, type TimeModifier } from './time-arguments.ts';
+
+/** A time as a text; the empty text where the value is no time. */
+export const strftime: FilterFunction = {
+  name: 'strftime',
+  resolve: (node, context) => {
+    const call = decodeTimeCall(node, toTimestamp(context.now), context.resolve);
+    const make = textOn[context.engine];
+    return isOperand(call.time) ? mapOperand(call.time, (time) => make({ ...call, time })) : make(call);
+  },
+};
+
+const textOn = { sqlite: sqliteStrftime, postgres: postgresStrftime } as const;
 
 /** Calls SQLite's strftime. What that leaves undefined, or takes from its own clock, is fixed first, so that PostgreSQL gives the same. */
-export function sqliteStrftime({ format, time, modifiers, now }: TimeCall): Operand {
+function sqliteStrftime({ format, time, modifiers, now }: TimeCall): Operand {
   const value = isOperand(time) ? timeOf(time, now) : sql`${time}`;
   const [first, ...rest] = modifiers;
   const steps =
@@ -40,7 +53,7 @@ function timeOf(time: Operand, now: string): Sql {
  * SQLite's strftime as a chain of lateral joins: each modifier computes a moment from the one before, and the last one becomes a text.
  * OFFSET 0 keeps the planner from evaluating a step once for each mention in the next.
  */
-export function postgresStrftime({ format, time, modifiers, now }: TimeCall): Operand {
+function postgresStrftime({ format, time, modifiers, now }: TimeCall): Operand {
   const isUnixTime = modifiers[0]?.kind === 'unixepoch';
   const items = [readTime(isOperand(time) ? valueOf(time) : constantOf(time), { isUnixTime, now })];
   let moment = sql`"$start"."$moment"`;

@@ -1,11 +1,82 @@
+import { filterError, filterLimits, quote } from '../filter-error.ts';
+import type { Operand } from '../operand.ts';
+import type { CallNode, OperandNode } from '../parse.ts';
+import { type CallContext, resolveArgument, wrongArgument, wrongCount } from './filter-function.ts';
+
+/**
+ * A call of strftime. As for SQLite, a time is a julian day, or a text: `2026-11-20`, `2026-11-20 09:35`,
+ * `2026-11-20T09:35:20.114+01:00`, `09:35`, or a julian day in digits. It is converted to milliseconds first: a day that its month does
+ * not have becomes one of the next month before the modifiers are applied.
+ */
+export interface TimeCall {
+  readonly format: TimeFormat;
+  readonly time: Operand | number | string | null;
+  readonly modifiers: readonly TimeModifier[];
+  /** The time that the text `now` in a row means, instead of that of the engine's clock. */
+  readonly now: string;
+}
+
+/** Reads the arguments of strftime; `now` is the time of the statement. */
+export function decodeTimeCall(node: CallNode, now: string, resolve: CallContext['resolve']): TimeCall {
+  const [format, time, ...modifiers] = node.arguments;
+  const { timeArgumentsMax } = filterLimits;
+  if (format === undefined || node.arguments.length > timeArgumentsMax)
+    throw wrongCount(`1 to ${timeArgumentsMax} arguments of "strftime"`, node);
+  return {
+    format: formatOf(format),
+    modifiers: modifiers.map((modifier, index) => modifierOf(modifier, index === 0)),
+    now,
+    time: time === undefined ? now : timeOf(time, now, resolve),
+  };
+}
+
+function formatOf(argument: OperandNode): TimeFormat {
+  if (argument.kind !== 'text') throw wrongArgument('a format in quotes', argument);
+  if (argument.value.length > filterLimits.timeFormatLengthMax) {
+    throw filterError(
+      `Expected at most ${filterLimits.timeFormatLengthMax} characters in a format; more`,
+      argument.position,
+    );
+  }
+  const format = parseTimeFormat(argument.value);
+  if ('unknown' in format)
+    throw filterError(`Unknown part ${quote(format.unknown)} of the format`, argument.position);
+  return format;
+}
+
+function modifierOf(argument: OperandNode, isFirst: boolean): TimeModifier {
+  if (argument.kind !== 'text') throw wrongArgument('a modifier in quotes', argument);
+  const modifier = parseTimeModifier(argument.value);
+  if (modifier === undefined)
+    throw filterError(`Unknown modifier ${quote(argument.value)} of a time`, argument.position);
+  if (modifier.kind === 'unixepoch' && !isFirst)
+    throw filterError('Expected "unixepoch" before all other modifiers', argument.position);
+  return modifier;
+}
+
+function timeOf(argument: OperandNode, now: string, resolve: CallContext['resolve']): TimeCall['time'] {
+  if (argument.kind === 'call') throw wrongArgument('a field, a number or a text', argument);
+  const value = resolveArgument(argument, resolve);
+  return typeof value === 'string' ? readableTime(value, now) : value;
+}
+
+/** Treats a constant text as the engines treat the text of a row; null when it is no time. */
+function readableTime(text: string, now: string): string | null {
+  const word = text.toLowerCase();
+  if (word === 'now') return now;
+  const hasManyDigits = new RegExp(`\\d{${filterLimits.timeDigitsMax + 1}}`).test(text);
+  const isLong = Buffer.byteLength(text) > filterLimits.timeLengthMax;
+  return isLong || hasManyDigits || word === 'subsec' || word === 'subsecond' ? null : text;
+}
+
 /** A parsed format of strftime: engines never get a format that was not understood here. */
-export interface TimeFormat {
+interface TimeFormat {
   readonly text: string;
   readonly parts: readonly TimePart[];
 }
 
 /** A literal text, or a letter behind a percent sign. */
-export type TimePart = { readonly text: string } | { readonly letter: TimeLetter };
+type TimePart = { readonly text: string } | { readonly letter: TimeLetter };
 
 /** All letters of SQLite's strftime except `J`, whose digits depend on the version of the engine. */
 const timeLetters = [
@@ -16,7 +87,7 @@ const timeLetters = [
 export type TimeLetter = (typeof timeLetters)[number];
 
 /** Parses a format; returns the part that is not understood, if there is one. */
-export function parseTimeFormat(text: string): TimeFormat | { readonly unknown: string } {
+function parseTimeFormat(text: string): TimeFormat | { readonly unknown: string } {
   const parts: TimePart[] = [];
   for (const [found, percent] of text.matchAll(/[^%]+|(%[\s\S]?)/gu)) {
     if (percent === undefined || percent === '%%') {
@@ -42,7 +113,7 @@ export type TimeModifier = (
 ) & { readonly text: string };
 
 /** Parses a modifier; undefined for a text that is none, or whose shift exceeds the range of dates. */
-export function parseTimeModifier(written: string): TimeModifier | undefined {
+function parseTimeModifier(written: string): TimeModifier | undefined {
   const text = written.toLowerCase();
   if (text === 'unixepoch') return { kind: 'unixepoch', text };
   const unit = /^start of (day|month|year)$/.exec(text)?.[1];

@@ -1,0 +1,73 @@
+import { unreachable } from '../../base/assert.ts';
+import type { AppError } from '../../base/errors.ts';
+import type { Dialect } from '../dialect.ts';
+import { filterError, quote } from '../filter-error.ts';
+import { type Constants, isOperand, type Operand, type Term } from '../operand.ts';
+import type { CallNode, OperandNode } from '../parse.ts';
+
+/**
+ * A function of the filter language: its name, the checks of its arguments and its SQL for each engine, all in one file. calls.ts lists
+ * the functions. Their arguments cannot be calls, so functions are never nested.
+ */
+export interface FilterFunction {
+  readonly name: string;
+  /** Returns what a call stands for. Whatever an engine would refuse in an argument is refused here with a filter error. */
+  readonly resolve: (node: CallNode, context: CallContext) => Operand;
+}
+
+export interface CallContext {
+  /** Selects the SQL, of which a function has one for each engine. */
+  readonly engine: Dialect['engine'];
+  /** In milliseconds since 1970. */
+  readonly now: number;
+  /** What an identifier among the arguments stands for. */
+  readonly resolve: (node: OperandNode) => Term | Constants;
+}
+
+/** Makes one value of an operand and carries over the conditions that are put on it; each of many values is made into one. */
+export function mapOperand(source: Operand, make: (operand: Operand) => Operand): Operand {
+  const { guard, many, isNeverNull: _, ...operand } = source;
+  return {
+    ...make(operand),
+    ...(guard && { guard }),
+    ...(many && { many: { rows: many.rows, operand: make(many.operand) } }),
+  };
+}
+
+/** Resolves an argument to an operand or to one constant. */
+export function resolveArgument(
+  argument: OperandNode,
+  resolve: CallContext['resolve'],
+): Operand | string | number | null {
+  const term = resolve(argument);
+  if (isOperand(term)) return term;
+  if (typeof term === 'object' && term !== null)
+    throw filterError('Expected one value as an argument and found a list', argument.position);
+  return typeof term === 'bigint' ? Number(term) : term;
+}
+
+/** Makes the refusal of a call with too few or too many arguments. */
+export function wrongCount(expected: string, node: CallNode): AppError {
+  const found = node.arguments.length;
+  return filterError(`Expected ${expected} and found ${found}`, node.position);
+}
+
+/** Makes the refusal of an argument that is none of what is `wanted`. */
+export function wrongArgument(wanted: string, argument: OperandNode): AppError {
+  return filterError(`Expected ${wanted} as an argument and found ${describe(argument)}`, argument.position);
+}
+
+function describe(argument: OperandNode): string {
+  switch (argument.kind) {
+    case 'call':
+      return `the function ${quote(argument.name)}`;
+    case 'identifier':
+      return quote(argument.name);
+    case 'number':
+      return `the number ${argument.value}`;
+    case 'text':
+      return `the text ${quote(argument.value)}`;
+    default:
+      return unreachable(argument);
+  }
+}
