@@ -1,4 +1,5 @@
 import { assert } from '../base/assert.ts';
+import { fieldType } from '../fields/field-types.ts';
 import { type Field, fieldColumn } from '../fields/field.ts';
 import type { Operand, Prefix } from '../filters/operand.ts';
 import { joinSql, literal, sql, type Sql } from '../sql/sql.ts';
@@ -172,11 +173,8 @@ function isLong(field: Field): boolean {
   const column = fieldColumn(field);
   if (column !== 'text' && column !== 'json') return false;
   if (field.options['primaryKey'] === true) return false;
-  return column === 'json' || !shortTypes.has(field.type);
+  return column === 'json' || fieldType(field).isShort !== true;
 }
-
-/** Types whose check or normal form keeps every text short, whatever the options. A relation holds an id. */
-const shortTypes: ReadonlySet<string> = new Set(['date', 'autodate', 'email', 'relation']);
 
 /** Returns the code points of the longest text that the field accepts now. */
 function lengthMax(field: Field): number {

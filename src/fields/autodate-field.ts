@@ -1,8 +1,8 @@
-import { dateField } from './date-field.ts';
+import { dateField, momentSchema } from './date-field.ts';
 import type { FieldType, Problems, RawOptions } from './field-type.ts';
 import { optionReader } from './option-reader.ts';
 
-export type AutodateOptions = Readonly<{ onCreate: boolean; onUpdate: boolean }>;
+type AutodateOptions = Readonly<{ onCreate: boolean; onUpdate: boolean }>;
 
 const noOptions = { min: '', max: '', required: false } as const;
 
@@ -12,6 +12,10 @@ export const autodateField: FieldType<AutodateOptions> = {
   decodeOptions,
   column: () => 'text',
   isPlain: true,
+  isShort: true,
+  schema: () => ({
+    answered: { ...momentSchema, readOnly: true, description: 'Set by the service only.' },
+  }),
   zero: () => '',
   // Only imports normalise values: those that clients send are ignored because there is a stamp.
   normalise: (value) => dateField.normalise(value, noOptions),

@@ -2,7 +2,7 @@ import { fieldError } from './field-error.ts';
 import type { FieldType } from './field-type.ts';
 import { optionReader } from './option-reader.ts';
 
-export type BoolOptions = Readonly<{ required: boolean }>;
+type BoolOptions = Readonly<{ required: boolean }>;
 
 const TRUE_TEXTS: ReadonlySet<unknown> = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
 
@@ -11,6 +11,10 @@ export const boolField: FieldType<BoolOptions> = {
   type: 'bool',
   decodeOptions: (raw, problems) => ({ required: optionReader(raw, problems).flag('required') }),
   column: () => 'bool',
+  schema: ({ required }) => ({
+    given: required ? { const: true } : { type: 'boolean' },
+    answered: { type: 'boolean' },
+  }),
   zero: () => 0,
   normalise: (value) => (isTrue(value) ? 1 : 0),
   check: (stored, options) => {

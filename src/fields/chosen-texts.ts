@@ -2,6 +2,7 @@ import type { FieldError } from '../base/errors.ts';
 import { fieldError } from './field-error.ts';
 import type { Change, ColumnKind, FieldOptions, StoredValue } from './field-type.ts';
 import { toText } from './option-reader.ts';
+import type { JsonSchema, ValueSchema } from './value-schema.ts';
 
 export type ChosenTextsOptions = FieldOptions &
   Readonly<{
@@ -57,6 +58,42 @@ export const chosenTexts = {
       ? fieldError(tooMany, { maxSelect: chosenTexts.countMax(options) })
       : fieldError('validation_unsupported_value_type'),
 } as const;
+
+interface ChosenOptions {
+  readonly item: JsonSchema;
+  /** 0 or 1: the value is one text; more: a list. */
+  readonly maxSelect: number;
+  readonly minSelect?: number;
+  readonly required: boolean;
+  readonly description?: string;
+}
+
+/** Schemas of such values: one text or several different ones, none of them empty. */
+export function chosenSchema(options: ChosenOptions): ValueSchema {
+  const { item, maxSelect, required, description } = options;
+  const noted = description === undefined ? {} : { description };
+  if (maxSelect <= 1) {
+    const one = required ? item : { anyOf: [item, { const: '' }] };
+    return { given: { ...one, ...noted }, answered: { type: 'string', ...noted } };
+  }
+  const several = { type: 'array', items: item, uniqueItems: true, maxItems: maxSelect };
+  return {
+    given: { ...withMinimum(several, options), ...noted },
+    answered: { type: 'array', items: { type: 'string' }, uniqueItems: true, ...noted },
+  };
+}
+
+/** Adds the minimum. Unless `required`, an empty list is valid whatever the minimum. */
+function withMinimum(several: JsonSchema, { required, minSelect = 0 }: ChosenOptions): JsonSchema {
+  if (required) return { ...several, minItems: Math.max(1, minSelect) };
+  if (minSelect <= 1) return several;
+  return {
+    anyOf: [
+      { ...several, minItems: minSelect },
+      { type: 'array', maxItems: 0 },
+    ],
+  };
+}
 
 function isMultiple(options: ChosenTextsOptions): boolean {
   return options.maxSelect > 1;

@@ -3,8 +3,9 @@ import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import { fieldError, invalidValue } from './field-error.ts';
 import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
 import { optionReader, toText } from './option-reader.ts';
+import { filledText, type JsonSchema } from './value-schema.ts';
 
-export type DateOptions = Readonly<{
+type DateOptions = Readonly<{
   /** Bounds in the wire format; empty for none. */
   min: string;
   max: string;
@@ -48,12 +49,27 @@ const WIRE = /^\d{4}-[01]\d-[0-3]\d [0-2]\d:[0-5]\d:[0-5]\d\.\d{3}Z$/;
 /** The zero of the reference's time type, which counts as empty there. */
 const ZERO = '0001-01-01 00:00:00.000Z';
 
+/** Every stored moment. */
+export const momentSchema: JsonSchema = {
+  type: 'string',
+  pattern: '^(\\d{4}-\\d{2}-\\d{2} \\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z)?$',
+  description: 'In UTC; empty for none.',
+};
+
 /** A moment in the wire format, or empty. Bytewise order is order in time: every stored date has the same width. */
 export const dateField: FieldType<DateOptions> = {
   type: 'date',
   decodeOptions,
   column: () => 'text',
   isPlain: true,
+  isShort: true,
+  schema: ({ min, max, required }) => ({
+    given: {
+      ...filledText(required),
+      description: `A moment, as \`2026-11-20 09:35:20.114Z\`.${between(min, max)}`,
+    },
+    answered: momentSchema,
+  }),
   zero: () => '',
   normalise: (value) => (typeof value === 'string' ? parseDate(value) : ''),
   check,
@@ -152,4 +168,8 @@ function monthOf(parts: Parts): number {
 
 function toNumber(part: string | undefined): number {
   return Number(part ?? 0);
+}
+
+function between(min: string, max: string): string {
+  return `${min === '' ? '' : ` Not before ${min}.`}${max === '' ? '' : ` Not after ${max}.`}`;
 }

@@ -2,8 +2,9 @@ import type { FieldError } from '../base/errors.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, StoredValue } from './field-type.ts';
 import { optionReader, toText } from './option-reader.ts';
+import { anyText, filledText } from './value-schema.ts';
 
-export type EditorOptions = Readonly<{
+type EditorOptions = Readonly<{
   /** Bytes; 0 means 5 MiB. */
   maxSize: number;
   /** For editors, which then leave URLs of files as they are; the service does not use it. */
@@ -25,6 +26,10 @@ export const editorField: FieldType<EditorOptions> = {
     };
   },
   column: () => 'text',
+  schema: ({ maxSize, required }) => ({
+    given: { ...filledText(required), description: `HTML, at most ${maxSize || '5 Mi'} bytes.` },
+    answered: { ...anyText, description: 'HTML, as it was given: whoever shows it has to clean it.' },
+  }),
   zero: () => '',
   normalise: toText,
   check,

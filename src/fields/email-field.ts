@@ -1,6 +1,7 @@
 import type { FieldError } from '../base/errors.ts';
 import {
   decodeDomainRules,
+  domainNotes,
   type DomainRules,
   isDomainAllowed,
   optionReader,
@@ -8,8 +9,9 @@ import {
 } from './option-reader.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, StoredValue } from './field-type.ts';
+import { anyText, formattedText } from './value-schema.ts';
 
-export type EmailOptions = DomainRules & Readonly<{ required: boolean }>;
+type EmailOptions = DomainRules & Readonly<{ required: boolean }>;
 
 /** RFC 5321 section 4.5.3.1.3: a path has 256 octets, its angle brackets included. */
 const bytesMax = 254;
@@ -21,6 +23,11 @@ export const emailField: FieldType<EmailOptions> = {
     required: optionReader(raw, problems).flag('required'),
   }),
   column: () => 'text',
+  isShort: true,
+  schema: (options) => ({
+    given: formattedText('idn-email', options.required, domainNotes(options)),
+    answered: anyText,
+  }),
   zero: () => '',
   normalise: toText,
   check,

@@ -1,4 +1,5 @@
 import type { FieldError, FieldErrors } from '../base/errors.ts';
+import type { ValueSchema } from './value-schema.ts';
 
 /**
  * The port of a field type: everything the service must know of a kind of value, in one place.
@@ -23,6 +24,12 @@ export interface FieldType<Options extends FieldOptions = FieldOptions> {
 
   /** Set where its texts never hold a character that JSON would escape. */
   readonly isPlain?: true;
+
+  /** Set where its check or normal form keeps every text within 255 bytes, whatever the options. */
+  readonly isShort?: true;
+
+  /** Describes the values of a field; `nameOf` returns the name of a collection by its id. */
+  readonly schema: (options: Options, nameOf: (id: string) => string) => ValueSchema;
 
   /** Returns what is stored when a client gives no value. */
   readonly zero: (options: Options) => StoredValue;

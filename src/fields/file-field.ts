@@ -1,10 +1,11 @@
 import type { FieldError, FieldErrors } from '../base/errors.ts';
-import { chosenTexts } from './chosen-texts.ts';
+import { chosenSchema, chosenTexts } from './chosen-texts.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
 import { optionReader } from './option-reader.ts';
+import { anyText } from './value-schema.ts';
 
-export type FileOptions = Readonly<{
+type FileOptions = Readonly<{
   /** Bytes of each file; 0 means 5 MiB. */
   maxSize: number;
   /** 0 and 1: one name, stored as text. More: a list, stored as JSON text. */
@@ -23,6 +24,8 @@ export const fileField: FieldType<FileOptions> = {
   type: 'file',
   decodeOptions,
   check,
+  schema: (options) =>
+    chosenSchema({ ...options, item: anyText, description: 'Names of files that the record has.' }),
 };
 
 function decodeOptions(raw: RawOptions, problems: Problems): FileOptions {

@@ -2,8 +2,9 @@ import type { FieldError } from '../base/errors.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, StoredValue } from './field-type.ts';
 import { optionReader } from './option-reader.ts';
+import type { JsonSchema } from './value-schema.ts';
 
-export type GeoPointOptions = Readonly<{ required: boolean }>;
+type GeoPointOptions = Readonly<{ required: boolean }>;
 
 /** Degrees. */
 interface Point {
@@ -24,6 +25,13 @@ export const geoPointField: FieldType<GeoPointOptions> = {
   type: 'geoPoint',
   decodeOptions: (raw, problems) => ({ required: optionReader(raw, problems).flag('required') }),
   column: () => 'json',
+  schema: ({ required }) => {
+    const point = pointSchema({ lon: { minimum: -180, maximum: 180 }, lat: { minimum: -90, maximum: 90 } });
+    return {
+      given: required ? { ...point, not: { const: NOWHERE } } : point,
+      answered: pointSchema({ lon: {}, lat: {} }),
+    };
+  },
   zero: () => toStored(NOWHERE),
   normalise: (value) => {
     const point = toPoint(typeof value === 'string' ? fromText(value) : value);
@@ -32,6 +40,11 @@ export const geoPointField: FieldType<GeoPointOptions> = {
   check,
   toJson: (stored) => (typeof stored === 'string' && stored !== INVALID ? stored : toStored(NOWHERE)),
 };
+
+function pointSchema({ lon, lat }: Readonly<Record<keyof Point, JsonSchema>>): JsonSchema {
+  const properties = { lon: { type: 'number', ...lon }, lat: { type: 'number', ...lat } };
+  return { type: 'object', required: ['lon', 'lat'], properties };
+}
 
 function toStored({ lon, lat }: Point): string {
   return JSON.stringify({ lon, lat });

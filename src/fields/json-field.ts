@@ -3,7 +3,7 @@ import { fieldError } from './field-error.ts';
 import type { FieldType, StoredValue } from './field-type.ts';
 import { optionReader } from './option-reader.ts';
 
-export type JsonOptions = Readonly<{
+type JsonOptions = Readonly<{
   /** Bytes of the stored text; 0 means 1 MiB. */
   maxSize: number;
   required: boolean;
@@ -29,6 +29,13 @@ export const jsonField: FieldType<JsonOptions> = {
     return { maxSize: read.count('maxSize'), required: read.flag('required') };
   },
   column: () => 'json',
+  schema: ({ maxSize, required }) => ({
+    given: {
+      ...(required ? { not: { enum: [null, '', [], {}] } } : {}),
+      description: `Any JSON value, at most ${maxSize || '1 Mi'} bytes.`,
+    },
+    answered: { description: 'Any JSON value.' },
+  }),
   zero: () => null,
   normalise: (value, options) => {
     const text = typeof value === 'string' ? fromText(value, options) : fromValue(value);

@@ -2,8 +2,9 @@ import type { FieldError } from '../base/errors.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
 import { optionReader } from './option-reader.ts';
+import type { JsonSchema } from './value-schema.ts';
 
-export type NumberOptions = Readonly<{
+type NumberOptions = Readonly<{
   min: number | null;
   max: number | null;
   onlyInt: boolean;
@@ -15,6 +16,7 @@ export const numberField: FieldType<NumberOptions> = {
   type: 'number',
   decodeOptions,
   column: () => 'number',
+  schema: (options) => ({ given: numberSchema(options), answered: { type: 'number' } }),
   zero: () => 0,
   normalise,
   check,
@@ -88,4 +90,16 @@ function check(stored: StoredValue, options: NumberOptions): FieldError | undefi
   if (min !== null && stored < min) return fieldError('validation_min_number_constraint', { min });
   if (max !== null && stored > max) return fieldError('validation_max_number_constraint', { max });
   return undefined;
+}
+
+/** Returns what a number field accepts. Zero counts as empty: unless a value is required, it is valid whatever the bounds. */
+function numberSchema({ min, max, onlyInt, required }: NumberOptions): JsonSchema {
+  const bounded: JsonSchema = {
+    type: onlyInt ? 'integer' : 'number',
+    ...(min === null ? {} : { minimum: min }),
+    ...(max === null ? {} : { maximum: max }),
+  };
+  if (required) return { ...bounded, not: { const: 0 } };
+  const isZeroWithin = (min ?? 0) <= 0 && (max ?? 0) >= 0;
+  return isZeroWithin ? bounded : { anyOf: [bounded, { const: 0 }] };
 }

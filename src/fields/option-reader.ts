@@ -96,6 +96,12 @@ export function decodeDomainRules(raw: RawOptions, problems: Problems): DomainRu
   return rules;
 }
 
+/** Says in words which hosts are allowed; empty when all are. */
+export function domainNotes({ onlyDomains, exceptDomains }: DomainRules): string {
+  if (onlyDomains.length > 0) return `Only at ${onlyDomains.join(', ')}.`;
+  return exceptDomains.length > 0 ? `Not at ${exceptDomains.join(', ')}.` : '';
+}
+
 /** Whether the rules allow a host. Letter case and a final dot do not matter: `EVIL.example.` is `evil.example`. */
 export function isDomainAllowed(host: string, rules: DomainRules): boolean {
   const canonical = toCanonical(host);

@@ -3,8 +3,9 @@ import { fieldError } from './field-error.ts';
 import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
 import { optionReader, toText } from './option-reader.ts';
 import { checkPattern, isMatch, patternProblem } from './pattern.ts';
+import { textSchema } from './text-field.ts';
 
-export type PasswordOptions = Readonly<{
+type PasswordOptions = Readonly<{
   /** Code points; 0 for none. */
   min: number;
   /** Code points; 0 for as many as 512 bytes hold. */
@@ -26,6 +27,13 @@ export const passwordField: FieldType<PasswordOptions> = {
   type: 'password',
   decodeOptions,
   column: () => undefined,
+  schema: (options) => ({
+    given: {
+      ...textSchema({ ...options, max: options.max === 0 ? bytesMax : options.max }),
+      writeOnly: true,
+      description: `Never shown again. At most ${bytesMax} bytes.`,
+    },
+  }),
   zero: () => '',
   normalise: toText,
   check,

@@ -1,5 +1,5 @@
 import type { FieldError } from '../base/errors.ts';
-import { chosenTexts } from './chosen-texts.ts';
+import { chosenSchema, chosenTexts } from './chosen-texts.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
 import { optionReader } from './option-reader.ts';
@@ -25,6 +25,13 @@ export const relationField: FieldType<RelationOptions> = {
   type: 'relation',
   decodeOptions,
   check,
+  isShort: true,
+  schema: ({ collectionId, ...options }, nameOf) =>
+    chosenSchema({
+      ...options,
+      item: { type: 'string', minLength: 1, maxLength: idBytesMax },
+      description: `Ids of records of \`${nameOf(collectionId)}\`.`,
+    }),
 };
 
 function decodeOptions(raw: RawOptions, problems: Problems): RelationOptions {

@@ -1,10 +1,10 @@
 import type { FieldError } from '../base/errors.ts';
-import { chosenTexts } from './chosen-texts.ts';
+import { chosenSchema, chosenTexts } from './chosen-texts.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
 import { optionReader } from './option-reader.ts';
 
-export type SelectOptions = Readonly<{
+type SelectOptions = Readonly<{
   values: readonly string[];
   /** 0 and 1: one value, stored as text. More: a list, stored as JSON text. */
   maxSelect: number;
@@ -16,6 +16,7 @@ export const selectField: FieldType<SelectOptions> = {
   type: 'select',
   decodeOptions,
   check,
+  schema: ({ values, ...options }) => chosenSchema({ ...options, item: { enum: values } }),
 };
 
 function decodeOptions(raw: RawOptions, problems: Problems): SelectOptions {

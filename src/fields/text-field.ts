@@ -5,6 +5,7 @@ import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.
 import { generateFromPattern, generatorPlan, type GeneratorPlan } from './generate-from-pattern.ts';
 import { optionReader, toText } from './option-reader.ts';
 import { checkPattern, isMatch, patternProblem } from './pattern.ts';
+import { anyText, type JsonSchema } from './value-schema.ts';
 
 export type TextOptions = Readonly<{
   /** Code points; 0 for none. */
@@ -23,6 +24,10 @@ export const textField: FieldType<TextOptions> = {
   type: 'text',
   decodeOptions,
   column: () => 'text',
+  schema: (options) => ({
+    given: textSchema({ ...options, max: options.max === 0 ? textLengthMaxDefault : options.max }),
+    answered: anyText,
+  }),
   zero: () => '',
   normalise: toText,
   check,
@@ -34,7 +39,7 @@ export const textField: FieldType<TextOptions> = {
 };
 
 /** Code points, where a definition sets no `max`. */
-export const textLengthMaxDefault = 5000;
+const textLengthMaxDefault = 5000;
 /** http-api.md A20: ids are part of URLs, file names and every index. */
 const idBytesMax = 255;
 const ID_PATTERN_DEFAULT = '^[a-z0-9]+$';
@@ -166,4 +171,39 @@ function codePointsIn(text: string): number {
     if (isPair) count--;
   }
   return count;
+}
+
+/** Returns what a text field accepts. Only `required` decides about an empty text, whatever the other options say. */
+export function textSchema({
+  min,
+  max,
+  pattern,
+  required,
+}: Pick<TextOptions, 'min' | 'max' | 'pattern' | 'required'>): JsonSchema {
+  const filled: JsonSchema = {
+    type: 'string',
+    minLength: Math.max(1, min),
+    maxLength: max,
+    ...patternMembers(pattern),
+  };
+  if (required) return filled;
+  if (min <= 1 && pattern === '') return { type: 'string', maxLength: max };
+  return { anyOf: [filled, { const: '' }] };
+}
+
+/** Describes in words a pattern whose RE2 syntax JSON Schema lacks or reads differently: as a `pattern` it would refuse valid values. */
+function patternMembers(pattern: string): JsonSchema {
+  if (pattern === '') return {};
+  return isEcmaScript(pattern) ? { pattern } : { description: `Matches \`${pattern}\` (RE2).` };
+}
+
+function isEcmaScript(pattern: string): boolean {
+  const bare = pattern.replaceAll(/\\[^sSpP]/g, '');
+  // `\s`, `\p`, the dot, flags and `a{02}` compile in both syntaxes but match different texts.
+  if (/\\|\.|\(\?[-ims]|[{,]0\d/.test(bare)) return false;
+  try {
+    return new RegExp(pattern, 'u').source !== '';
+  } catch {
+    return false;
+  }
 }

@@ -1,6 +1,7 @@
 import type { FieldError } from '../base/errors.ts';
 import {
   decodeDomainRules,
+  domainNotes,
   type DomainRules,
   isDomainAllowed,
   optionReader,
@@ -8,8 +9,9 @@ import {
 } from './option-reader.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, StoredValue } from './field-type.ts';
+import { anyText, formattedText } from './value-schema.ts';
 
-export type UrlOptions = DomainRules & Readonly<{ required: boolean }>;
+type UrlOptions = DomainRules & Readonly<{ required: boolean }>;
 
 /** A length that browsers have accepted since Internet Explorer; also the reference's limit. */
 const lengthMax = 2083;
@@ -21,6 +23,10 @@ export const urlField: FieldType<UrlOptions> = {
     required: optionReader(raw, problems).flag('required'),
   }),
   column: () => 'text',
+  schema: (options) => ({
+    given: formattedText('iri', options.required, `http or https. ${domainNotes(options)}`),
+    answered: anyText,
+  }),
   zero: () => '',
   normalise: toText,
   check,

@@ -1,5 +1,7 @@
 import type { Collection, Rules } from '../../collections/collection.ts';
+import { fieldType } from '../../fields/field-types.ts';
 import { type Field, hasColumn } from '../../fields/field.ts';
+import type { ValueSchema } from '../../fields/value-schema.ts';
 import {
   cursorListSchema,
   type OpenApiDocument,
@@ -9,7 +11,6 @@ import {
 } from './schema.ts';
 import { describeRecordRoutes, recordMembers } from '../routes/records.ts';
 import { operation } from './operation.ts';
-import { valueSchema, type ValueSchema } from './value-schema.ts';
 
 /** Limit for all described collections together: making a document blocks the event loop. */
 const describedFieldsMax = 5_000;
@@ -79,7 +80,10 @@ function ruleText(collection: Collection, name: keyof Rules): string {
 type Named = readonly [name: string, schema: Schema];
 
 function schemasOf(collection: Collection, nameOf: (id: string) => string): readonly Named[] {
-  const values = collection.fields.map((field) => ({ field, ...valueSchema(field, nameOf) }));
+  const values = collection.fields.map((field) => ({
+    field,
+    ...fieldType(field).schema(field.options, nameOf),
+  }));
   const record = partName(collection, 'Record');
   const reads: readonly Named[] = [
     [record, answeredSchema(collection, values)],

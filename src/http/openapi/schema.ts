@@ -6,7 +6,7 @@ import { digest } from '../../secrets/digest.ts';
  *
  *   paths, schemas         what routes take and answer: beside the routes, one subject each (routes/)
  *   service-document       all of them together; `npm run openapi` writes it to openapi.json
- *   instance-document      the same with the real collections of an instance (value-schema: one field's values)
+ *   instance-document      the same with the real collections of an instance, whose values the types of their fields describe
  *
  * Schemas of requests say what is accepted. Schemas of answers say only what always holds: a field's options do not apply to values
  * that were stored before them. Answers may gain members later, so no schema here forbids others; the tests do.

@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { unreachable } from '../../base/assert.ts';
 import type { Timestamp } from '../../base/timestamp.ts';
 import { type Collection, secretName } from '../../collections/collection.ts';
 import { type Field, hasColumn } from '../../fields/field.ts';
@@ -126,8 +125,6 @@ function converterOf(field: Field, omit: (why: string) => void): Convert {
       return (value) => storable(typeof value === 'string' ? value : String(value), omit);
     case 'number':
       return (value) => finite(typeof value === 'number' ? value : normalised(field, value), omit);
-    case 'bool':
-      return (value) => normalised(field, value);
     case 'date':
     case 'autodate':
       return (value) => date(field, value, omit);
@@ -139,8 +136,9 @@ function converterOf(field: Field, omit: (why: string) => void): Convert {
       return jsonConverter(field, omit);
     case 'geoPoint':
       return (value) => point(field, value, omit);
+    // `bool`, and types that PocketBase does not have.
     default:
-      return unreachable(field.type);
+      return (value) => normalised(field, value);
   }
 }
 

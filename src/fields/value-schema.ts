@@ -1,0 +1,24 @@
+/** A JSON schema (2020-12). */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** Schemas of a field's values, each absent where the field has no such value. */
+export interface ValueSchema {
+  /** In a request: what the field's options accept, in the type's own form. Other forms are converted to it. */
+  readonly given?: JsonSchema;
+  /** In an answer: what always holds, whatever the options were when the value was stored. */
+  readonly answered?: JsonSchema;
+}
+
+export const anyText: JsonSchema = { type: 'string' };
+
+/** Any text; not the empty one where a value is required. */
+export function filledText(required: boolean): JsonSchema {
+  return required ? { type: 'string', minLength: 1 } : anyText;
+}
+
+/** A text of a format of JSON Schema, or the empty one where no value is required. */
+export function formattedText(format: string, required: boolean, description: string): JsonSchema {
+  const filled = { type: 'string', format, minLength: 1 };
+  const schema = required ? filled : { anyOf: [filled, { const: '' }] };
+  return description === '' ? schema : { ...schema, description };
+}
