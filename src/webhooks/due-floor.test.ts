@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DueFloor, findDueFloor } from './lanes.ts';
-import { endpointLimits } from './endpoints/endpoint.ts';
+import { endpointsMax } from './endpoints/endpoint.ts';
 
 const start = 1_000_000;
 
@@ -37,7 +37,7 @@ test('after the clock was set back, and when told so, a look begins at the start
 
 test('the floors of as many endpoints as there may be are kept, and those of deleted ones go as others come', () => {
   const database = { engine: 'postgres' } as const;
-  const ids = Array.from({ length: endpointLimits.endpointsMax }, (_, index) => `endpoint ${index}`);
+  const ids = Array.from({ length: endpointsMax }, (_, index) => `endpoint ${index}`);
   const first = ids.map((id) => findDueFloor(database, id));
   assert.deepEqual(new Set(first).size, ids.length);
   for (const [index, id] of ids.entries()) assert.equal(findDueFloor(database, id), first[index]);

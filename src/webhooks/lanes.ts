@@ -1,7 +1,7 @@
 import { GenerationCache } from '../base/cache.ts';
 import type { Database } from '../storage/database.ts';
 import { type PendingDelivery, readDue, readPendings } from './deliveries.ts';
-import { type Endpoint, endpointLimits } from './endpoints/endpoint.ts';
+import { type Endpoint, endpointsMax } from './endpoints/endpoint.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
 import type { WebhookInstance } from './webhook-instance.ts';
 
@@ -256,6 +256,6 @@ const floors = new WeakMap<Pick<Database, 'engine'>, DueFloors>();
 export function findDueFloor(database: Pick<Database, 'engine'>, endpointId: string): DueFloor | undefined {
   if (database.engine === 'sqlite') return undefined;
   let known = floors.get(database);
-  if (known === undefined) floors.set(database, (known = new GenerationCache(endpointLimits.endpointsMax)));
+  if (known === undefined) floors.set(database, (known = new GenerationCache(endpointsMax)));
   return known.findOrAdd(endpointId, () => new DueFloor());
 }

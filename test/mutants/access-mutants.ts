@@ -195,9 +195,9 @@ export const accessMutants: readonly Mutant[] = [
   },
   {
     name: 'values of secret headers of an endpoint are not shown',
-    file: 'src/webhooks/endpoints/endpoint.ts',
-    from: 'isSecretHeader(name) ? maskedValue : value,',
-    to: 'value,',
+    file: 'src/webhooks/endpoints/endpoint-request.ts',
+    from: '(isSecretHeader(name) ? maskedValue : value)',
+    to: 'value',
     tests: ['test/api/canaries.test.ts'],
   },
   // Tokens and passwords.

@@ -76,7 +76,7 @@ export const edgeMutants: readonly Mutant[] = [
   },
   {
     name: 'a URL has no user name',
-    file: 'src/webhooks/endpoints/endpoint.ts',
+    file: 'src/webhooks/endpoints/endpoint-request.ts',
     from: "if (authority.includes('@'))",
     to: "if (authority === '')",
     tests: ['src/webhooks/endpoints/endpoint-url.test.ts'],
@@ -111,14 +111,14 @@ export const edgeMutants: readonly Mutant[] = [
   },
   {
     name: 'a port of another protocol is no target',
-    file: 'src/webhooks/endpoints/endpoint.ts',
+    file: 'src/webhooks/endpoints/endpoint-request.ts',
     from: 'policy.allowedPorts?.includes(port) !== true',
     to: 'policy.allowedPorts === null',
     tests: ['src/webhooks/endpoints/endpoint-url.test.ts'],
   },
   {
     name: 'a URL is written in full',
-    file: 'src/webhooks/endpoints/endpoint.ts',
+    file: 'src/webhooks/endpoints/endpoint-request.ts',
     from: 'if (authority === undefined)',
     to: 'if (authority === null)',
     tests: ['src/webhooks/endpoints/endpoint-url.test.ts'],

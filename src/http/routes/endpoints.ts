@@ -1,6 +1,5 @@
 import { assert } from '../../base/assert.ts';
 import { AppError } from '../../base/errors.ts';
-import { recordEventKinds } from '../../events/event.ts';
 import { invalidValue } from '../../fields/field-error.ts';
 import { changedPaths } from '../../logs/audit-entry.ts';
 import { testEndpoint, type TestParts } from '../../webhooks/delivery-log.ts';
@@ -12,7 +11,8 @@ import {
   updateEndpoint,
 } from '../../webhooks/endpoints/change-endpoint.ts';
 import { listEndpoints, readEndpoint } from '../../webhooks/endpoints/endpoint-store.ts';
-import { type Endpoint, endpointLimits, endpointView } from '../../webhooks/endpoints/endpoint.ts';
+import { namedOptions } from '../../webhooks/endpoints/endpoint-options.ts';
+import { type Endpoint, endpointView } from '../../webhooks/endpoints/endpoint.ts';
 import { secretWarnings } from '../../webhooks/sending/signature.ts';
 import { nothing, notStored } from '../answer.ts';
 import { isFromOperator } from '../client-address.ts';
@@ -216,35 +216,11 @@ const text: Schema = { type: 'string' };
 const texts: Schema = { type: 'array', items: text };
 
 /** Members of an endpoint that its owner sets. */
-const settings: Readonly<Record<string, Schema>> = {
-  url: { type: 'string', minLength: 1, description: 'Public HTTPS, unless the operator allows more.' },
-  description: { type: 'string', maxLength: endpointLimits.descriptionLengthMax },
-  events: { type: 'array', minItems: 1, items: { enum: recordEventKinds } },
-  collections: {
-    ...texts,
-    maxItems: endpointLimits.collectionsMax,
-    description: 'Ids, or names when they are given; empty means all.',
-  },
-  headers: {
-    type: 'object',
-    maxProperties: endpointLimits.headersMax,
-    additionalProperties: text,
-    description: 'Sent with every request. Values of secret-looking names are shown as `********`.',
-  },
-  maxInFlight: {
-    type: 'integer',
-    minimum: 1,
-    maximum: endpointLimits.requestsInFlightMax,
-    description: 'Requests open at once.',
-  },
-  timeoutMs: { type: 'integer', minimum: endpointLimits.timeoutMsMin, maximum: endpointLimits.timeoutMsMax },
-  schedule: {
-    type: ['array', 'null'],
-    maxItems: endpointLimits.scheduleLengthMax,
-    items: { type: 'integer', minimum: 1, maximum: endpointLimits.scheduleSecondsMax },
-    description: 'Seconds between attempts; null for the standard schedule, 15 attempts in about 76 hours.',
-  },
-};
+const settings: Readonly<Record<string, Schema>> = Object.fromEntries(
+  namedOptions.map(([name, { schema }]) => [name, schema]),
+);
+
+const initialNames = namedOptions.flatMap(([name, { initial }]) => (initial === undefined ? [] : [name]));
 
 const status: Schema = { enum: ['active', 'paused'] };
 
@@ -278,7 +254,7 @@ export const endpointSchemas: Readonly<Record<string, Schema>> = {
       status: { ...status, description: 'A paused one is sent nothing before it is resumed.' },
       secret: { ...secret, description: 'Made by the service when it is left out.' },
     },
-    [...Object.keys(settings).filter((name) => name !== 'url'), 'status', 'secret'],
+    [...initialNames, 'status', 'secret'],
   ),
   EndpointUpdate: objectSchema(settings, Object.keys(settings)),
 };

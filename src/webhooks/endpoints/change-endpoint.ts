@@ -5,9 +5,15 @@ import { fromTimestamp, type Timestamp, toTimestamp } from '../../base/timestamp
 import type { Collection } from '../../collections/collection.ts';
 import type { Transaction } from '../../storage/database.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
-import { decodeEndpoint, decodeSecret, decodeStatus, refuseFixed } from './decode-endpoint.ts';
 import type { EndpointStore } from './endpoint-store.ts';
-import { type Endpoint, endpointLimits } from './endpoint.ts';
+import {
+  decodeEndpoint,
+  decodeSecret,
+  decodeStatus,
+  type Endpoint,
+  endpointsMax,
+  refuseFixed,
+} from './endpoint.ts';
 import { newSigningSecret } from '../sending/signature.ts';
 import { warnOfEndpoint } from '../endpoint-warnings.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
@@ -32,11 +38,8 @@ export interface EndpointSaving extends Pick<
 export function createEndpoint(saving: EndpointSaving, body: Body, policy: NetworkPolicy): Promise<Endpoint> {
   const failed = 'Failed to create endpoint.';
   return change(saving, async (tx, endpoints) => {
-    if ((await endpoints.all(tx)).length >= endpointLimits.endpointsMax) {
-      throw new AppError(
-        'bad_request',
-        `${failed} There can be at most ${endpointLimits.endpointsMax} endpoints.`,
-      );
+    if ((await endpoints.all(tx)).length >= endpointsMax) {
+      throw new AppError('bad_request', `${failed} There can be at most ${endpointsMax} endpoints.`);
     }
     const { collections, isForOperator } = saving;
     const settings = decodeEndpoint(body, { collections, policy, isForOperator, failed });

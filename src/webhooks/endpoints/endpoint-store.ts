@@ -1,13 +1,13 @@
 import type { Clock } from '../../base/clock.ts';
 import { notFound } from '../../base/errors.ts';
 import type { Timestamp } from '../../base/timestamp.ts';
-import { recordEventKinds } from '../../events/event.ts';
 import type { ListQuery } from '../../query/list-query.ts';
 import { column, columnResolver, type ListedTable, tableSource } from '../../query/list-source.ts';
 import { type ListResult, runList } from '../../query/run-list.ts';
-import type { Sealer } from '../../secrets/seal.ts';
-import { sql } from '../../sql/sql.ts';
+import type { Sealer, SealPlace } from '../../secrets/seal.ts';
+import { identifier, joinSql, sql, type Sql, type SqlValue } from '../../sql/sql.ts';
 import type { Database, Reader, Row, Transaction } from '../../storage/database.ts';
+import { type EndpointOption, namedOptions, optionColumn, settingsOf } from './endpoint-options.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /**
@@ -52,24 +52,22 @@ export class EndpointStore {
   }
 
   async insert(tx: Transaction, endpoint: Endpoint): Promise<void> {
+    const { names } = tx;
+    const secret = this.#sealer.seal(endpoint.secret, secretPlace(endpoint.id));
+    const row = this.#changingColumns(endpoint);
+    const columns = row.map(([column]) => column);
+    const values = row.map(([, value]) => sql`${value}`);
     await tx.run(sql`
-      INSERT INTO ${tx.names.table('$endpoint')} (${tx.names.scopeColumn}id, url, description, events, collections, headers, max_in_flight, timeout_ms, schedule,
-        status, status_reason, secret, created, updated)
-      VALUES (${tx.names.scopeValue}${endpoint.id}, ${endpoint.url}, ${endpoint.description}, ${JSON.stringify(endpoint.events)},
-        ${JSON.stringify(endpoint.collections)}, ${this.#sealHeaders(endpoint)}, ${endpoint.maxInFlight},
-        ${endpoint.timeoutMs}, ${scheduleText(endpoint)}, ${endpoint.status}, ${endpoint.statusReason},
-        ${this.#sealer.seal(endpoint.secret, secretPlace(endpoint.id))}, ${endpoint.created}, ${endpoint.updated})`);
+      INSERT INTO ${names.table('$endpoint')} (${names.scopeColumn}id, ${joinSql(columns, ', ')}, secret, created)
+      VALUES (${names.scopeValue}${endpoint.id}, ${joinSql(values, ', ')}, ${secret}, ${endpoint.created})`);
     // It may be in memory already: a concurrent read may see the commit before this transaction learns of it.
     this.#changeAfterCommit(tx, (all) => [...all.filter(({ id }) => id !== endpoint.id), endpoint]);
   }
 
   async update(tx: Transaction, endpoint: Endpoint): Promise<void> {
+    const changes = this.#changingColumns(endpoint).map(([column, value]) => sql`${column} = ${value}`);
     await tx.run(sql`
-      UPDATE ${tx.names.table('$endpoint')} SET url = ${endpoint.url}, description = ${endpoint.description},
-        events = ${JSON.stringify(endpoint.events)}, collections = ${JSON.stringify(endpoint.collections)},
-        headers = ${this.#sealHeaders(endpoint)}, max_in_flight = ${endpoint.maxInFlight},
-        timeout_ms = ${endpoint.timeoutMs}, schedule = ${scheduleText(endpoint)}, status = ${endpoint.status},
-        status_reason = ${endpoint.statusReason}, updated = ${endpoint.updated}
+      UPDATE ${tx.names.table('$endpoint')} SET ${joinSql(changes, ', ')}
       WHERE ${tx.names.scope} AND id = ${endpoint.id}`);
     this.#changeAfterCommit(tx, (all) => all.map((other) => (other.id === endpoint.id ? endpoint : other)));
   }
@@ -90,29 +88,43 @@ export class EndpointStore {
     });
   }
 
-  #sealHeaders(endpoint: Endpoint): string {
-    return this.#sealer.seal(JSON.stringify(endpoint.headers), headersPlace(endpoint.id));
+  #changingColumns(endpoint: Endpoint): readonly (readonly [column: Sql, value: SqlValue])[] {
+    const values: Readonly<Record<string, unknown>> = { ...endpoint };
+    const options = namedOptions.map(
+      ([name, { form }]) =>
+        [
+          identifier(optionColumn(name)),
+          this.#toStored(values[name], form, optionPlace(name, endpoint.id)),
+        ] as const,
+    );
+    const { status, statusReason, updated } = endpoint;
+    return [...options, [sql`status`, status], [sql`status_reason`, statusReason], [sql`updated`, updated]];
+  }
+
+  #toStored(value: unknown, form: EndpointOption<unknown>['form'], place: SealPlace): SqlValue {
+    if (form === 'number') return Number(value);
+    if (form === 'text') return String(value);
+    if (value === null) return null;
+    const json = JSON.stringify(value);
+    return form === 'sealed' ? this.#sealer.seal(json, place) : json;
+  }
+
+  #fromStored(stored: SqlValue, form: EndpointOption<unknown>['form'], place: SealPlace): unknown {
+    if (form === 'number') return Number(stored);
+    const text = String(stored);
+    if (form === 'text') return text;
+    if (stored === null) return null;
+    return JSON.parse(form === 'sealed' ? this.#sealer.open(text, place) : text);
   }
 
   #fromRow(row: Row): Endpoint {
     const id = String(row['id']);
-    const events = parseArray(row['events']);
-    const schedule = row['schedule'];
-    // Headers are sealed by this class from a checked record of texts.
-    const headers = JSON.parse(this.#sealer.open(String(row['headers']), headersPlace(id))) as Record<
-      string,
-      string
-    >;
+    const settings = settingsOf(([name, { form }]) =>
+      this.#fromStored(row[optionColumn(name)] ?? null, form, optionPlace(name, id)),
+    );
     return {
+      ...settings,
       id,
-      url: String(row['url']),
-      description: String(row['description']),
-      events: recordEventKinds.filter((kind) => events.includes(kind)),
-      collections: parseArray(row['collections']).map(String),
-      headers,
-      maxInFlight: Number(row['max_in_flight']),
-      timeoutMs: Number(row['timeout_ms']),
-      schedule: typeof schedule === 'string' ? parseArray(schedule).map(Number) : null,
       status: row['status'] === 'paused' ? 'paused' : 'active',
       statusReason: String(row['status_reason']),
       secret: this.#sealer.open(String(row['secret']), secretPlace(id)),
@@ -126,27 +138,19 @@ function activeIds(endpoints: readonly Endpoint[]): readonly string[] {
   return endpoints.filter(({ status }) => status === 'active').map(({ id }) => id);
 }
 
-function secretPlace(id: string): { readonly purpose: string; readonly id: string } {
+function secretPlace(id: string): SealPlace {
   return { purpose: 'endpoint-secret', id };
 }
 
-function headersPlace(id: string): { readonly purpose: string; readonly id: string } {
-  return { purpose: 'endpoint-headers', id };
+function optionPlace(name: string, id: string): SealPlace {
+  return { purpose: `endpoint-${name}`, id };
 }
 
-function scheduleText(endpoint: Endpoint): string | null {
-  return endpoint.schedule === null ? null : JSON.stringify(endpoint.schedule);
-}
-
-function parseArray(text: unknown): readonly unknown[] {
-  const value: unknown = JSON.parse(String(text));
-  return Array.isArray(value) ? value : [];
-}
+const textNames = namedOptions.flatMap(([name, { form }]) => (form === 'text' ? [name] : []));
 
 const resolve = columnResolver({
   id: column('text', sql`id`),
-  url: column('text', sql`url`),
-  description: column('text', sql`description`),
+  ...Object.fromEntries(textNames.map((name) => [name, column('text', identifier(optionColumn(name)))])),
   status: column('text', sql`status`),
   created: column('date', sql`created`),
   updated: column('date', sql`updated`),

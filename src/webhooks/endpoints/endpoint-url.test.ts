@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loopbackRanges, type NetworkPolicy } from '../../network/address-guard.ts';
 import { parseCidr } from '../../base/ip-address.ts';
-import { checkEndpointUrl, refusedTarget } from './endpoint.ts';
+import { checkEndpointUrl, refusedTarget } from './endpoint-request.ts';
 
 const strict: NetworkPolicy = { allowHttp: false, allowed: [] };
 const development: NetworkPolicy = { allowHttp: true, allowed: loopbackRanges };

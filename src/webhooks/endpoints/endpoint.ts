@@ -1,36 +1,13 @@
-import { isIP } from 'node:net';
-import type { FieldError } from '../../base/errors.ts';
-import { isInCidr, readIpAddress } from '../../base/ip-address.ts';
-import { isJsonObject } from '../../base/json.ts';
+import { AppError, type FieldError, type FieldErrors } from '../../base/errors.ts';
 import type { Timestamp } from '../../base/timestamp.ts';
-import type { Event, RecordEventKind } from '../../events/event.ts';
-import { invalidValue } from '../../fields/field-error.ts';
-import type { Decoded } from '../../fields/field-type.ts';
-import {
-  isAddressAllowed,
-  isLocalhostName,
-  isPlainAllowed,
-  loopbackRanges,
-  type NetworkPolicy,
-  withoutRootDot,
-} from '../../network/address-guard.ts';
+import type { Event } from '../../events/event.ts';
+import { fieldError, invalidValue, unknownMembers } from '../../fields/field-error.ts';
+import { checkSigningSecret } from '../sending/signature.ts';
+import { type EndpointSettings, namedOptions, type OptionContext, settingsOf } from './endpoint-options.ts';
 
-/** Where to tell what happened: a URL, the events that it is told of, and how requests are sent to it. */
-export interface Endpoint {
+/** Where to tell what happened: the options that its owner has set, and what the service sets. */
+export interface Endpoint extends EndpointSettings {
   readonly id: string;
-  readonly url: string;
-  readonly description: string;
-  readonly events: readonly RecordEventKind[];
-  /** Ids of collections, so that renames follow; empty means all of them. */
-  readonly collections: readonly string[];
-  /** Extra headers sent with every request; names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Requests that may be open at once. */
-  readonly maxInFlight: number;
-  /** Time for one attempt, from the first DNS packet to the last byte of the answer. */
-  readonly timeoutMs: number;
-  /** Seconds between attempts, or null for the standard schedule. */
-  readonly schedule: readonly number[] | null;
   /** A paused endpoint still collects its deliveries. */
   readonly status: 'active' | 'paused';
   /** Why the service paused it, in words; empty when its owner did. */
@@ -40,205 +17,83 @@ export interface Endpoint {
   readonly updated: Timestamp;
 }
 
+/** Kept low, because every write of a record is matched against each endpoint. */
+export const endpointsMax = 100;
+
 /** Whether the endpoint is to be told of the event. The test event is never fanned out. */
 export function wants(endpoint: Endpoint, event: Pick<Event, 'kind' | 'collection'>): boolean {
   if (event.kind === 'ping' || !endpoint.events.includes(event.kind)) return false;
   return endpoint.collections.length === 0 || endpoint.collections.includes(event.collection);
 }
 
-/** What the API shows of an endpoint. The secret has its own route; values of secret-looking headers are never shown again. */
-export function endpointView(endpoint: Endpoint): Readonly<Record<string, unknown>> {
-  const { id, secret: _, headers, ...shown } = endpoint;
-  const masked = Object.entries(headers).map(([name, value]) => [
-    name,
-    isSecretHeader(name) ? maskedValue : value,
-  ]);
-  return { id, ...shown, headers: Object.fromEntries(masked) };
+/** What the API shows of an endpoint. The secret has its own route. */
+export function endpointView(endpoint: Endpoint): Raw {
+  const { secret: _, ...members } = endpoint;
+  const shown: Record<string, unknown> = members;
+  for (const [name, option] of namedOptions) if (option.show) shown[name] = option.show(shown[name]);
+  return shown;
 }
 
-/** Limits of what superusers may decide about endpoints; the API's description states the same. */
-export const endpointLimits = {
-  /** Kept low, because every write of a record is matched against each endpoint. */
-  endpointsMax: 100,
-  urlLengthMax: 2_048,
-  descriptionLengthMax: 1_000,
-  collectionsMax: 200,
-  headersMax: 50,
-  headerValueLengthMax: 4_096,
-  requestsInFlightMax: 64,
-  timeoutMsMin: 1_000,
-  timeoutMsMax: 30_000,
-  scheduleLengthMax: 50,
-  scheduleSecondsMax: 7 * 86_400,
-} as const;
+type Raw = Readonly<Record<string, unknown>>;
 
-const { headersMax, headerValueLengthMax } = endpointLimits;
+/** Members that only answers have. They are ignored, so that a body may be sent back as it was shown. */
+const shownNames = ['id', 'statusReason', 'created', 'updated', 'warnings'] as const;
 
-/** What a header name may consist of (RFC 9110 section 5.6.2). */
-const NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
-/** Printable ASCII with spaces inside: every server understands it, and it cannot end the header line. */
-const VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+/** Members of the API that later versions will bring, each with the only value it can have until then. */
+const notYet: Raw = { filter: '', order: 'none', rateLimit: 0 };
 
-const RESERVED =
-  /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|host|content-.*|accept-encoding|user-agent|webhook-.*|x-service-.*)$/i;
-
-/** True for headers of the connection (RFC 9110 section 7.6.1), of the body or of the signature, which the service sets itself. */
-export function isReservedHeader(name: string): boolean {
-  return RESERVED.test(name);
+/** Reads options from a body; those that an update leaves out stay. Throws bad_request with the problem of each member. */
+export function decodeEndpoint(
+  raw: Raw,
+  context: OptionContext & { readonly existing?: Endpoint; readonly failed: string },
+): EndpointSettings {
+  const names = [...namedOptions.map(([name]) => name), 'status', 'secret'];
+  const errors: Record<string, FieldError | FieldErrors> = {
+    ...unknownMembers(raw, names, [...shownNames, ...Object.keys(notYet)]),
+  };
+  const existing: Raw | undefined = context.existing && { ...context.existing };
+  const settings = settingsOf(([name, { initial, decode }]) => {
+    const before = existing === undefined ? initial : existing[name];
+    const decoded = raw[name] === undefined ? undefined : decode(raw[name], context);
+    if (decoded !== undefined && 'error' in decoded) errors[name] = decoded.error;
+    else if (decoded === undefined && before === undefined) errors[name] = fieldError('validation_required');
+    return decoded !== undefined && 'value' in decoded ? decoded.value : before;
+  });
+  refuseNotYet(raw, errors);
+  if (Object.keys(errors).length > 0) throw new AppError('bad_request', context.failed, { details: errors });
+  return settings;
 }
 
-/** Shown in place of a secret value; when a client sends it back, the stored value stays. */
-export const maskedValue = '********';
-
-/** True for lower-case names whose values are never shown after they were set. */
-export function isSecretHeader(name: string): boolean {
-  return /auth|cookie|token|secret|key|password|signature/.test(name);
+/** Returns the secret given in a body, or undefined when the service is to make one. */
+export function decodeSecret(raw: Raw, failed: string): string | undefined {
+  const { secret } = raw;
+  if (secret === undefined || secret === '') return undefined;
+  const problem = typeof secret === 'string' ? checkSigningSecret(secret) : 'The secret must be text.';
+  if (problem === null && typeof secret === 'string') return secret;
+  throw new AppError('bad_request', failed, { details: { secret: invalidValue(problem ?? '') } });
 }
 
-/** Returns the checked headers with their names in lower case, or what is wrong with each, by name. */
-export function decodeHeaders(
-  raw: unknown,
-  existing: Readonly<Record<string, string>>,
-): Decoded<Readonly<Record<string, string>>> {
-  if (!isJsonObject(raw)) return { error: invalidValue('Must be an object.') };
-  const entries = Object.entries(raw);
-  if (entries.length > headersMax) return { error: invalidValue(`Must be at most ${headersMax} headers.`) };
-  const headers = new Map<string, string>();
-  const errors: Record<string, FieldError> = {};
-  for (const [written, value] of entries) {
-    const name = written.toLowerCase();
-    const known: unknown = value === maskedValue ? existing[name] : value;
-    const problem = headerProblem(name, known);
-    if (problem !== undefined) errors[written] = invalidValue(problem);
-    else if (typeof known === 'string') headers.set(name, known);
+/** Returns the status that a new endpoint begins with. Later only `pause` and `resume` change it. */
+export function decodeStatus(raw: Raw, failed: string): Endpoint['status'] {
+  const { status = 'active' } = raw;
+  if (status === 'active' || status === 'paused') return status;
+  const details = { status: invalidValue('Must be active or paused.') };
+  throw new AppError('bad_request', failed, { details });
+}
+
+/** Refuses an update that gives another status or secret: if they were ignored, its success would be taken for the change. */
+export function refuseFixed(raw: Raw, existing: Endpoint, failed: string): void {
+  const { status = existing.status, secret = existing.secret } = raw;
+  const details = {
+    ...(status !== existing.status && { status: invalidValue('Only pause and resume change it.') }),
+    ...(secret !== existing.secret && { secret: invalidValue('It cannot be changed yet.') }),
+  };
+  if (Object.keys(details).length > 0) throw new AppError('bad_request', failed, { details });
+}
+
+function refuseNotYet(raw: Raw, errors: Record<string, FieldError | FieldErrors>): void {
+  for (const [name, only] of Object.entries(notYet)) {
+    if (raw[name] === undefined || raw[name] === null || raw[name] === only) continue;
+    errors[name] = invalidValue(`Only ${JSON.stringify(only)} is supported yet.`);
   }
-  return Object.keys(errors).length > 0 ? { error: errors } : { value: Object.fromEntries(headers) };
-}
-
-function headerProblem(name: string, value: unknown): string | undefined {
-  if (!NAME.test(name)) return 'Must be a header name.';
-  if (isReservedHeader(name)) return 'This header is set by the service itself.';
-  if (typeof value !== 'string' || value.length > headerValueLengthMax || !VALUE.test(value)) {
-    return `Must be printable ASCII text of at most ${headerValueLengthMax} characters.`;
-  }
-  return undefined;
-}
-
-const { urlLengthMax } = endpointLimits;
-
-/** The parser drops line ends, blanks and invisible characters, and reads a backslash as a slash: such a URL is a disguise or a mistake. */
-const confusingCharacter = /[\\\p{Cc}\p{Cf}\p{Z}]/u;
-/** The parser would also accept `https:example.com` and `https:///example.com`, and drop the sign of `https://@example.com`. */
-const writtenInFull = /^https?:\/\/([^/?#]+)/i;
-
-/**
- * Ports on which other protocols listen: SSH, SMTP, DNS, POP3, IMAP, MySQL, PostgreSQL, Redis, Elasticsearch, memcached and
- * MongoDB. Their servers could take lines of a webhook for commands, and a connection tells whether they are there.
- */
-const portsOfOtherProtocols = [
-  0, 22, 25, 53, 110, 143, 465, 587, 993, 995, 3306, 5432, 6379, 9200, 11211, 27017,
-] as const;
-
-/** Names that can only mean a machine nearby (RFC 6761, RFC 8375, and the names of clouds' metadata servers). */
-const localSuffixes = ['.localhost', '.local', '.internal', '.home.arpa'];
-
-/** The same words for every refused target: different ones would let a client map the operator's network. */
-export const refusedTarget = 'This address is not allowed as a webhook target.';
-
-const notHttps = 'The URL must begin with https://.';
-
-export type EndpointUrlCheck =
-  { readonly kind: 'accepted'; readonly url: string } | ({ readonly kind: 'refused' } & Refusal);
-
-interface Refusal {
-  readonly reason: string;
-  /** Which flag of the server would allow it, in a sentence for the operator. It follows from the URL alone. */
-  readonly remedy?: string;
-}
-
-/**
- * Checks whether an endpoint may have this URL. `url` is the canonical form, to be stored and connected to: the parser has turned
- * every disguise of an address (`0x7f.1`, `①②⑦.1`) into the address itself. A name that passes here is checked again by its
- * addresses at each connect.
- */
-export function checkEndpointUrl(text: string, policy: NetworkPolicy): EndpointUrlCheck {
-  if (text.length > urlLengthMax) return refuse(`The URL must be at most ${urlLengthMax} characters long.`);
-  if (confusingCharacter.test(text))
-    return refuse('The URL must not contain blanks, backslashes, control characters or invisible ones.');
-  const url = URL.parse(text);
-  if (url === null) return refuse(`The URL could not be read: expected one like ${exampleUrl(policy)}.`);
-  if (url.href.length > urlLengthMax)
-    return refuse(`The URL must be at most ${urlLengthMax} characters long.`);
-  if (url.protocol !== 'https:' && url.protocol !== 'http:')
-    return refuse(policy.allowHttp ? 'The URL must begin with https:// or http://.' : notHttps);
-  const authority = writtenInFull.exec(text)?.[1];
-  if (authority === undefined) return refuse(`The URL must be written in full, like ${exampleUrl(policy)}.`);
-  if (authority.includes('@')) return refuse('The URL must not contain a user name or password.');
-  // An empty fragment leaves `hash` empty but keeps its sign in `href`.
-  if (url.href.includes('#')) return refuse('The URL must not contain a fragment (#).');
-  const port = portOf(url);
-  if (portsOfOtherProtocols.some((other) => other === port) && policy.allowedPorts?.includes(port) !== true)
-    return {
-      kind: 'refused',
-      reason: `Port ${port} is that of another protocol, and not allowed as a webhook target.`,
-      ...(port !== 0 && { remedy: `The server allows it with --allow-ports ${port}.` }),
-    };
-  const host = hostOf(url);
-  const refusal = isIP(host) === 0 ? checkName(host, url, policy) : checkAddress(host, url, policy);
-  return refusal === null ? { kind: 'accepted', url: url.href } : { kind: 'refused', ...refusal };
-}
-
-/** One that would be accepted. */
-function exampleUrl({ allowHttp }: NetworkPolicy): string {
-  return allowHttp ? 'http://localhost:3000/webhooks' : 'https://example.com/webhooks';
-}
-
-/** The host without the brackets that URLs put around IPv6 addresses. */
-export function hostOf(url: URL): string {
-  return url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
-}
-
-export function portOf(url: URL): number {
-  if (url.port !== '') return Number(url.port);
-  return url.protocol === 'https:' ? 443 : 80;
-}
-
-function checkAddress(host: string, url: URL, policy: NetworkPolicy): Refusal | null {
-  const remedy = `The server allows it with --allow-net ${host}${isLoopback(host) ? ', or with --dev' : ''}.`;
-  if (url.protocol === 'http:' && !isPlainAllowed(host, policy)) return { reason: notHttps, remedy };
-  return isAddressAllowed(host, policy) ? null : { reason: refusedTarget, remedy };
-}
-
-function isLoopback(address: string): boolean {
-  const bytes = readIpAddress(address);
-  return bytes !== undefined && loopbackRanges.some((range) => isInCidr(bytes, range));
-}
-
-function checkName(host: string, url: URL, policy: NetworkPolicy): Refusal | null {
-  // If the operator allows a private range, a name may lead into it; only its addresses can tell, at connect time.
-  const isOpen = policy.allowed.length > 0;
-  const isHere = isLocalhostName(host);
-  const isPlain = url.protocol === 'http:' && !policy.allowHttp && !isOpen;
-  const remedy = isHere
-    ? 'The server allows it with --dev, or with --allow-net 127.0.0.1.'
-    : `The server allows it with ${isPlain ? '--dev, or with ' : ''}--allow-net and the network that the name leads to.`;
-  if (isPlain) return { reason: notHttps, remedy };
-  if (isHere) return isLoopbackAllowed(policy) ? null : { reason: refusedTarget, remedy };
-  const name = withoutRootDot(host).toLowerCase();
-  const isLocal = !name.includes('.') || localSuffixes.some((suffix) => name.endsWith(suffix));
-  return isLocal && !isOpen ? { reason: refusedTarget, remedy } : null;
-}
-
-function isLoopbackAllowed(policy: NetworkPolicy): boolean {
-  return loopbackRanges.some((loopback) =>
-    policy.allowed.some(
-      (range) =>
-        isInCidr(Uint8Array.from(loopback.address), range) ||
-        isInCidr(Uint8Array.from(range.address), loopback),
-    ),
-  );
-}
-
-function refuse(reason: string): EndpointUrlCheck {
-  return { kind: 'refused', reason };
 }

@@ -10,7 +10,7 @@ import { loopbackRanges, type NetworkPolicy } from '../../network/address-guard.
 import type { AttemptRequest, AttemptResult } from './attempt-result.ts';
 import { AttemptsInFlight, sendAttempt } from './attempt.ts';
 import { parseCidr } from '../../base/ip-address.ts';
-import { refusedTarget } from '../endpoints/endpoint.ts';
+import { refusedTarget } from '../endpoints/endpoint-request.ts';
 import { GuardedAgent, type GuardedAgentOptions } from './guarded-agent.ts';
 
 const strict: NetworkPolicy = { allowHttp: true, allowed: [] };

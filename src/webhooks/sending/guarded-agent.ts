@@ -11,7 +11,7 @@ import {
 } from '../../network/guarded-connect.ts';
 import { HostResolver } from '../../network/host-resolver.ts';
 import { ConnectFailure } from '../../network/open-socket.ts';
-import { checkEndpointUrl, hostOf, portOf, refusedTarget } from '../endpoints/endpoint.ts';
+import { checkEndpointUrl, hostOf, portOf, refusedTarget } from '../endpoints/endpoint-request.ts';
 import { AnswerLimit } from './answer-limit.ts';
 
 /** An address is checked when its socket is opened; after this long the name may lead to another one. */

@@ -1,4 +1,4 @@
-import { isSecretHeader, maskedValue } from '../endpoints/endpoint.ts';
+import { isSecretHeader, maskedValue } from '../endpoints/endpoint-request.ts';
 
 /** Shorter texts are no secrets, and masking each place where one occurs would make an answer unreadable. */
 const secretLengthMin = 4;

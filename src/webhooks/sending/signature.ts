@@ -5,7 +5,7 @@
  */
 
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
-import { isReservedHeader } from '../endpoints/endpoint.ts';
+import { isReservedHeader } from '../endpoints/endpoint-request.ts';
 import type { AttemptRequest } from './attempt-result.ts';
 
 const SECRET_PREFIX = 'whsec_';

@@ -1,0 +1,218 @@
+import type { CollectionStore } from '../../collections/collection-store.ts';
+import { emitsEvents } from '../../collections/collection.ts';
+import { type RecordEventKind, recordEventKinds } from '../../events/event.ts';
+import type { Decoded } from '../../fields/field-type.ts';
+import { fieldError, invalidValue } from '../../fields/field-error.ts';
+import { anyText, type JsonSchema } from '../../fields/value-schema.ts';
+import type { NetworkPolicy } from '../../network/address-guard.ts';
+import { checkEndpointUrl, decodeHeaders, headersMax, maskHeaders } from './endpoint-request.ts';
+
+/**
+ * An option of an endpoint: everything the service must know of it, in one place. The names that a body may have, the type Endpoint, the
+ * statements of the table, what the API shows and its description follow from {@link endpointOptions}. The column of `maxInFlight` is
+ * `max_in_flight`; it needs a migration.
+ */
+export interface EndpointOption<Value> {
+  /** What a new endpoint has that does not set it; absent for an option that it must set. */
+  readonly initial?: Value;
+  /** Reads what a client sent. */
+  readonly decode: (value: unknown, context: OptionContext) => Decoded<Value>;
+  /** How its column holds the value: as it is, as JSON text (NULL for null), or as such a text sealed. */
+  readonly form: 'text' | 'number' | 'json' | 'sealed';
+  readonly schema: JsonSchema;
+  /** Returns what the API shows, where that is not the value itself. */
+  show?(value: Value): unknown;
+}
+
+export interface OptionContext {
+  readonly collections: CollectionStore;
+  readonly policy: NetworkPolicy;
+  readonly isForOperator?: boolean | undefined;
+  /** The endpoint that is changed; absent for a new one. */
+  readonly existing?: {
+    readonly collections: readonly string[];
+    readonly headers: Readonly<Record<string, string>>;
+  };
+}
+
+const collectionsMax = 200;
+const scheduleLengthMax = 50;
+const scheduleSecondsMax = 7 * 86_400;
+
+export const endpointOptions = {
+  url: option<string>({
+    decode: decodeUrl,
+    form: 'text',
+    schema: { type: 'string', minLength: 1, description: 'Public HTTPS, unless the operator allows more.' },
+  }),
+  description: textOption(1_000),
+  events: option<readonly RecordEventKind[]>({
+    initial: recordEventKinds,
+    decode: decodeEvents,
+    form: 'json',
+    schema: { type: 'array', minItems: 1, items: { enum: recordEventKinds } },
+  }),
+  /** Ids of collections, so that renames follow; empty means all of them. */
+  collections: option<readonly string[]>({
+    initial: [],
+    decode: decodeCollections,
+    form: 'json',
+    schema: {
+      type: 'array',
+      items: anyText,
+      maxItems: collectionsMax,
+      description: 'Ids, or names when they are given; empty means all.',
+    },
+  }),
+  /** Extra headers sent with every request; names in lower case. */
+  headers: option<Readonly<Record<string, string>>>({
+    initial: {},
+    decode: (value, { existing }) => decodeHeaders(value, existing?.headers ?? {}),
+    form: 'sealed',
+    schema: {
+      type: 'object',
+      maxProperties: headersMax,
+      additionalProperties: anyText,
+      description: 'Sent with every request. Values of secret-looking names are shown as `********`.',
+    },
+    show: maskHeaders,
+  }),
+  /** Requests that may be open at once. */
+  maxInFlight: integerOption({
+    initial: 16,
+    min: 1,
+    max: 64,
+    description: 'Requests open at once.',
+  }),
+  /** Time for one attempt, from the first DNS packet to the last byte of the answer. */
+  timeoutMs: integerOption({ initial: 15_000, min: 1_000, max: 30_000 }),
+  /** Seconds between attempts, or null for the standard schedule. */
+  schedule: option<readonly number[] | null>({
+    initial: null,
+    decode: decodeSchedule,
+    form: 'json',
+    schema: {
+      type: ['array', 'null'],
+      maxItems: scheduleLengthMax,
+      items: { type: 'integer', minimum: 1, maximum: scheduleSecondsMax },
+      description: 'Seconds between attempts; null for the standard schedule, 15 attempts in about 76 hours.',
+    },
+  }),
+} as const;
+
+/** The value of each option. */
+export type EndpointSettings = {
+  readonly [Name in keyof typeof endpointOptions]: ValueOf<(typeof endpointOptions)[Name]>;
+};
+
+type ValueOf<Option> = Option extends EndpointOption<infer Value> ? Value : never;
+
+export type NamedOption = readonly [name: string, option: EndpointOption<unknown>];
+
+export const namedOptions: readonly NamedOption[] = Object.entries(endpointOptions);
+
+/** Makes a value of each option. */
+export function settingsOf(valueOf: (named: NamedOption) => unknown): EndpointSettings {
+  // The cast holds if `valueOf` returns only what the option's decode made, its initial value, or what was stored of these.
+  return Object.fromEntries(namedOptions.map((named) => [named[0], valueOf(named)])) as EndpointSettings;
+}
+
+/** Returns the name of an option's column. */
+export function optionColumn(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function option<Value>(declaration: EndpointOption<Value>): EndpointOption<Value> {
+  return declaration;
+}
+
+function textOption(lengthMax: number): EndpointOption<string> {
+  const problem = invalidValue(`Must be text of at most ${lengthMax} characters.`);
+  return {
+    initial: '',
+    decode: (value) =>
+      typeof value === 'string' && value.length <= lengthMax ? { value } : { error: problem },
+    form: 'text',
+    schema: { type: 'string', maxLength: lengthMax },
+  };
+}
+
+interface IntegerOption {
+  readonly initial: number;
+  readonly min: number;
+  readonly max: number;
+  readonly description?: string;
+}
+
+function integerOption({ initial, min, max, ...rest }: IntegerOption): EndpointOption<number> {
+  const problem = invalidValue(`Must be an integer between ${min} and ${max}.`);
+  return {
+    initial,
+    decode: (value) =>
+      typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max
+        ? { value }
+        : { error: problem },
+    form: 'number',
+    schema: { type: 'integer', minimum: min, maximum: max, ...rest },
+  };
+}
+
+function decodeUrl(value: unknown, { policy, isForOperator = false }: OptionContext): Decoded<string> {
+  if (typeof value !== 'string') return { error: invalidValue('Must be text.') };
+  if (value === '') return { error: fieldError('validation_required') };
+  const check = checkEndpointUrl(value, policy);
+  if (check.kind === 'accepted') return { value: check.url };
+  const { reason, remedy } = check;
+  return { error: invalidValue(isForOperator && remedy !== undefined ? `${reason} ${remedy}` : reason) };
+}
+
+function decodeEvents(value: unknown): Decoded<readonly RecordEventKind[]> {
+  const wanted: readonly unknown[] = Array.isArray(value) ? value : [];
+  const events = recordEventKinds.filter((kind) => wanted.includes(kind));
+  if (events.length > 0 && wanted.every((item) => events.some((kind) => kind === item)))
+    return { value: events };
+  return { error: invalidValue(`Must be one or more of ${recordEventKinds.join(', ')}.`) };
+}
+
+/** Names or ids come in, ids are kept: an endpoint follows its collections through every renaming. */
+function decodeCollections(value: unknown, context: OptionContext): Decoded<readonly string[]> {
+  if (!Array.isArray(value) || value.length > collectionsMax) {
+    return {
+      error: invalidValue(`Must be an array of at most ${collectionsMax} names or ids of collections.`),
+    };
+  }
+  const ids: string[] = [];
+  for (const item of value) {
+    const collection = typeof item === 'string' ? context.collections.find(item) : undefined;
+    const gone = context.existing?.collections.find((id) => id === item);
+    // An endpoint keeps the id of its last collection when that is deleted, and a client may send back what it was shown.
+    if (collection === undefined && gone !== undefined) {
+      ids.push(gone);
+      continue;
+    }
+    if (collection === undefined)
+      return { error: invalidValue(`There is no collection ${JSON.stringify(item)}.`) };
+    const isKnown = context.existing?.collections.includes(collection.id) === true;
+    // An endpoint for it alone would look well and never be told of anything. If the endpoint has it already, it may be sent back.
+    if (!emitsEvents(collection) && !isKnown)
+      return { error: invalidValue(`Changes of ${collection.name} are told to nobody.`) };
+    if (!ids.includes(collection.id)) ids.push(collection.id);
+  }
+  return { value: ids };
+}
+
+function decodeSchedule(value: unknown): Decoded<readonly number[] | null> {
+  if (value === null) return { value };
+  const isSchedule =
+    Array.isArray(value) &&
+    value.length <= scheduleLengthMax &&
+    value.every(
+      (item) => typeof item === 'number' && Number.isInteger(item) && item >= 1 && item <= scheduleSecondsMax,
+    );
+  if (isSchedule) return { value };
+  return {
+    error: invalidValue(
+      `Must be null or up to ${scheduleLengthMax} integers of seconds between 1 and ${scheduleSecondsMax}.`,
+    ),
+  };
+}
