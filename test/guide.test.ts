@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { applyDiff } from './support/apply-diff.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+/** What the type checker, `npm run openapi` and the tests read. */
+const copied = [
+  'src',
+  'test',
+  'tools',
+  'bench',
+  'spec',
+  'docs',
+  'package.json',
+  'openapi.json',
+  'tsconfig.json',
+];
+
+/** Every section of the page with diffs: what it adds, how many files of src/ it may touch, and its diffs. */
+const sections = readFileSync(join(root, 'docs/adding.md'), 'utf8')
+  .split(/^## /m)
+  .map((text) => ({
+    title: text.slice(0, text.indexOf('\n')),
+    filesMax: Number(/^At most (\d+) files of `src\/`\.$/m.exec(text)?.[1]),
+    diff: [...text.matchAll(/^```diff\n(.*?)^```$/gms)].map(([, diff = '']) => diff).join(''),
+  }))
+  .filter(({ diff }) => diff !== '');
+
+function read(path: string): string | undefined {
+  return existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : undefined;
+}
+
+function isTest(path: string): boolean {
+  return path.endsWith('.test.ts');
+}
+
+for (const { title, filesMax, diff } of sections) {
+  test(`the diffs of "${title}" fit, and touch at most ${filesMax} files of src/`, () => {
+    assert.ok(filesMax > 0, 'it says: At most … files of `src/`.');
+    const paths = [...applyDiff(diff, read).keys()];
+    assert.ok(paths.some(isTest), 'it has a test');
+    const touched = paths.filter((path) => path.startsWith('src/') && !isTest(path));
+    assert.ok(touched.length <= filesMax, touched.join(' '));
+  });
+}
+
+test('with all that the guide adds, the types are right and the tests of the examples pass', (t) => {
+  assert.ok(sections.length >= 3);
+  const changed = applyDiff(sections.map(({ diff }) => diff).join(''), read);
+  const folder = mkdtempSync(join(tmpdir(), 'chancery-guide-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  for (const path of copied) cpSync(join(root, path), join(folder, path), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  for (const [path, text] of changed) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  run(folder, join(root, 'node_modules/.bin/tsc'), ['--noEmit']);
+  // The tests compare every answer with the description.
+  run(folder, process.execPath, ['tools/openapi.ts']);
+  run(folder, process.execPath, ['--test', ...[...changed.keys()].filter(isTest)]);
+});
+
+function run(folder: string, command: string, args: readonly string[]): void {
+  const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
+  const env = { ...environment, CHANCERY_TEST_ENGINE: 'sqlite' };
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd: folder, env, encoding: 'utf8' });
+  assert.equal(status, 0, `${args.join(' ')}\n${stdout}${stderr}`);
+}
