@@ -9,7 +9,7 @@ import { createServer, type HttpServer } from './http/server.ts';
 import { openTls, type TlsFiles, watchTls } from './http/tls.ts';
 import { InstanceDirectory, type InstanceEntry } from './instances/instance-directory.ts';
 import type { Instance } from './instances/instance.ts';
-import { startSweeping } from './limits/postgres-window-store.ts';
+import { startSweeping } from './limits/window-store.ts';
 import { OpenInstances } from './instances/open-instances.ts';
 import { Mailer } from './mail/mailer.ts';
 import { requireNoMove } from './transfer/move-mark.ts';

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, ownMember } from '../base/json.ts';
 import { type AuthOptions, type EmailTemplate, superusersName } from '../collections/collection.ts';
 import { fieldError } from '../fields/field-error.ts';
 import type { Instance } from '../instances/instance.ts';
-import { countingOf } from '../limits/counting-of.ts';
+import { countingOf } from '../limits/window-store.ts';
 import { SharedCounter } from '../limits/shared-counter.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { type MailFacts, renderMail } from '../mail/render-mail.ts';
@@ -35,7 +35,7 @@ const sent = new SharedCounter({ kind: 'mail', keysMax });
 export async function mailAccount(instance: Instance, mailer: Mailer, mail: AccountMail): Promise<void> {
   const { record, to, purpose, template, facts, pauseMs: durationMs = mailPauseMs } = mail;
   const key = [instance.id, purpose, record.collection.id, valueOf(record, 'id'), to].join('|');
-  let giveBack = (): void => undefined;
+  let giveBack = (): Promise<void> => Promise.resolve();
   if (durationMs > 0) {
     const counting = countingOf(instance);
     const { isAllowed, endMs } = await sent.take(key, { max: 1, durationMs, ...counting });
@@ -47,9 +47,9 @@ export async function mailAccount(instance: Instance, mailer: Mailer, mail: Acco
     const text = renderMail(template, { ...(await facts()), meta, field: fieldReader(record) });
     const sending = mailer.send(instance, { ...text, to, purpose });
     // Not awaited: sending may take half a minute. If it fails, the mail may be asked for again at once.
-    void sending.then(({ kind }) => kind === 'failed' && giveBack());
+    void sending.then(({ kind }) => (kind === 'failed' ? giveBack() : undefined));
   } catch (error) {
-    giveBack();
+    await giveBack();
     throw error;
   }
 }

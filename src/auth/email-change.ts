@@ -3,7 +3,7 @@ import { type FieldError, tooManyRequests } from '../base/errors.ts';
 import { fieldError } from '../fields/field-error.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { Instance } from '../instances/instance.ts';
-import { countingOf } from '../limits/counting-of.ts';
+import { countingOf } from '../limits/window-store.ts';
 import { secondsUntil } from '../limits/rate-limiter.ts';
 import { SharedCounter } from '../limits/shared-counter.ts';
 import { changeAccount } from '../records/accounts/change-account.ts';

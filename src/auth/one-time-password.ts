@@ -2,7 +2,7 @@ import type { RuleInput } from '../access/rule-input.ts';
 import { AppError } from '../base/errors.ts';
 import { idAlphabet, idLength, randomText } from '../base/ids.ts';
 import type { Instance } from '../instances/instance.ts';
-import { countingOf } from '../limits/counting-of.ts';
+import { countingOf } from '../limits/window-store.ts';
 import { clientKey, secondsUntil } from '../limits/rate-limiter.ts';
 import { SharedCounter } from '../limits/shared-counter.ts';
 import { countGuess } from '../limits/sign-in-guard.ts';

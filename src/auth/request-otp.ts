@@ -1,7 +1,7 @@
 import { AppError } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import type { Instance } from '../instances/instance.ts';
-import { countingOf } from '../limits/counting-of.ts';
+import { countingOf } from '../limits/window-store.ts';
 import { SharedCounter } from '../limits/shared-counter.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { valueOf } from '../records/record.ts';

@@ -3,7 +3,7 @@ import { AppError, tooManyRequests } from '../base/errors.ts';
 import type { Cidr } from '../base/ip-address.ts';
 import { superusersName } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
-import { countingOf } from '../limits/counting-of.ts';
+import { countingOf } from '../limits/window-store.ts';
 import { MailRequestGuard } from '../limits/mail-request-guard.ts';
 import { type Quota, RateLimiter, rateLimitHeaders } from '../limits/rate-limiter.ts';
 import { SignInGuard } from '../limits/sign-in-guard.ts';

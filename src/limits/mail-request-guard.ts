@@ -1,7 +1,7 @@
 import { tooManyRequests } from '../base/errors.ts';
 import { clientKey, secondsUntil } from './rate-limiter.ts';
 import { countTry } from './sign-in-guard.ts';
-import type { Counting } from './counting-of.ts';
+import type { Counting } from './window-store.ts';
 import { SharedCounter, type SharedLimit } from './shared-counter.ts';
 
 /** How many mails a client may ask for; docs/limits.md and docs/accounts.md repeat these numbers. */

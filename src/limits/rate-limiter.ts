@@ -1,19 +1,17 @@
 import type { RateLimitRule } from '../settings/settings.ts';
-import { countingOf } from './counting-of.ts';
-import { SharedCounter, type Window } from './shared-counter.ts';
-import type { CountedInstance } from './window-store.ts';
+import { SharedCounter } from './shared-counter.ts';
+import type { Window } from './window-counter.ts';
+import { type CountedInstance, countingOf } from './window-store.ts';
 
 /**
  * How often clients may send requests. All counts are bounded, in this process's memory and in the table that several nodes share.
  *
- *   rate-limiter     the rules of the settings, off until superusers switch them on
- *   find-rule        which rule applies to a request
- *   sign-in-guard    wrong passwords: always on, whatever the settings say
- *   count-try        counts a try that is given back if it turns out to be right; count-guess verifies in between
- *   shared-counter   counts in fixed windows, together with other nodes if there are any
- *   window-counter   counts in the windows of this process
- *   window-store     the port through which nodes count together; postgres-window-store implements it, sweep-windows cleans up
- *   client-key       which addresses are one client
+ *   rate-limiter         the rules of the settings, off until superusers switch them on, and which one applies to a request
+ *   sign-in-guard        wrong passwords: always on, whatever the settings say. Counts a try that is given back if it was right
+ *   mail-request-guard   mails of accounts: always on
+ *   shared-counter       counts in fixed windows, together with other nodes if there are any
+ *   window-counter       counts in the windows of this process
+ *   window-store         counts in the windows that all nodes share, on PostgreSQL, and clears away those that are over
  */
 export class RateLimiter {
   readonly #counter = new SharedCounter({ kind: 'rate', keysMax, isFinal: true });
@@ -46,7 +44,7 @@ export class RateLimiter {
   }
 }
 
-/** In shorter windows each node counts alone: nearly every request would need a question, and differences of clocks would matter. */
+/** In shorter windows each node counts alone: differences of clocks would matter, and no request waits for the database. */
 const sharedSecondsMin = 10;
 
 /** Pairs of a client and a rule; about 200 bytes each. */
@@ -63,7 +61,6 @@ export interface Quota {
   readonly policy: string;
   readonly max: number;
   readonly windowSeconds: number;
-  /** As far as this node knows: it learns of requests to other nodes only when it asks the store. */
   readonly remaining: number;
   readonly resetSeconds: number;
   readonly isExceeded: boolean;

@@ -1,7 +1,8 @@
 import { AppError, tooManyRequests } from '../base/errors.ts';
-import type { Counting } from './counting-of.ts';
+import type { Counting } from './window-store.ts';
 import { clientKey, secondsUntil } from './rate-limiter.ts';
-import { SharedCounter, type SharedLimit, type Window } from './shared-counter.ts';
+import { SharedCounter, type SharedLimit } from './shared-counter.ts';
+import type { Window } from './window-counter.ts';
 
 /** How many wrong passwords are accepted; docs/settings.md repeats these numbers and says what follows from them. */
 export const signInLimits = {
@@ -42,11 +43,11 @@ export class SignInGuard {
     if (counted.kind === 'full') throw tooManyRequests(secondsUntil(counted.endMs, attempt.nowMs));
     try {
       const result = await signIn();
-      counted.giveBack();
+      await counted.giveBack();
       this.#remember(pairOf(attempt));
       return result;
     } catch (error) {
-      if (!(error instanceof AppError) || error.code !== 'bad_request') counted.giveBack();
+      if (!(error instanceof AppError) || error.code !== 'bad_request') await counted.giveBack();
       throw error;
     }
   }
@@ -97,7 +98,7 @@ export async function countGuess({ counts, verify, refusal }: Guess): Promise<bo
     return !isWrong;
   } finally {
     // A guess that could not be verified does not count either.
-    if (!isWrong) counted.giveBack();
+    if (!isWrong) await counted.giveBack();
   }
 }
 
@@ -110,7 +111,7 @@ interface Count {
 
 export type CountedTry =
   /** `giveBack` takes the try back when it turns out not to count. */
-  | { readonly kind: 'counted'; readonly giveBack: () => void }
+  | { readonly kind: 'counted'; readonly giveBack: () => Promise<void> }
   /** No try is accepted until `endMs` at least. */
   | { readonly kind: 'full'; readonly endMs: number };
 
@@ -123,16 +124,16 @@ export async function countTry(counts: readonly Count[]): Promise<CountedTry> {
     .map(({ counter, key, limit }) => counter.look(key, limit))
     .filter((window) => window?.isAllowed === false);
   if (full.length > 0) return { kind: 'full', endMs: Math.max(...full.map((window) => window?.endMs ?? 0)) };
-  const taken: (() => void)[] = [];
-  const giveBack = (): void => {
-    for (const one of taken) one();
+  const taken: (() => Promise<void>)[] = [];
+  const giveBack = async (): Promise<void> => {
+    await Promise.all(taken.map((one) => one()));
   };
   for (const { counter, key, limit } of counts) {
     const asked: Window | Promise<Window> = counter.take(key, limit);
     // Awaited only if it must be: with no other nodes, all counts are taken in the same turn of the loop as the look above.
     const { isAllowed, endMs } = asked instanceof Promise ? await asked : asked;
     if (!isAllowed) {
-      giveBack();
+      await giveBack();
       return { kind: 'full', endMs };
     }
     taken.push(() => counter.giveBack(key, endMs, limit.store));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { WindowCounter, type WindowLimit } from './shared-counter.ts';
+import { WindowCounter, type WindowLimit } from './window-counter.ts';
 
 const at = (nowMs: number, max = 2): WindowLimit => ({ max, durationMs: 1_000, nowMs });
 
@@ -31,6 +31,20 @@ test('looking counts nothing, and what is given back can be taken again in the s
   counter.take('a', at(1_000, 1));
   counter.giveBack('a', 1_000);
   assert.equal(counter.take('a', at(1_000, 1)).isAllowed, false);
+});
+
+test('a window that all nodes share ends for all at once, and what was counted before that was known counts for it', () => {
+  const counter = new WindowCounter(10);
+  for (let count = 0; count < 2; count += 1) counter.take('a', at(500));
+  counter.endAt('a', 1_200);
+  assert.deepEqual(counter.take('a', at(1_199)), { isAllowed: false, used: 2, endMs: 1_200 });
+  assert.equal(counter.take('a', at(1_200)).isAllowed, true);
+  counter.endAt('a', 2_100);
+  counter.fill('a', 2);
+  assert.equal(counter.take('a', at(2_099)).isAllowed, false);
+  // The next window of all nodes has begun, by the clock of another one.
+  counter.endAt('a', 3_000);
+  assert.deepEqual(counter.take('a', at(2_099)), { isAllowed: true, used: 2, endMs: 3_000 });
 });
 
 test('the keys have a maximum, beyond which the window that began first is forgotten', () => {

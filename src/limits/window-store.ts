@@ -1,6 +1,11 @@
 import type { Clock } from '../base/clock.ts';
+import { newId } from '../base/ids.ts';
+import type { Logger } from '../base/logger.ts';
+import { Poller } from '../base/poller.ts';
 import type { Sealer } from '../secrets/seal.ts';
+import { sql, type Sql } from '../sql/sql.ts';
 import type { Database } from '../storage/database.ts';
+import type { Window, WindowLimit } from './window-counter.ts';
 
 /** What counting needs of an instance. */
 export interface CountedInstance {
@@ -10,41 +15,193 @@ export interface CountedInstance {
   readonly sealer: Sealer;
 }
 
+/** The time at which something is counted, and the store where nodes count together. */
+export interface Counting {
+  readonly nowMs: number;
+  /** Absent when no other process counts. */
+  readonly store?: WindowStore | undefined;
+}
+
+const stores = new WeakMap<Database, WindowStore>();
+
+/** Returns how clients of this instance are counted now: on PostgreSQL together with all nodes that share its database. */
+export function countingOf(instance: CountedInstance): Counting {
+  const nowMs = instance.dueClock.now();
+  if (instance.database.engine === 'sqlite') return { nowMs };
+  let store = stores.get(instance.database);
+  if (store === undefined) stores.set(instance.database, (store = new WindowStore(instance)));
+  return { nowMs, store };
+}
+
 /** More than nodes' clocks differ by. A window that ends this much later than a new one is from before a clock was set back. */
-export const clockSlackMs = 10_000;
+const clockSlackMs = 10_000;
 
-/** A store in which several nodes count together. It may answer late or never, and the caller then goes on without. */
-export interface WindowStore {
+/** A statement that takes longer is late: far more than a busy database needs, and less than a client's patience. */
+const waitMsDefault = 2_000;
+
+/** The requests that are to be counted in one window. */
+interface Waiting extends Pick<WindowLimit, 'max' | 'durationMs'> {
+  /** Each is called once, in the order of the requests. */
+  readonly resolves: ((window: Window | undefined) => void)[];
+}
+
+/**
+ * The windows of one instance in the table that all nodes share. Each request is counted there. One statement runs at a time, and counts
+ * all requests that came since the last one, so that a flood of clients is not a flood of statements. The table is unlogged: no
+ * statement waits for a sync, and counts are worthless after a crash anyway.
+ */
+export class WindowStore {
   /** Distinguishes the store from all others that this process has open. */
-  readonly id: string;
-  /** Takes from a window, beginning one if there is none. Resolves when the question was answered, or will not be in time. */
-  take(question: Question): Promise<'answered' | 'late'>;
-  /** Gives back what was taken from the window that ends at `endMs`. */
-  giveBack(key: string, taken: { readonly endMs: number; readonly count: number }): void;
+  readonly id = newId();
+  readonly #instance: CountedInstance;
+  readonly #waitMsMax: number;
+  #waiting = new Map<string, Waiting>();
+  #isRunning = false;
+  /** True while the running statement has taken too long: until it ends, nobody waits. */
+  #isLate = false;
+
+  constructor(instance: CountedInstance, waitMsMax = waitMsDefault) {
+    this.#instance = instance;
+    this.#waitMsMax = waitMsMax;
+  }
+
+  /** Counts one in a window, unless it is full. Undefined when the database does not answer in time. */
+  take(key: string, { max, durationMs }: WindowLimit): Promise<Window | undefined> {
+    if (this.#isLate) return Promise.resolve(undefined);
+    return new Promise((resolve) => {
+      const waiting = this.#waiting.get(key);
+      if (waiting === undefined) this.#waiting.set(key, { max, durationMs, resolves: [resolve] });
+      else waiting.resolves.push(resolve);
+      // A microtask later, so that requests of the same turn share a statement.
+      if (!this.#isRunning) queueMicrotask(() => void this.#run());
+      this.#isRunning = true;
+    });
+  }
+
+  /** Gives back one that was taken from the window that ends at `endMs`. */
+  async giveBack(key: string, endMs: number): Promise<void> {
+    const update = sql`
+      UPDATE chancery.limit_window SET taken = taken - 1
+      WHERE instance_id = ${this.#instance.id} AND key = ${this.#hash(key)} AND ends = ${endMs}::bigint AND taken > 0`;
+    // Where this fails, the window stays as full as it is: no reason to fail the request as well.
+    await this.#instance.database.tuples(update).catch(() => undefined);
+  }
+
+  /** A keyed hash, so that the table does not reveal whose keys they are. */
+  #hash(key: string): string {
+    return this.#instance.sealer.fingerprint(key);
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.size > 0) {
+      const counted = new Map([...this.#waiting].map(([key, waiting]) => [this.#hash(key), waiting]));
+      this.#waiting = new Map();
+      const timer = setTimeout(() => {
+        this.#isLate = true;
+        for (const { resolves } of [...counted.values(), ...this.#waiting.values()])
+          for (const resolve of resolves) resolve(undefined);
+        this.#waiting.clear();
+      }, this.#waitMsMax);
+      // What fails is as good as late: requests that are let in now need the same database, and report what is wrong with it.
+      const rows = await this.#instance.database.tuples(this.#countAll(counted)).catch(() => []);
+      clearTimeout(timer);
+      this.#isLate = false;
+      for (const [key, endMs, given, taken] of rows)
+        settle(counted.get(String(key)), {
+          endMs: Number(endMs),
+          given: Number(given),
+          taken: Number(taken),
+        });
+      if (rows.length === 0)
+        for (const { resolves } of counted.values()) for (const resolve of resolves) resolve(undefined);
+    }
+    this.#isRunning = false;
+  }
+
+  /** Counts as many of the requests for each key as its window has room for. */
+  #countAll(counted: ReadonlyMap<string, Waiting>): Sql {
+    const nowMs = this.#instance.dueClock.now();
+    const all = [...counted.values()];
+    const goesOn = sql`held.ends > ${nowMs}::bigint AND held.ends <= EXCLUDED.ends + ${clockSlackMs}::bigint`;
+    // All statements of all nodes lock rows in the order of their keys, so that no two can deadlock.
+    return sql`
+      INSERT INTO chancery.limit_window AS held (instance_id, key, ends, max, given, taken)
+      SELECT ${this.#instance.id}, key, ends, max, least(max, count), least(max, count)
+      FROM unnest(${arrayOf([...counted.keys()])}::text[],
+        ${arrayOf(all.map(({ durationMs }) => nowMs + durationMs))}::bigint[],
+        ${arrayOf(all.map(({ max }) => max))}::bigint[],
+        ${arrayOf(all.map(({ resolves }) => resolves.length))}::bigint[]) AS counted (key, ends, max, count)
+      ORDER BY key COLLATE "C"
+      ON CONFLICT (instance_id, key) DO UPDATE SET
+        ends = CASE WHEN ${goesOn} THEN held.ends ELSE EXCLUDED.ends END,
+        given = CASE WHEN ${goesOn} THEN least(EXCLUDED.given, EXCLUDED.max - held.taken) ELSE EXCLUDED.given END,
+        taken = CASE WHEN ${goesOn} THEN least(EXCLUDED.max, EXCLUDED.given + held.taken) ELSE EXCLUDED.given END
+      RETURNING key, ends, given, taken`;
+  }
 }
 
-export interface Question {
-  readonly key: string;
-  readonly max: number;
-  readonly durationMs: number;
-  /** Called when the question goes out, so that it covers all requests that wait by then. */
-  readonly want: () => Want;
-  /** Called at most once with the answer, before `take` resolves with `answered` or after it has resolved with `late`. */
-  readonly answer: (share: Share) => void;
-}
-
-export interface Want {
-  /** How many are needed. */
-  readonly count: number;
-  /** How many may be taken in reserve at most; each node's part is smaller where there are many. */
-  readonly reserve: number;
-}
-
-/** What one node was given from a window. */
-export interface Share {
+interface Counted {
   /** Milliseconds since 1970. */
   readonly endMs: number;
+  /** How many of the requests were counted, and how many are in the window by now. */
   readonly given: number;
-  /** What all nodes have taken by now, this answer included. */
   readonly taken: number;
+}
+
+function settle(waiting: Waiting | undefined, { endMs, given, taken }: Counted): void {
+  for (const [index, resolve] of (waiting?.resolves ?? []).entries())
+    resolve({ isAllowed: index < given, used: Math.min(taken, taken - given + index + 1), endMs });
+}
+
+/** An array in PostgreSQL's text form. Needs no quoting: values are numbers, or keys of letters, digits, `-` and `_`. */
+function arrayOf(values: readonly (string | number)[]): string {
+  return `{${values.join(',')}}`;
+}
+
+const sweepLimits = {
+  intervalMs: 30_000,
+  /** Rows of one statement, and statements of one sweep: the next sweep deletes the rest. */
+  rowsMax: 5_000,
+  statementsMax: 40,
+  /** Windows of all instances. Beyond this number, those that end first are deleted. */
+  windowsMax: 1_000_000,
+} as const;
+
+export interface Sweeping {
+  /** A database with connections of its own, which requests cannot use up. */
+  readonly database: Database;
+  /** The time by which windows end. */
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Deletes the shared windows that are over, now and then at an interval. */
+export async function startSweeping({ database, clock, logger }: Sweeping): Promise<Poller> {
+  const look = (): Promise<void> => sweepWindows(database, clock.now());
+  const onError = (error: unknown): void =>
+    logger.warn('What was counted in windows that are over could not be cleared away; trying again.', {
+      error,
+    });
+  await look();
+  return new Poller({ intervalMs: sweepLimits.intervalMs, poll: look, onError });
+}
+
+/** Sweeps once. All nodes do so without waiting for each other, as each skips the rows that another has locked. */
+export async function sweepWindows(
+  database: Database,
+  nowMs: number,
+  windowsMax: number = sweepLimits.windowsMax,
+): Promise<void> {
+  const [last] = await database.tuples(
+    sql`SELECT ends FROM chancery.limit_window ORDER BY ends DESC OFFSET ${windowsMax} LIMIT 1`,
+  );
+  const endsMax = Math.max(nowMs, Number(last?.[0] ?? 0));
+  for (let count = 0; count < sweepLimits.statementsMax; count += 1) {
+    const gone = await database.tuples(sql`
+      DELETE FROM chancery.limit_window WHERE ctid = ANY(ARRAY(
+        SELECT ctid FROM chancery.limit_window WHERE ends <= ${endsMax}
+        ORDER BY ends LIMIT ${sweepLimits.rowsMax} FOR UPDATE SKIP LOCKED))
+      RETURNING 1`);
+    if (gone.length < sweepLimits.rowsMax) return;
+  }
 }

@@ -5,7 +5,7 @@ import { fieldType } from '../../fields/field-types.ts';
 import type { Field } from '../../fields/field.ts';
 import { toText } from '../../fields/option-reader.ts';
 import type { Instance } from '../../instances/instance.ts';
-import { countingOf } from '../../limits/counting-of.ts';
+import { countingOf } from '../../limits/window-store.ts';
 import { secondsUntil } from '../../limits/rate-limiter.ts';
 import { SharedCounter } from '../../limits/shared-counter.ts';
 import { countGuess } from '../../limits/sign-in-guard.ts';
