@@ -189,7 +189,7 @@ test('section 6: the collection is looked for first, then the rule asked, then t
       '/api/records/locked',
       '{',
       400,
-      "The text is not valid JSON: it ends at position 1, where a key or '}' was expected.",
+      "The text is not valid JSON: expected property name or '}' at position 1.",
     ],
     ['PATCH', '/api/records/locked/nope', {}, 403, 'Only superusers can perform this action.'],
     ['DELETE', '/api/records/locked/nope', undefined, 403, 'Only superusers can perform this action.'],

@@ -203,10 +203,17 @@ export const limitMutants: readonly Mutant[] = [
     tests: ['src/base/json.test.ts'],
   },
   {
+    name: 'what is wrong with a body is told without a quotation',
+    file: 'src/base/json.ts',
+    from: 'The text is not valid JSON: ${jsonFault(text)}.', // oxlint-disable-line no-template-curly-in-string
+    to: 'The text is not valid JSON: ${messageOf(text)}.', // oxlint-disable-line no-template-curly-in-string
+    tests: ['src/base/json.test.ts'],
+  },
+  {
     name: 'an error in JSON is not looked for through megabytes',
     file: 'src/base/json.ts',
-    from: 'reader.at > searchedMax',
-    to: 'reader.at > 100_000_000',
+    from: 'Math.min(text.length, searchedMax)',
+    to: 'text.length',
     tests: ['src/base/json.test.ts'],
   },
   {
