@@ -8,6 +8,7 @@ import type { InstanceEntry } from './instances/instance-directory.ts';
 import type { Instance } from './instances/instance.ts';
 import { requireOwnSecrets } from './instances/require-own-secrets.ts';
 import { ensureSystemCollections } from './instances/system-collections.ts';
+import { WindowStore } from './limits/window-store.ts';
 import { RequestLog } from './logs/request-log.ts';
 import type { MasterKey } from './secrets/master-key.ts';
 import { sealerFor } from './secrets/seal.ts';
@@ -63,6 +64,10 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
     const logs = new RequestLog({ open: () => home.openLogs(entry.id), settings, clock, logger });
     const { id, slug } = entry;
     const audit = new AuditLog({ id, database, clock, auditDays, logger });
+    const windows =
+      database.engine === 'sqlite'
+        ? undefined
+        : new WindowStore({ instanceId: id, database, clock: dueClock, sealer });
     if (hasLoss) audit.note('operator', { action: 'instance.loss' });
     const stop = async (): Promise<void> => {
       await audit.settle();
@@ -79,6 +84,7 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
       events,
       endpoints,
       audit,
+      windows,
       logs,
       sealer,
       clock,

@@ -4,7 +4,6 @@ import { isJsonObject, type JsonObject, ownMember } from '../base/json.ts';
 import { type AuthOptions, type EmailTemplate, superusersName } from '../collections/collection.ts';
 import { fieldError } from '../fields/field-error.ts';
 import type { Instance } from '../instances/instance.ts';
-import { countingOf } from '../limits/window-store.ts';
 import { SharedCounter } from '../limits/shared-counter.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { type MailFacts, renderMail } from '../mail/render-mail.ts';
@@ -26,30 +25,22 @@ export interface AccountMail {
 /** The pause between two mails that anybody may ask for; docs/accounts.md repeats it. */
 const mailPauseMs = 2 * 60_000;
 
-/** Keys of the counter; about 200 bytes each. */
-const keysMax = 50_000;
-
-const sent = new SharedCounter({ kind: 'mail', keysMax });
+const sent = new SharedCounter({ kind: 'mail' });
 
 /** Sends a mail to an account. Resolves once the mail is queued; whether it could be sent is logged. */
 export async function mailAccount(instance: Instance, mailer: Mailer, mail: AccountMail): Promise<void> {
   const { record, to, purpose, template, facts, pauseMs: durationMs = mailPauseMs } = mail;
-  const key = [instance.id, purpose, record.collection.id, valueOf(record, 'id'), to].join('|');
-  let giveBack = (): Promise<void> => Promise.resolve();
-  if (durationMs > 0) {
-    const counting = countingOf(instance);
-    const { isAllowed, endMs } = await sent.take(key, { max: 1, durationMs, ...counting });
-    if (!isAllowed) return;
-    giveBack = () => sent.giveBack(key, endMs, counting.store);
-  }
+  const key = [purpose, record.collection.id, valueOf(record, 'id'), to].join('|');
+  const count = durationMs > 0 ? await sent.take(instance, key, { max: 1, durationMs }) : undefined;
+  if (count?.isAllowed === false) return;
   try {
     const { meta } = instance.settings.current;
     const text = renderMail(template, { ...(await facts()), meta, field: fieldReader(record) });
     const sending = mailer.send(instance, { ...text, to, purpose });
     // Not awaited: sending may take half a minute. If it fails, the mail may be asked for again at once.
-    void sending.then(({ kind }) => (kind === 'failed' ? giveBack() : undefined));
+    void sending.then(({ kind }) => (kind === 'failed' ? count?.giveBack() : undefined));
   } catch (error) {
-    await giveBack();
+    await count?.giveBack();
     throw error;
   }
 }

@@ -3,8 +3,6 @@ import { type FieldError, tooManyRequests } from '../base/errors.ts';
 import { fieldError } from '../fields/field-error.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { Instance } from '../instances/instance.ts';
-import { countingOf } from '../limits/window-store.ts';
-import { secondsUntil } from '../limits/rate-limiter.ts';
 import { SharedCounter } from '../limits/shared-counter.ts';
 import { changeAccount } from '../records/accounts/change-account.ts';
 import { guardOldPassword } from '../records/accounts/passwords.ts';
@@ -32,10 +30,7 @@ import { issueToken } from './tokens.ts';
 /** How often one account may ask, as the mail goes to any address that it names. docs/accounts.md repeats these numbers. */
 const emailChangeLimits = { windowMs: 60 * 60_000, askedMax: 10 } as const;
 
-/** Keys of the counter; about 200 bytes each. */
-const keysMax = 50_000;
-
-const asked = new SharedCounter({ kind: 'email change', keysMax });
+const asked = new SharedCounter({ kind: 'email change' });
 
 /**
  * Mails a token that confirms a new address of the account to that address. Throws not_found (collection), unauthorized, forbidden
@@ -51,7 +46,7 @@ export function requestEmailChange(
     const record = await findRecord(instance.database, collection, id);
     if (record === undefined) throw tokenRequired();
     refuseForm({ newEmail: newEmailProblem(record, newEmail) });
-    await requireSeldom(instance, `${instance.id}|${collection.id}|${id}`);
+    await requireSeldom(instance, `${collection.id}|${id}`);
     const other = await findByIdentity(instance, collection, { identity: newEmail, fields: ['email'] });
     if (other !== undefined && valueOf(other, 'id') !== id) refuseForm({ newEmail: takenEmail });
     return (later, mailer) =>
@@ -87,10 +82,9 @@ function newEmailProblem(record: StoredRecord, newEmail: string): FieldError | u
 }
 
 async function requireSeldom(instance: Instance, key: string): Promise<void> {
-  const counting = countingOf(instance);
   const { windowMs: durationMs, askedMax: max } = emailChangeLimits;
-  const { isAllowed, endMs } = await asked.take(key, { max, durationMs, ...counting });
-  if (!isAllowed) throw tooManyRequests(secondsUntil(endMs, counting.nowMs));
+  const { isAllowed, resetSeconds } = await asked.take(instance, key, { max, durationMs });
+  if (!isAllowed) throw tooManyRequests(resetSeconds);
 }
 
 const takenEmail: FieldError = {

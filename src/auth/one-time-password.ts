@@ -2,8 +2,7 @@ import type { RuleInput } from '../access/rule-input.ts';
 import { AppError } from '../base/errors.ts';
 import { idAlphabet, idLength, randomText } from '../base/ids.ts';
 import type { Instance } from '../instances/instance.ts';
-import { countingOf } from '../limits/window-store.ts';
-import { clientKey, secondsUntil } from '../limits/rate-limiter.ts';
+import { clientKey } from '../limits/rate-limiter.ts';
 import { SharedCounter } from '../limits/shared-counter.ts';
 import { countGuess } from '../limits/sign-in-guard.ts';
 import { changeAccount } from '../records/accounts/change-account.ts';
@@ -145,12 +144,9 @@ const otpLimits = {
   accountMax: 25,
 } as const;
 
-/** Keys of each counter; about 200 bytes each. */
-const keysMax = 50_000;
-
-const codes = new SharedCounter({ kind: 'one-time password', keysMax });
-const pairs = new SharedCounter({ kind: 'one-time passwords by a client', keysMax });
-const accounts = new SharedCounter({ kind: 'one-time passwords by all', keysMax });
+const codes = new SharedCounter({ kind: 'one-time password' });
+const pairs = new SharedCounter({ kind: 'one-time passwords by a client' });
+const accounts = new SharedCounter({ kind: 'one-time passwords by all' });
 
 export interface OtpTry {
   readonly collection: AuthCollection;
@@ -164,25 +160,24 @@ function guardOtp(
   { collection, otpId, address }: OtpTry,
   verify: () => Promise<boolean>,
 ): Promise<boolean> {
-  const counting = countingOf(instance);
   // Not by the account's id: then the sixth wrong code would tell whether there is an account. The tag stands for the address.
-  const account = `${instance.id}|${collection.id}|${otpId.slice(0, otpTagLength)}`;
+  const account = `${collection.id}|${otpId.slice(0, otpTagLength)}`;
   const { windowMs: durationMs, codeMax, accountFromClientMax, accountMax } = otpLimits;
   const lifeMs = collection.auth.otp.duration * 1_000;
   const counts = [
-    { counter: accounts, key: account, limit: { max: accountMax, durationMs, ...counting } },
+    { counter: accounts, key: account, limit: { max: accountMax, durationMs } },
     {
       counter: pairs,
       key: `${account}|${clientKey(address)}`,
-      limit: { max: accountFromClientMax, durationMs, ...counting },
+      limit: { max: accountFromClientMax, durationMs },
     },
-    { counter: codes, key: `${account}|${otpId}`, limit: { max: codeMax, durationMs: lifeMs, ...counting } },
+    { counter: codes, key: `${account}|${otpId}`, limit: { max: codeMax, durationMs: lifeMs } },
   ];
-  const refusal = (endMs: number): AppError => {
+  const refusal = (retryAfter: number): AppError => {
     const message = 'Too many attempts, please try again later with a new OTP.';
-    return new AppError('too_many_requests', message, { retryAfter: secondsUntil(endMs, counting.nowMs) });
+    return new AppError('too_many_requests', message, { retryAfter });
   };
-  return countGuess({ counts, verify, refusal });
+  return countGuess(instance, { counts, verify, refusal });
 }
 
 /** How many characters of an id stand for the address that it was made for. */

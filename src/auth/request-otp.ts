@@ -1,7 +1,6 @@
 import { AppError } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import type { Instance } from '../instances/instance.ts';
-import { countingOf } from '../limits/window-store.ts';
 import { SharedCounter } from '../limits/shared-counter.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { valueOf } from '../records/record.ts';
@@ -25,7 +24,7 @@ const codesMax = 10;
 /** Addresses that are remembered, about 200 bytes each. */
 const keysMax = 50_000;
 
-const asked = new SharedCounter({ kind: 'one-time passwords asked for', keysMax });
+const asked = new SharedCounter({ kind: 'one-time passwords asked for' });
 /** The id that was last given for each address, in the order in which they were given. */
 const lastIds = new Map<string, string>();
 
@@ -66,8 +65,7 @@ async function chooseId(
 ): Promise<{ readonly otpId: string; readonly isNew: boolean }> {
   const { id: instanceId, sealer } = instance;
   const key = `${instanceId}|${sealer.fingerprint(address)}`;
-  const limit = { max: codesMax, durationMs: seconds * 1_000, ...countingOf(instance) };
-  const { isAllowed } = await asked.take(key, limit);
+  const { isAllowed } = await asked.take(instance, key, { max: codesMax, durationMs: seconds * 1_000 });
   const last = lastIds.get(key);
   if (!isAllowed && last !== undefined) return { otpId: last, isNew: false };
   const otpId = newOtpId(sealer, address);

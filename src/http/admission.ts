@@ -3,7 +3,6 @@ import { AppError, tooManyRequests } from '../base/errors.ts';
 import type { Cidr } from '../base/ip-address.ts';
 import { superusersName } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
-import { countingOf } from '../limits/window-store.ts';
 import { MailRequestGuard } from '../limits/mail-request-guard.ts';
 import { type Quota, RateLimiter, rateLimitHeaders } from '../limits/rate-limiter.ts';
 import { SignInGuard } from '../limits/sign-in-guard.ts';
@@ -105,11 +104,9 @@ export class Admission {
   /** Counts a request for a mail to an address, whether or not an account has that. Throws too_many_requests. */
   async admitMail({ instance, caller, request }: Counted, to: unknown): Promise<void> {
     if (caller.kind === 'superuser') return;
-    await this.#mails.count({
-      instanceId: instance.id,
+    await this.#mails.count(instance, {
       client: this.addressOf(instance, request),
       to: instance.sealer.fingerprint(typeof to === 'string' ? cut(to) : ''),
-      ...countingOf(instance),
     });
   }
 
@@ -131,7 +128,7 @@ export class Admission {
     const given = instance.sealer.fingerprint(`${collection.id}|${cut(identity)}`);
     const accounts = account === undefined ? [given] : [given, `${collection.id}/${account}`];
     const address = this.addressOf(instance, request);
-    const attempt = { instanceId: instance.id, accounts, address, ...countingOf(instance) };
+    const attempt = { instance, accounts, address };
     try {
       if (collection.name === superusersName) this.requireSuperuserPlace(instance, request);
       return await this.#signIns.run(attempt, asked);

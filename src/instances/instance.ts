@@ -3,6 +3,7 @@ import type { Logger } from '../base/logger.ts';
 import type { CollectionStore } from '../collections/collection-store.ts';
 import type { EventLog } from '../events/event-log.ts';
 import type { AuditLog } from '../logs/audit-log.ts';
+import type { WindowStore } from '../limits/window-store.ts';
 import type { RequestLog } from '../logs/request-log.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import type { SettingsStore } from '../settings/settings-store.ts';
@@ -30,6 +31,8 @@ export interface Instance {
   readonly events: EventLog;
   readonly endpoints: EndpointStore;
   readonly audit: AuditLog;
+  /** Where all nodes count their clients together; undefined on SQLite, where no other process counts. */
+  readonly windows: WindowStore | undefined;
   /** The log of its requests. */
   readonly logs: RequestLog;
   readonly sealer: Sealer;

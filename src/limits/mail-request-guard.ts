@@ -1,8 +1,7 @@
 import { tooManyRequests } from '../base/errors.ts';
-import { clientKey, secondsUntil } from './rate-limiter.ts';
+import { clientKey } from './rate-limiter.ts';
+import { type CountedInstance, SharedCounter } from './shared-counter.ts';
 import { countTry } from './sign-in-guard.ts';
-import type { Counting } from './window-store.ts';
-import { SharedCounter, type SharedLimit } from './shared-counter.ts';
 
 /** How many mails a client may ask for; docs/limits.md and docs/accounts.md repeat these numbers. */
 export const mailRequestLimits = {
@@ -13,11 +12,7 @@ export const mailRequestLimits = {
   addressFromClientMax: 20,
 } as const;
 
-/** Keys of each counter; about 200 bytes each. */
-const keysMax = 50_000;
-
-export interface MailRequest extends Counting {
-  readonly instanceId: string;
+export interface MailRequest {
   /** The client's address. */
   readonly client: Uint8Array;
   /** Stands for the address that the mail is to go to, whether or not an account has it. */
@@ -26,18 +21,17 @@ export interface MailRequest extends Counting {
 
 /** Limits how many mails of accounts one client may ask for, always and for addresses of no account alike. */
 export class MailRequestGuard {
-  readonly #clients = new SharedCounter({ kind: 'mails asked for by a client', keysMax });
-  readonly #pairs = new SharedCounter({ kind: 'mails to an address asked for by a client', keysMax });
+  readonly #clients = new SharedCounter({ kind: 'mails asked for by a client' });
+  readonly #pairs = new SharedCounter({ kind: 'mails to an address asked for by a client' });
 
   /** Throws too_many_requests. */
-  async count({ instanceId, client, to, nowMs, store }: MailRequest): Promise<void> {
+  async count(instance: CountedInstance, { client, to }: MailRequest): Promise<void> {
     const { windowMs: durationMs, clientMax, addressFromClientMax } = mailRequestLimits;
-    const limit = (max: number): SharedLimit => ({ max, durationMs, nowMs, store });
-    const key = `${instanceId}|${clientKey(client)}`;
-    const counted = await countTry([
-      { counter: this.#clients, key, limit: limit(clientMax) },
-      { counter: this.#pairs, key: `${key}|${to}`, limit: limit(addressFromClientMax) },
+    const key = clientKey(client);
+    const counted = await countTry(instance, [
+      { counter: this.#clients, key, limit: { max: clientMax, durationMs } },
+      { counter: this.#pairs, key: `${key}|${to}`, limit: { max: addressFromClientMax, durationMs } },
     ]);
-    if (counted.kind === 'full') throw tooManyRequests(secondsUntil(counted.endMs, nowMs));
+    if (counted.kind === 'full') throw tooManyRequests(counted.resetSeconds);
   }
 }

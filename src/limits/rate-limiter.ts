@@ -1,7 +1,5 @@
 import type { RateLimitRule } from '../settings/settings.ts';
-import { SharedCounter } from './shared-counter.ts';
-import type { Window } from './window-counter.ts';
-import { type CountedInstance, countingOf } from './window-store.ts';
+import { type Count, type CountedInstance, SharedCounter } from './shared-counter.ts';
 
 /**
  * How often clients may send requests. All counts are bounded, in this process's memory and in the table that several nodes share.
@@ -22,30 +20,19 @@ export class RateLimiter {
     if (rule === undefined) return undefined;
     const { duration, maxRequests: max } = rule;
     const policy = `${rule.label}${rule.audience}`;
-    const { instance, address } = request;
-    const key = [instance.id, policy, max, duration, clientKey(address)].join('|');
-    const { nowMs, store } = countingOf(instance);
-    const limit = {
-      max,
-      durationMs: duration * 1_000,
-      nowMs,
-      store: duration < sharedSecondsMin ? undefined : store,
-    };
-    const toQuota = ({ isAllowed, used, endMs }: Window): Quota => ({
+    const key = [policy, max, duration, clientKey(request.address)].join('|');
+    const toQuota = ({ isAllowed, used, resetSeconds }: Count): Quota => ({
       policy,
       max,
       windowSeconds: duration,
       remaining: max - used,
-      resetSeconds: secondsUntil(endMs, nowMs),
+      resetSeconds,
       isExceeded: !isAllowed,
     });
-    const window = this.#counter.take(key, limit);
-    return window instanceof Promise ? window.then(toQuota) : toQuota(window);
+    const count = this.#counter.take(request.instance, key, { max, durationMs: duration * 1_000 });
+    return count instanceof Promise ? count.then(toQuota) : toQuota(count);
   }
 }
-
-/** In shorter windows each node counts alone: differences of clocks would matter, and no request waits for the database. */
-const sharedSecondsMin = 10;
 
 /** Pairs of a client and a rule; about 200 bytes each. */
 const keysMax = 100_000;
@@ -105,9 +92,4 @@ const networkBytes = 8;
 /** Returns the key by which clients are counted: an IPv4 address, or an IPv6 network of 64 bits. */
 export function clientKey(address: Uint8Array): string {
   return Buffer.from(address.length === 4 ? address : address.subarray(0, networkBytes)).toString('hex');
-}
-
-/** Returns the whole seconds from now to the end of a window, at least 1, for `Retry-After`. Arguments are milliseconds. */
-export function secondsUntil(endMs: number, nowMs: number): number {
-  return Math.max(1, Math.ceil((endMs - nowMs) / 1_000));
 }

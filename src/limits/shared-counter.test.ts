@@ -10,12 +10,11 @@ import { sealerFor } from '../secrets/seal.ts';
 import type { Database } from '../storage/database.ts';
 import { openPostgresHome } from '../storage/postgres/home.ts';
 import { countTry } from './sign-in-guard.ts';
-import { SharedCounter, type SharedLimit } from './shared-counter.ts';
-import type { Window } from './window-counter.ts';
+import { type Count, type CountedInstance, SharedCounter } from './shared-counter.ts';
+import type { Limit } from './window-counter.ts';
 import { sweepWindows, WindowStore } from './window-store.ts';
 
-interface Node {
-  readonly store: WindowStore;
+interface Node extends CountedInstance {
   /** Statements that it has sent. */
   readonly sent: string[];
   readonly database: Database;
@@ -25,7 +24,6 @@ interface Stage {
   readonly url: string;
   readonly clock: MovableClock;
   readonly nodes: readonly [Node, Node, Node];
-  readonly limit: (node: Node, max: number) => SharedLimit;
   /** Whether each of so many takes on this node is allowed, one after the other. */
   readonly takes: (counter: SharedCounter, node: Node, asked: Asked) => Promise<readonly boolean[]>;
 }
@@ -54,26 +52,27 @@ async function openNodes(t: TestContext, waitMsMax?: number): Promise<Stage> {
     t.after(() => home.stop());
     const sent: string[] = [];
     const database = recordedDatabase(home.control, ({ text }) => void sent.push(text));
+    const options = { instanceId: 'a', database, clock, sealer };
     return {
-      store: new WindowStore({ id: 'a', database, dueClock: clock, sealer }, waitMsMax),
+      id: 'a',
+      dueClock: clock,
+      windows: new WindowStore(options, waitMsMax),
       sent,
       database: home.background,
     };
   };
   const nodes = [await open(), await open(), await open()] as const;
-  const limit = ({ store }: Node, max: number): SharedLimit => ({
-    max,
-    durationMs,
-    nowMs: clock.now(),
-    store,
-  });
   const takes: Stage['takes'] = async (counter, node, { max, count }) => {
     const allowed: boolean[] = [];
     for (let index = 0; index < count; index += 1)
-      allowed.push((await counter.take('k', limit(node, max))).isAllowed);
+      allowed.push((await counter.take(node, 'k', limit(max))).isAllowed);
     return allowed;
   };
-  return { url, clock, nodes, limit, takes };
+  return { url, clock, nodes, takes };
+}
+
+function limit(max: number): Limit {
+  return { max, durationMs };
 }
 
 function allowedOf(list: readonly boolean[]): number {
@@ -81,7 +80,7 @@ function allowedOf(list: readonly boolean[]): number {
 }
 
 test('what is counted one by one is counted exactly over all nodes, one after the other and at once', async (t) => {
-  const { nodes, clock, limit, takes } = await openNodes(t, patienceMs);
+  const { nodes, clock, takes } = await openNodes(t, patienceMs);
   const counter = new SharedCounter({ kind: 'x', keysMax: 10 });
   let count = 0;
   for (const node of nodes) count += allowedOf(await takes(counter, node, { max: 50, count: 30 }));
@@ -89,7 +88,7 @@ test('what is counted one by one is counted exactly over all nodes, one after th
   clock.move(durationMs);
   const windows = await Promise.all(
     Array.from({ length: 90 }, async (_, index) =>
-      counter.take('k', limit(nodes[index % 3] ?? nodes[0], 50)),
+      counter.take(nodes[index % 3] ?? nodes[0], 'k', limit(50)),
     ),
   );
   assert.equal(allowedOf(windows.map(({ isAllowed }) => isAllowed)), 50);
@@ -97,31 +96,30 @@ test('what is counted one by one is counted exactly over all nodes, one after th
 });
 
 test('what is given back on one node is taken on another, in the same window only', async (t) => {
-  const { nodes, clock, limit } = await openNodes(t, patienceMs);
+  const { nodes, clock } = await openNodes(t, patienceMs);
   const [a, b] = nodes;
   const counter = new SharedCounter({ kind: 'x', keysMax: 10 });
-  const take = async (node: Node): Promise<Window> => counter.take('k', limit(node, 1));
+  const take = async (node: Node): Promise<Count> => counter.take(node, 'k', limit(1));
   const first = await take(a);
   assert.deepEqual(
     [first.isAllowed, (await take(b)).isAllowed, (await take(a)).isAllowed],
     [true, false, false],
   );
-  await counter.giveBack('k', first.endMs, a.store);
-  await counter.giveBack('k', first.endMs, a.store);
+  await first.giveBack();
+  await first.giveBack();
   const again = await take(a);
   assert.deepEqual([again.isAllowed, (await take(b)).isAllowed], [true, false]);
-  await counter.giveBack('k', again.endMs, a.store);
+  await again.giveBack();
   assert.equal((await take(b)).isAllowed, true);
   clock.move(durationMs);
   const next = await take(a);
   assert.equal(next.isAllowed, true);
-  await counter.giveBack('k', first.endMs, a.store);
-  await counter.giveBack('k', first.endMs, b.store);
+  await first.giveBack();
   assert.deepEqual([(await take(b)).isAllowed, (await take(a)).isAllowed], [false, false]);
 });
 
 test('each request is counted, a full window is asked for once, and requests at once share a statement', async (t) => {
-  const { nodes, limit, takes } = await openNodes(t, patienceMs);
+  const { nodes, takes } = await openNodes(t, patienceMs);
   const [a, b, c] = nodes;
   const counter = new SharedCounter({ kind: 'x', keysMax: 10, isFinal: true });
   assert.equal(allowedOf(await takes(counter, a, { max: 40, count: 30 })), 30);
@@ -131,7 +129,7 @@ test('each request is counted, a full window is asked for once, and requests at 
   assert.equal(allowedOf(await takes(counter, a, { max: 40, count: 100 })), 0);
   assert.equal(a.sent.length, 31);
   const crowd = await Promise.all(
-    Array.from({ length: 500 }, async () => counter.take('crowd', limit(c, 400))),
+    Array.from({ length: 500 }, async () => counter.take(c, 'crowd', limit(400))),
   );
   assert.equal(allowedOf(crowd.map(({ isAllowed }) => isAllowed)), 400);
   assert.deepEqual(
@@ -142,11 +140,11 @@ test('each request is counted, a full window is asked for once, and requests at 
 });
 
 test('a flood of keys is a few statements, and the rows of two nodes do not stand in each other’s way', async (t) => {
-  const { nodes, limit } = await openNodes(t, patienceMs);
+  const { nodes } = await openNodes(t, patienceMs);
   const counter = new SharedCounter({ kind: 'x', keysMax: 10_000, isFinal: true });
   const keys = Array.from({ length: 2_000 }, (_, index) => `k${index}`);
-  const flood = (node: Node, list: readonly string[]): Promise<readonly Window[]> =>
-    Promise.all(list.map(async (key) => counter.take(key, limit(node, 1))));
+  const flood = (node: Node, list: readonly string[]): Promise<readonly Count[]> =>
+    Promise.all(list.map(async (key) => counter.take(node, key, limit(1))));
   const windows = await Promise.all([
     flood(nodes[0], keys),
     flood(nodes[1], keys.toReversed()),
@@ -172,7 +170,7 @@ test('a window ends for all at once, and one of a clock that was set back does n
 });
 
 test('a database that does not answer keeps nobody waiting and opens no gate, and what its node let in meanwhile counts there', async (t) => {
-  const { url, nodes, limit, takes } = await openNodes(t);
+  const { url, nodes, takes } = await openNodes(t);
   const [a, b] = nodes;
   const counter = new SharedCounter({ kind: 'x', keysMax: 10, isFinal: true });
   assert.equal(allowedOf(await takes(counter, a, { max: 32, count: 2 })), 2);
@@ -182,7 +180,7 @@ test('a database that does not answer keeps nobody waiting and opens no gate, an
   await holder.query('BEGIN; LOCK TABLE chancery.limit_window');
   const crowd = async (key: string, count: number): Promise<number> => {
     const windows = await Promise.all(
-      Array.from({ length: count }, async () => counter.take(key, limit(a, 32))),
+      Array.from({ length: count }, async () => counter.take(a, key, limit(32))),
     );
     return allowedOf(windows.map(({ isAllowed }) => isAllowed));
   };
@@ -207,23 +205,21 @@ test('a database that is away is asked in vain, and each node counts alone', asy
   const { nodes, takes } = await openNodes(t, patienceMs);
   const [a, b] = nodes;
   const counter = new SharedCounter({ kind: 'x', keysMax: 10 });
-  const dead = {
-    ...a,
-    store: new WindowStore({ id: 'a', database: b.database, dueClock: new MovableClock(), sealer }),
-  };
+  const options = { instanceId: 'a', database: b.database, clock: new MovableClock(), sealer };
+  const dead = { ...a, windows: new WindowStore(options) };
   await b.database.stop();
   assert.equal(allowedOf(await takes(counter, dead, { max: 5, count: 9 })), 5);
 });
 
 test('whoever is refused by the count that comes first leaves no trace in the others, which stay as they were', async (t) => {
-  const { url, nodes, limit } = await openNodes(t, patienceMs);
+  const { url, nodes } = await openNodes(t, patienceMs);
   const [a, b] = nodes;
   const wide = new SharedCounter({ kind: 'wide', keysMax: 10 });
   const narrow = new SharedCounter({ kind: 'narrow', keysMax: 10 });
   const attempt = async (node: Node, key: string, max = 2): Promise<string> => {
-    const counted = await countTry([
-      { counter: wide, key: 'all', limit: limit(node, 3) },
-      { counter: narrow, key, limit: limit(node, max) },
+    const counted = await countTry(node, [
+      { counter: wide, key: 'all', limit: limit(3) },
+      { counter: narrow, key, limit: limit(max) },
     ]);
     return counted.kind;
   };
@@ -240,23 +236,23 @@ test('whoever is refused by the count that comes first leaves no trace in the ot
 });
 
 test('windows that are over are cleared away, and beyond so many those that end first', async (t) => {
-  const { url, clock, nodes, limit } = await openNodes(t, patienceMs);
+  const { url, clock, nodes } = await openNodes(t, patienceMs);
   const [a, b] = nodes;
   const counter = new SharedCounter({ kind: 'x', keysMax: 10 });
   const rows = async (): Promise<number> => {
     const [row] = await ask(url, 'SELECT count(*)::integer AS count FROM chancery.limit_window');
     return Number(row?.['count']);
   };
-  for (const key of ['k1', 'k2']) await counter.take(key, limit(a, 1));
+  for (const key of ['k1', 'k2']) await counter.take(a, key, limit(1));
   clock.move(5_000);
-  for (const key of ['k3', 'k4', 'k5']) await counter.take(key, limit(a, 1));
+  for (const key of ['k3', 'k4', 'k5']) await counter.take(a, key, limit(1));
   await sweepWindows(b.database, clock.now());
   assert.equal(await rows(), 5);
   clock.move(5_000);
   await Promise.all([a, b].map(({ database }) => sweepWindows(database, clock.now())));
   assert.equal(await rows(), 3);
   clock.move(1);
-  await counter.take('k6', limit(a, 1));
+  await counter.take(a, 'k6', limit(1));
   await sweepWindows(b.database, clock.now(), 1);
   assert.equal(await rows(), 1);
   clock.move(durationMs);
@@ -265,9 +261,9 @@ test('windows that are over are cleared away, and beyond so many those that end 
 });
 
 test('what is counted together says nothing of whom it is', async (t) => {
-  const { url, nodes, limit } = await openNodes(t, patienceMs);
+  const { url, nodes } = await openNodes(t, patienceMs);
   const counter = new SharedCounter({ kind: 'x', keysMax: 10 });
-  await counter.take('ann@example.com', limit(nodes[0], 1));
+  await counter.take(nodes[0], 'ann@example.com', limit(1));
   const [row] = await ask(url, 'SELECT key FROM chancery.limit_window');
   assert.match(String(row?.['key']), /^[\w-]{43}$/);
 });

@@ -1,20 +1,41 @@
 import { assert } from '../base/assert.ts';
-import { type Window, WindowCounter, type WindowLimit } from './window-counter.ts';
-import type { Counting, WindowStore } from './window-store.ts';
+import type { Clock } from '../base/clock.ts';
+import { type Limit, type Window, WindowCounter } from './window-counter.ts';
+import type { WindowStore } from './window-store.ts';
 
-export interface SharedLimit extends WindowLimit, Counting {}
+/** What counting needs of an instance. */
+export interface CountedInstance {
+  readonly id: string;
+  readonly dueClock: Clock;
+  /** Where all nodes count together; undefined where no other process counts. */
+  readonly windows: WindowStore | undefined;
+}
 
 export interface SharedCounterOptions {
   /** Distinguishes its keys from those of other counters in the same store. */
   readonly kind: string;
-  readonly keysMax: number;
+  /** Windows that this process counts in, of about 200 bytes each. */
+  readonly keysMax?: number;
   /** True when nothing is ever given back: a full window then stays full until it ends, and its store is not asked again. */
   readonly isFinal?: boolean;
 }
 
+const keysMaxDefault = 50_000;
+
+/** In shorter windows each node counts alone: differences of clocks would matter, and no request waits for the database. */
+const sharedMsMin = 10_000;
+
+/** One that was counted, unless its window was full. */
+export interface Count extends Window {
+  /** The whole seconds until the window ends, at least 1. */
+  readonly resetSeconds: number;
+  /** Takes it out of the window, if it was counted. */
+  giveBack(): Promise<void>;
+}
+
 /**
- * Counts in fixed windows, together with other nodes if there is a store. This node also counts what it lets in by itself: that
- * decides if the store is late, so that no request hangs, and none is unlimited.
+ * Counts in fixed windows of an instance, together with other nodes if there are any. This node also counts what it lets in by itself:
+ * that decides if the store is late, so that no request hangs, and none is unlimited.
  */
 export class SharedCounter {
   readonly #options: SharedCounterOptions;
@@ -22,45 +43,64 @@ export class SharedCounter {
 
   constructor(options: SharedCounterOptions) {
     this.#options = options;
-    this.#own = new WindowCounter(options.keysMax);
+    this.#own = new WindowCounter(options.keysMax ?? keysMaxDefault);
   }
 
   /** Counts one, unless the window is full. A promise only where other nodes count as well. */
-  take(key: string, limit: SharedLimit): Window | Promise<Window> {
-    const { store } = limit;
-    const own = this.#own.take(ownKey(key, store), limit);
+  take(instance: CountedInstance, key: string, limit: Limit): Count | Promise<Count> {
+    const nowMs = instance.dueClock.now();
+    const place = this.#placeOf(instance, key, limit);
+    const toCount = (window: Window): Count => ({
+      ...window,
+      resetSeconds: secondsUntil(window.endMs, nowMs),
+      giveBack: () => this.#giveBack(place, window),
+    });
+    const own = this.#own.take(place.ownKey, { ...limit, nowMs });
     // A window that this node alone has filled is full for all.
-    if (store === undefined || !own.isAllowed) return own;
-    return store.take(this.#sharedKey(key), limit).then((shared) => {
-      if (shared !== undefined) this.#adopt(ownKey(key, store), shared);
-      return shared ?? own;
+    if (place.store === undefined || !own.isAllowed) return toCount(own);
+    return place.store.take(place.sharedKey, limit).then((shared) => {
+      if (shared !== undefined) this.#adopt(place.ownKey, shared);
+      return toCount(shared ?? own);
     });
   }
 
-  /** Returns what `take` would, without counting; undefined where the store would have to be asked. */
-  look(key: string, limit: SharedLimit): Window | undefined {
-    return limit.store === undefined ? this.#own.look(key, limit) : undefined;
+  /** Returns the seconds until a full window ends, without counting; undefined where it has room, or the store would have to be asked. */
+  fullSeconds(instance: CountedInstance, key: string, limit: Limit): number | undefined {
+    const nowMs = instance.dueClock.now();
+    const { ownKey, store } = this.#placeOf(instance, key, limit);
+    if (store !== undefined) return undefined;
+    const { isAllowed, endMs } = this.#own.look(ownKey, { ...limit, nowMs });
+    return isAllowed ? undefined : secondsUntil(endMs, nowMs);
   }
 
-  /** Gives back one that was taken from the window that ends at `endMs`. */
-  async giveBack(key: string, endMs: number, store?: WindowStore): Promise<void> {
+  #placeOf({ id, windows }: CountedInstance, key: string, { durationMs }: Limit): Place {
+    const store = durationMs < sharedMsMin ? undefined : windows;
+    return { ownKey: `${store?.id ?? id}|${key}`, sharedKey: `${this.#options.kind}|${key}`, store };
+  }
+
+  async #giveBack({ ownKey, sharedKey, store }: Place, { isAllowed, endMs }: Window): Promise<void> {
     assert(this.#options.isFinal !== true, 'nothing is given back of what is final');
-    this.#own.giveBack(ownKey(key, store), endMs);
-    await store?.giveBack(this.#sharedKey(key), endMs);
+    if (!isAllowed) return;
+    this.#own.giveBack(ownKey, endMs);
+    await store?.giveBack(sharedKey, endMs);
   }
 
-  #sharedKey(key: string): string {
-    return `${this.#options.kind}|${key}`;
-  }
-
-  #adopt(key: string, { isAllowed, used, endMs }: Window): void {
-    this.#own.endAt(key, endMs);
-    if (this.#options.isFinal === true) this.#own.fill(key, used);
-    else if (!isAllowed) this.#own.giveBack(key, endMs);
+  #adopt(ownKey: string, { isAllowed, used, endMs }: Window): void {
+    this.#own.endAt(ownKey, endMs);
+    if (this.#options.isFinal === true) this.#own.fill(ownKey, used);
+    else if (!isAllowed) this.#own.giveBack(ownKey, endMs);
   }
 }
 
-/** Several databases, which have windows of their own, may be open in one process. */
-function ownKey(key: string, store: WindowStore | undefined): string {
-  return store === undefined ? key : `${store.id}|${key}`;
+/** Where a key is counted. */
+interface Place {
+  /** Several nodes may run in one process, each with windows of its own. */
+  readonly ownKey: string;
+  readonly sharedKey: string;
+  readonly store: WindowStore | undefined;
+}
+
+/** For `Retry-After`. Arguments are milliseconds. */
+function secondsUntil(endMs: number, nowMs: number): number {
+  return Math.max(1, Math.ceil((endMs - nowMs) / 1_000));
 }

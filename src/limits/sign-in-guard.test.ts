@@ -27,7 +27,8 @@ async function attempt(
     throw new AppError(ends === 'wrong' ? 'bad_request' : 'unavailable', ends);
   };
   try {
-    return await guard.run({ instanceId: 'i', accounts: [...names, account], address, nowMs }, signIn);
+    const instance = { id: 'i', dueClock: { now: () => nowMs, monotonic: () => nowMs }, windows: undefined };
+    return await guard.run({ instance, accounts: [...names, account], address }, signIn);
   } catch (error) {
     assert.ok(error instanceof AppError);
     if (error.code !== 'too_many_requests') return ends;

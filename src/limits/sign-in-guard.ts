@@ -1,8 +1,7 @@
 import { AppError, tooManyRequests } from '../base/errors.ts';
-import type { Counting } from './window-store.ts';
-import { clientKey, secondsUntil } from './rate-limiter.ts';
-import { SharedCounter, type SharedLimit } from './shared-counter.ts';
-import type { Window } from './window-counter.ts';
+import { clientKey } from './rate-limiter.ts';
+import { type Count, type CountedInstance, SharedCounter } from './shared-counter.ts';
+import type { Limit } from './window-counter.ts';
 
 /** How many wrong passwords are accepted; docs/settings.md repeats these numbers and says what follows from them. */
 export const signInLimits = {
@@ -15,11 +14,8 @@ export const signInLimits = {
   accountMax: 500,
 } as const;
 
-/** Keys of each counter; about 200 bytes each. */
-const keysMax = 50_000;
-
-export interface SignInAttempt extends Counting {
-  readonly instanceId: string;
+export interface SignInAttempt {
+  readonly instance: CountedInstance;
   /**
    * What is counted: the name as it was given, even of no account, and then the account that has it, if there is one. Without the
    * first, a spelling that is no account's would tell by its own count that another spelling is. Without the second, an account with
@@ -31,16 +27,16 @@ export interface SignInAttempt extends Counting {
 
 /** Guards sign-ins, always: nobody can guess an account's password by trying, or lock its owner out by doing so. */
 export class SignInGuard {
-  readonly #pairs = new SharedCounter({ kind: 'sign-in to an account', keysMax });
-  readonly #clients = new SharedCounter({ kind: 'sign-in of a client', keysMax });
-  readonly #accounts = new SharedCounter({ kind: 'sign-in to an account by all', keysMax });
+  readonly #pairs = new SharedCounter({ kind: 'sign-in to an account' });
+  readonly #clients = new SharedCounter({ kind: 'sign-in of a client' });
+  readonly #accounts = new SharedCounter({ kind: 'sign-in to an account by all' });
   /** Clients that have signed in to an account through this node, in the order in which they first did. */
   readonly #known = new Set<string>();
 
   /** Runs a sign-in, and counts it if the credentials were refused. Throws too_many_requests without running it. */
   async run<Result>(attempt: SignInAttempt, signIn: () => Promise<Result>): Promise<Result> {
-    const counted = await countTry(this.#countsOf(attempt));
-    if (counted.kind === 'full') throw tooManyRequests(secondsUntil(counted.endMs, attempt.nowMs));
+    const counted = await countTry(attempt.instance, this.#countsOf(attempt));
+    if (counted.kind === 'full') throw tooManyRequests(counted.resetSeconds);
     try {
       const result = await signIn();
       await counted.giveBack();
@@ -52,46 +48,50 @@ export class SignInGuard {
     }
   }
 
-  #countsOf(attempt: SignInAttempt): readonly Count[] {
-    const { instanceId, accounts, address, nowMs, store } = attempt;
+  #countsOf(attempt: SignInAttempt): readonly Countable[] {
+    const { accounts, address } = attempt;
     const { windowMs: durationMs, accountFromClientMax, clientMax, accountMax } = signInLimits;
-    const limit = (max: number): SharedLimit => ({ max, durationMs, nowMs, store });
-    const client = `${instanceId}|${clientKey(address)}`;
-    const ofClient = { counter: this.#clients, key: client, limit: limit(clientMax) };
+    const client = clientKey(address);
+    const ofClient = { counter: this.#clients, key: client, limit: { max: clientMax, durationMs } };
     const ofPairs = accounts.map((account) => {
-      const key = `${client}|${account}`;
-      return { counter: this.#pairs, key, limit: limit(accountFromClientMax) };
+      const limit = { max: accountFromClientMax, durationMs };
+      return { counter: this.#pairs, key: `${client}|${account}`, limit };
     });
     const ofAccounts = accounts.map((account) => {
-      const key = `${instanceId}|${account}`;
-      return { counter: this.#accounts, key, limit: limit(accountMax) };
+      return { counter: this.#accounts, key: account, limit: { max: accountMax, durationMs } };
     });
     return [ofClient, ...ofPairs, ...(this.#known.has(pairOf(attempt)) ? [] : ofAccounts)];
   }
 
   #remember(pair: string): void {
     const [first] = this.#known;
-    if (first !== undefined && this.#known.size >= keysMax) this.#known.delete(first);
+    if (first !== undefined && this.#known.size >= knownMax) this.#known.delete(first);
     this.#known.add(pair);
   }
 }
 
+/** Clients that are remembered, about 200 bytes each. */
+const knownMax = 50_000;
+
 /** Of the client and the account itself, however it was named. */
-function pairOf({ instanceId, accounts, address }: SignInAttempt): string {
-  return `${instanceId}|${clientKey(address)}|${accounts.at(-1)}`;
+function pairOf({ instance, accounts, address }: SignInAttempt): string {
+  return `${instance.id}|${clientKey(address)}|${accounts.at(-1)}`;
 }
 
 export interface Guess {
-  readonly counts: readonly Count[];
+  readonly counts: readonly Countable[];
   readonly verify: () => Promise<boolean>;
-  /** Makes the error for too many wrong guesses; no other guess is accepted until `endMs` (milliseconds since 1970). */
-  readonly refusal: (endMs: number) => Error;
+  /** Makes the error for too many wrong guesses; no other guess is accepted for so many seconds. */
+  readonly refusal?: (seconds: number) => Error;
 }
 
 /** Returns whether a guess is right, and counts wrong ones. After too many of these it throws without verifying the guess. */
-export async function countGuess({ counts, verify, refusal }: Guess): Promise<boolean> {
-  const counted = await countTry(counts);
-  if (counted.kind === 'full') throw refusal(counted.endMs);
+export async function countGuess(
+  instance: CountedInstance,
+  { counts, verify, refusal = tooManyRequests }: Guess,
+): Promise<boolean> {
+  const counted = await countTry(instance, counts);
+  if (counted.kind === 'full') throw refusal(counted.resetSeconds);
   let isWrong = false;
   try {
     isWrong = !(await verify());
@@ -103,40 +103,39 @@ export async function countGuess({ counts, verify, refusal }: Guess): Promise<bo
 }
 
 /** One of the counters that a try counts in, with its key and limit. */
-interface Count {
+interface Countable {
   readonly counter: SharedCounter;
   readonly key: string;
-  readonly limit: SharedLimit;
+  readonly limit: Limit;
 }
 
 export type CountedTry =
   /** `giveBack` takes the try back when it turns out not to count. */
   | { readonly kind: 'counted'; readonly giveBack: () => Promise<void> }
-  /** No try is accepted until `endMs` at least. */
-  | { readonly kind: 'full'; readonly endMs: number };
+  /** No try is accepted for so many seconds at least. */
+  | { readonly kind: 'full'; readonly resetSeconds: number };
 
 /**
  * Counts a try before its outcome is known: otherwise concurrent tries could all pass before one of them is counted. `counts` must
  * begin with the one that most clients share: where other nodes have to be asked, a try that it refuses leaves no trace in the rest.
  */
-export async function countTry(counts: readonly Count[]): Promise<CountedTry> {
-  const full = counts
-    .map(({ counter, key, limit }) => counter.look(key, limit))
-    .filter((window) => window?.isAllowed === false);
-  if (full.length > 0) return { kind: 'full', endMs: Math.max(...full.map((window) => window?.endMs ?? 0)) };
-  const taken: (() => Promise<void>)[] = [];
+export async function countTry(instance: CountedInstance, counts: readonly Countable[]): Promise<CountedTry> {
+  const full = counts.map(({ counter, key, limit }) => counter.fullSeconds(instance, key, limit) ?? 0);
+  const resetSeconds = Math.max(...full);
+  if (resetSeconds > 0) return { kind: 'full', resetSeconds };
+  const taken: Count[] = [];
   const giveBack = async (): Promise<void> => {
-    await Promise.all(taken.map((one) => one()));
+    await Promise.all(taken.map((one) => one.giveBack()));
   };
   for (const { counter, key, limit } of counts) {
-    const asked: Window | Promise<Window> = counter.take(key, limit);
+    const asked = counter.take(instance, key, limit);
     // Awaited only if it must be: with no other nodes, all counts are taken in the same turn of the loop as the look above.
-    const { isAllowed, endMs } = asked instanceof Promise ? await asked : asked;
-    if (!isAllowed) {
+    const count = asked instanceof Promise ? await asked : asked;
+    if (!count.isAllowed) {
       await giveBack();
-      return { kind: 'full', endMs };
+      return { kind: 'full', resetSeconds: count.resetSeconds };
     }
-    taken.push(() => counter.giveBack(key, endMs, limit.store));
+    taken.push(count);
   }
   return { kind: 'counted', giveBack };
 }

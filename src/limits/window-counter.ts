@@ -14,9 +14,12 @@ interface OpenWindow {
   used: number;
 }
 
-export interface WindowLimit {
+export interface Limit {
   readonly max: number;
   readonly durationMs: number;
+}
+
+export interface WindowLimit extends Limit {
   readonly nowMs: number;
 }
 

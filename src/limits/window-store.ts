@@ -5,32 +5,13 @@ import { Poller } from '../base/poller.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Database } from '../storage/database.ts';
-import type { Window, WindowLimit } from './window-counter.ts';
+import type { Limit, Window } from './window-counter.ts';
 
-/** What counting needs of an instance. */
-export interface CountedInstance {
-  readonly id: string;
+export interface WindowStoreOptions {
+  readonly instanceId: string;
   readonly database: Database;
-  readonly dueClock: Clock;
+  readonly clock: Clock;
   readonly sealer: Sealer;
-}
-
-/** The time at which something is counted, and the store where nodes count together. */
-export interface Counting {
-  readonly nowMs: number;
-  /** Absent when no other process counts. */
-  readonly store?: WindowStore | undefined;
-}
-
-const stores = new WeakMap<Database, WindowStore>();
-
-/** Returns how clients of this instance are counted now: on PostgreSQL together with all nodes that share its database. */
-export function countingOf(instance: CountedInstance): Counting {
-  const nowMs = instance.dueClock.now();
-  if (instance.database.engine === 'sqlite') return { nowMs };
-  let store = stores.get(instance.database);
-  if (store === undefined) stores.set(instance.database, (store = new WindowStore(instance)));
-  return { nowMs, store };
 }
 
 /** More than nodes' clocks differ by. A window that ends this much later than a new one is from before a clock was set back. */
@@ -40,7 +21,7 @@ const clockSlackMs = 10_000;
 const waitMsDefault = 2_000;
 
 /** The requests that are to be counted in one window. */
-interface Waiting extends Pick<WindowLimit, 'max' | 'durationMs'> {
+interface Waiting extends Limit {
   /** Each is called once, in the order of the requests. */
   readonly resolves: ((window: Window | undefined) => void)[];
 }
@@ -53,20 +34,20 @@ interface Waiting extends Pick<WindowLimit, 'max' | 'durationMs'> {
 export class WindowStore {
   /** Distinguishes the store from all others that this process has open. */
   readonly id = newId();
-  readonly #instance: CountedInstance;
+  readonly #options: WindowStoreOptions;
   readonly #waitMsMax: number;
   #waiting = new Map<string, Waiting>();
   #isRunning = false;
   /** True while the running statement has taken too long: until it ends, nobody waits. */
   #isLate = false;
 
-  constructor(instance: CountedInstance, waitMsMax = waitMsDefault) {
-    this.#instance = instance;
+  constructor(options: WindowStoreOptions, waitMsMax = waitMsDefault) {
+    this.#options = options;
     this.#waitMsMax = waitMsMax;
   }
 
   /** Counts one in a window, unless it is full. Undefined when the database does not answer in time. */
-  take(key: string, { max, durationMs }: WindowLimit): Promise<Window | undefined> {
+  take(key: string, { max, durationMs }: Limit): Promise<Window | undefined> {
     if (this.#isLate) return Promise.resolve(undefined);
     return new Promise((resolve) => {
       const waiting = this.#waiting.get(key);
@@ -82,14 +63,14 @@ export class WindowStore {
   async giveBack(key: string, endMs: number): Promise<void> {
     const update = sql`
       UPDATE chancery.limit_window SET taken = taken - 1
-      WHERE instance_id = ${this.#instance.id} AND key = ${this.#hash(key)} AND ends = ${endMs}::bigint AND taken > 0`;
+      WHERE instance_id = ${this.#options.instanceId} AND key = ${this.#hash(key)} AND ends = ${endMs}::bigint AND taken > 0`;
     // Where this fails, the window stays as full as it is: no reason to fail the request as well.
-    await this.#instance.database.tuples(update).catch(() => undefined);
+    await this.#options.database.tuples(update).catch(() => undefined);
   }
 
   /** A keyed hash, so that the table does not reveal whose keys they are. */
   #hash(key: string): string {
-    return this.#instance.sealer.fingerprint(key);
+    return this.#options.sealer.fingerprint(key);
   }
 
   async #run(): Promise<void> {
@@ -103,7 +84,7 @@ export class WindowStore {
         this.#waiting.clear();
       }, this.#waitMsMax);
       // What fails is as good as late: requests that are let in now need the same database, and report what is wrong with it.
-      const rows = await this.#instance.database.tuples(this.#countAll(counted)).catch(() => []);
+      const rows = await this.#options.database.tuples(this.#countAll(counted)).catch(() => []);
       clearTimeout(timer);
       this.#isLate = false;
       for (const [key, endMs, given, taken] of rows)
@@ -120,13 +101,13 @@ export class WindowStore {
 
   /** Counts as many of the requests for each key as its window has room for. */
   #countAll(counted: ReadonlyMap<string, Waiting>): Sql {
-    const nowMs = this.#instance.dueClock.now();
+    const nowMs = this.#options.clock.now();
     const all = [...counted.values()];
     const goesOn = sql`held.ends > ${nowMs}::bigint AND held.ends <= EXCLUDED.ends + ${clockSlackMs}::bigint`;
     // All statements of all nodes lock rows in the order of their keys, so that no two can deadlock.
     return sql`
       INSERT INTO chancery.limit_window AS held (instance_id, key, ends, max, given, taken)
-      SELECT ${this.#instance.id}, key, ends, max, least(max, count), least(max, count)
+      SELECT ${this.#options.instanceId}, key, ends, max, least(max, count), least(max, count)
       FROM unnest(${arrayOf([...counted.keys()])}::text[],
         ${arrayOf(all.map(({ durationMs }) => nowMs + durationMs))}::bigint[],
         ${arrayOf(all.map(({ max }) => max))}::bigint[],

@@ -261,7 +261,7 @@ export const accessMutants: readonly Mutant[] = [
     name: 'wrong passwords are counted',
     file: 'src/limits/sign-in-guard.ts',
     from: "if (counted.kind === 'full') throw tooManyRequests",
-    to: "if (counted.kind === 'full' && attempt.nowMs < 0) throw tooManyRequests",
+    to: "if (counted.kind === 'full' && counted.resetSeconds < 0) throw tooManyRequests",
     tests: ['src/limits/sign-in-guard.test.ts'],
   },
   {

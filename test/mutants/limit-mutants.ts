@@ -37,14 +37,14 @@ export const limitMutants: readonly Mutant[] = [
   {
     name: 'a client asks for a bounded number of mails',
     file: 'src/limits/mail-request-guard.ts',
-    from: '{ counter: this.#clients, key, limit: limit(clientMax) },',
+    from: '{ counter: this.#clients, key, limit: { max: clientMax, durationMs } },',
     to: '',
     tests: ['test/api/mail-requests.test.ts'],
   },
   {
     name: 'a client asks for a bounded number of mails to one address',
     file: 'src/limits/mail-request-guard.ts',
-    from: '{ counter: this.#pairs, key: `${key}|${to}`, limit: limit(addressFromClientMax) },',
+    from: '{ counter: this.#pairs, key: `${key}|${to}`, limit: { max: addressFromClientMax, durationMs } },',
     to: '',
     tests: ['test/api/mail-requests.test.ts'],
   },
@@ -99,9 +99,9 @@ export const limitMutants: readonly Mutant[] = [
   },
   {
     name: 'what comes to all nodes is counted together',
-    file: store,
-    from: "if (instance.database.engine === 'sqlite') return { nowMs };",
-    to: 'if (nowMs > 0) return { nowMs };',
+    file: counter,
+    from: 'const store = durationMs < sharedMsMin ? undefined : windows;',
+    to: 'const store = durationMs > 0 ? undefined : windows;',
     tests: ['test/nodes/limits.test.ts'],
   },
   {
@@ -114,7 +114,7 @@ export const limitMutants: readonly Mutant[] = [
   {
     name: 'what is counted together does not say of whom it is',
     file: store,
-    from: 'return this.#instance.sealer.fingerprint(key);',
+    from: 'return this.#options.sealer.fingerprint(key);',
     to: "return key.replaceAll(/[^\\w]/g, '');",
     tests,
   },
@@ -128,14 +128,14 @@ export const limitMutants: readonly Mutant[] = [
   {
     name: 'a database that is slow opens no gate',
     file: counter,
-    from: 'const own = this.#own.take(ownKey(key, store), limit);',
-    to: 'const own = this.#own.look(ownKey(key, store), limit);',
+    from: 'const own = this.#own.take(place.ownKey, { ...limit, nowMs });',
+    to: 'const own = this.#own.look(place.ownKey, { ...limit, nowMs });',
     tests,
   },
   {
     name: 'a window that is full is asked for once',
     file: counter,
-    from: 'this.#own.fill(key, used)',
+    from: 'this.#own.fill(ownKey, used)',
     to: 'void used',
     tests,
   },

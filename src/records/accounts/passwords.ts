@@ -1,12 +1,10 @@
 import type { Caller } from '../../access/caller.ts';
-import { conflicting, tooManyRequests } from '../../base/errors.ts';
+import { conflicting } from '../../base/errors.ts';
 import { type Collection, secretName } from '../../collections/collection.ts';
 import { fieldType } from '../../fields/field-types.ts';
 import type { Field } from '../../fields/field.ts';
 import { toText } from '../../fields/option-reader.ts';
 import type { Instance } from '../../instances/instance.ts';
-import { countingOf } from '../../limits/window-store.ts';
-import { secondsUntil } from '../../limits/rate-limiter.ts';
 import { SharedCounter } from '../../limits/shared-counter.ts';
 import { countGuess } from '../../limits/sign-in-guard.ts';
 import { hashPassword, verifyPassword } from '../../secrets/password.ts';
@@ -109,10 +107,7 @@ export function passwordChanges(
 /** How many wrong old passwords one caller may send for one account; docs/rules.md repeats these numbers. */
 const oldPasswordLimits = { windowMs: 5 * 60_000, wrongMax: 20 } as const;
 
-/** Each key takes about 200 bytes. */
-const keysMax = 50_000;
-
-const wrong = new SharedCounter({ kind: 'old password', keysMax });
+const wrong = new SharedCounter({ kind: 'old password' });
 
 export interface OldPasswordTry {
   readonly caller: Caller;
@@ -131,12 +126,7 @@ export function guardOldPassword(
   verify: () => Promise<boolean>,
 ): Promise<boolean> {
   const who = caller.kind === 'guest' ? caller.kind : `${caller.kind} ${caller.id}`;
-  const key = `${instance.id}|${who}|${collection}|${id}`;
+  const key = `${who}|${collection}|${id}`;
   const { wrongMax: max, windowMs: durationMs } = oldPasswordLimits;
-  const counting = countingOf(instance);
-  return countGuess({
-    counts: [{ counter: wrong, key, limit: { max, durationMs, ...counting } }],
-    verify,
-    refusal: (endMs) => tooManyRequests(secondsUntil(endMs, counting.nowMs)),
-  });
+  return countGuess(instance, { counts: [{ counter: wrong, key, limit: { max, durationMs } }], verify });
 }
