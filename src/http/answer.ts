@@ -57,19 +57,13 @@ declare module 'fastify' {
 
 /** Returns the headers that every answer to this request carries. */
 export function commonHeaders(request: FastifyRequest): Readonly<Record<string, string>> {
-  const caching = hasCaller(request) ? privateCaching : noHeaders;
+  // A request with a token or a key, valid or not.
+  const caching = request.headers.authorization === undefined ? undefined : privateCaching;
   return { ...standardHeaders(request.id), ...caching, ...request.corsHeaders, ...request.rateLimitHeaders };
 }
 
 /** Shared caches must not keep an answer that depends on its caller, and any other cache must revalidate it. */
 const privateCaching = { 'cache-control': 'private, no-cache' };
-
-const noHeaders = {};
-
-/** True for a request with a token or a key, valid or not. */
-function hasCaller({ headers }: FastifyRequest): boolean {
-  return headers.authorization !== undefined;
-}
 
 /**
  * Sends a whole answer in one go, past Fastify's reply, which collects headers in a map, copies and checks them: this serves a
@@ -81,21 +75,19 @@ export function sendAnswer(
   answer: Answer,
 ): Promise<void> | undefined {
   reply.hijack();
-  const { json } = answer;
-  const headers: string[] = [];
-  append(headers, standardHeaders(request.id));
-  if (request.corsHeaders !== null) append(headers, request.corsHeaders);
-  if (request.rateLimitHeaders !== null) append(headers, request.rateLimitHeaders);
-  if (answer.headers !== undefined) append(headers, answer.headers);
-  if (hasCaller(request) && answer.headers?.['cache-control'] === undefined) append(headers, privateCaching);
-  const byteLength = json === undefined ? 0 : Buffer.byteLength(json);
-  if (json !== undefined) {
-    headers.push('content-type', 'application/json; charset=utf-8');
-    headers.push('content-length', String(byteLength));
+  const { status, json } = answer;
+  const headers = { ...commonHeaders(request), ...answer.headers };
+  if (json === undefined) {
+    reply.raw.writeHead(status, headers).end();
+    return undefined;
   }
-  reply.raw.writeHead(answer.status, headers);
-  if (json !== undefined && byteLength > httpLimits.smallAnswerBytesMax)
-    return sendLarge(reply.raw, json, byteLength);
+  const byteLength = Buffer.byteLength(json);
+  reply.raw.writeHead(status, {
+    ...headers,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': byteLength,
+  });
+  if (byteLength > httpLimits.smallAnswerBytesMax) return sendLarge(reply.raw, json, byteLength);
   reply.raw.end(json);
   return undefined;
 }
@@ -108,10 +100,6 @@ async function sendLarge(response: ServerResponse, json: string, byteLength: num
   // Node allocates three bytes for each character of UTF-8.
   response.end(json, byteLength === json.length ? 'latin1' : 'utf8');
   unreadAnswers.hold(response, byteLength);
-}
-
-function append(list: string[], headers: Readonly<Record<string, string>>): void {
-  for (const name in headers) list.push(name, headers[name] ?? '');
 }
 
 /** Returns the headers that every answer carries, also where Fastify is not involved. */

@@ -1,7 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import { assert } from '../base/assert.ts';
-import { GenerationCache } from '../base/cache.ts';
 import { AppError } from '../base/errors.ts';
 import { defaultSlug, type InstanceDirectory, type InstanceEntry } from '../instances/instance-directory.ts';
 import type { QueryReader } from '../query/list-query.ts';
@@ -18,38 +16,21 @@ const SINGLE = [
   'transfer-encoding',
 ];
 
-/** The same by length, which is different for each: most header names of a request have another length, and are skipped cheaply. */
-const SINGLE_BY_LENGTH = new Map(SINGLE.map((name) => [name.length, name]));
-assert(SINGLE_BY_LENGTH.size === SINGLE.length, 'no two of these headers have names of one length');
-
 /**
  * Refuses requests that servers are known to disagree about, before anything in them is trusted (RFC 9112 sections 3.2,
  * 6.1 and 11.2). Node is lenient here: it takes the first of two Host headers, and a transfer coding that it does not know.
  */
 export function checkRequest(request: IncomingMessage): void {
-  const { rawHeaders, headers, httpVersion } = request;
+  const { rawHeaders, headers, headersDistinct, httpVersion } = request;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') throw refusal('Expected HTTP/1.1');
   if (rawHeaders.length > headerLinesMax * 2)
     throw refusal(`At most ${headerLinesMax} header lines are allowed`);
-  // One bit for each length in SINGLE_BY_LENGTH.
-  let seen = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const written = rawHeaders[index] ?? '';
-    const name = SINGLE_BY_LENGTH.get(written.length);
-    if (name === undefined || written.toLowerCase() !== name) continue;
-    const bit = 1 << name.length;
-    if ((seen & bit) !== 0) throw refusal(refusalOfSecond(name));
-    seen |= bit;
-  }
-  if (hostName(headers.host ?? '') === undefined) throw refusal(NO_HOST);
+  const repeated = SINGLE.find((name) => (headersDistinct[name]?.length ?? 0) > 1);
+  if (repeated !== undefined && repeated !== 'host') throw refusal(`The header ${repeated} is given twice`);
+  if (repeated === 'host' || hostName(headers.host ?? '') === undefined)
+    throw refusal('Expected one valid Host header');
   checkCoding(request);
   checkTarget(request.url ?? '');
-}
-
-const NO_HOST = 'Expected one valid Host header';
-
-function refusalOfSecond(name: string): string {
-  return name === 'host' ? NO_HOST : `The header ${name} is given twice`;
 }
 
 function checkCoding({ headers, httpVersion }: IncomingMessage): void {
@@ -86,21 +67,11 @@ function refusal(message: string): AppError {
 const HOST = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?$/i;
 const portMax = 65_535;
 
-/** Names already parsed, by the text of the header: most requests name one of a few hosts. */
-const known = new GenerationCache<string, string>(1_000);
-
 /** Returns the name or address in a Host header, in lower case and without port; undefined if invalid (RFC 9112 section 3.2). */
 function hostName(header: string): string | undefined {
-  const found = known.find(header);
-  if (found !== undefined) return found;
   const match = HOST.exec(header);
   if (match === null || Number(match[1] ?? 0) > portMax) return undefined;
-  const name = nameIn(header.toLowerCase());
-  known.add(header, name);
-  return name;
-}
-
-function nameIn(host: string): string {
+  const host = header.toLowerCase();
   const colon = host.lastIndexOf(':');
   const name = colon > host.lastIndexOf(']') ? host.slice(0, colon) : host;
   // `a.example.` is the full form of `a.example` (RFC 1034 section 3.1), and the same instance.
