@@ -39,19 +39,10 @@ export class EventLog {
   async append(tx: Transaction, event: NewEvent): Promise<Event> {
     const id = newTimeOrderedId(fromTimestamp(event.created));
     const body = this.#payload(event);
-    const bodyBytes = Buffer.byteLength(body);
+    // Not all of `event`: the text of its data is in the body.
     const { kind, collection, collectionName, record, revision, created } = event;
-    const appended: Event = {
-      id,
-      kind,
-      collection,
-      collectionName,
-      record,
-      revision,
-      created,
-      body,
-      bodyBytes,
-    };
+    const about = { kind, collection, collectionName, record, revision, created };
+    const appended: Event = { id, ...about, body, bodyBytes: Buffer.byteLength(body) };
     await tx.insertLater(this.#gathering, appended);
     tx.afterCommit(this.#options.wakeUp);
     return appended;

@@ -8,10 +8,8 @@ export type RecordEventKind = (typeof recordEventKinds)[number];
 /** `ping` is the test event: it has no collection and no record. */
 export type EventKind = RecordEventKind | 'ping';
 
-/** An event as it stands in the log. `body` in UTF-8 is exactly what every receiver gets. */
-export interface Event {
-  /** Unique, time-ordered, without a dot; receivers see it as `webhook-id`. */
-  readonly id: string;
+/** An event before the log gives it a position and an id. */
+export interface NewEvent {
   readonly kind: EventKind;
   /** Id of the collection; a rename does not change it. Empty for `ping`. */
   readonly collection: string;
@@ -22,19 +20,15 @@ export interface Event {
   /** The record's revision after the change: 1, 2, 3 … without holes. */
   readonly revision: number;
   readonly created: Timestamp;
+  /** JSON text of the payload's `data`. */
+  readonly dataJson: string;
+}
+
+/** An event as it stands in the log. `body` in UTF-8 is exactly what every receiver gets. */
+export interface Event extends Omit<NewEvent, 'dataJson'> {
+  /** Unique, time-ordered, without a dot; receivers see it as `webhook-id`. */
+  readonly id: string;
   readonly body: string;
   /** The length of `body` in UTF-8. */
   readonly bodyBytes: number;
-}
-
-/** An event before the log gives it a position and an id. */
-export interface NewEvent {
-  readonly kind: EventKind;
-  readonly collection: string;
-  readonly collectionName: string;
-  readonly record: string;
-  readonly revision: number;
-  readonly created: Timestamp;
-  /** JSON text of the payload's `data`. */
-  readonly dataJson: string;
 }

@@ -1,7 +1,7 @@
 import type { FieldError } from '../base/errors.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, StoredValue } from './field-type.ts';
-import { optionReader, toText } from './option-reader.ts';
+import { optionReader, storedAsText } from './option-reader.ts';
 import { anyText, filledText } from './value-schema.ts';
 
 type EditorOptions = Readonly<{
@@ -16,6 +16,7 @@ const sizeMaxDefault = 5 * 1024 * 1024;
 
 /** HTML, kept byte for byte: whatever shows it has to sanitise it. */
 export const editorField: FieldType<EditorOptions> = {
+  ...storedAsText,
   type: 'editor',
   decodeOptions: (raw, problems) => {
     const read = optionReader(raw, problems);
@@ -25,15 +26,11 @@ export const editorField: FieldType<EditorOptions> = {
       required: read.flag('required'),
     };
   },
-  column: () => 'text',
   schema: ({ maxSize, required }) => ({
     given: { ...filledText(required), description: `HTML, at most ${maxSize || '5 Mi'} bytes.` },
     answered: { ...anyText, description: 'HTML, as it was given: whoever shows it has to clean it.' },
   }),
-  zero: () => '',
-  normalise: toText,
   check,
-  toJson: (stored) => JSON.stringify(toText(stored)),
 };
 
 function check(stored: StoredValue, options: EditorOptions): FieldError | undefined {

@@ -1,42 +1,33 @@
 import type { FieldError } from '../base/errors.ts';
 import {
-  decodeDomainRules,
+  decodeDomainOptions,
   domainNotes,
-  type DomainRules,
+  type DomainOptions,
   isDomainAllowed,
-  optionReader,
-  toText,
+  storedAsText,
 } from './option-reader.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, StoredValue } from './field-type.ts';
 import { anyText, formattedText } from './value-schema.ts';
 
-type EmailOptions = DomainRules & Readonly<{ required: boolean }>;
-
 /** RFC 5321 section 4.5.3.1.3: a path has 256 octets, its angle brackets included. */
 const bytesMax = 254;
 
-export const emailField: FieldType<EmailOptions> = {
+export const emailField: FieldType<DomainOptions> = {
+  ...storedAsText,
   type: 'email',
-  decodeOptions: (raw, problems) => ({
-    ...decodeDomainRules(raw, problems),
-    required: optionReader(raw, problems).flag('required'),
-  }),
-  column: () => 'text',
+  decodeOptions: decodeDomainOptions,
   isShort: true,
   schema: (options) => ({
     given: formattedText('idn-email', options.required, domainNotes(options)),
     answered: anyText,
   }),
-  zero: () => '',
-  normalise: toText,
   check,
-  toJson: (stored) => JSON.stringify(toText(stored)),
 };
 
 function check(
   stored: StoredValue,
-  options: EmailOptions,
+  options: DomainOptions,
   before: StoredValue | undefined,
 ): FieldError | undefined {
   if (typeof stored !== 'string') return fieldError('validation_unsupported_value_type');

@@ -1,6 +1,6 @@
 import type { FieldErrors } from '../base/errors.ts';
 import { fieldError, invalidValue } from './field-error.ts';
-import type { Problems, RawOptions } from './field-type.ts';
+import type { FieldType, Problems, RawOptions } from './field-type.ts';
 
 /** Reads members of a definition. Absent and null give the default; a wrong type is reported as a problem and gives the default, too. */
 export interface OptionReader {
@@ -75,39 +75,52 @@ export function toText(value: unknown): string {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 }
 
+/** What types have in common that store the text that was sent. */
+export const storedAsText: Pick<FieldType, 'column' | 'zero' | 'normalise' | 'toJson'> = {
+  column: () => 'text',
+  zero: () => '',
+  normalise: toText,
+  toJson: (stored) => JSON.stringify(toText(stored)),
+};
+
 /** Which hosts an email or url may name. At most one of the lists is in use; both empty means every host. */
-export type DomainRules = Readonly<{
+export type DomainOptions = Readonly<{
   exceptDomains: readonly string[];
   onlyDomains: readonly string[];
+  required: boolean;
 }>;
 
 // Applied to one label at a time, of which at most 63 characters match: backtracking is bounded.
 const LABEL = /^[_a-z0-9](?:[_a-z0-9-]{0,61}[a-z0-9])?$/i;
 
-export function decodeDomainRules(raw: RawOptions, problems: Problems): DomainRules {
+export function decodeDomainOptions(raw: RawOptions, problems: Problems): DomainOptions {
   const read = optionReader(raw, problems);
-  const rules = { exceptDomains: read.texts('exceptDomains'), onlyDomains: read.texts('onlyDomains') };
-  const hasBoth = rules.exceptDomains.length > 0 && rules.onlyDomains.length > 0;
+  const options = {
+    exceptDomains: read.texts('exceptDomains'),
+    onlyDomains: read.texts('onlyDomains'),
+    required: read.flag('required'),
+  };
+  const hasBoth = options.exceptDomains.length > 0 && options.onlyDomains.length > 0;
   for (const name of ['exceptDomains', 'onlyDomains'] as const) {
     if (hasBoth) problems.add(name, fieldError('validation_empty'));
-    const errors = refusedDomains(rules[name]);
+    const errors = refusedDomains(options[name]);
     if (Object.keys(errors).length > 0) problems.add(name, errors);
   }
-  return rules;
+  return options;
 }
 
 /** Says in words which hosts are allowed; empty when all are. */
-export function domainNotes({ onlyDomains, exceptDomains }: DomainRules): string {
+export function domainNotes({ onlyDomains, exceptDomains }: DomainOptions): string {
   if (onlyDomains.length > 0) return `Only at ${onlyDomains.join(', ')}.`;
   return exceptDomains.length > 0 ? `Not at ${exceptDomains.join(', ')}.` : '';
 }
 
-/** Whether the rules allow a host. Letter case and a final dot do not matter: `EVIL.example.` is `evil.example`. */
-export function isDomainAllowed(host: string, rules: DomainRules): boolean {
+/** Whether the options allow a host. Letter case and a final dot do not matter: `EVIL.example.` is `evil.example`. */
+export function isDomainAllowed(host: string, options: DomainOptions): boolean {
   const canonical = toCanonical(host);
   const isListed = (domain: string) => toCanonical(domain) === canonical;
-  if (rules.onlyDomains.length > 0 && !rules.onlyDomains.some(isListed)) return false;
-  return !rules.exceptDomains.some(isListed);
+  if (options.onlyDomains.length > 0 && !options.onlyDomains.some(isListed)) return false;
+  return !options.exceptDomains.some(isListed);
 }
 
 function toCanonical(domain: string): string {

@@ -3,7 +3,7 @@ import { GenerationCache } from '../base/cache.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
 import { generateFromPattern, generatorPlan, type GeneratorPlan } from './generate-from-pattern.ts';
-import { optionReader, toText } from './option-reader.ts';
+import { optionReader, storedAsText, toText } from './option-reader.ts';
 import { checkPattern, isMatch, patternProblem } from './pattern.ts';
 import { anyText, type JsonSchema } from './value-schema.ts';
 
@@ -21,17 +21,14 @@ export type TextOptions = Readonly<{
 }>;
 
 export const textField: FieldType<TextOptions> = {
+  ...storedAsText,
   type: 'text',
   decodeOptions,
-  column: () => 'text',
   schema: (options) => ({
     given: textSchema({ ...options, max: options.max === 0 ? textLengthMaxDefault : options.max }),
     answered: anyText,
   }),
-  zero: () => '',
-  normalise: toText,
   check,
-  toJson: (stored) => JSON.stringify(toText(stored)),
   generate,
   modifiers: ['f:autogenerate'],
   // The text that was sent is a prefix of the generated one: `ORD-` makes `ORD-4711`.

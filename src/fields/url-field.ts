@@ -1,39 +1,30 @@
 import type { FieldError } from '../base/errors.ts';
 import {
-  decodeDomainRules,
+  decodeDomainOptions,
   domainNotes,
-  type DomainRules,
+  type DomainOptions,
   isDomainAllowed,
-  optionReader,
-  toText,
+  storedAsText,
 } from './option-reader.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, StoredValue } from './field-type.ts';
 import { anyText, formattedText } from './value-schema.ts';
 
-type UrlOptions = DomainRules & Readonly<{ required: boolean }>;
-
 /** A length that browsers have accepted since Internet Explorer; also the reference's limit. */
 const lengthMax = 2083;
 
-export const urlField: FieldType<UrlOptions> = {
+export const urlField: FieldType<DomainOptions> = {
+  ...storedAsText,
   type: 'url',
-  decodeOptions: (raw, problems) => ({
-    ...decodeDomainRules(raw, problems),
-    required: optionReader(raw, problems).flag('required'),
-  }),
-  column: () => 'text',
+  decodeOptions: decodeDomainOptions,
   schema: (options) => ({
     given: formattedText('iri', options.required, `http or https. ${domainNotes(options)}`),
     answered: anyText,
   }),
-  zero: () => '',
-  normalise: toText,
   check,
-  toJson: (stored) => JSON.stringify(toText(stored)),
 };
 
-function check(stored: StoredValue, options: UrlOptions): FieldError | undefined {
+function check(stored: StoredValue, options: DomainOptions): FieldError | undefined {
   if (typeof stored !== 'string') return fieldError('validation_unsupported_value_type');
   if (stored === '') return options.required ? fieldError('validation_required') : undefined;
   const host = hostOf(stored);

@@ -154,15 +154,11 @@ interface TurnLimits {
   readonly waitingOfOneMax: number;
 }
 
-interface Waiting {
-  readonly work: () => Promise<void>;
-}
-
 /** Runs the work of several instances: in order for each instance, and in turn among them. */
 export class TurnQueue {
   readonly #limits: TurnLimits;
   /** Waiting work by instance; the instance whose turn is next comes first. */
-  readonly #waiting = new Map<string, Waiting[]>();
+  readonly #waiting = new Map<string, (() => Promise<void>)[]>();
   readonly #running = new Map<string, number>();
   #waitingCount = 0;
   #runningCount = 0;
@@ -181,7 +177,7 @@ export class TurnQueue {
     const { waitingMax, waitingOfOneMax } = this.#limits;
     if (this.#waitingCount >= waitingMax || own.length >= waitingOfOneMax) return undefined;
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    own.push({ work: () => work().then(resolve, reject) });
+    own.push(() => work().then(resolve, reject));
     this.#waiting.set(instanceId, own);
     this.#waitingCount += 1;
     setImmediate(() => this.#begin());
@@ -210,7 +206,7 @@ export class TurnQueue {
       if (next === undefined) continue;
       this.#waitingCount -= 1;
       this.#count(instanceId, 1);
-      void next.work().finally(() => this.#end(instanceId));
+      void next().finally(() => this.#end(instanceId));
     }
   }
 
