@@ -3,8 +3,8 @@ import { idAlphabet, randomText } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { SettingsStore } from '../settings/settings-store.ts';
-import { sql, type Sql } from '../sql/sql.ts';
-import type { Database } from '../storage/database.ts';
+import { sql } from '../sql/sql.ts';
+import type { Database, InlineColumn } from '../storage/database.ts';
 
 /**
  * The log of one instance's requests, for its superusers. The audit log has a map of its own (audit-entry.ts).
@@ -169,7 +169,7 @@ function roomFor(level: number): number {
 }
 
 function toRow({ at, level, message, data }: LogEntry, count: number): LogRow {
-  return { id: newLogId(at, count), created: toTimestamp(at), level, message, data: JSON.stringify(data) };
+  return [newLogId(at, count), toTimestamp(at), level, message, JSON.stringify(data)];
 }
 
 /** Returns an id of 15 characters that sorts by time: milliseconds, a counter of this log, and random characters, as nodes share a log. */
@@ -178,30 +178,23 @@ function newLogId(epochMs: number, count: number): string {
   return epochMs.toString(36).padStart(9, '0') + order + randomText(3, idAlphabet);
 }
 
-interface LogRow {
-  /** Ids sort in order of time. */
-  readonly id: string;
-  readonly created: string;
-  readonly level: number;
-  readonly message: string;
-  /** JSON. */
-  readonly data: string;
-}
+/** Values of {@link logColumns}; ids sort in order of time. */
+type LogRow = readonly [id: string, created: string, level: number, message: string, dataJson: string];
 
-/** Appends rows, passed as one JSON parameter so that the statement is the same for any number of them. */
+const logColumns: readonly InlineColumn[] = [
+  ['id', 'text'],
+  ['created', 'text'],
+  ['level', 'number'],
+  ['message', 'text'],
+  ['data', 'text'],
+];
+
 async function appendToLog(database: Database, rows: readonly LogRow[]): Promise<void> {
   const { names } = database;
-  const json = JSON.stringify(
-    rows.map(({ id, created, level, message, data }) => [id, created, level, message, data]),
-  );
-  const each: Sql =
-    names.engine === 'sqlite'
-      ? sql`json_each(${json})`
-      : sql`json_array_elements(CAST(${json} AS json)) AS given (value)`;
   await database.write((tx) =>
     tx.run(sql`
       INSERT INTO ${names.table('$log')} (${names.scopeColumn}id, created, level, message, data)
-      SELECT ${names.scopeValue}value ->> 0, value ->> 1, CAST(value ->> 2 AS integer), value ->> 3, value ->> 4 FROM ${each}`),
+      SELECT ${names.scopeValue}id, created, CAST(level AS integer), message, data FROM ${names.valuesTable(logColumns, rows)}`),
   );
 }
 
