@@ -14,8 +14,6 @@ export interface RuleInput {
   readonly body: Readonly<Record<string, unknown>>;
   /** For the audit log; no rule can ask about it. Absent where there is no request. */
   readonly origin?: () => RequestOrigin;
-  /** When the service began to serve the request, by `systemClock.monotonic`. The answer may show any state that existed after that. */
-  readonly asOfMs?: number;
 }
 
 /** Where a request came from. */

@@ -3,7 +3,6 @@ import { notFound } from '../base/errors.ts';
 import type { Collection, TokenKind } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { tokenSecretPlace } from '../instances/token-secrets.ts';
-import { AnswerCache } from '../records/answer-cache.ts';
 import { decodeToken, signToken, type TokenClaims, verifyToken } from '../secrets/token.ts';
 import { runBatch, sql } from '../sql/sql.ts';
 import type { Reader } from '../storage/database.ts';
@@ -16,12 +15,6 @@ export interface TokenUse {
   /** Where to read: inside a transaction it must be the transaction, as nothing else may be awaited there. */
   readonly reader?: Reader;
 }
-
-/** The keys that are known, of all instances of this process. */
-const knownKeys = new AnswerCache<string | undefined>({
-  lengthMax: 1024 * 1024,
-  lengthOf: (key) => key?.length ?? 0,
-});
 
 /** Opened secrets by their sealed texts: opening one is costly, and every request with a token needs one. */
 const opened = new WeakMap<Instance, Map<string, string>>();
@@ -37,20 +30,6 @@ export async function findTokenKey(
   instance: Instance,
   collection: Collection,
   { record, kind, reader = instance.database }: TokenUse,
-): Promise<string | undefined> {
-  const { database } = instance;
-  const use = { record, kind, reader };
-  if (reader !== database) return readTokenKey(instance, collection, use);
-  return knownKeys.getOrRun({ database }, `${instance.id}/${collection.id}/${record}/${kind}`, async () => {
-    const answer = await readTokenKey(instance, collection, use);
-    return { answer, isCacheable: answer !== undefined };
-  });
-}
-
-async function readTokenKey(
-  instance: Instance,
-  collection: Collection,
-  { record, kind, reader }: Required<TokenUse>,
 ): Promise<string | undefined> {
   const { names } = reader;
   const table = names.table('$secret');

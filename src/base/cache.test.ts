@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { GenerationCache } from './cache.ts';
+import { GenerationCache, StateCache } from './cache.ts';
 
 test('what is asked for stays, and what is not is forgotten', () => {
   const map = new GenerationCache<number, string>(2);
@@ -72,4 +72,23 @@ test('what is dropped is told once, and nothing that can still be found', () => 
     told.toSorted((a, b) => a - b),
     all,
   );
+});
+
+test('a value is found in the state in which it was added, and in no other', () => {
+  const cache = new StateCache<string>(100, (text, key) => text.length + key.length);
+  const [state, next] = [{}, {}];
+  cache.add(state, 'key', 'value');
+  assert.equal(cache.find(state, 'key'), 'value');
+  assert.equal(cache.find(state, 'other'), undefined);
+  assert.equal(cache.find(next, 'key'), undefined);
+  cache.add(next, 'key', 'new');
+  assert.equal(cache.find(next, 'key'), 'new');
+  assert.equal(cache.find(state, 'key'), undefined);
+});
+
+test('of too many values of a state the last ones are found', () => {
+  const state = {};
+  const cache = new StateCache<number>(10, () => 1);
+  for (let key = 0; key < 100; key += 1) cache.add(state, `${key}`, key);
+  assert.deepEqual([cache.find(state, '99'), cache.find(state, '0')], [99, undefined]);
 });

@@ -68,3 +68,25 @@ export class GenerationCache<Key, Value> {
       if (this.#young.get(key) !== value && this.#old.get(key) !== value) this.#forgotten(value);
   }
 }
+
+/**
+ * A cache of values that hold for as long as something is in the state in which they were found. The state is an object that never
+ * comes back, so that nothing has to be invalidated.
+ */
+export class StateCache<Value> {
+  readonly #entries: GenerationCache<string, { readonly state: object; readonly value: Value }>;
+
+  /** `sizeMax` bounds the size of one generation. */
+  constructor(sizeMax: number, sizeOf: (value: Value, key: string) => number) {
+    this.#entries = new GenerationCache(sizeMax, ({ value }, key) => sizeOf(value, key));
+  }
+
+  find(state: object, key: string): Value | undefined {
+    const entry = this.#entries.find(key);
+    return entry?.state === state ? entry.value : undefined;
+  }
+
+  add(state: object, key: string, value: Value): void {
+    this.#entries.add(key, { state, value });
+  }
+}

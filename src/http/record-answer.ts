@@ -1,9 +1,9 @@
 import { AppError } from '../base/errors.ts';
 import { textDigest } from '../base/text.ts';
 import type { QueryReader } from '../query/list-query.ts';
-import type { RowText } from '../query/row-cache.ts';
 import type { ExpandContext } from '../records/expand.ts';
 import { presentRecords } from '../records/present-records.ts';
+import type { RecordText } from '../records/read-record.ts';
 import type { ExpectedRevision } from '../records/record-write.ts';
 import { recordIdsJson, type StoredRecord } from '../records/record.ts';
 import type { WriteAnswer } from './request-context.ts';
@@ -27,10 +27,9 @@ export async function recordAnswer(
 }
 
 /** A record that was read as text, with the same ETag as in the answer to its last write. */
-export function rowAnswer(query: QueryReader, row: RowText): Omit<RecordAnswer, 'idsJson'> {
-  const json = projected(query, row.text);
-  const digest = json === row.text ? row.digest : textDigest(json);
-  const etag = entityTag(row.revision, digest);
+export function textAnswer(query: QueryReader, record: RecordText): Omit<RecordAnswer, 'idsJson'> {
+  const json = projected(query, record.json);
+  const etag = entityTag(record.revision, textDigest(json));
   return { status: 200, json, headers: { etag } };
 }
 

@@ -17,7 +17,6 @@ export function ruleInput(request: FastifyRequest<object>, caller: Caller): Rule
     headers: headerReader(request),
     body: isJsonObject(body) ? body : {},
     origin: () => originOf(request),
-    asOfMs: request.asOfMs,
   };
 }
 

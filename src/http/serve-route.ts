@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Caller, guest, hasScope } from '../access/caller.ts';
 import { authenticate, tokenRequired } from '../auth/authenticate.ts';
-import { systemClock } from '../base/clock.ts';
 import { AppError, notFound } from '../base/errors.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { Instance } from '../instances/instance.ts';
@@ -18,8 +17,6 @@ declare module 'fastify' {
     instanceEntry: InstanceEntry | null;
     /** The same instance once it is open; null before. */
     instance: Instance | null;
-    /** When serving began, by `systemClock.monotonic`: the answer may show any state that the data have had since. */
-    asOfMs: number;
   }
 }
 
@@ -59,7 +56,6 @@ async function serve(route: InstanceRoute, services: Services, { request, reply 
   let caller: Caller = guest;
   try {
     request.instance = instance;
-    request.asOfMs = systemClock.monotonic();
     const { authorization } = request.headers;
     caller = authorization === undefined ? guest : await authenticated(instance, authorization, request);
     const admitted = request.server.admission.admit(route, { instance, caller, request });

@@ -79,7 +79,6 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.decorateRequest('corsHeaders', null);
   app.decorateRequest('rateLimitHeaders', null);
   app.decorateRequest('startedMs', 0);
-  app.decorateRequest('asOfMs', Number.POSITIVE_INFINITY);
   app.decorateRequest('isNoted', false);
   const methodsOf = methodFinder(routes);
   app.addHook('onRequest', (request, reply, done) =>

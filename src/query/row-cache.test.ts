@@ -3,22 +3,19 @@ import { test } from 'node:test';
 import type { Tuple } from '../storage/database.ts';
 import { type RowKind, RowJsonCache } from './row-cache.ts';
 
-const kind = {};
-const ours: RowKind = { kind, asker: {} };
+const ours: RowKind = { isFilled: false };
 
-function find(texts: RowJsonCache, rows: readonly Tuple[], of = ours): readonly string[] | undefined {
-  return texts.find(of, rows)?.map(({ text }) => text);
+function find(texts: RowJsonCache, rows: readonly Tuple[]): readonly string[] | undefined {
+  return texts.find(ours, rows);
 }
 
 test('a text is found by the position and the revision of its row', () => {
   const texts = new RowJsonCache({ lengthMax: 100_000 });
   assert.deepEqual(
-    texts
-      .keep(ours, [
-        [1, 1, 'one'],
-        [2, 7, 'two'],
-      ])
-      .map(({ text }) => text),
+    texts.keep(ours, [
+      [1, 1, 'one'],
+      [2, 7, 'two'],
+    ]),
     ['one', 'two'],
   );
   assert.deepEqual(
@@ -36,7 +33,7 @@ test('a row that has changed, another row and another kind of text are not known
   texts.keep(ours, [[1, 1, 'one']]);
   assert.equal(find(texts, [[1, 2]]), undefined);
   assert.equal(find(texts, [[2, 1]]), undefined);
-  assert.equal(find(texts, [[1, 1]], { kind: {}, asker: {} }), undefined);
+  assert.equal(texts.find({ isFilled: false }, [[1, 1]]), undefined);
   texts.keep(ours, [[1, 2, 'changed']]);
   assert.deepEqual(find(texts, [[1, 2]]), ['changed']);
   assert.equal(find(texts, [[1, 1]]), undefined);
@@ -44,24 +41,15 @@ test('a row that has changed, another row and another kind of text are not known
 
 test('it is warm while lists find all that they ask for', () => {
   const texts = new RowJsonCache({ lengthMax: 100_000 });
-  assert.equal(texts.isFilled(ours), false);
+  assert.equal(ours.isFilled, false);
   texts.keep(ours, [[1, 1, 'one']]);
-  assert.equal(texts.isFilled(ours), false);
+  assert.equal(ours.isFilled, false);
   texts.keep(ours, [[1, 1, 'one']]);
-  assert.equal(texts.isFilled(ours), true);
+  assert.equal(ours.isFilled, true);
   find(texts, [[1, 1]]);
-  assert.equal(texts.isFilled(ours), true);
+  assert.equal(ours.isFilled, true);
   find(texts, [[1, 2]]);
-  assert.equal(texts.isFilled(ours), false);
-});
-
-test('what one asks for says nothing of what others will find, but all find the same', () => {
-  const texts = new RowJsonCache({ lengthMax: 100_000 });
-  const other = { kind, asker: {} };
-  texts.keep(ours, [[1, 1, 'one']]);
-  texts.keep(ours, [[1, 1, 'one']]);
-  assert.deepEqual([texts.isFilled(ours), texts.isFilled(other)], [true, false]);
-  assert.deepEqual(find(texts, [[1, 1]], other), ['one']);
+  assert.equal(ours.isFilled, false);
 });
 
 test('all kinds share a length, and what nobody asks for goes first', () => {
@@ -70,7 +58,7 @@ test('all kinds share a length, and what nobody asks for goes first', () => {
   const text = 'x'.repeat(900);
   texts.keep(ours, [[0, 1, text]]);
   for (let position = 1; position <= 1_000; position += 1) {
-    texts.keep({ kind: {}, asker: {} }, [[position, 1, text]]);
+    texts.keep({ isFilled: false }, [[position, 1, text]]);
     texts.keep(ours, [[position, 1, text]]);
     assert.deepEqual(find(texts, [[0, 1]]), [text]);
   }

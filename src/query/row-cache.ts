@@ -1,12 +1,9 @@
-import { textDigest } from '../base/text.ts';
 import type { Tuple } from '../storage/database.ts';
 
-/** Objects whose identity tells kinds of texts and of queries apart. */
+/** One way to write the rows of one table as it is defined now. */
 export interface RowKind {
-  /** Stands for one way to write the rows of one table as it is defined now. */
-  readonly kind: object;
-  /** Stands for one query for such rows: what one query finds says nothing about others. */
-  readonly asker: object;
+  /** Whether all rows of the last list were known: then it is worth asking for revisions only. */
+  isFilled: boolean;
 }
 
 /** Texts of one kind, by the position of their rows. */
@@ -23,27 +20,21 @@ const entryLength = 100;
  */
 export class RowJsonCache {
   readonly #lengthMax: number;
-  #young = new Map<object, TextsOfKind>();
-  #old = new Map<object, TextsOfKind>();
+  #young = new Map<RowKind, TextsOfKind>();
+  #old = new Map<RowKind, TextsOfKind>();
   #length = 0;
-  readonly #warm = new WeakSet();
 
   constructor({ lengthMax }: { readonly lengthMax: number }) {
     this.#lengthMax = lengthMax;
   }
 
-  /** Whether all rows of this query were known the last time: then it is worth asking for revisions only. */
-  isFilled({ asker }: RowKind): boolean {
-    return this.#warm.has(asker);
-  }
-
   /** Returns the texts of rows, which are given as position and revision; undefined if any of them is unknown. */
-  find({ kind, asker }: RowKind, rows: readonly Tuple[]): readonly RowText[] | undefined {
-    const texts: RowText[] = [];
+  find(kind: RowKind, rows: readonly Tuple[]): readonly string[] | undefined {
+    const texts: string[] = [];
     for (const row of rows) {
       const text = this.#find(kind, Number(row[0]), Number(row[1]));
       if (text === undefined) {
-        this.#warm.delete(asker);
+        kind.isFilled = false;
         return undefined;
       }
       texts.push(text);
@@ -52,32 +43,31 @@ export class RowJsonCache {
   }
 
   /** Returns the texts of rows, which are given as position, revision and text, and remembers them. */
-  keep({ kind, asker }: RowKind, rows: readonly Tuple[]): readonly RowText[] {
+  keep(kind: RowKind, rows: readonly Tuple[]): readonly string[] {
     let unknown = 0;
     const texts = rows.map((row) => {
       const [position, revision] = [Number(row[0]), Number(row[1])];
       const known = this.#find(kind, position, revision);
       if (known !== undefined) return known;
       unknown += 1;
-      const text = new RowText(revision, String(row[2]));
-      this.#add(kind, position, text);
+      const text = String(row[2]);
+      this.#add(kind, position, { revision, text });
       return text;
     });
-    if (unknown === 0) this.#warm.add(asker);
-    else this.#warm.delete(asker);
+    kind.isFilled = unknown === 0;
     return texts;
   }
 
-  #find(kind: object, position: number, revision: number): RowText | undefined {
+  #find(kind: RowKind, position: number, revision: number): string | undefined {
     const young = this.#young.get(kind)?.get(position);
-    if (young !== undefined) return young.revision === revision ? young : undefined;
+    if (young !== undefined) return young.revision === revision ? young.text : undefined;
     const old = this.#old.get(kind)?.get(position);
     if (old?.revision !== revision) return undefined;
     this.#add(kind, position, old);
-    return old;
+    return old.text;
   }
 
-  #add(kind: object, position: number, row: RowText): void {
+  #add(kind: RowKind, position: number, row: RowText): void {
     const length = row.text.length + entryLength;
     // A few long texts would drive out all others.
     if (length > this.#lengthMax / 64) return;
@@ -94,20 +84,9 @@ export class RowJsonCache {
 }
 
 /** A row as text, valid as long as the row has this revision. */
-export class RowText {
+interface RowText {
   readonly revision: number;
   readonly text: string;
-  #digest: string | undefined;
-
-  constructor(revision: number, text: string) {
-    this.revision = revision;
-    this.text = text;
-  }
-
-  /** The digest of the text, computed once, however often the text is sent. */
-  get digest(): string {
-    return (this.#digest ??= textDigest(this.text));
-  }
 }
 
 /** Texts of rows of all tables in this process: 8 MB per generation, if they are ASCII. */

@@ -10,7 +10,7 @@ import {
   totalsOf,
   whereAll,
 } from './run-list.ts';
-import { rowJson, type RowKind, type RowText, type RowJsonCache } from './row-cache.ts';
+import { rowJson, type RowKind, type RowJsonCache } from './row-cache.ts';
 import type { ListQuery } from './list-query.ts';
 import type { ListSource } from './list-source.ts';
 
@@ -29,8 +29,10 @@ export interface JsonList {
 
 /** How the rows of a table are written. */
 export interface JsonRows {
-  /** Selects a row's JSON; the same object for all lists of such rows. */
+  /** Selects a row's JSON. */
   readonly json: Sql;
+  /** The same object for all lists of such rows. */
+  readonly kind: RowKind;
   /** Selects the row's position and its revision, which no other state of the row has. */
   readonly version: Sql;
 }
@@ -43,7 +45,7 @@ export interface JsonPage extends ListPage {
 /** Prepares the statements of a list, which may be run more than once. Throws AppError `bad_request`. */
 export function prepareJsonList(reader: Reader, query: ListQuery, source: ListSource & JsonRows): JsonList {
   const select = listSelect(reader, query, source);
-  const { json, version } = source;
+  const { json, kind, version } = source;
   const { cursor } = query;
   const behind = cursor === undefined ? undefined : cursorPage({ ...query, cursor }, select, source);
   const page = (columns: Sql): Sql => behind?.select(columns) ?? pageOf(select, query, columns);
@@ -52,7 +54,7 @@ export function prepareJsonList(reader: Reader, query: ListQuery, source: ListSo
     select,
     versions: page(version),
     texts: page(sql`${version}, ${json} AS "$json"`),
-    rows: { kind: json, asker: json },
+    rows: kind,
     ...(behind && { behind }),
   };
 }
@@ -64,9 +66,8 @@ export async function runJsonList(list: JsonList, texts: RowJsonCache = rowJson)
 
 /** Asks for revisions only. Returns undefined where not all texts are known. */
 async function runKnown(list: JsonList, texts: RowJsonCache): Promise<JsonPage | undefined> {
-  if (!texts.isFilled(list.rows)) return undefined;
-  // The values that make a cursor may be long.
-  const rows = await list.select.ask(list.versions, { isNarrow: list.behind === undefined });
+  if (!list.rows.isFilled) return undefined;
+  const rows = await list.select.ask(list.versions);
   const known = texts.find(list.rows, rows);
   return known === undefined ? undefined : pageFrom(list, rows, known);
 }
@@ -79,16 +80,16 @@ async function runUnknown(list: JsonList, texts: RowJsonCache): Promise<JsonPage
 async function pageFrom(
   { query, select, behind }: JsonList,
   rows: readonly Tuple[],
-  found: readonly RowText[],
+  found: readonly string[],
 ): Promise<JsonPage> {
   const { page, perPage } = query;
   const texts = found.slice(0, perPage);
   let length = 0;
-  for (const { text } of texts) length += text.length;
+  for (const text of texts) length += text.length;
   if (length > answerBytesMax) throw answerTooLarge();
   const end =
     behind === undefined ? await totalsOf(select, query, countedOf(rows, query)) : behind.endOf(rows);
-  return { items: texts.map(({ text }) => text), page, perPage, ...end };
+  return { items: texts, page, perPage, ...end };
 }
 
 /** Returns what the rows of a page tell about the total. */

@@ -74,7 +74,7 @@ function typed(value: StoredValue, field: Field, engine: Engine): Sql {
 
 /** Whether the row meets the rule's condition, which is appended to the row's own. */
 async function isTrueOf(tx: Transaction, row: Sql, condition: Sql): Promise<boolean> {
-  const rows = await tx.search(sql`SELECT 1 FROM ${row} AND ${condition}`, { isNarrow: true });
+  const rows = await tx.search(sql`SELECT 1 FROM ${row} AND ${condition}`);
   return rows.length > 0;
 }
 

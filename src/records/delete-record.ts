@@ -127,7 +127,7 @@ async function referringIds(
   const found = sql`
     SELECT id FROM ${table} WHERE ${inTime}(${joinSql(conditions, ' OR ')})
     ORDER BY "$position" LIMIT CAST(${touchedMax + leaving.size + 1} AS bigint)`;
-  const rows = await tx.search(found, { isNarrow: true });
+  const rows = await tx.search(found);
   const ids = rows.map(([each]) => String(each)).filter((each) => !leaving.has(`${collection.id}/${each}`));
   if (touched + ids.length > touchedMax) throw tooMany();
   return ids;

@@ -44,7 +44,7 @@ async function findToLock(
 ): Promise<StoredRecord | undefined> {
   // One record, which may be large.
   const lock = async (): Promise<StoredRecord | undefined> => {
-    const [tuple] = await tx.search(statement, { isNarrow: true });
+    const [tuple] = await tx.search(statement);
     return tuple === undefined ? undefined : fromTuple(collection, tuple);
   };
   const locked = await lock();

@@ -1,12 +1,12 @@
 import { AppError } from '../base/errors.ts';
-import { GenerationCache } from '../base/cache.ts';
+import { GenerationCache, StateCache } from '../base/cache.ts';
 import type { Collection } from '../collections/collection.ts';
 import { baseAlias, RecordScope } from '../query/record-scope.ts';
 import { dialectOf } from '../filters/dialect-of.ts';
 import type { Operand } from '../filters/operand.ts';
 import type { FilterTree } from '../filters/parse.ts';
 import type { Instance } from '../instances/instance.ts';
-import { answerKey, AnswerCache, type CacheEntry, isCacheable } from './answer-cache.ts';
+import { answerKey, isCacheable } from './answer-cache.ts';
 import { type Access, explainList } from '../query/explain-list.ts';
 import type { CursorSealer, ListSource } from '../query/list-source.ts';
 import { listJson, runList } from '../query/run-list.ts';
@@ -15,10 +15,10 @@ import { type JsonList, prepareJsonList, runJsonList } from '../query/run-json-l
 import type { RuleInput } from '../access/rule-input.ts';
 import { admit } from '../access/rule.ts';
 import { SecretError } from '../secrets/master-key.ts';
-import { sql, type Sql } from '../sql/sql.ts';
+import { sql } from '../sql/sql.ts';
 import { lookUpCaller, scopeContext } from './check-rule.ts';
 import { presentRecords } from './present-records.ts';
-import { readStatements, recordJson, rowVersion } from './record-table.ts';
+import { readStatements, type RecordJson, recordJson, rowVersion } from './record-table.ts';
 import { fromTuple } from './record.ts';
 import { readCurrentCollection } from '../instances/current-collection.ts';
 
@@ -29,11 +29,14 @@ export interface RecordList {
   readonly access?: Access;
 }
 
-/** The lists that this process remembers: 4 MB per generation, if they are ASCII. */
-const listCache = new AnswerCache<RecordList>({
-  lengthMax: 4 * 1024 * 1024,
-  lengthOf: ({ json }) => json.length,
-});
+/** The lists that this process remembers on SQLite: 4 MB per generation, if they are ASCII. */
+const listsLengthMax = 4 * 1024 * 1024;
+/** What a list takes in memory besides its text and key, counted as characters. */
+const listLength = 200;
+const knownLists = new StateCache<RecordList>(
+  listsLengthMax,
+  ({ json }, key) => json.length + key.length + listLength,
+);
 
 /** Returns a page of a collection's records. Throws not_found (collection), forbidden (null rule), bad_request (filter, sort). */
 export function listRecords(
@@ -58,9 +61,9 @@ export function listRecords(
       { collections, caller: rule && facts.caller },
       cacheKeyParts(facts, request.query),
     );
-    return listCache.getOrRun({ database, asOfMs: facts.asOfMs }, key, () =>
-      writeList(instance, facts, { ...list, json, key }),
-    );
+    const state = database.state();
+    const known = state && knownLists.find(state, key);
+    return known ?? writeList(instance, facts, { ...list, json, key, state });
   });
 }
 
@@ -77,8 +80,10 @@ interface ListRequest {
 }
 
 interface JsonListRequest extends ListRequest {
-  readonly json: Sql;
+  readonly json: RecordJson;
   readonly key: string;
+  /** The state of the database before the list is read; undefined where it is not known. */
+  readonly state: object | undefined;
 }
 
 const listParameters = ['page', 'perPage', 'skipTotal', 'sort', 'filter'];
@@ -94,14 +99,15 @@ function cacheKeyParts({ caller }: RuleInput, query: QueryReader): readonly stri
 }
 
 /** Runs the list as a statement in which the engine writes the JSON. */
-async function writeList(
-  instance: Instance,
-  facts: RuleInput,
-  list: JsonListRequest,
-): Promise<CacheEntry<RecordList>> {
+async function writeList(instance: Instance, facts: RuleInput, list: JsonListRequest): Promise<RecordList> {
   const prepared = await preparedList(instance, facts, list);
   const { items, ...page } = await runJsonList(prepared.list);
-  return { answer: { json: listJson(page, items) }, isCacheable: prepared.isCacheable };
+  const found = { json: listJson(page, items) };
+  const { state, key } = list;
+  // A few long lists would drive out all others.
+  if (state !== undefined && prepared.isCacheable && found.json.length <= listsLengthMax / 64)
+    knownLists.add(state, key, found);
+  return found;
 }
 
 /** Reads the columns and writes the JSON of each record here. */
@@ -151,7 +157,12 @@ async function preparedList(
   // A filter that names related records is not lasting: what the caller may list of these depends on the caller, who is not in the
   // key where the list itself has no rule.
   const made = {
-    list: prepareJsonList(instance.database, query, { ...source, json, version: rowVersion }),
+    list: prepareJsonList(instance.database, query, {
+      ...source,
+      json: json.column,
+      kind: json.rows,
+      version: rowVersion,
+    }),
     isCacheable:
       isCacheable({ filter, sort, within: 'definition' }) && isCacheable({ filter: rule, within: 'state' }),
   };

@@ -161,6 +161,6 @@ async function findManaged(
   const managed = sql`
     SELECT ${baseAlias}.id FROM ${from}
     WHERE ${baseAlias}.id${reader.names.anyOf([...new Set(ids)])} AND ${condition}`;
-  const rows = await reader.search(managed, { isNarrow: true });
+  const rows = await reader.search(managed);
   return new Set(rows.map(([id]) => String(id)));
 }

@@ -7,6 +7,7 @@ import { type Field, fieldColumn, hasColumn } from '../fields/field.ts';
 import type { RelationOptions } from '../fields/relation-field.ts';
 import { dialectOf } from '../filters/dialect-of.ts';
 import { baseAlias } from '../query/record-scope.ts';
+import type { RowKind } from '../query/row-cache.ts';
 import { joinSql, literal, runBatch, sql, type Sql, withValues } from '../sql/sql.ts';
 import type { JsonWriter, Names } from '../storage/database.ts';
 
@@ -216,27 +217,45 @@ export function readStatements(collection: Collection, names: Names): ReadStatem
   return statements;
 }
 
-/** The SQL by definition and `withHidden`: what everyone sees, and what superusers see. */
-const recordJsonCache = new WeakMap<Collection, Map<boolean, Sql>>();
+/** A way in which an engine writes the records of one definition as JSON. */
+export interface RecordJson {
+  /** Stands in keys for this way and this definition. */
+  readonly id: number;
+  /** A column that holds the JSON of a record as the API shows it: the same text as `recordToJson` makes. */
+  readonly column: Sql;
+  /** Selects the revision and the JSON of one record. Values: the id. `AND` conditions may follow. */
+  readonly selectById: Sql;
+  readonly rows: RowKind;
+}
 
-/**
- * Returns a column that holds the JSON of a record as the API shows it: the same text as `recordToJson` makes. Undefined for auth
- * collections, where each account decides whether its address is shown.
- */
+/** By definition and `withHidden`: what everyone sees, and what superusers see. */
+const recordJsonCache = new WeakMap<Collection, Map<boolean, RecordJson>>();
+let lastId = 0;
+
+/** Undefined for auth collections, where each account decides whether its address is shown. */
 export function recordJson(
   collection: Collection,
   names: Names,
   options: { readonly withHidden: boolean },
-): Sql | undefined {
+): RecordJson | undefined {
   if (collection.type === 'auth') return undefined;
   const { withHidden } = options;
-  const texts = recordJsonCache.get(collection) ?? new Map<boolean, Sql>();
-  recordJsonCache.set(collection, texts);
-  const found = texts.get(withHidden);
+  const known = recordJsonCache.get(collection) ?? new Map<boolean, RecordJson>();
+  recordJsonCache.set(collection, known);
+  const found = known.get(withHidden);
   if (found !== undefined) return found;
-  const text = textOf(collection, names.json, { names, withHidden });
-  texts.set(withHidden, text);
-  return text;
+  const column = textOf(collection, names.json, { names, withHidden });
+  const { from } = readStatements(collection, names);
+  const select = sql`SELECT ${baseAlias}."$revision", ${column} AS "$json" FROM ${from} WHERE ${baseAlias}.id = ${null}`;
+  lastId += 1;
+  const made = {
+    id: lastId,
+    column,
+    selectById: runBatch(select, 'lookup'),
+    rows: { isFilled: false },
+  };
+  known.set(withHidden, made);
+  return made;
 }
 
 function textOf(

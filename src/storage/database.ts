@@ -28,11 +28,10 @@ export interface Database extends Reader {
   readonly engine: Engine;
   write<Result>(work: (tx: Transaction) => Promise<Result>, options?: WriteOptions): Promise<Result>;
   /**
-   * An object that identifies the committed state: the same object until this or any other process commits something. Undefined when
-   * the state is unknown, or finding it out would cost as much as a read. Never rejects. With `asOfMs` (`systemClock.monotonic`), the
-   * state at any moment after that will do.
+   * An object that identifies the committed state: the same object until this or any other process commits something. Undefined on
+   * PostgreSQL, where finding it out would cost as much as a read.
    */
-  state(asOfMs?: number): object | undefined | Promise<object | undefined>;
+  state(): object | undefined;
   /** Ends what is running, folds the log into the file, closes. */
   stop(): Promise<void>;
 }
@@ -188,8 +187,6 @@ export interface Reader {
 export interface SearchOptions {
   /** The rows are found by a key, so that the query timeout need not apply. */
   readonly isQuick?: boolean;
-  /** The rows are few and small, so that their size need not be checked. */
-  readonly isNarrow?: boolean;
   /** How much of the query timeout earlier searches for the same answer have taken. */
   readonly spentMs?: number;
 }

@@ -93,9 +93,9 @@ export async function moveToPostgres(move: Move): Promise<readonly MovedInstance
 
 /** Throws conflict when another process has written to the database during the work: a command, as servers are locked out. */
 async function requireUnchanged(database: Database, work: () => Promise<void>): Promise<void> {
-  const before = await database.state();
+  const before = database.state();
   await work();
-  if ((await database.state()) === before) return;
+  if (database.state() === before) return;
   throw new AppError(
     'conflict',
     'The data directory was changed during the move. Create another, empty database and move again.',

@@ -53,7 +53,12 @@ export async function askForJson(
     );
     const json = recordJson(collection, relatedTableNames[engine], { withHidden: false });
     if (json === undefined) throw new Error('accounts are not written by the engine');
-    const prepared = prepareJsonList(reader, query, { ...source, json, version: rowVersion });
+    const prepared = prepareJsonList(reader, query, {
+      ...source,
+      json: json.column,
+      kind: json.rows,
+      version: rowVersion,
+    });
     const { items, ...page }: JsonPage = await runJsonList(prepared, new RowJsonCache({ lengthMax: 1 }));
     pages.push(listJson(page, items));
     if (page.nextCursor === undefined || page.nextCursor === null) return pages;

@@ -1,12 +1,13 @@
 import type { Sql } from '../../src/sql/sql.ts';
 import type { Database, BulkInsert, Transaction } from '../../src/storage/database.ts';
 
-/** Notes every statement that is run, inside works as well, and passes it on. */
+/** Notes every statement that is run, inside works as well, and passes it on. Its state is unknown: nothing is answered from memory. */
 export function recordedDatabase(database: Database, note: (statement: Sql) => void): Database {
   const write: Database['write'] = (work, options) =>
     database.write((tx) => work(recordedTransaction(tx, note)), options);
+  const own = new Map<PropertyKey, unknown>(Object.entries({ write, state: () => undefined }));
   return new Proxy(database, {
-    get: (target, key) => (key === 'write' ? write : recorded(target, key, note)),
+    get: (target, key) => own.get(key) ?? recorded(target, key, note),
   });
 }
 

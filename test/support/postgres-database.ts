@@ -6,7 +6,6 @@ import {
   type PostgresPool,
   type PostgresPoolOptions,
 } from '../../src/storage/postgres/postgres-pool.ts';
-import { PostgresState } from '../../src/storage/postgres/postgres-state.ts';
 import { ask, openTestPostgres } from './postgres.ts';
 
 /** The schema of every instance that tests open. */
@@ -27,13 +26,9 @@ export async function openPostgresDatabase(
 ): Promise<TestPostgresDatabase> {
   const address = url ?? (await createInstanceDatabase());
   const pool = await openPostgresPool({ url: address, max: 8, ...options });
-  const state = new PostgresState(pool);
-  t.after(() => {
-    state.stop();
-    return pool.stop();
-  });
+  t.after(() => pool.stop());
   const open = (more: Partial<PostgresOptions> = {}): Database => {
-    const database = openPostgres({ pool, schema: testSchema, instanceId: 'test', state, ...more });
+    const database = openPostgres({ pool, schema: testSchema, instanceId: 'test', ...more });
     t.after(() => database.stop());
     return database;
   };

@@ -7,7 +7,7 @@ import { prepareUpdate } from '../../records/update-record.ts';
 import { nothing, projectedList } from '../answer.ts';
 import { emptyAnswer, jsonAnswer, listParameters, type OperationParts } from '../openapi/operation.ts';
 import { cursorListSchema, type Schema, schemaReference } from '../openapi/schema.ts';
-import { expectedRevision, isAlreadyKnown, recordAnswer, rowAnswer } from '../record-answer.ts';
+import { expectedRevision, isAlreadyKnown, recordAnswer, textAnswer } from '../record-answer.ts';
 import { route } from '../route.ts';
 
 /** How clients are told of records: those of any collection, or of one whose fields are known. */
@@ -154,7 +154,7 @@ export const recordRoutes = [
     scope: 'records:read',
     actions: ['view'],
     handle: async ({ instance, request, input, params }) => {
-      const shown = rowAnswer(input.query, await readRecord(instance, input, params));
+      const shown = textAnswer(input.query, await readRecord(instance, input, params));
       // With `expand` a full answer is sent: expanded records have revisions of their own, which the tag does not cover.
       const isFresh =
         !input.query.get('expand') && isAlreadyKnown(request.headers['if-none-match'], shown.headers.etag);

@@ -7,7 +7,6 @@ import type { Database, Transaction, WriteOptions } from '../database.ts';
 import { migrate } from '../migrate.ts';
 import { postgresMigrations } from '../migrations/postgres-migrations.ts';
 import { openPostgresPool, type PostgresPool, type PostgresPoolOptions } from './postgres-pool.ts';
-import { PostgresState } from './postgres-state.ts';
 import { openPostgres } from './postgres-database.ts';
 
 /** Reads may use definitions that are outdated by this much; writes never do. */
@@ -45,13 +44,7 @@ function explained(error: unknown, url: string): unknown {
 
 async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise<DataHome> {
   const control = openPostgres({ pool, instanceId: '', schema: 'chancery' });
-  const state = new PostgresState(pool);
-  const background = openPostgres({
-    pool: backgroundPool,
-    instanceId: '',
-    schema: 'chancery',
-    aside: state,
-  });
+  const background = openPostgres({ pool: backgroundPool, instanceId: '', schema: 'chancery' });
   await migrate(control, postgresMigrations);
   const opened = new Map<string, Opened>();
   let watch: Poller | undefined;
@@ -60,7 +53,7 @@ async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise
     background,
     // Nothing to create in advance: the instance's data cannot be lost by itself, as it is in the database that lists the instance.
     makeInstance: () => Promise.resolve(() => Promise.resolve()),
-    openInstance: (instanceId, memory) => openInstance({ pool, control, state, instanceId, memory, opened }),
+    openInstance: (instanceId, memory) => openInstance({ pool, control, instanceId, memory, opened }),
     openLogs: (instanceId) =>
       Promise.resolve(
         openPostgres({
@@ -70,7 +63,6 @@ async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise
           // Changes of the instance's tables do not wait for logs, nor logs for them.
           lockName: `logs of ${instanceId}`,
           isLossAllowed: true,
-          aside: state,
           writersMax: 1,
         }),
       ),
@@ -87,7 +79,6 @@ async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise
     isReachable: () => watch?.isWell ?? true,
     stop: async () => {
       await watch?.stop();
-      state.stop();
       await Promise.all([control.stop(), background.stop()]);
       await Promise.all([pool.stop(), backgroundPool.stop()]);
     },
@@ -110,20 +101,12 @@ interface Opened {
 interface Opening {
   readonly pool: PostgresPool;
   readonly control: Database;
-  readonly state: PostgresState;
   readonly instanceId: string;
   readonly memory: Memory;
   readonly opened: Map<string, Opened>;
 }
 
-async function openInstance({
-  pool,
-  control,
-  state,
-  instanceId,
-  memory,
-  opened,
-}: Opening): Promise<Database> {
+async function openInstance({ pool, control, instanceId, memory, opened }: Opening): Promise<Database> {
   const schema = schemaOf(instanceId);
   const select = sql`SELECT version FROM chancery.instance WHERE id = ${instanceId}`;
   const readVersion = async (): Promise<number> => Number((await control.tuples(select))[0]?.[0]);
@@ -148,7 +131,7 @@ async function openInstance({
     }),
   };
   const definitions = { version: select, known: () => own.version, refresh: own.refresh };
-  const database = announcing(openPostgres({ pool, instanceId, schema, definitions, state }), {
+  const database = announcing(openPostgres({ pool, instanceId, schema, definitions }), {
     instanceId,
     onChange: () => {
       own.changes += 1;
@@ -192,7 +175,7 @@ function announcing(database: Database, { instanceId, onChange, onStop }: Announ
   return {
     engine: database.engine,
     names: database.names,
-    state: (asOfMs) => database.state(asOfMs),
+    state: () => database.state(),
     all: (statement) => database.all(statement),
     get: (statement) => database.get(statement),
     tuples: (statement) => database.tuples(statement),

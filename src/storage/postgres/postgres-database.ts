@@ -31,7 +31,6 @@ import { type PostgresPool, WriteGate } from './postgres-pool.ts';
 import { SpoiledGroup, WriteGroups } from './write-groups.ts';
 import { advisoryKey, postgresNames } from './postgres-names.ts';
 import { SharedSessions } from './postgres-shared-sessions.ts';
-import type { PostgresState } from './postgres-state.ts';
 
 export interface PostgresOptions {
   readonly pool: PostgresPool;
@@ -40,10 +39,6 @@ export interface PostgresOptions {
   /** The instance's own schema, with a table per collection. */
   readonly schema: string;
   readonly definitions?: Definitions;
-  /** What `Database.state` answers from. */
-  readonly state?: PostgresState;
-  /** A state that ignores what is written here, because nothing that is cached by it depends on these writes. */
-  readonly aside?: PostgresState;
   /** The name of the advisory lock that exclusive works take alone; by default the instance's id. */
   readonly lockName?: string;
   /** For request logs: no write waits for a sync, and the last ones may be lost when the server fails. */
@@ -164,8 +159,8 @@ class PostgresDatabase implements Database {
     return [...(await this.#questions.search(statement, timeoutMs, spentMs))];
   }
 
-  state(asOfMs?: number): object | undefined | Promise<object | undefined> {
-    return this.#isStopped ? undefined : this.#options.state?.since(asOfMs);
+  state(): undefined {
+    return undefined;
   }
 
   async write<Result>(
@@ -301,7 +296,6 @@ class PostgresDatabase implements Database {
         await connection.command('ROLLBACK');
         return outcome;
       }
-      await this.#leaveAside(connection);
       await commit(connection);
       return outcome;
     } catch (error) {
@@ -315,14 +309,6 @@ class PostgresDatabase implements Database {
   #lockFor({ isGroup, findsByKey }: RunOptions): Sql {
     if (isGroup === true) return this.#lockOfGroup;
     return findsByKey === true ? this.#lockByKey : this.#lock;
-  }
-
-  async #leaveAside(connection: PostgresConnection): Promise<void> {
-    const { aside } = this.#options;
-    if (aside === undefined) return;
-    const { rows } = await connection.tuples(sql`SELECT pg_current_xact_id_if_assigned()::text`);
-    const transaction = rows[0]?.[0] ?? null;
-    if (transaction !== null) aside.ignore(Number(transaction));
   }
 
   #deadlineMs(isExclusive: boolean): number {

@@ -72,10 +72,8 @@ class SqliteDatabase implements SqliteFile {
     return this.#read((connection) => connection.tuples(statement));
   }
 
-  search(statement: Sql, { isNarrow = false, spentMs }: SearchOptions = {}): Promise<Tuple[]> {
-    return this.#read((connection) =>
-      isNarrow ? connection.tuples(statement) : connection.search(statement, spentMs),
-    );
+  search(statement: Sql, { spentMs }: SearchOptions = {}): Promise<Tuple[]> {
+    return this.#read((connection) => connection.search(statement, spentMs));
   }
 
   state(): object {

@@ -42,8 +42,7 @@ export class SqliteTransaction implements Transaction {
     return row;
   }
 
-  async search(statement: Sql, { isNarrow = false, spentMs }: SearchOptions = {}): Promise<Tuple[]> {
-    if (isNarrow) return this.tuples(statement);
+  async search(statement: Sql, { spentMs }: SearchOptions = {}): Promise<Tuple[]> {
     if (this.#gathered.concern(statement.text)) await this.writeGathered();
     const rows = this.#live().search(statement, spentMs);
     this.#noteWrite(statement);
