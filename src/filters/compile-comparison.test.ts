@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { decimalText, realText } from '../base/text.ts';
 import { identifier, likeFunction, realTextFunction, sql, type Sql, type SqlValue } from '../sql/sql.ts';
 import { compileComparison, likePattern } from './compile.ts';
-import { type Constant, isOperand, type Operand } from './operand.ts';
+import { type PlainConstant, isOperand, type Operand } from './operand.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 import type { OperandNode, Operator } from './parse.ts';
 
@@ -98,7 +98,7 @@ const row = fc.tuple(
   fc.constantFrom(0, 1, null),
 );
 
-const constants: fc.Arbitrary<Constant> = fc.oneof(texts, numbers, fc.constantFrom(null, 0n, 1n, 2026n));
+const constants: fc.Arbitrary<PlainConstant> = fc.oneof(texts, numbers, fc.constantFrom(null, 0n, 1n, 2026n));
 const sides = fc.oneof(
   constants,
   fc.constantFrom(...Object.keys(operands)).map((name) => ({ name })),
@@ -106,7 +106,7 @@ const sides = fc.oneof(
 
 const operators = fc.constantFrom<Operator>('=', '!=', '<', '<=', '>', '>=', '~', '!~');
 
-type Side = Constant | { readonly name: string };
+type Side = PlainConstant | { readonly name: string };
 
 test('conversions done here select what the affinities of SQLite select', (context) => {
   const seed = 20_261_120;

@@ -1,5 +1,6 @@
 import { unreachable } from '../base/assert.ts';
 import { decimalText, realText } from '../base/text.ts';
+import { bothHold, converted, holds, type Slot, typeOf } from '../sql/slot.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Dialect } from './dialect.ts';
 import { filterError, filterLimits } from './filter-error.ts';
@@ -11,6 +12,7 @@ import {
   numberOfText,
   type Operand,
   type OperandKind,
+  type PlainConstant,
   type Term,
 } from './operand.ts';
 import type { Comparison, FilterTree, OperandNode, Operator } from './parse.ts';
@@ -58,7 +60,7 @@ function choicesOf(term: Term | Constants, node: OperandNode): readonly Term[] {
 }
 
 function isConstants(term: Term | Constants): term is Constants {
-  return typeof term === 'object' && term !== null && !isOperand(term);
+  return typeof term === 'object' && term !== null && 'values' in term;
 }
 
 function compilePair(terms: Terms): Sql {
@@ -102,7 +104,7 @@ function compileTerms({ node, left, right, dialect }: Terms): Sql {
     return compareWithConstant(left, right, { operator, dialect });
   }
   if (isOperand(right)) return compareWithConstant(right, left, { operator: mirrored[operator], dialect });
-  return truth(compareConstants(left, operator, right));
+  return truth(bothHold(left, right, (one, other) => compareConstants(one, operator, other)));
 }
 
 type Equality = '=' | '!=';
@@ -141,10 +143,14 @@ function compareWithConstant(operand: Operand, constant: Constant, { operator, d
 
 function equals(operand: PlainOperand, constant: Constant, { operator, dialect }: How): Sql {
   const isEqual = operator === '=';
-  if (constant === null || constant === '') return isEmpty(operand, isEqual, dialect);
+  if (constant === null || holds(constant, isBlank)) return isEmpty(operand, isEqual, dialect);
   const value = toKind(constant, operand.kind);
   if (value === undefined) return truth(!isEqual);
   return dialect.compare(operand, isEqual ? '=' : 'IS NOT', value);
+}
+
+function isBlank(constant: PlainConstant): boolean {
+  return constant === '';
 }
 
 /** Empty is NULL or the empty text; 0 and false are values. */
@@ -160,35 +166,47 @@ function toKind(constant: Exclude<Constant, null>, kind: PlainOperand['kind']): 
   switch (kind) {
     case 'text':
     case 'date':
-      return constantText(constant);
+      return converted(constant, constantText);
     case 'number':
     case 'bool':
-      return typeof constant === 'string' ? numberOfText(constant) : Number(constant);
+      if (typeOf(constant) === 'string' && !holds(constant, looksLikeNumber)) return undefined;
+      return converted(constant, toNumber);
     default:
       return unreachable(kind);
   }
 }
 
-function constantText(constant: Exclude<Constant, null>): string {
+function looksLikeNumber(constant: PlainConstant): boolean {
+  return numberOfText(String(constant)) !== undefined;
+}
+
+/** Not for a text that does not look like a number. */
+function toNumber(constant: PlainConstant): number {
+  return typeof constant === 'string' ? (numberOfText(constant) ?? Number.NaN) : Number(constant);
+}
+
+function constantText(constant: PlainConstant): string {
   return typeof constant === 'number' ? realText(constant) : String(constant);
 }
 
 function compileLike({ node, left, right, dialect }: Terms): Sql {
   if (left === null || right === null) return truth(false);
-  const subject = isOperand(left) ? left : constantText(left);
+  const subject = isOperand(left) ? left : converted(left, constantText);
   const pattern = isOperand(right) ? right : toPattern(right, node);
   return dialect.like({ subject, pattern, isNegated: node.operator === '!~' });
 }
 
-function toPattern(constant: Exclude<Constant, null>, { right }: Comparison): string {
-  const value = typeof constant === 'number' ? decimalText(constant) : String(constant);
-  if (Buffer.byteLength(value) > filterLimits.patternBytesMax) {
+function toPattern(constant: Exclude<Constant, null>, { right }: Comparison): string | Slot {
+  const value = converted<PlainConstant, string>(constant, (plain) =>
+    typeof plain === 'number' ? decimalText(plain) : String(plain),
+  );
+  if (holds(value, (text) => Buffer.byteLength(text) > filterLimits.patternBytesMax)) {
     throw filterError(
       `Expected at most ${filterLimits.patternBytesMax} bytes to search for with "~"; a longer text`,
       right.position,
     );
   }
-  return likePattern(value);
+  return converted(value, likePattern);
 }
 
 function isPlain(operand: Operand): operand is PlainOperand {
@@ -236,7 +254,7 @@ function balance(items: readonly Sql[], join: ' AND ' | ' OR '): Sql {
 type Relation = '=' | '!=' | '<' | '<=' | '>' | '>=';
 
 /** Compares two constants, which keep their kinds: a number is less than every text; for = and != null is the empty text. */
-function compareConstants(left: Constant, operator: Relation, right: Constant): boolean {
+function compareConstants(left: PlainConstant, operator: Relation, right: PlainConstant): boolean {
   const isEquality = operator === '=' || operator === '!=';
   if (!isEquality && (left === null || right === null)) return false;
   const order = compare(left ?? '', right ?? '');
@@ -258,7 +276,7 @@ function compareConstants(left: Constant, operator: Relation, right: Constant): 
   }
 }
 
-function compare(left: Exclude<Constant, null>, right: Exclude<Constant, null>): number {
+function compare(left: Exclude<PlainConstant, null>, right: Exclude<PlainConstant, null>): number {
   if (typeof left === 'string') {
     // By UTF-8 bytes, as both engines do: UTF-16 units order characters above U+FFFF differently.
     return typeof right === 'string' ? Buffer.compare(Buffer.from(left), Buffer.from(right)) : 1;

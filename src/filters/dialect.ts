@@ -1,3 +1,4 @@
+import type { Slot } from '../sql/slot.ts';
 import type { Sql } from '../sql/sql.ts';
 import type { Operand, Term } from './operand.ts';
 
@@ -40,7 +41,7 @@ export interface Dialect {
 export interface LikeMatch {
   readonly subject: Term;
   /** A finished pattern, or an operand whose text is searched for anywhere in the subject; wildcards in it stay wildcards. */
-  readonly pattern: string | Operand;
+  readonly pattern: string | Slot | Operand;
   readonly isNegated: boolean;
 }
 

@@ -1,3 +1,4 @@
+import { holds, type Slot } from '../sql/slot.ts';
 import type { Sql } from '../sql/sql.ts';
 
 /**
@@ -43,12 +44,15 @@ export type OperandKind = 'text' | 'number' | 'bool' | 'json' | 'date';
 export type Term = Operand | Constant;
 
 /** A number stands for a REAL. Integers (bools and some macros) are bigint, because beside a text operand they are `5` and not `5.0`. */
-export type Constant = string | number | bigint | null;
+export type PlainConstant = string | number | bigint | null;
+
+/** A slot is never null. */
+export type Constant = PlainConstant | Slot;
 
 /** The values of a list that came with the request. */
 export interface Constants {
   readonly kind: 'constants';
-  readonly values: readonly Constant[];
+  readonly values: readonly PlainConstant[];
 }
 
 /** A name that exists but was used wrongly. `problem` is the message for the client, without position and full stop. */
@@ -89,7 +93,7 @@ export function numberOfText(text: string): number | undefined {
  * Whether LIKE may have to compare the pattern at each character of a large text. It does not for a pattern without a `%` before its
  * end, for which an engine may also use an index.
  */
-export function mayBeSlow(subject: Term, pattern: string): boolean {
+export function mayBeSlow(subject: Term, pattern: string | Slot): boolean {
   const isLarge = isOperand(subject) ? subject.kind === 'text' || subject.kind === 'json' : true;
-  return isLarge && pattern.slice(0, -1).includes('%');
+  return isLarge && holds(pattern, (text) => text.slice(0, -1).includes('%'));
 }

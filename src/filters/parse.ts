@@ -23,6 +23,7 @@ import { scanToken, type Token } from './scan.ts';
  *
  * compile.ts      compiles a tree to a condition, and decides what a comparison means: null, empty, numbers and texts, the same for
  *                 every engine. It knows no collection: names are resolved by a Resolve (operand.ts)
+ * template.ts     what filters have in common that differ only in their constants
  * resolve.ts      turns an operand of the tree into a constant or an Operand
  * functions/      one file for each function: the checks of its arguments, and its SQL for each engine; calls.ts lists them
  * dialect.ts      what the engines write differently; implemented by the files sqlite-*.ts and postgres-*.ts
@@ -48,7 +49,8 @@ interface Parser {
 
 const encoder = new TextEncoder();
 
-function checkText(text: string): void {
+/** Throws a filter error for a text that no filter may be, whatever it says. */
+export function checkText(text: string): void {
   if (isTooLong(text)) {
     throw filterError(`Expected at most ${filterLimits.bytesMax} bytes; the filter is longer`, 0);
   }
@@ -175,7 +177,7 @@ function parseCall(parser: Parser, callDepth: number): CallNode {
 }
 
 /** Refuses a number that would silently become another one, as in bodies (http-api A14). */
-function toNumber(text: string, position: number): number {
+export function toNumber(text: string, position: number): number {
   const value = Number(text);
   if (!Number.isFinite(value)) throw filterError(`The number ${quote(text)} is too large`, position);
   if (!text.includes('.') && !Number.isSafeInteger(value)) {

@@ -1,5 +1,6 @@
 import { assert } from '../base/assert.ts';
 import { lowerAscii } from '../base/text.ts';
+import { converted, holds, typeOf } from '../sql/slot.ts';
 import { literal, sql, type Sql } from '../sql/sql.ts';
 import type { Comparator, Dialect, LikeMatch } from './dialect.ts';
 import { filterLimits } from './filter-error.ts';
@@ -76,7 +77,7 @@ function compare(left: Term, comparator: Comparator, right: Term): Sql {
 
 function compareConstant(operand: Operand, comparator: Comparator, constant: Constant): Sql {
   if (operand.kind === 'json') return compareJson(operand, comparator, constant);
-  if (operand.prefix !== undefined && typeof constant === 'string')
+  if (constant !== null && operand.prefix !== undefined && typeOf(constant) === 'string')
     return comparePrefix(operand, comparator, { constant, prefix: operand.prefix });
   if (constant !== null) return sql`${operand.sql} ${operators[comparator]} ${typed(constant, operand)}`;
   // An index serves IS NULL, but not IS NOT DISTINCT FROM NULL.
@@ -91,10 +92,10 @@ function compareConstant(operand: Operand, comparator: Comparator, constant: Con
 function comparePrefix(
   operand: Operand,
   comparator: Comparator,
-  { constant, prefix }: { readonly constant: string; readonly prefix: Prefix },
+  { constant, prefix }: { readonly constant: Exclude<Constant, null>; readonly prefix: Prefix },
 ): Sql {
   // Code units are never fewer than code points.
-  if (constant.length < prefix.length)
+  if (holds(constant, (text) => String(text).length < prefix.length))
     return sql`${prefix.sql} ${operators[comparator]} ${typed(constant, operand)}`;
   const compared = sql`${operand.sql} ${operators[comparator]} ${typed(constant, operand)}`;
   const bound = prefixComparators[comparator];
@@ -115,9 +116,9 @@ const prefixComparators: Readonly<Record<Comparator, Comparator | undefined>> = 
 };
 
 function typed(constant: Exclude<Constant, null>, { kind }: Operand): Sql {
-  if (typeof constant === 'string') return sql`${constant}::text`;
+  if (typeOf(constant) === 'string') return sql`${constant}::text`;
   // An index on a smallint column cannot serve a comparison with a double precision.
-  const isBit = kind === 'bool' && (constant === 0 || constant === 1);
+  const isBit = kind === 'bool' && holds(constant, (value) => value === 0 || value === 1);
   return isBit ? sql`${constant}::smallint` : sql`${constant}::double precision`;
 }
 
@@ -131,10 +132,11 @@ function compareJson(operand: Operand, comparator: Comparator, constant: Constan
         ? sql`${number} IS NOT NULL OR ${text} IS NOT NULL`
         : sql`${number} IS NULL AND ${text} IS NULL`;
     }
-    const [like, unlike] = typeof constant === 'string' ? [text, number] : [number, text];
+    const isTextual = typeOf(constant) === 'string';
+    const [like, unlike] = isTextual ? [text, number] : [number, text];
     const compared = sql`${like} ${operators[comparator]} ${typed(constant, operand)}`;
     if (comparator === 'IS' || comparator === 'IS NOT') return compared;
-    const isTrueOfUnlike = comparator.startsWith(typeof constant === 'string' ? '<' : '>');
+    const isTrueOfUnlike = comparator.startsWith(isTextual ? '<' : '>');
     return isTrueOfUnlike
       ? sql`${compared} OR ${unlike} IS NOT NULL`
       : sql`${compared} AND ${unlike} IS NULL`;
@@ -188,20 +190,20 @@ function compareCoalesced(left: Operand, comparator: '=' | 'IS NOT', right: Oper
 }
 
 function like({ subject, pattern, isNegated }: LikeMatch): Sql {
-  const value = isOperand(subject) ? textOf(subject) : { text: sql`${String(subject)}::text` };
+  const value = isOperand(subject) ? textOf(subject) : { text: sql`${converted(subject, String)}::text` };
   if (isOperand(pattern)) {
     const found = textOf(pattern, 'right');
     const isShort = sql`octet_length(${found.text}) <= ${filterLimits.patternBytesMax}::integer`;
     const matches = matchBySize(value.text, sql`('%' || ${folded(found.text)} || '%')`, isNegated);
     return withSources(sql`(${isShort} AND ${matches})`, value, found);
   }
-  if (endsInEscape(pattern)) {
+  if (holds(pattern, endsInEscape)) {
     // Such a pattern matches nothing on SQLite, and is an error on PostgreSQL.
     const never = sql`CASE WHEN ${value.text} IS NOT NULL THEN ${isNegated ? sql`TRUE` : sql`FALSE`} END`;
     return withSources(never, value);
   }
   const match = mayBeSlow(subject, pattern) ? matchBySize : matchByLike;
-  return withSources(match(value.text, sql`${lowerAscii(pattern)}::text`, isNegated), value);
+  return withSources(match(value.text, sql`${converted(pattern, lowerAscii)}::text`, isNegated), value);
 }
 
 /** Larger texts are matched by a regular expression, see {@link matchBySize}. */

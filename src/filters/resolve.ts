@@ -3,7 +3,8 @@ import { toTimestamp } from '../base/timestamp.ts';
 import type { Dialect } from './dialect.ts';
 import { filterError, quote } from './filter-error.ts';
 import { resolveCall } from './functions/calls.ts';
-import { type Constant, type Constants, isOperand, type Misuse, type Resolve, type Term } from './operand.ts';
+import type { Slot } from '../sql/slot.ts';
+import { type Constants, type Misuse, type PlainConstant, type Resolve, type Term } from './operand.ts';
 import type { IdentifierNode, OperandNode } from './parse.ts';
 
 export interface FilterContext {
@@ -11,6 +12,17 @@ export interface FilterContext {
   readonly dialect: Dialect;
   /** The time of macros, in milliseconds since 1970: the same for the whole statement. */
   readonly now: number;
+  /** Where the statement is kept for other requests: undefined where it is for one. */
+  readonly slots?: FilterSlots;
+}
+
+/** Gives slots to the constants of a filter that differ from request to request. */
+export interface FilterSlots {
+  /** The slot of the text or number that is written at this position; undefined where it is part of what the statement means. */
+  literal(position: number): Slot | undefined;
+  macro(name: string, value: Exclude<PlainConstant, null>): Slot;
+  /** Called where the statement holds for this request alone. */
+  pin(): void;
 }
 
 /** Resolves one side of a comparison. Throws a filter error for a name that does not exist. */
@@ -18,13 +30,16 @@ export function resolveTerm(node: OperandNode, context: FilterContext): Term | C
   switch (node.kind) {
     case 'text':
     case 'number':
-      return node.value;
+      return context.slots?.literal(node.position) ?? node.value;
     case 'identifier':
       return resolveIdentifier(node, context);
     case 'call':
       return resolveCall(node, {
         engine: context.dialect.engine,
-        now: context.now,
+        get now() {
+          context.slots?.pin();
+          return context.now;
+        },
         resolve: (argument) => resolveTerm(argument, context),
       });
     default:
@@ -35,7 +50,7 @@ export function resolveTerm(node: OperandNode, context: FilterContext): Term | C
 /** Resolves a name in the order of http-api 8.2: a field may be called `true`, but never like a macro. */
 function resolveIdentifier(node: IdentifierNode, context: FilterContext): Term | Constants {
   const macro = macroValue(node.name, context.now);
-  if (macro !== undefined) return macro;
+  if (macro !== undefined) return context.slots?.macro(node.name, macro) ?? macro;
   const found = context.resolve(node.name);
   if (isMisuse(found)) throw filterError(found.problem, node.position);
   if (found !== undefined) return found;
@@ -46,7 +61,7 @@ function resolveIdentifier(node: IdentifierNode, context: FilterContext): Term |
 }
 
 export function isMisuse(found: ReturnType<Resolve>): found is Misuse {
-  return typeof found === 'object' && found !== null && !isOperand(found) && found.kind === 'misuse';
+  return typeof found === 'object' && found !== null && 'problem' in found;
 }
 
 /** The message is the same for a hidden field and for one that does not exist, so that they cannot be told apart. */
@@ -55,13 +70,15 @@ export function explainUnknown(name: string): string {
 }
 
 /** Returns the value of a macro such as `@now`, in UTC, at `now` (milliseconds since 1970); undefined for every other name. */
-export function macroValue(name: string, now: number): Constant | undefined {
+export function macroValue(name: string, now: number): Exclude<PlainConstant, null> | undefined {
   return macros.get(name)?.(new Date(now));
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-const macros: ReadonlyMap<string, (now: Date) => Constant> = new Map<string, (now: Date) => Constant>([
+type MacroValue = (now: Date) => Exclude<PlainConstant, null>;
+
+const macros: ReadonlyMap<string, MacroValue> = new Map<string, MacroValue>([
   ['@now', (now) => toTimestamp(now.getTime())],
   ['@yesterday', (now) => toTimestamp(now.getTime() - dayMs)],
   ['@tomorrow', (now) => toTimestamp(now.getTime() + dayMs)],

@@ -45,7 +45,7 @@ const comparators: Readonly<Record<Comparator, Sql>> = {
 };
 
 function like({ subject, pattern, isNegated }: LikeMatch): Sql {
-  if (typeof pattern !== 'string') {
+  if (isOperand(pattern)) {
     const found = textOf(pattern);
     const matches = matchBySize(subject, sql`('%' || ${found} || '%')`, { likeBytesMax: 64, isNegated });
     // A long pattern from a column costs as much as a long one from the client.

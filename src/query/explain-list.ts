@@ -1,8 +1,7 @@
-import { limit, sql, type Sql } from '../sql/sql.ts';
+import { bindSlots, limit, sql, type Sql } from '../sql/sql.ts';
 import type { Database } from '../storage/database.ts';
-import type { ListQuery } from './list-query.ts';
-import type { ListSource } from './list-source.ts';
-import { listSelect, whereAll } from './run-list.ts';
+import { whereAll } from './plan.ts';
+import type { BoundList } from './run-list.ts';
 
 /** An index leads to the rows, or some table has to be read from its beginning to its end. */
 export type Access = 'index' | 'scan';
@@ -18,13 +17,16 @@ interface Plan {
  * Returns how the engine finds the rows that the filter leaves or, without one, the first row in the list's order. Not those of the
  * page: for a few rows an engine may walk an index in the list's order rather than use one for the filter.
  */
-export async function explainList(database: Database, query: ListQuery, source: ListSource): Promise<Access> {
-  const { from, conditions, order } = listSelect(database, query, source);
-  const isFiltered = query.filter !== undefined;
+export async function explainList(
+  database: Database,
+  { plan, values }: BoundList,
+  isFiltered: boolean,
+): Promise<Access> {
+  const { from, conditions, order } = plan.select;
   const found = sql`SELECT 1 FROM ${from}${whereAll(conditions)}`;
   const statement = isFiltered ? found : sql`${found} ORDER BY ${order}${limit(1)}`;
-  const plan = database.engine === 'sqlite' ? sqlitePlan : postgresPlan;
-  const { scanned, isSorted } = await plan(database, statement);
+  const planOf = database.engine === 'sqlite' ? sqlitePlan : postgresPlan;
+  const { scanned, isSorted } = await planOf(database, bindSlots(statement, values));
   // The scan of one table in the order of the list ends with the page, if no filter passes over rows.
   const isWhole = isFiltered || isSorted || scanned > 1;
   return scanned > 0 && isWhole ? 'scan' : 'index';

@@ -6,27 +6,31 @@ import { parseFields, type Projection } from './projection.ts';
 /**
  * The map of this folder: what every list has in common, whatever its table, and the names that records have in filters.
  *
- *   query ── parseListQuery ──► ListQuery ── runList (with a ListSource) ──► ListResult of tuples
+ *   query ── parse ──► ListQuery ── plan (with a ListSource) ──► ListPlan ── bind, run ──► ListResult ── present ──► JSON
  *
- * ListSource    the table: what is selected, what the caller may see, which names there are (columnResolver for plain tables)
- * Projection    what `fields` asks for: pickFields for a value, memberOf for a writer that leaves columns out
- *
- * list-source.ts    also cursors, which continue after a row instead of counting the rows before it
- * run-list.ts       pages of tuples; run-json-list.ts: pages whose JSON the engine writes, with the rows that row-cache.ts keeps
+ * list-query.ts     parses the parameters; projection.ts those of `fields`
+ * list-source.ts    the table: what is selected, what the caller may see, which names there are (columnResolver for plain tables);
+ *                   also cursors, which continue after a row instead of counting the rows before it
+ * plan.ts           makes the statements; with slots (plan-slots.ts) they serve all lists of one form, whose values are bound
+ * run-list.ts       runs them: rows, or rows that the engine writes as JSON and that row-cache.ts keeps
  * explain-list.ts   whether an index leads to the rows, for superusers who ask
  * record-scope.ts   the names of a collection's records, and the joins that they need; path.ts follows a path over relations,
  *                   request-names.ts has `@request.…` and `@collection.…`
  *
  * Source: http-api section 7, A16, A18, A20.
  */
-export interface ListQuery {
-  /** Counted from 1. */
-  readonly page: number;
-  readonly perPage: number;
+export interface ListQuery extends Paging {
   readonly filter: FilterTree | undefined;
   readonly sort: readonly SortKey[];
   /** Undefined keeps everything. */
   readonly fields: Projection | undefined;
+}
+
+/** Which part of a list is asked for. */
+export interface Paging {
+  /** Counted from 1. */
+  readonly page: number;
+  readonly perPage: number;
   readonly skipTotal: boolean;
   /** The cursor to continue after; empty at the beginning, undefined where pages are numbered. */
   readonly cursor: string | undefined;
@@ -42,19 +46,27 @@ export interface QueryReader {
  * key in its details.
  */
 export function parseListQuery(query: QueryReader): ListQuery {
-  const cursor = query.get('cursor') ?? undefined;
-  if (cursor !== undefined && valueOf(query, 'page') !== undefined)
-    throw parameterError('cursor', 'Expected either a page or a cursor, not both.');
+  const paging = parsePaging(query);
   const filter = valueOf(query, 'filter');
   const sort = valueOf(query, 'sort');
   const fields = valueOf(query, 'fields');
+  return {
+    ...paging,
+    filter: filter === undefined ? undefined : parseFilter(filter),
+    sort: sort === undefined ? [] : parseSort(sort),
+    fields: fields === undefined ? undefined : parseFields(fields),
+  };
+}
+
+/** As {@link parseListQuery}, of the part alone. */
+export function parsePaging(query: QueryReader): Paging {
+  const cursor = query.get('cursor') ?? undefined;
+  if (cursor !== undefined && valueOf(query, 'page') !== undefined)
+    throw parameterError('cursor', 'Expected either a page or a cursor, not both.');
   const perPage = integerOf(query, 'perPage') ?? 0;
   return {
     page: Math.max(1, integerOf(query, 'page') ?? 1),
     perPage: perPage <= 0 ? listLimits.perPageDefault : Math.min(listLimits.perPageMax, perPage),
-    filter: filter === undefined ? undefined : parseFilter(filter),
-    sort: sort === undefined ? [] : parseSort(sort),
-    fields: fields === undefined ? undefined : parseFields(fields),
     skipTotal: isTrue(query, 'skipTotal'),
     cursor,
   };

@@ -24,8 +24,6 @@ export interface ListSource {
   /** For a table whose conditions may need joins. */
   readonly scope?: ListScope;
   readonly dialect: Dialect;
-  /** Undefined where a list is read by pages only. */
-  readonly cursors?: CursorSealer;
   /** The time for macros such as `@now`, in milliseconds since 1970. */
   readonly now: number;
 }

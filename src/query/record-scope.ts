@@ -10,10 +10,12 @@ import type { Dialect } from '../filters/dialect.ts';
 import { filterLimits } from '../filters/filter-error.ts';
 import type { Misuse, Operand, Resolve } from '../filters/operand.ts';
 import type { FilterTree } from '../filters/parse.ts';
+import type { FilterSlots } from '../filters/resolve.ts';
 import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Names } from '../storage/database.ts';
 import type { ListScope } from './list-source.ts';
 import { findPath, type Path, type Step } from './path.ts';
+import type { PlanSlots } from './plan-slots.ts';
 import { resolveRequest } from './request-names.ts';
 
 /** What all conditions of one statement share. */
@@ -23,6 +25,8 @@ export interface ScopeContext {
   readonly facts: RuleInput;
   /** Milliseconds since 1970. */
   readonly now: number;
+  /** For a statement that is kept for other requests. */
+  readonly slots?: PlanSlots | undefined;
 }
 
 /**
@@ -106,7 +110,17 @@ export class RecordScope {
 
   /** Adds a condition that every row has to meet. Throws a filter error. */
   add(tree: FilterTree, asker: Asker): void {
-    const context = { resolve: this.resolver(asker), dialect: this.#dialect, now: this.#context.now };
+    this.#add(tree, asker, this.#context.slots?.ofRules);
+  }
+
+  #add(tree: FilterTree, asker: Asker, slots: FilterSlots | undefined): void {
+    const { now } = this.#context;
+    const context = {
+      resolve: this.resolver(asker),
+      dialect: this.#dialect,
+      now,
+      ...(slots !== undefined && { slots }),
+    };
     for (const conjunct of conjunctsOf(tree)) {
       this.#isInside = false;
       const condition = compileFilter(conjunct, context);
@@ -132,7 +146,7 @@ export class RecordScope {
   forList(asker: Asker): ListScope {
     return {
       conditionWith: (filter) => {
-        if (filter !== undefined) this.add(filter, asker);
+        if (filter !== undefined) this.#add(filter, asker, this.#context.slots);
         return this.condition;
       },
       joins: () => this.joins,
@@ -157,8 +171,8 @@ export class RecordScope {
   }
 
   #resolve(name: string, asker: Asker): ReturnType<Resolve> {
-    const { collections, names, facts } = this.#context;
-    const context = { collections, names, dialect: this.#dialect, mayUseHidden: asker === 'rule' };
+    const { collections, names, facts, slots } = this.#context;
+    const context = { collections, names, dialect: this.#dialect, mayUseHidden: asker === 'rule', slots };
     const { collection } = this.#base;
     if (asker === 'rule' && name.startsWith('@')) {
       const found = resolveRequest(name, { ...context, facts, collection, alias: this.#base.alias });

@@ -1,23 +1,27 @@
 import { lowerAscii } from '../base/text.ts';
 import { type Field, fieldColumn, hasColumn } from '../fields/field.ts';
 import {
-  type Constant,
   type Constants,
   type Misuse,
   numberOfText,
   type Operand,
+  type PlainConstant,
   type Resolve,
 } from '../filters/operand.ts';
 import type { RuleInput } from '../access/rule-input.ts';
+import type { Slot } from '../sql/slot.ts';
 import { identifier, sql, type Sql } from '../sql/sql.ts';
 import { type Collection, superusersName } from '../collections/collection.ts';
 import { findPath, isMultiple, type Path, type PathContext, type Step } from './path.ts';
+import type { PlanSlots } from './plan-slots.ts';
 
 export interface RequestContext extends PathContext {
   readonly facts: RuleInput;
   /** The collection that the rule is about, and the alias of its table. */
   readonly collection: Collection;
   readonly alias: Sql;
+  /** For a statement that is kept for other requests. */
+  readonly slots: PlanSlots | undefined;
 }
 
 type Resolved = ReturnType<Resolve> | Path;
@@ -28,6 +32,8 @@ export function resolveRequest(name: string, context: RequestContext): Resolved 
   if (other !== undefined && rest !== undefined)
     return resolveOther(`${other}:${alias ?? ''}`, rest, context);
   const [, part = '', member, modifier] = /^@request\.(\w+)(?:\.([\w.]+))?(?::(\w+))?$/.exec(name) ?? [];
+  // Of the request itself, only the caller has slots.
+  if (part !== 'auth') context.slots?.pin();
   if (member === undefined) return resolveWord(name, part, context.facts);
   const asked = { segments: member.split('.'), modifier };
   switch (part) {
@@ -147,33 +153,36 @@ function relationOf(field: Field, { segments, modifier }: Asked, context: Reques
 }
 
 function resolveCaller(asked: Asked, context: RequestContext): Resolved {
-  const { caller } = context.facts;
+  const { facts, slots } = context;
+  const { caller } = facts;
   const { modifier } = asked;
+  slots?.noteCaller();
   // Checked for guests, too: a rule is compiled for a guest when it is saved, and would otherwise fail only for accounts.
   if (modifier !== undefined && !['each', 'length', 'lower'].includes(modifier)) return misuse(modifier);
   if (caller.kind === 'guest') return null;
   const collectionId = caller.kind === 'user' ? caller.collectionId : superusersName;
   const collection = context.collections.find(collectionId);
   if (collection === undefined) return null;
-  const [first] = asked.segments;
+  const [first = ''] = asked.segments;
+  const id = slots?.callerId() ?? caller.id;
   if (asked.segments.length === 1 && modifier === undefined) {
-    if (first === 'id') return caller.id;
+    if (first === 'id') return id;
     if (first === 'collectionId') return collection.id;
     if (first === 'collectionName') return collection.name;
-    const known = context.facts.callerRelations?.get(first ?? '');
+    const known = slots === undefined ? facts.callerRelations?.get(first) : slots.callerRelation(first);
     if (known !== undefined) return known;
   }
   const table = context.names.collectionTable(collection.name);
   const path = findPath(context, collection, { ...asked, joinedBy: 'id' });
   if (path !== undefined && !('kind' in path) && path.steps.length === 0)
-    return valueOfCaller(path, table, caller.id);
+    return valueOfCaller(path, table, id);
   const step: Step = {
     key: '@auth.',
     hasMany: false,
     collection,
     join: (_from, to) => ({
       source: sql`${table} AS ${to}`,
-      on: sql`${to}.id = ${caller.id}`,
+      on: sql`${to}.id = ${id}`,
     }),
   };
   return behind([step], path) ?? null;
@@ -186,14 +195,14 @@ const callerAlias = identifier('$caller');
  * Returns a value of the caller's own record as a subquery. It is the same for every record that a rule is asked about, so the
  * subquery runs once per statement, where a join would look it up for each row. NULL when the record is gone.
  */
-function valueOfCaller({ leaf }: Path, table: Sql, id: string): Operand {
+function valueOfCaller({ leaf }: Path, table: Sql, id: string | Slot): Operand {
   const { sql: value, kind, path } = leaf(callerAlias);
   const found = sql`(SELECT ${value} FROM ${table} AS ${callerAlias} WHERE ${callerAlias}.id = ${id})`;
   return { sql: found, kind, ...(path !== undefined && { path }) };
 }
 
 /** Returns whether the stored value differs from the given one, as `!=` understands it. */
-function changed(given: Constant, context: RequestContext, field: Field): Operand {
+function changed(given: PlainConstant, context: RequestContext, field: Field): Operand {
   const column = sql`${context.alias}.${context.names.column(field.name)}`;
   const kind = ['number', 'bool'].includes(fieldColumn(field) ?? '') ? 'number' : 'text';
   const value = given === null ? null : kind === 'number' ? Number(given) : String(given);
@@ -212,7 +221,7 @@ function valueAt(value: unknown, segments: readonly string[]): unknown {
 }
 
 /** Returns a value as a constant. Arrays and objects become their JSON text, as they are stored. */
-function toConstant(value: unknown): Constant {
+function toConstant(value: unknown): PlainConstant {
   if (value === undefined || value === null) return null;
   if (typeof value === 'boolean') return truth(value);
   if (typeof value === 'string' || typeof value === 'number') return value;
@@ -224,7 +233,7 @@ function lengthOf(value: unknown): number {
   return value === undefined || value === null || value === '' ? 0 : 1;
 }
 
-function lower(value: Constant): Constant {
+function lower(value: PlainConstant): PlainConstant {
   return typeof value === 'string' ? lowerAscii(value) : value;
 }
 

@@ -1,26 +1,31 @@
-import { AppError } from '../base/errors.ts';
-import { GenerationCache, StateCache } from '../base/cache.ts';
-import type { Collection } from '../collections/collection.ts';
-import { baseAlias, RecordScope } from '../query/record-scope.ts';
-import { dialectOf } from '../filters/dialect-of.ts';
-import type { Operand } from '../filters/operand.ts';
-import type { FilterTree } from '../filters/parse.ts';
-import type { Instance } from '../instances/instance.ts';
-import { answerKey, isCacheable } from './answer-cache.ts';
-import { type Access, explainList } from '../query/explain-list.ts';
-import type { CursorSealer, ListSource } from '../query/list-source.ts';
-import { listJson, runList } from '../query/run-list.ts';
-import { isTrue, type ListQuery, parseListQuery, type QueryReader } from '../query/list-query.ts';
-import { type JsonList, prepareJsonList, runJsonList } from '../query/run-json-list.ts';
+import type { Caller } from '../access/caller.ts';
 import type { RuleInput } from '../access/rule-input.ts';
 import { admit } from '../access/rule.ts';
+import { GenerationCache, StateCache } from '../base/cache.ts';
+import { AppError } from '../base/errors.ts';
+import type { Collection } from '../collections/collection.ts';
+import { dialectOf } from '../filters/dialect-of.ts';
+import type { Operand } from '../filters/operand.ts';
+import { type FilterTree, parseFilter } from '../filters/parse.ts';
+import { parseSort } from '../filters/sort.ts';
+import { type FilterTemplate, filterTemplate } from '../filters/template.ts';
+import { readCurrentCollection } from '../instances/current-collection.ts';
+import type { Instance } from '../instances/instance.ts';
+import { type Access, explainList } from '../query/explain-list.ts';
+import { isTrue, type Paging, parsePaging, type QueryReader } from '../query/list-query.ts';
+import type { CursorSealer, ListSource } from '../query/list-source.ts';
+import { type ListPlan, planList } from '../query/plan.ts';
+import { type PlanInputs, type PlanRequest, PlanSlots, valuesFor } from '../query/plan-slots.ts';
+import { baseAlias, RecordScope } from '../query/record-scope.ts';
+import { rowJson } from '../query/row-cache.ts';
+import { type BoundList, listJson, runJson, runRows } from '../query/run-list.ts';
 import { SecretError } from '../secrets/master-key.ts';
+import type { SlotValue } from '../sql/slot.ts';
 import { sql } from '../sql/sql.ts';
 import { lookUpCaller, scopeContext } from './check-rule.ts';
 import { presentRecords } from './present-records.ts';
-import { readStatements, type RecordJson, recordJson, rowVersion } from './record-table.ts';
+import { readStatements, type RecordJson, recordJson, recordShape, rowVersion } from './record-table.ts';
 import { fromTuple } from './record.ts';
-import { readCurrentCollection } from '../instances/current-collection.ts';
 
 export interface RecordList {
   /** The whole list as JSON. */
@@ -29,173 +34,162 @@ export interface RecordList {
   readonly access?: Access;
 }
 
-/** The lists that this process remembers on SQLite: 4 MB per generation, if they are ASCII. */
-const listsLengthMax = 4 * 1024 * 1024;
-/** What a list takes in memory besides its text and key, counted as characters. */
-const listLength = 200;
-const knownLists = new StateCache<RecordList>(
-  listsLengthMax,
-  ({ json }, key) => json.length + key.length + listLength,
-);
-
 /** Returns a page of a collection's records. Throws not_found (collection), forbidden (null rule), bad_request (filter, sort). */
 export function listRecords(
   instance: Instance,
-  facts: RuleInput,
-  request: { readonly collection: string; readonly query: QueryReader },
+  input: RuleInput,
+  { collection: name, query }: { readonly collection: string; readonly query: QueryReader },
 ): Promise<RecordList> {
-  return readCurrentCollection(instance, request.collection, async (collection) => {
-    const { collections, database } = instance;
-    const rule = admit(collection, 'listRule', facts.caller);
-    const isSuperuser = facts.caller.kind === 'superuser';
-    if (!isSuperuser) refuseRuleNames(request.query);
-    const isExplained = isSuperuser && isTrue(request.query, 'explain');
-    const list = { collection, rule, asked: request.query, isExplained };
-    const json =
-      isWhole(request.query) && !isExplained
-        ? recordJson(collection, database.names, { withHidden: isSuperuser })
-        : undefined;
-    if (json === undefined) return presentList(instance, facts, list);
-    const key = answerKey(
-      json,
-      { collections, caller: rule && facts.caller },
-      cacheKeyParts(facts, request.query),
-    );
-    const state = database.state();
-    const known = state && knownLists.find(state, key);
-    return known ?? writeList(instance, facts, { ...list, json, key, state });
+  return readCurrentCollection(instance, name, async (collection) => {
+    const rule = admit(collection, 'listRule', input.caller);
+    const list = parseList(instance, input, { collection, rule, query });
+    const state = instance.database.state();
+    const known = state && !list.isExplained ? knownLists.find(state, list.answerKey) : undefined;
+    if (known !== undefined) return known;
+    const asker = rule === undefined ? input : await lookUpCaller(instance, input, collection.rules.listRule);
+    const planned = planFor(instance, asker, list);
+    const bound = { ...planned, paging: list.paging, sealer: cursorsOf(instance, asker, list) };
+    const json = await runAndPresent(instance, asker, { ...list, bound });
+    // A few long lists would drive out all others.
+    if (state !== undefined && isRepeatable(list, planned) && json.length <= listsLengthMax / 64)
+      knownLists.add(state, list.answerKey, { json });
+    if (!list.isExplained) return { json };
+    return { json, access: await explainList(instance.database, bound, list.filter !== undefined) };
   });
 }
 
-/** True when whole records are asked for, whose JSON the engine can write. */
-function isWhole(query: QueryReader): boolean {
-  return !query.get('fields') && !query.get('expand');
-}
-
+/** A list as it was asked for. */
 interface ListRequest {
   readonly collection: Collection;
   readonly rule: FilterTree | undefined;
-  readonly asked: QueryReader;
+  readonly query: QueryReader;
+  readonly paging: Paging;
+  readonly filter: FilterTemplate | undefined;
   readonly isExplained: boolean;
+  /** Undefined where records are not shown as the engine can write them. */
+  readonly written: RecordJson | undefined;
+  /** Stands for all requests that a plan can serve. */
+  readonly planKey: string;
+  /** Stands for all requests that have one answer as long as nothing changes. */
+  readonly answerKey: string;
 }
 
-interface JsonListRequest extends ListRequest {
-  readonly json: RecordJson;
-  readonly key: string;
-  /** The state of the database before the list is read; undefined where it is not known. */
-  readonly state: object | undefined;
+function parseList(
+  { collections, database }: Instance,
+  { caller }: RuleInput,
+  asked: Pick<ListRequest, 'collection' | 'rule' | 'query'>,
+): ListRequest {
+  const { collection, rule, query } = asked;
+  const isSuperuser = caller.kind === 'superuser';
+  if (!isSuperuser) refuseRuleNames(query);
+  const isExplained = isSuperuser && isTrue(query, 'explain');
+  const paging = parsePaging(query);
+  const text = query.get('filter') || undefined;
+  const filter = text === undefined ? undefined : filterTemplate(text);
+  const json = recordJson(collection, database.names, { withHidden: isSuperuser });
+  const written = query.get('fields') || query.get('expand') ? undefined : json;
+  const { page, perPage, skipTotal, cursor } = paging;
+  const begin = cursor === undefined ? page > 1 : 'cursor';
+  const { id } = recordShape(collection);
+  const sort = query.get('sort') ?? '';
+  const how = `${id}/${collections.version}/${written === undefined}/${begin}/${perPage}/${skipTotal}/${sort.length}`;
+  const planKey = [how, kindOf(caller), sort, filter?.form ?? ''].join('\u0000');
+  const answerKey = [planKey, page, rule && idOf(caller), ...(filter?.literals ?? [])].join('\u0000');
+  return { ...asked, paging, filter, isExplained, written, planKey, answerKey };
 }
 
-const listParameters = ['page', 'perPage', 'skipTotal', 'sort', 'filter'];
-
-/**
- * Returns all that tells one list of a collection from another. A cursor, and the next one in the answer, are valid only for the
- * caller they were made for.
- */
-function cacheKeyParts({ caller }: RuleInput, query: QueryReader): readonly string[] {
-  const asked = listParameters.map((name) => query.get(name) ?? '');
-  const cursor = query.get('cursor');
-  return cursor === null ? asked : [...asked, cursor, JSON.stringify(caller)];
+/** Returns what a plan depends on of the caller, besides the values in its slots. */
+function kindOf(caller: Caller): string {
+  if (caller.kind === 'superuser') return caller.key === undefined ? 'superuser' : JSON.stringify(caller.key);
+  return caller.kind === 'user' ? caller.collectionId : caller.kind;
 }
 
-/** Runs the list as a statement in which the engine writes the JSON. */
-async function writeList(instance: Instance, facts: RuleInput, list: JsonListRequest): Promise<RecordList> {
-  const prepared = await preparedList(instance, facts, list);
-  const { items, ...page } = await runJsonList(prepared.list);
-  const found = { json: listJson(page, items) };
-  const { state, key } = list;
-  // A few long lists would drive out all others.
-  if (state !== undefined && prepared.isCacheable && found.json.length <= listsLengthMax / 64)
-    knownLists.add(state, key, found);
-  return found;
+function idOf(caller: Caller): string {
+  return caller.kind === 'guest' ? '' : caller.id;
 }
 
-/** Reads the columns and writes the JSON of each record here. */
-async function presentList(instance: Instance, asker: RuleInput, list: ListRequest): Promise<RecordList> {
-  const query = parseListQuery(list.asked);
-  const facts = await factsFor(instance, asker, list);
-  const makeSource = (): ListSource => sourceOf(instance, facts, { ...list, query });
-  const { items: tuples, ...page } = await runList(instance.database, query, makeSource());
-  const records = tuples.map((tuple) => fromTuple(list.collection, tuple));
-  const items = await presentRecords({ instance, facts }, records);
-  const json = listJson(page, items);
-  if (!list.isExplained) return { json };
-  return { json, access: await explainList(instance.database, query, makeSource()) };
+/** Plans that are right for different values, by `planKey`. */
+interface CachedPlan {
+  readonly plan: ListPlan;
+  readonly inputs: PlanInputs;
 }
 
-interface PreparedList {
-  readonly list: JsonList;
-  /** Whether it gives the same caller the same answer until something changes. */
-  readonly isCacheable: boolean;
-}
-
-/** Lists with longer keys are not kept: they would fill the memory, and hardly any of them is asked for twice. */
-const keyLengthMax = 500;
 /** Characters per generation: the statements of a list with many fields are longer than most of its pages. */
-const preparedLengthMax = 4 * 1024 * 1024;
-/** What a prepared list takes in memory beside the text of its statements, counted as characters. */
-const preparedLength = 2_000;
-const preparedLists = new GenerationCache<string, PreparedList>(
-  preparedLengthMax,
-  ({ list }) => list.texts.text.length + list.versions.text.length + preparedLength,
-);
+const plansLengthMax = 4 * 1024 * 1024;
+/** What a plan takes in memory besides the text of its statements, counted as characters. */
+const planLength = 2_000;
+/** How many plans of one form are kept, for values that make different statements: empty and other texts, numbers and none. */
+const plansOfFormMax = 4;
+const plans = new GenerationCache<string, readonly CachedPlan[]>(plansLengthMax, (ofForm, key) => {
+  let length = key.length;
+  for (const { plan } of ofForm)
+    length += planLength + (plan.page?.rows.text.length ?? 0) + 2 * plan.count.text.length;
+  return length;
+});
 
-/** Returns the statements of a list. They are made once for all requests with the same key, where they mean the same for all of these. */
-async function preparedList(
-  instance: Instance,
-  asker: RuleInput,
-  list: JsonListRequest,
-): Promise<PreparedList> {
-  const { json, rule, asked } = list;
-  const facts = await factsFor(instance, asker, list);
-  const key = rule === undefined ? list.key : `${list.key}${relationsOf(facts)}`;
-  const known = preparedLists.find(key);
-  if (known !== undefined) return known;
-  const query = parseListQuery(asked);
-  const source = sourceOf(instance, facts, { ...list, query });
-  const { filter, sort, cursor = '' } = query;
-  // A filter that names related records is not lasting: what the caller may list of these depends on the caller, who is not in the
-  // key where the list itself has no rule.
-  const made = {
-    list: prepareJsonList(instance.database, query, {
-      ...source,
-      json: json.column,
-      kind: json.rows,
-      version: rowVersion,
-    }),
-    isCacheable:
-      isCacheable({ filter, sort, within: 'definition' }) && isCacheable({ filter: rule, within: 'state' }),
+interface BoundPlan extends CachedPlan {
+  readonly values: readonly SlotValue[];
+}
+
+/** Returns the plan of a list with the values of this request: one that was made before, where it is right for these. */
+function planFor(instance: Instance, input: RuleInput, list: ListRequest): BoundPlan {
+  const { paging, filter, planKey } = list;
+  const request: PlanRequest = {
+    literals: filter?.literals ?? [],
+    input,
+    now: instance.clock.now(),
+    offset: (paging.page - 1) * paging.perPage,
   };
-  // There are as many cursors as there are pages.
-  if (made.isCacheable && cursor === '' && key.length <= keyLengthMax) preparedLists.add(key, made);
-  return made;
+  const ofForm = plans.find(planKey) ?? [];
+  for (const cached of ofForm) {
+    const values = valuesFor(cached.inputs, request);
+    if (values !== undefined) return { ...cached, values };
+  }
+  const slots = new PlanSlots(request, filter?.positions ?? []);
+  const plan = makePlan(instance, input, { list, slots });
+  const { inputs } = slots;
+  if (!inputs.isPinned) plans.add(planKey, [{ plan, inputs }, ...ofForm].slice(0, plansOfFormMax));
+  return { plan, inputs, values: inputs.reads.map((read) => read(request)) };
 }
 
-/** Returns the part of the key for the caller's relations, whose values are in the statement where there is a rule. */
-function relationsOf({ callerRelations }: RuleInput): string {
-  const relations = callerRelations === undefined ? [] : [...callerRelations].flat();
-  return ['', ...relations].join('\u0000');
-}
-
-/** Returns the facts with what the rule asks of the caller's record. */
-async function factsFor(
+function makePlan(
   instance: Instance,
-  facts: RuleInput,
-  { collection, rule }: ListRequest,
-): Promise<RuleInput> {
-  return rule === undefined ? facts : lookUpCaller(instance, facts, collection.rules.listRule);
+  input: RuleInput,
+  { list, slots }: { readonly list: ListRequest; readonly slots: PlanSlots },
+): ListPlan {
+  const { query, paging, collection, written } = list;
+  const { perPage, skipTotal, page, cursor } = paging;
+  const [filter, sort] = [query.get('filter'), query.get('sort')];
+  const { columns } = readStatements(collection, instance.database.names);
+  const planned = {
+    filter: filter ? parseFilter(filter) : undefined,
+    sort: sort ? parseSort(sort) : [],
+    perPage,
+    skipTotal,
+    offset: cursor !== undefined ? undefined : page === 1 ? 0 : slots.offset(),
+  };
+  return planList(
+    planned,
+    sourceOf(instance, input, { ...list, slots }),
+    written === undefined
+      ? { rows: columns }
+      : { rows: sql`${rowVersion}, ${written.column} AS "$json"`, versions: rowVersion },
+  );
 }
 
 function sourceOf(
   instance: Instance,
-  facts: RuleInput,
-  { collection, rule, query, asked }: ListRequest & { readonly query: ListQuery },
+  input: RuleInput,
+  { collection, rule, slots }: Pick<ListRequest, 'collection' | 'rule'> & { readonly slots: PlanSlots },
 ): ListSource {
-  const context = scopeContext(instance, facts);
+  const { caller } = input;
+  // Which collections an API key reaches decides which paths there are.
+  if (caller.kind === 'superuser' && caller.key !== undefined) slots.noteCaller();
+  const context = { ...scopeContext(instance, input), slots };
   const { names, now } = context;
   const scope = new RecordScope(context, { collection, alias: baseAlias }, { joinsOutside: true });
   if (rule !== undefined) scope.addRule(rule);
-  const trust = facts.caller.kind === 'superuser' ? 'rule' : 'client';
+  const trust = caller.kind === 'superuser' ? 'rule' : 'client';
   const { columns, from } = readStatements(collection, names);
   // A filter may take as long for one row of large json values as for hundreds of others.
   const hasJson = collection.fields.some(({ type }) => type === 'json');
@@ -208,9 +202,45 @@ function sourceOf(
     resolve: scope.resolver(trust),
     scope: scope.forList(trust),
     dialect: dialectOf(names.engine),
-    ...(query.cursor !== undefined && { cursors: cursorsOf(instance, facts, { collection, query: asked }) }),
     now,
   };
+}
+
+async function runAndPresent(
+  instance: Instance,
+  input: RuleInput,
+  { collection, written, bound }: ListRequest & { readonly bound: BoundList },
+): Promise<string> {
+  const { database } = instance;
+  if (written !== undefined) {
+    const { items, ...page } = await runJson(database, bound, { kind: written.rows, texts: rowJson });
+    return listJson(page, items);
+  }
+  const { items: tuples, ...page } = await runRows(database, bound);
+  const records = tuples.map((tuple) => fromTuple(collection, tuple));
+  return listJson(page, await presentRecords({ instance, facts: input }, records));
+}
+
+/** The lists that this process remembers where the engine tells its state: 4 MB per generation, if they are ASCII. */
+const listsLengthMax = 4 * 1024 * 1024;
+/** What a list takes in memory besides its text and key, counted as characters. */
+const listLength = 200;
+const knownLists = new StateCache<RecordList>(
+  listsLengthMax,
+  ({ json }, key) => json.length + key.length + listLength,
+);
+
+/** Whether all requests with the answer key of this one have its answer, until something changes. */
+function isRepeatable(
+  { rule, paging, written, isExplained }: ListRequest,
+  { plan, inputs }: CachedPlan,
+): boolean {
+  // A cursor is for one caller. Where the list has no rule, the caller is not in the key.
+  const isShared = paging.cursor === undefined && (rule !== undefined || !inputs.usesCaller);
+  const isRandom = plan.select.terms.some(({ operand }) => operand === undefined);
+  return (
+    isShared && written !== undefined && !isExplained && !inputs.isPinned && !inputs.usesTime && !isRandom
+  );
 }
 
 /** Returns a sealer whose cursors are bound to this list: with another filter or order, or for another caller, a position means nothing. */

@@ -13,6 +13,8 @@ import type { JsonWriter, Names } from '../storage/database.ts';
 
 /** What a definition says about all of a collection's records, worked out once per definition because every request uses it. */
 export interface RecordShape {
+  /** Stands in keys for the definition. */
+  readonly id: number;
   readonly fields: readonly ShapedField[];
   readonly hasHidden: boolean;
   /** The password fields. Their values are no part of a record: only hashes are kept, apart from it. */
@@ -52,6 +54,7 @@ export interface ShapedEmail {
 
 /** By definition, not by id: a changed collection is a new object and gets a new shape. */
 const shapes = new WeakMap<Collection, RecordShape>();
+let lastId = 0;
 
 export function recordShape(collection: Collection): RecordShape {
   const known = shapes.get(collection);
@@ -64,7 +67,9 @@ export function recordShape(collection: Collection): RecordShape {
 function makeShape(collection: Collection): RecordShape {
   const fields = collection.fields.map(shapeField);
   const ids = JSON.stringify({ collectionId: collection.id, collectionName: collection.name });
+  lastId += 1;
   return {
+    id: lastId,
     fields,
     hasHidden: fields.some((field) => field.isHidden && !field.isSecret),
     email: collection.type === 'auth' ? emailOf(collection) : undefined,
@@ -219,8 +224,6 @@ export function readStatements(collection: Collection, names: Names): ReadStatem
 
 /** A way in which an engine writes the records of one definition as JSON. */
 export interface RecordJson {
-  /** Stands in keys for this way and this definition. */
-  readonly id: number;
   /** A column that holds the JSON of a record as the API shows it: the same text as `recordToJson` makes. */
   readonly column: Sql;
   /** Selects the revision and the JSON of one record. Values: the id. `AND` conditions may follow. */
@@ -230,7 +233,6 @@ export interface RecordJson {
 
 /** By definition and `withHidden`: what everyone sees, and what superusers see. */
 const recordJsonCache = new WeakMap<Collection, Map<boolean, RecordJson>>();
-let lastId = 0;
 
 /** Undefined for auth collections, where each account decides whether its address is shown. */
 export function recordJson(
@@ -247,9 +249,7 @@ export function recordJson(
   const column = textOf(collection, names.json, { names, withHidden });
   const { from } = readStatements(collection, names);
   const select = sql`SELECT ${baseAlias}."$revision", ${column} AS "$json" FROM ${from} WHERE ${baseAlias}.id = ${null}`;
-  lastId += 1;
   const made = {
-    id: lastId,
     column,
     selectById: runBatch(select, 'lookup'),
     rows: { isFilled: false },

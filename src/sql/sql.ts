@@ -2,6 +2,7 @@ import { assert } from '../base/assert.ts';
 import { GenerationCache } from '../base/cache.ts';
 import { matchLike } from '../base/match-like.ts';
 import { realText } from '../base/text.ts';
+import { Slot, type SlotValue } from './slot.ts';
 
 /**
  * SQL as a value: text and parameters kept apart. Values never become text; names become text only through
@@ -13,6 +14,7 @@ declare const brand: unique symbol;
 
 export interface Sql {
   readonly text: string;
+  /** In a statement that is kept, some are slots: {@link bindSlots} fills them before an engine sees the statement. */
   readonly values: readonly SqlValue[];
   /** Absent where a statement is never combined with others. */
   readonly together?: Batchable;
@@ -33,7 +35,7 @@ export type Batchable = 'lookup' | 'insert' | 'change';
 const textOf = new WeakMap<TemplateStringsArray, string>();
 
 /** `` sql`SELECT * FROM t WHERE id = ${id}` ``; an interpolated {@link Sql} is spliced in with its own values. */
-export function sql(strings: TemplateStringsArray, ...values: readonly (SqlValue | Sql)[]): Sql {
+export function sql(strings: TemplateStringsArray, ...values: readonly (SqlValue | Slot | Sql)[]): Sql {
   for (const value of values) if (isSql(value)) return splice(strings, values);
   let text = textOf.get(strings);
   if (text === undefined) {
@@ -60,6 +62,14 @@ export function joinSql(parts: readonly Sql[], separator: ', ' | ' AND ' | ' OR 
 export function withValues({ text, together }: Sql, values: readonly SqlValue[]): Sql {
   // The brand has no value at run time, as in `make`.
   return (together === undefined ? { text, values } : { text, values, together }) as Sql;
+}
+
+/** The same statement with values in place of its slots. */
+export function bindSlots({ text, values }: Sql, given: readonly SlotValue[]): Sql {
+  return make(
+    text,
+    values.map((value) => (value instanceof Slot ? value.read(given) : value)),
+  );
 }
 
 /** The same statement, marked as one that may be combined with others. */
@@ -115,11 +125,12 @@ const splicedOf = new WeakMap<
   { readonly parts: readonly Sql[]; readonly text: string }
 >();
 
-function splice(strings: TemplateStringsArray, values: readonly (SqlValue | Sql)[]): Sql {
+function splice(strings: TemplateStringsArray, values: readonly (SqlValue | Slot | Sql)[]): Sql {
   const flat: SqlValue[] = [];
   const parts: Sql[] = [];
   for (const value of values) {
-    if (!isSql(value)) flat.push(value);
+    // A slot stands for a value, which `bindSlots` puts there.
+    if (!isSql(value)) flat.push(value as SqlValue);
     else {
       parts.push(value);
       if (value.values.length > 0) flat.push(...value.values);
@@ -133,7 +144,7 @@ function splice(strings: TemplateStringsArray, values: readonly (SqlValue | Sql)
   return make(text, flat);
 }
 
-function joinText(strings: TemplateStringsArray, values: readonly (SqlValue | Sql)[]): string {
+function joinText(strings: TemplateStringsArray, values: readonly (SqlValue | Slot | Sql)[]): string {
   let text = strings[0] ?? '';
   for (const [index, value] of values.entries()) {
     text += isSql(value) ? value.text : '?';
@@ -142,8 +153,8 @@ function joinText(strings: TemplateStringsArray, values: readonly (SqlValue | Sq
   return text;
 }
 
-function isSql(value: SqlValue | Sql): value is Sql {
-  return typeof value === 'object' && value !== null && !(value instanceof Uint8Array);
+function isSql(value: SqlValue | Slot | Sql): value is Sql {
+  return typeof value === 'object' && value !== null && 'text' in value;
 }
 
 function make(text: string, values: readonly SqlValue[]): Sql {
@@ -164,7 +175,7 @@ const known = new GenerationCache<number, Sql>(1_000);
  * a generic plan looks expensive, and so it plans the statement anew each time. The cast keeps SQLite from planning by the number. Not
  * for numbers that differ each time, as each makes another SQL text.
  */
-export function limit(count: number, offset = 0): Sql {
+export function limit(count: number, offset: number | Slot = 0): Sql {
   const rows = known.findOrAdd(count, limitTo);
   return offset === 0 ? rows : sql`${rows} OFFSET CAST(${offset} AS bigint)`;
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { MovableClock } from '../support/movable-clock.ts';
 import { startService, type TestRequest, type TestService } from '../support/service.ts';
 
 const collection = '/api/collections/things';
@@ -287,4 +288,66 @@ test('a list whose rule goes through another collection follows the definition o
     for (let times = 0; times < 5; times += 1)
       assert.equal((await service.request(posts, { headers: { authorization } })).json.totalItems, 1);
   }
+});
+
+test('a list about the moment changes with the time, though nothing is committed', async (t) => {
+  const clock = new MovableClock();
+  const service = await startService(t, { parts: { clock } });
+  const fields = [{ name: 'due', type: 'date' }];
+  await change(service, 'POST /api/collections', { name: 'things', listRule: '', fields });
+  const due = new Date(clock.now() + 60_000).toISOString();
+  await change(service, `POST ${at}`, { due });
+  const query = `${at}?filter=${encodeURIComponent('due <= @now')}`;
+  for (let times = 0; times < 3; times += 1) assert.equal((await service.request(query)).json.totalItems, 0);
+  clock.move(120_000);
+  assert.equal((await service.request(query)).json.totalItems, 1);
+});
+
+test('lists that differ in nothing but their constants each have their own', async (t) => {
+  const service = await startService(t);
+  const fields = [
+    { name: 'title', type: 'text' },
+    { name: 'number', type: 'number' },
+    { name: 'ready', type: 'bool' },
+  ];
+  await change(service, 'POST /api/collections', { name: 'things', listRule: '', fields });
+  const rows = [
+    { title: '', number: 0, ready: false },
+    { title: 'one', number: 1, ready: true },
+    { title: '5', number: 5, ready: true },
+    { title: '100%', number: 100, ready: false },
+  ];
+  for (const row of rows) await change(service, `POST ${at}`, row);
+  for (const [filter, numbers] of [
+    ['title = "one"', [1]],
+    ['title = "5"', [5]],
+    ['title = ""', [0]],
+    ['title = "none"', []],
+    ['title != "one"', [0, 5, 100]],
+    ['title != ""', [1, 5, 100]],
+    ['number = "5"', [5]],
+    ['number = "five"', []],
+    ['number = "1e2"', [100]],
+    ['number = ""', []],
+    ['number > 1', [5, 100]],
+    ['number > 5', [100]],
+    ['ready = 1', [1, 5]],
+    ['ready = 0', [0, 100]],
+    ['ready = 2', []],
+    ['title ~ "n"', [1]],
+    ['title ~ "%"', [0, 1, 5, 100]],
+    ['title ~ "100\\%"', [100]],
+    ['title ~ "o%"', [1]],
+    ['"a" = "a" && title = "5"', [5]],
+    ['"a" = "b" && title = "5"', []],
+  ] as const)
+    for (let times = 0; times < 2; times += 1) {
+      const { json, text } = await service.request(`${at}?filter=${encodeURIComponent(filter)}`);
+      const items: readonly { readonly number: number }[] = json.items ?? assert.fail(text);
+      assert.deepEqual(
+        items.map(({ number }) => number),
+        numbers,
+        filter,
+      );
+    }
 });

@@ -104,7 +104,7 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'only superusers name in a filter what rules name',
     file: 'src/records/list-records.ts',
-    from: 'if (!isSuperuser) refuseRuleNames(request.query);',
+    from: 'if (!isSuperuser) refuseRuleNames(query);',
     to: '',
     tests: ['test/api/record-lists.test.ts'],
   },

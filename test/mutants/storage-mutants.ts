@@ -250,8 +250,9 @@ export const storageMutants: readonly Mutant[] = [
   {
     name: 'a list by what one caller may list of related records is not remembered for others',
     file: 'src/records/list-records.ts',
-    from: "isCacheable({ filter, sort, within: 'definition' })",
-    to: "isCacheable({ filter, sort, within: 'state' })",
+    from: '(rule !== undefined || !inputs.usesCaller)',
+    to: 'true',
+    engine: 'sqlite',
     tests: ['test/api/absent-records.test.ts'],
   },
 ];

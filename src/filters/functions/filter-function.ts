@@ -1,6 +1,7 @@
 import { unreachable } from '../../base/assert.ts';
 import type { AppError } from '../../base/errors.ts';
 import type { Dialect } from '../dialect.ts';
+import { pinned } from '../../sql/slot.ts';
 import { filterError, quote } from '../filter-error.ts';
 import { type Constants, isOperand, type Operand, type Term } from '../operand.ts';
 import type { CallNode, OperandNode } from '../parse.ts';
@@ -18,7 +19,7 @@ export interface FilterFunction {
 export interface CallContext {
   /** Selects the SQL, of which a function has one for each engine. */
   readonly engine: Dialect['engine'];
-  /** In milliseconds since 1970. */
+  /** In milliseconds since 1970. A statement that has read it is planned for one request. */
   readonly now: number;
   /** What an identifier among the arguments stands for. */
   readonly resolve: (node: OperandNode) => Term | Constants;
@@ -41,9 +42,10 @@ export function resolveArgument(
 ): Operand | string | number | null {
   const term = resolve(argument);
   if (isOperand(term)) return term;
-  if (typeof term === 'object' && term !== null)
+  if (typeof term === 'object' && term !== null && 'values' in term)
     throw filterError('Expected one value as an argument and found a list', argument.position);
-  return typeof term === 'bigint' ? Number(term) : term;
+  const constant = pinned(term);
+  return typeof constant === 'bigint' ? Number(constant) : constant;
 }
 
 /** Makes the refusal of a call with too few or too many arguments. */

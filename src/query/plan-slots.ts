@@ -1,0 +1,120 @@
+import type { RuleInput } from '../access/rule-input.ts';
+import type { PlainConstant } from '../filters/operand.ts';
+import { type FilterSlots, macroValue } from '../filters/resolve.ts';
+import type { FilterTemplate } from '../filters/template.ts';
+import { Slot, type SlotTest, type SlotValue } from '../sql/slot.ts';
+
+/** What differs between requests for lists of one form. */
+export interface PlanRequest {
+  readonly literals: readonly (string | number)[];
+  /** Of the caller, only what `PlanSlots` reads. */
+  readonly input: RuleInput;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** How many rows the page comes after; 0 where it comes after a cursor. */
+  readonly offset: number;
+}
+
+/** What a plan takes from each request that it is used for. */
+export interface PlanInputs {
+  readonly reads: readonly ((request: PlanRequest) => SlotValue)[];
+  /** Whether the plan is right for a request with these values. */
+  readonly tests: readonly SlotTest[];
+  /** Whether it holds for the one request for which it was made. */
+  readonly isPinned: boolean;
+  readonly usesTime: boolean;
+  readonly usesCaller: boolean;
+}
+
+/** Gives slots to the values of the request for which a plan is made, so that others can use the plan with theirs. */
+export class PlanSlots implements FilterSlots {
+  readonly #request: PlanRequest;
+  readonly #positions: FilterTemplate['positions'];
+  readonly #reads: ((request: PlanRequest) => SlotValue)[] = [];
+  readonly #tests: SlotTest[] = [];
+  #isPinned = false;
+  #usesTime = false;
+  #usesCaller = false;
+
+  /** `positions` are those of the request's literals in its filter. */
+  constructor(request: PlanRequest, positions: FilterTemplate['positions']) {
+    this.#request = request;
+    this.#positions = positions;
+  }
+
+  literal(position: number): Slot | undefined {
+    const index = this.#positions.indexOf(position);
+    return index === -1 ? undefined : this.#add(({ literals }) => literals[index] ?? null);
+  }
+
+  macro(name: string, value: Exclude<PlainConstant, null>): Slot {
+    this.#usesTime = true;
+    return this.#slot(value, ({ now }) => macroValue(name, now) ?? null);
+  }
+
+  /** The same for a rule, whose constants are the same for every request. */
+  readonly ofRules: FilterSlots = {
+    literal: () => undefined,
+    macro: (name, value) => this.macro(name, value),
+    pin: () => this.pin(),
+  };
+
+  offset(): Slot | number {
+    return this.#add(({ offset }) => offset) ?? 0;
+  }
+
+  /** The caller's id; undefined for guests, who have none. */
+  callerId(): Slot | undefined {
+    return this.#add(({ input: { caller } }) => (caller.kind === 'guest' ? null : caller.id));
+  }
+
+  /** The id in a relation of the caller's record, if it was looked up. */
+  callerRelation(field: string): Slot | undefined {
+    return this.#add(({ input }) => input.callerRelations?.get(field) ?? null);
+  }
+
+  /** Called where what is planned depends on who the caller is, even where that is nobody. */
+  noteCaller(): void {
+    this.#usesCaller = true;
+  }
+
+  pin(): void {
+    this.#isPinned = true;
+  }
+
+  get inputs(): PlanInputs {
+    return {
+      reads: this.#reads,
+      tests: this.#tests,
+      isPinned: this.#isPinned,
+      usesTime: this.#usesTime,
+      usesCaller: this.#usesCaller,
+    };
+  }
+
+  /** Adds a value that a request may also lack. */
+  #add(read: (request: PlanRequest) => SlotValue): Slot | undefined {
+    const value = read(this.#request);
+    const place = this.#reads.length;
+    const type = typeof value;
+    this.#tests.push((values) => typeof values[place] === type);
+    if (value !== null) return this.#slot(value, read);
+    this.#reads.push(read);
+    return undefined;
+  }
+
+  #slot(value: Exclude<SlotValue, null>, read: (request: PlanRequest) => SlotValue): Slot {
+    const place = this.#reads.length;
+    this.#reads.push(read);
+    return new Slot(value, (values) => values[place] ?? null, this.#tests);
+  }
+}
+
+/** Returns the values of a request for the slots of a plan; undefined where the plan is not right for them. */
+export function valuesFor(
+  { reads, tests }: PlanInputs,
+  request: PlanRequest,
+): readonly SlotValue[] | undefined {
+  const values = reads.map((read) => read(request));
+  return tests.every((test) => test(values)) ? values : undefined;
+}
