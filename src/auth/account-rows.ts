@@ -7,7 +7,7 @@ import type { CompanionName } from '../instances/system-collections.ts';
 import type { PasswordHashes } from '../records/accounts/passwords.ts';
 import { createInside } from '../records/create-record.ts';
 import type { RecordBody } from '../records/decode-record.ts';
-import { recordShape, recordStatements } from '../records/record-table.ts';
+import { recordTable } from '../records/record-table.ts';
 import { type StoredRecord, valueOf } from '../records/record.ts';
 import { deleteSecrets } from '../secrets/secrets.ts';
 import { sql, type Sql, withValues } from '../sql/sql.ts';
@@ -45,7 +45,7 @@ export async function keepAccountRow(
   { companion, account, body, hashes = new Map(), keptMax, keptMs }: AccountRow & AccountRowBounds,
 ): Promise<void> {
   const { collectionRef, recordRef } = account;
-  const { table } = recordStatements(companion, tx.names);
+  const { table } = recordTable(companion).statements(tx.names);
   const rows = (where: Sql): Sql =>
     sql`SELECT id FROM ${table} WHERE "collectionRef" = ${collectionRef} AND ${where}`;
   if (keptMs !== undefined) {
@@ -76,8 +76,8 @@ export function isRecent(row: StoredRecord, seconds: number, { clock }: Pick<Ins
 
 /** Deletes a row; false when it is gone already. Of several concurrent uses of a row only one gets true. */
 export async function takeAccountRow(tx: Transaction, companion: Collection, id: string): Promise<boolean> {
-  const count = await tx.run(withValues(recordStatements(companion, tx.names).deleteById, [id]));
-  if (count > 0 && recordShape(companion).hasSecrets)
+  const count = await tx.run(withValues(recordTable(companion).statements(tx.names).deleteById, [id]));
+  if (count > 0 && recordTable(companion).hasSecrets)
     await deleteSecrets(tx, { collection: companion.id, record: id });
   return count > 0;
 }

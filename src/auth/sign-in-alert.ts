@@ -2,7 +2,7 @@ import { ipAddressText } from '../base/ip-address.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { Instance } from '../instances/instance.ts';
 import { findRecordToChange } from '../records/find-record.ts';
-import { recordStatements } from '../records/record-table.ts';
+import { recordTable } from '../records/record-table.ts';
 import { valueOf } from '../records/record.ts';
 import { md5 } from '../secrets/digest.ts';
 import { sql } from '../sql/sql.ts';
@@ -63,7 +63,7 @@ async function rememberOrigin(
   const { database, collections } = instance;
   const companion = getCompanion(instance, '_authOrigins');
   const origins = sql`
-    SELECT fingerprint FROM ${recordStatements(companion, database.names).table}
+    SELECT fingerprint FROM ${recordTable(companion).statements(database.names).table}
     WHERE "collectionRef" = ${account.collectionRef} AND "recordRef" = ${account.recordRef}`;
   const known = await database.tuples(origins);
   if (known.flat().includes(fingerprint)) return 'this';

@@ -6,7 +6,7 @@ import { decodeRecord } from '../records/decode-record.ts';
 import { endSessions, eraseAccount } from '../records/accounts/sessions.ts';
 import { findRecordToChange } from '../records/find-record.ts';
 import { requireAnotherSuperuser } from '../records/accounts/check-account.ts';
-import { recordStatements } from '../records/record-table.ts';
+import { recordTable } from '../records/record-table.ts';
 import { StoredRecord, valueOf } from '../records/record.ts';
 import { refusedAs, refuseProblems } from '../records/record-write.ts';
 import { hashPassword } from '../secrets/password.ts';
@@ -60,7 +60,7 @@ export function deleteSuperuser(instance: Instance, email: string): Promise<void
     const id = await findId(tx, collection, email);
     if (id === undefined) throw new AppError('not_found', `There is no superuser ${email}.`);
     await requireAnotherSuperuser(tx);
-    await tx.run(withValues(recordStatements(collection, tx.names).deleteById, [id]));
+    await tx.run(withValues(recordTable(collection).statements(tx.names).deleteById, [id]));
     await deleteSecrets(tx, { collection: collection.id, record: id });
     await eraseAccount({ instance, tx }, { collection, id });
     const entry = { action: 'superuser.delete', collection: collection.id, target: id } as const;
@@ -91,6 +91,6 @@ async function insertSuperuser(
     { isSuperuser: true, now },
   );
   refuseProblems(problems);
-  await tx.run(recordStatements(collection, tx.names).insert(values));
+  await tx.run(recordTable(collection).statements(tx.names).insert(values));
   return String(valueOf(new StoredRecord(collection, 1, values), 'id'));
 }

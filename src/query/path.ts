@@ -92,17 +92,6 @@ export function findPath(
   }
 }
 
-/** Qualified columns by alias and column. Each is the same object every time, so that templates find their cached text. */
-const columnsOf = new WeakMap<Sql, WeakMap<Sql, Sql>>();
-
-function qualified(alias: Sql, column: Sql): Sql {
-  let columns = columnsOf.get(alias);
-  if (columns === undefined) columnsOf.set(alias, (columns = new WeakMap<Sql, Sql>()));
-  let found = columns.get(column);
-  if (found === undefined) columns.set(column, (found = sql`${alias}.${column}`));
-  return found;
-}
-
 interface PathName {
   readonly segments: readonly string[];
   readonly modifier: string | undefined;
@@ -131,7 +120,7 @@ function relationSteps(
   const id = (from: Sql): Sql =>
     isMultiple(field)
       ? dialect.valueOfEach(from).sql
-      : joinValue(dialect, qualified(from, names.column(field.name)), known === field.name);
+      : joinValue(dialect, sql`${from}.${names.column(field.name)}`, known === field.name);
   const row: Step = {
     key: `${field.name}.`,
     hasMany: false,
@@ -153,7 +142,7 @@ function eachStep(names: Names, dialect: Dialect, field: Field): Step {
     hasMany: true,
     collection: undefined,
     join: (from, to) => ({
-      source: dialect.each(qualified(from, names.column(field.name)), to),
+      source: dialect.each(sql`${from}.${names.column(field.name)}`, to),
       on: sql`TRUE`,
     }),
   };
@@ -172,7 +161,7 @@ function backRelationSteps(
   if (found === undefined) return undefined;
   const { target, field } = found;
   const { names, dialect } = context;
-  const column = (to: Sql): Sql => qualified(to, names.column(field.name));
+  const column = (to: Sql): Sql => sql`${to}.${names.column(field.name)}`;
   const inner = sql`"$value"`;
   const holds = (from: Sql, to: Sql): Sql =>
     isMultiple(field)
@@ -232,7 +221,7 @@ function leafOf(
   const isJson = field.type === 'json' || field.type === 'geoPoint';
   const kind = operandKind(field);
   if (kind === undefined || (path.length > 0 && !isJson)) return undefined;
-  const column = (alias: Sql): Sql => qualified(alias, names.column(field.name));
+  const column = (alias: Sql): Sql => sql`${alias}.${names.column(field.name)}`;
   const plain = (alias: Sql): Operand => {
     const guard = guardOf(context, collection, field)?.(alias);
     const operand = { sql: column(alias), kind, ...(guard && { guard }) };

@@ -9,7 +9,7 @@ import type { Transaction } from '../storage/database.ts';
 import { Collision } from '../storage/engine-errors.ts';
 import { type CreateRecordRequest, prepareCreate } from './create-record.ts';
 import { type DeleteRecordRequest, prepareDelete } from './delete-record.ts';
-import { recordStatements, relationsOf } from './record-table.ts';
+import { recordTable } from './record-table.ts';
 import type { RecordWrite } from './record-write.ts';
 import type { StoredRecord } from './record.ts';
 import { prepareUpdate, type UpdateRecordRequest } from './update-record.ts';
@@ -216,7 +216,7 @@ function idOf(item: BatchItem): string | undefined {
 }
 
 function lock(tx: Transaction, { collection, id, isDeleted }: Named): Promise<unknown> {
-  const { table } = recordStatements(collection, tx.names);
+  const { table } = recordTable(collection).statements(tx.names);
   const end = isDeleted ? tx.names.forDelete : tx.names.forUpdate;
   return tx.search(sql`SELECT 1 FROM ${table} WHERE id = ${id}${end}`);
 }
@@ -229,5 +229,5 @@ function insertsWithoutQueries({ collections }: Instance, facts: RuleInput, name
   const collection = collections.find(nameOrId);
   if (collection === undefined || collection.auth !== undefined) return false;
   const isAdmitted = facts.caller.kind === 'superuser' || collection.rules.createRule === '';
-  return isAdmitted && relationsOf(collection).length === 0;
+  return isAdmitted && recordTable(collection).relations.length === 0;
 }

@@ -2,7 +2,6 @@ import type { Caller } from '../access/caller.ts';
 import type { FactReader, RuleInput, RequestOrigin, RuleContext } from '../access/rule-input.ts';
 import type { Rule } from '../access/rule.ts';
 import { assert } from '../base/assert.ts';
-import { GenerationCache } from '../base/cache.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { fieldType } from '../fields/field-types.ts';
@@ -14,7 +13,7 @@ import { isMultiple } from '../query/path.ts';
 import { baseAlias, RecordScope, type ScopeContext } from '../query/record-scope.ts';
 import { joinSql, runBatch, sql, type Sql, withValues } from '../sql/sql.ts';
 import type { Engine, Names, Transaction } from '../storage/database.ts';
-import { mayWriteField, readStatements } from './record-table.ts';
+import { type CallerLookup, mayWriteField, type RecordTable, recordTable } from './record-table.ts';
 
 /** The rule that `admit` left to be asked, if any, and what it may know. */
 export interface RuleCheck {
@@ -35,7 +34,7 @@ export async function isAllowed(
 
 /** Returns what follows FROM to read one stored record. It ends in a condition, behind which `AND` may follow. */
 export function storedRow(collection: Collection, id: string, names: Names): Sql {
-  const { from } = readStatements(collection, names);
+  const { from } = recordTable(collection).statements(names).joined;
   return sql`${from} WHERE ${baseAlias}.id = ${id}`;
 }
 
@@ -184,38 +183,27 @@ export async function lookUpCaller(
   const { caller } = facts;
   if (caller.kind !== 'user' || rule === null || !rule.includes('@request.auth.')) return facts;
   const collection = collections.find(caller.collectionId);
-  const question = collection && questionOf(collection, rule, database.names);
-  if (question === undefined) return facts;
-  const [row] = await database.tuples(withValues(question.select, [caller.id]));
+  const table = collection && recordTable(collection);
+  const makeLookup = (): { readonly lookup: CallerLookup | undefined } => ({
+    lookup: table && toLookup(table, rule, database.names),
+  });
+  const lookup = table?.callerLookups.findOrAdd(rule, makeLookup).lookup;
+  if (lookup === undefined) return facts;
+  const [row] = await database.tuples(withValues(lookup.select, [caller.id]));
   if (row === undefined) return facts;
-  const found = question.fields.map((name, index) => [name, String(row[index])] as const);
+  const found = lookup.fields.map((name, index) => [name, String(row[index])] as const);
   return { ...facts, callerRelations: new Map(found.filter(([, id]) => plainId.test(id))) };
 }
 
-interface Question {
-  readonly fields: readonly string[];
-  /** Selects the fields. Its only value is the caller's id. */
-  readonly select: Sql;
-}
-
-/** Questions by rule, for each definition of the callers' collection; undefined where a rule asks nothing of this kind. */
-const questions = new WeakMap<
-  Collection,
-  GenerationCache<string, { readonly question: Question | undefined }>
->();
-const rulesMax = 100;
-
-function questionOf(collection: Collection, rule: string, names: Names): Question | undefined {
-  const ofCollection = questions.get(collection) ?? new GenerationCache(rulesMax);
-  questions.set(collection, ofCollection);
-  return ofCollection.findOrAdd(rule, () => ({ question: toQuestion(collection, rule, names) })).question;
-}
-
-function toQuestion(collection: Collection, rule: string, names: Names): Question | undefined {
+function toLookup(
+  { collection, relations }: RecordTable,
+  rule: string,
+  names: Names,
+): CallerLookup | undefined {
   const named = new Set([...rule.matchAll(ownFields)].map(([, name]) => name));
-  const fields = collection.fields
-    .filter((field) => field.type === 'relation' && named.has(field.name) && !isMultiple(field))
-    .map(({ name }) => name);
+  const fields = relations
+    .filter(({ field }) => named.has(field.name) && !isMultiple(field))
+    .map(({ field }) => field.name);
   if (fields.length === 0) return undefined;
   const columns = joinSql(
     fields.map((name) => names.column(name)),

@@ -10,7 +10,7 @@ import { currentCollection } from '../instances/current-collection.ts';
 import { factsOfChange, scopeContext, valuesMeetRule } from './check-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { passwordChanges, type PreparedSecrets, prepareSecrets } from './accounts/passwords.ts';
-import { recordStatements, relationsOf } from './record-table.ts';
+import { recordTable } from './record-table.ts';
 import { recordEvent, StoredRecord, valueOf } from './record.ts';
 import {
   hiddenFrom,
@@ -77,7 +77,8 @@ async function create(scope: WriteScope, request: PreparedCreate): Promise<Store
   if (collection.auth !== undefined)
     await checkAccount(scope, { collection, body, values, secrets, context });
   const { problems } = decoded;
-  if (relationsOf(collection).length > 0) await requireRelated(scope, { collection, values, problems });
+  if (recordTable(collection).relations.length > 0)
+    await requireRelated(scope, { collection, values, problems });
   else refuseProblems(problems);
   const record = new StoredRecord(collection, 1, values);
   const event = recordEvent('record.create', record, now);
@@ -95,6 +96,6 @@ async function create(scope: WriteScope, request: PreparedCreate): Promise<Store
 }
 
 function insertRecord(tx: Transaction, { collection, values }: StoredRecord): Promise<unknown> {
-  const insert = recordStatements(collection, tx.names).insert(values);
+  const insert = recordTable(collection).statements(tx.names).insert(values);
   return withUniqueErrors(tx.run(insert), collection, tx.names);
 }

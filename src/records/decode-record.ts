@@ -6,7 +6,7 @@ import { invalidValue } from '../fields/field-error.ts';
 import type { Change, Modifier, StoredValue } from '../fields/field-type.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { Field } from '../fields/field.ts';
-import { mayWriteField, recordShape, type ShapedField } from './record-table.ts';
+import { mayWriteField, recordTable, type ShapedField } from './record-table.ts';
 import type { StoredRecord } from './record.ts';
 
 /** The members of a JSON object as a client sent it. Unknown ones are ignored. */
@@ -42,7 +42,7 @@ export function decodeRecord(
   const problems = new Map<string, FieldError>();
   const refuse = (key: string, problem: FieldError): void => void problems.set(key, problem);
   const context: DecodeContext = { body, modifications: readModifications(body, { find, refuse }), options };
-  const { fields } = recordShape(collection);
+  const { fields } = recordTable(collection);
   // A plain loop: every write runs it, and an iterator and an object per value would be felt.
   for (let index = 0; index < fields.length; index += 1) {
     const shaped = fields[index];

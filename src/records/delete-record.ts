@@ -10,7 +10,7 @@ import { joinSql, sql } from '../sql/sql.ts';
 import { requireAnotherSuperuser } from './accounts/check-account.ts';
 import { isAllowed, scopeContext } from './check-rule.ts';
 import { findRecordToDelete } from './find-record.ts';
-import { recordStatements, relatedIds, type RelationPlace, relationsOf } from './record-table.ts';
+import { recordTable, relatedIds, type RelationPlace } from './record-table.ts';
 import { type ExpectedRevision, type RecordWrite, requireExpected, type WriteScope } from './record-write.ts';
 import { notBefore, type StoredRecord, valueOf } from './record.ts';
 import { eraseRecord, saveChanges } from './save-record.ts';
@@ -75,7 +75,7 @@ function removeRecord(scope: WriteScope, record: StoredRecord): Promise<void> {
 async function remove(removal: Removal, record: StoredRecord): Promise<void> {
   removal.leaving.add(keyOf(record));
   for (const collection of removal.instance.collections.all()) {
-    const places = relationsOf(collection).filter(
+    const places = recordTable(collection).relations.filter(
       ({ options }) => options.collectionId === record.collection.id,
     );
     if (places.length > 0) await release(removal, record, { collection, places });
@@ -114,7 +114,7 @@ async function referringIds(
   id: string,
   { collection, places }: Referring,
 ): Promise<readonly string[]> {
-  const { table } = recordStatements(collection, tx.names);
+  const { table } = recordTable(collection).statements(tx.names);
   const conditions = places.map(({ field, options }) => {
     const column = tx.names.column(field.name);
     if (options.maxSelect <= 1) return sql`${column} = ${id}`;

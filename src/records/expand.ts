@@ -11,7 +11,7 @@ import { baseAlias, reachableCollections } from '../query/record-scope.ts';
 import { joinSql, limit, sql, type Sql } from '../sql/sql.ts';
 import { answerTooLarge, type Reader, type Tuple } from '../storage/database.ts';
 import { ruleCondition, scopeContext } from './check-rule.ts';
-import { eachOf, readStatements } from './record-table.ts';
+import { eachOf, recordTable } from './record-table.ts';
 import { fromTuple, type StoredRecord, valueOf } from './record.ts';
 
 /** A record with the related records that are to be shown inside it. */
@@ -163,7 +163,7 @@ async function selectRelated(
   if (rule === null) return [];
   const context = scopeContext(instance, { ...facts, context: 'expand' }, names);
   const condition = rule === '' ? undefined : ruleCondition(context, target, parseRule(rule));
-  const { columns, from } = readStatements(target, names);
+  const { columns, from } = recordTable(target).statements(names).joined;
   const dialect = dialectOf(names.engine);
   const held: Sql = sql`"$held"`;
   const column = sql`${baseAlias}.${names.column(isBack ? field.name : 'id')}`;

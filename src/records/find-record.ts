@@ -3,7 +3,7 @@ import { baseAlias } from '../query/record-scope.ts';
 import { sql, type Sql, withValues } from '../sql/sql.ts';
 import type { Reader, Transaction } from '../storage/database.ts';
 import { type RuleCheck, ruleCondition } from './check-rule.ts';
-import { readStatements, recordStatements } from './record-table.ts';
+import { recordTable } from './record-table.ts';
 import { fromTuple, type StoredRecord } from './record.ts';
 
 /** A record by its exact id, or undefined. */
@@ -12,7 +12,7 @@ export function findRecord(
   collection: Collection,
   id: string,
 ): Promise<StoredRecord | undefined> {
-  const { selectById } = recordStatements(collection, reader.names);
+  const { selectById } = recordTable(collection).statements(reader.names);
   return first(reader, collection, withValues(selectById, [id]));
 }
 
@@ -22,7 +22,7 @@ export function findRecordToChange(
   collection: Collection,
   id: string,
 ): Promise<StoredRecord | undefined> {
-  const { selectToChange } = recordStatements(collection, tx.names);
+  const { selectToChange } = recordTable(collection).statements(tx.names);
   return findToLock(tx, collection, withValues(selectToChange, [id]));
 }
 
@@ -32,7 +32,7 @@ export function findRecordToDelete(
   collection: Collection,
   id: string,
 ): Promise<StoredRecord | undefined> {
-  const { selectById } = recordStatements(collection, tx.names);
+  const { selectById } = recordTable(collection).statements(tx.names);
   return findToLock(tx, collection, withValues(sql`${selectById}${tx.names.forDelete}`, [id]));
 }
 
@@ -49,7 +49,7 @@ async function findToLock(
   };
   const locked = await lock();
   if (locked !== undefined) return locked;
-  const { selectById } = recordStatements(collection, tx.names);
+  const { selectById } = recordTable(collection).statements(tx.names);
   return lockAll<StoredRecord | undefined>(tx, undefined, {
     lock,
     isWhole: (record) => record !== undefined,
@@ -73,7 +73,7 @@ export async function findAllowed(
   { rule, context }: RuleCheck,
 ): Promise<StoredRecord | undefined> {
   if (rule === undefined) return findRecord(reader, collection, id);
-  const { columns, from } = readStatements(collection, reader.names);
+  const { columns, from } = recordTable(collection).statements(reader.names).joined;
   const [tuple] = await reader.search(
     sql`SELECT ${columns} FROM ${from} WHERE ${baseAlias}.id = ${id} AND ${ruleCondition(context, collection, rule)}`,
   );

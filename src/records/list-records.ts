@@ -24,7 +24,7 @@ import type { SlotValue } from '../sql/slot.ts';
 import { sql } from '../sql/sql.ts';
 import { lookUpCaller, scopeContext } from './check-rule.ts';
 import { presentRecords } from './present-records.ts';
-import { readStatements, type RecordJson, recordJson, recordShape, rowVersion } from './record-table.ts';
+import { type RecordJson, recordTable, rowVersion } from './record-table.ts';
 import { fromTuple } from './record.ts';
 
 export interface RecordList {
@@ -86,13 +86,13 @@ function parseList(
   const paging = parsePaging(query);
   const text = query.get('filter') || undefined;
   const filter = text === undefined ? undefined : filterTemplate(text);
-  const json = recordJson(collection, database.names, { withHidden: isSuperuser });
+  const table = recordTable(collection);
+  const json = table.json(database.names, { withHidden: isSuperuser });
   const written = query.get('fields') || query.get('expand') ? undefined : json;
   const { page, perPage, skipTotal, cursor } = paging;
   const begin = cursor === undefined ? page > 1 : 'cursor';
-  const { id } = recordShape(collection);
   const sort = query.get('sort') ?? '';
-  const how = `${id}/${collections.version}/${written === undefined}/${begin}/${perPage}/${skipTotal}/${sort.length}`;
+  const how = `${table.id}/${collections.version}/${written === undefined}/${begin}/${perPage}/${skipTotal}/${sort.length}`;
   const planKey = [how, kindOf(caller), sort, filter?.form ?? ''].join('\u0000');
   const answerKey = [planKey, page, rule && idOf(caller), ...(filter?.literals ?? [])].join('\u0000');
   return { ...asked, paging, filter, isExplained, written, planKey, answerKey };
@@ -160,7 +160,7 @@ function makePlan(
   const { query, paging, collection, written } = list;
   const { perPage, skipTotal, page, cursor } = paging;
   const [filter, sort] = [query.get('filter'), query.get('sort')];
-  const { columns } = readStatements(collection, instance.database.names);
+  const { columns } = recordTable(collection).statements(instance.database.names).joined;
   const planned = {
     filter: filter ? parseFilter(filter) : undefined,
     sort: sort ? parseSort(sort) : [],
@@ -190,7 +190,7 @@ function sourceOf(
   const scope = new RecordScope(context, { collection, alias: baseAlias }, { joinsOutside: true });
   if (rule !== undefined) scope.addRule(rule);
   const trust = caller.kind === 'superuser' ? 'rule' : 'client';
-  const { columns, from } = readStatements(collection, names);
+  const { columns, from } = recordTable(collection).statements(names).joined;
   // A filter may take as long for one row of large json values as for hundreds of others.
   const hasJson = collection.fields.some(({ type }) => type === 'json');
   const isInTime = names.isInTime(position.sql, hasJson ? 'for every row' : 'for some');

@@ -5,7 +5,7 @@ import { sql } from '../sql/sql.ts';
 import { answerBytesMax, answerTooLarge, type Reader } from '../storage/database.ts';
 import { ruleCondition, scopeContext } from './check-rule.ts';
 import { type ExpandContext, type ExpandedRecord, expandRecords, parseExpand } from './expand.ts';
-import { readStatements } from './record-table.ts';
+import { recordTable } from './record-table.ts';
 import { recordToJson, type Sight, type StoredRecord, valueOf } from './record.ts';
 
 /**
@@ -157,7 +157,7 @@ async function findManaged(
   const manageRule = collection.auth?.manageRule ?? null;
   if (manageRule === null || context.facts.caller.kind === 'guest') return new Set();
   const condition = ruleCondition(context, collection, parseRule(manageRule));
-  const { from } = readStatements(collection, reader.names);
+  const { from } = recordTable(collection).statements(reader.names).joined;
   const managed = sql`
     SELECT ${baseAlias}.id FROM ${from}
     WHERE ${baseAlias}.id${reader.names.anyOf([...new Set(ids)])} AND ${condition}`;

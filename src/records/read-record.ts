@@ -7,7 +7,7 @@ import { admit } from '../access/rule.ts';
 import { sql, withValues } from '../sql/sql.ts';
 import { findAllowed } from './find-record.ts';
 import { presentRecords } from './present-records.ts';
-import { type RecordJson, recordJson } from './record-table.ts';
+import { type RecordJson, recordTable } from './record-table.ts';
 import { ruleCondition, scopeContext } from './check-rule.ts';
 import { readCurrentCollection } from '../instances/current-collection.ts';
 
@@ -36,7 +36,7 @@ export function readRecord(
     const withHidden = facts.caller.kind === 'superuser';
     const json = facts.query.get('expand')
       ? undefined
-      : recordJson(collection, instance.database.names, { withHidden });
+      : recordTable(collection).json(instance.database.names, { withHidden });
     const asked = { collection, id, rule };
     const read =
       json === undefined

@@ -11,10 +11,15 @@ import type { RowKind } from '../query/row-cache.ts';
 import { joinSql, literal, runBatch, sql, type Sql, withValues } from '../sql/sql.ts';
 import type { JsonWriter, Names } from '../storage/database.ts';
 
-/** What a definition says about all of a collection's records, worked out once per definition because every request uses it. */
-export interface RecordShape {
+/**
+ * What is worked out from the definition of a collection about its records and their table. It is made once for a definition, because
+ * every request uses it, and goes with it: a changed collection is a new object.
+ */
+export class RecordTable {
+  static #lastId = 0;
   /** Stands in keys for the definition. */
-  readonly id: number;
+  readonly id = (RecordTable.#lastId += 1);
+  readonly collection: Collection;
   readonly fields: readonly ShapedField[];
   readonly hasHidden: boolean;
   /** The password fields. Their values are no part of a record: only hashes are kept, apart from it. */
@@ -25,6 +30,62 @@ export interface RecordShape {
   readonly email: ShapedEmail | undefined;
   /** The beginning of every record's JSON, up to and with the comma before its fields. */
   readonly head: string;
+  readonly relations: readonly RelationPlace[];
+  /** For an auth collection: by rule, how the relations of a caller that the rule names are looked up, if it names any. */
+  readonly callerLookups = new GenerationCache<string, { readonly lookup: CallerLookup | undefined }>(
+    rulesMax,
+  );
+  #statements: RecordStatements | undefined;
+  #openJson: RecordJson | undefined;
+  #wholeJson: RecordJson | undefined;
+
+  constructor(collection: Collection) {
+    this.collection = collection;
+    this.fields = collection.fields.map(shapeField);
+    this.hasHidden = this.fields.some((field) => field.isHidden && !field.isSecret);
+    this.email = collection.type === 'auth' ? emailOf(collection) : undefined;
+    this.passwords = collection.fields.filter(({ type }) => type === 'password');
+    this.hasSecrets = this.fields.some(({ isSecret }) => isSecret);
+    const ids = JSON.stringify({ collectionId: collection.id, collectionName: collection.name });
+    this.head = `${ids.slice(0, -1)},`;
+    this.relations = relationsOf(collection);
+  }
+
+  /** A definition belongs to one instance, and so to one set of names. */
+  statements(names: Names): RecordStatements {
+    return (this.#statements ??= makeStatements(this.collection, names));
+  }
+
+  /**
+   * Returns how an engine writes the records as JSON: for superusers `withHidden` fields. Undefined for auth collections, where each
+   * account decides whether its address is shown.
+   */
+  json(names: Names, { withHidden }: { readonly withHidden: boolean }): RecordJson | undefined {
+    if (this.collection.type === 'auth') return undefined;
+    if (withHidden) return (this.#wholeJson ??= makeJson(this, names, withHidden));
+    return (this.#openJson ??= makeJson(this, names, withHidden));
+  }
+}
+
+const tableKey = Symbol('record table');
+
+/** Returns the record table of a definition, which keeps it. */
+export function recordTable(collection: Collection & { readonly [tableKey]?: RecordTable }): RecordTable {
+  const known = collection[tableKey];
+  if (known !== undefined) return known;
+  const table = new RecordTable(collection);
+  // Not enumerable: a copy with changes is another definition, which this table would be wrong for.
+  Object.defineProperty(collection, tableKey, { value: table });
+  return table;
+}
+
+/** Lookups kept per definition of an auth collection: one for each rule that names relations of its accounts. */
+const rulesMax = 100;
+
+export interface CallerLookup {
+  readonly fields: readonly string[];
+  /** Selects the fields. Values: the caller's id. */
+  readonly select: Sql;
 }
 
 export interface ShapedField {
@@ -50,33 +111,6 @@ export interface ShapedField {
 export interface ShapedEmail {
   readonly at: number;
   readonly visibilityAt: number;
-}
-
-/** By definition, not by id: a changed collection is a new object and gets a new shape. */
-const shapes = new WeakMap<Collection, RecordShape>();
-let lastId = 0;
-
-export function recordShape(collection: Collection): RecordShape {
-  const known = shapes.get(collection);
-  if (known !== undefined) return known;
-  const shape = makeShape(collection);
-  shapes.set(collection, shape);
-  return shape;
-}
-
-function makeShape(collection: Collection): RecordShape {
-  const fields = collection.fields.map(shapeField);
-  const ids = JSON.stringify({ collectionId: collection.id, collectionName: collection.name });
-  lastId += 1;
-  return {
-    id: lastId,
-    fields,
-    hasHidden: fields.some((field) => field.isHidden && !field.isSecret),
-    email: collection.type === 'auth' ? emailOf(collection) : undefined,
-    passwords: collection.fields.filter(({ type }) => type === 'password'),
-    hasSecrets: fields.some(({ isSecret }) => isSecret),
-    head: `${ids.slice(0, -1)},`,
-  };
 }
 
 function emailOf({ fields }: Collection): ShapedEmail {
@@ -116,21 +150,19 @@ export interface RecordStatements {
   readonly update: (places: readonly number[]) => Sql;
   /** Values: the id. */
   readonly deleteById: Sql;
+  readonly joined: JoinedTable;
+}
+
+/** The parts of a SELECT that may join a collection's table with others. */
+interface JoinedTable {
+  /** The table under `baseAlias`, by which a RecordScope knows it. */
+  readonly from: Sql;
+  /** As `columns`. */
+  readonly columns: Sql;
 }
 
 /** Update statements kept per definition. Clients change the same few sets of fields again and again. */
 const updatesMax = 32;
-
-/** By definition: a changed collection is a new object, and a definition belongs to one instance. */
-const recordStatementsCache = new WeakMap<Collection, RecordStatements>();
-
-export function recordStatements(collection: Collection, names: Names): RecordStatements {
-  const found = recordStatementsCache.get(collection);
-  if (found !== undefined) return found;
-  const statements = makeStatements(collection, names);
-  recordStatementsCache.set(collection, statements);
-  return statements;
-}
 
 function makeStatements(collection: Collection, names: Names): RecordStatements {
   const table = names.collectionTable(collection.name);
@@ -148,13 +180,7 @@ function makeStatements(collection: Collection, names: Names): RecordStatements 
     sql`INSERT INTO ${table} ("$revision", ${fields}) VALUES (1, ${placeholders})`,
     'insert',
   );
-  const columns = joinSql(
-    [
-      sql`"$revision"`,
-      ...collection.fields.map((field) => (hasColumn(field) ? names.column(field.name) : sql`NULL`)),
-    ],
-    ', ',
-  );
+  const columns = columnsOf(collection, names, sql``);
   const selectById = sql`SELECT ${columns} FROM ${table} WHERE id = ${null}`;
   return {
     table,
@@ -165,7 +191,19 @@ function makeStatements(collection: Collection, names: Names): RecordStatements 
       withValues(insert, isStored === undefined ? values : values.filter((_, index) => isStored[index])),
     update: updatesOf(collection, names, table),
     deleteById: sql`DELETE FROM ${table} WHERE id = ${null}`,
+    joined: {
+      from: sql`${table} AS ${baseAlias}`,
+      columns: columnsOf(collection, names, sql`${baseAlias}.`),
+    },
   };
+}
+
+/** `before` is what stands before the name of a column. */
+function columnsOf({ fields }: Collection, names: Names, before: Sql): Sql {
+  const columns = fields.map((field) =>
+    hasColumn(field) ? sql`${before}${names.column(field.name)}` : sql`NULL`,
+  );
+  return joinSql([sql`${before}"$revision"`, ...columns], ', ');
 }
 
 function updatesOf(collection: Collection, names: Names, table: Sql): RecordStatements['update'] {
@@ -197,31 +235,6 @@ function placeholderOf(field: Field, { engine }: Names): Sql {
   }
 }
 
-/** The parts of a SELECT that may join a collection's table with others, made once per definition. */
-export interface ReadStatements {
-  /** The table under `baseAlias`, by which a RecordScope knows it. */
-  readonly from: Sql;
-  /** The revision, then every field; NULL for fields that have no column. */
-  readonly columns: Sql;
-}
-
-/** By definition: a changed collection is a new object, and a definition belongs to one instance. */
-const readStatementsCache = new WeakMap<Collection, ReadStatements>();
-
-export function readStatements(collection: Collection, names: Names): ReadStatements {
-  const found = readStatementsCache.get(collection);
-  if (found !== undefined) return found;
-  const columns = collection.fields.map((field) =>
-    hasColumn(field) ? sql`${baseAlias}.${names.column(field.name)}` : sql`NULL`,
-  );
-  const statements = {
-    from: sql`${names.collectionTable(collection.name)} AS ${baseAlias}`,
-    columns: joinSql([sql`${baseAlias}."$revision"`, ...columns], ', '),
-  };
-  readStatementsCache.set(collection, statements);
-  return statements;
-}
-
 /** A way in which an engine writes the records of one definition as JSON. */
 export interface RecordJson {
   /** A column that holds the JSON of a record as the API shows it: the same text as `recordToJson` makes. */
@@ -231,42 +244,21 @@ export interface RecordJson {
   readonly rows: RowKind;
 }
 
-/** By definition and `withHidden`: what everyone sees, and what superusers see. */
-const recordJsonCache = new WeakMap<Collection, Map<boolean, RecordJson>>();
-
-/** Undefined for auth collections, where each account decides whether its address is shown. */
-export function recordJson(
-  collection: Collection,
-  names: Names,
-  options: { readonly withHidden: boolean },
-): RecordJson | undefined {
-  if (collection.type === 'auth') return undefined;
-  const { withHidden } = options;
-  const known = recordJsonCache.get(collection) ?? new Map<boolean, RecordJson>();
-  recordJsonCache.set(collection, known);
-  const found = known.get(withHidden);
-  if (found !== undefined) return found;
-  const column = textOf(collection, names.json, { names, withHidden });
-  const { from } = readStatements(collection, names);
-  const select = sql`SELECT ${baseAlias}."$revision", ${column} AS "$json" FROM ${from} WHERE ${baseAlias}.id = ${null}`;
-  const made = {
-    column,
-    selectById: runBatch(select, 'lookup'),
-    rows: { isFilled: false },
-  };
-  known.set(withHidden, made);
-  return made;
+function makeJson(table: RecordTable, names: Names, withHidden: boolean): RecordJson {
+  const column = textOf(table, names.json, { names, withHidden });
+  const { joined } = table.statements(names);
+  const select = sql`SELECT ${baseAlias}."$revision", ${column} AS "$json" FROM ${joined.from} WHERE ${baseAlias}.id = ${null}`;
+  return { column, selectById: runBatch(select, 'lookup'), rows: { isFilled: false } };
 }
 
 function textOf(
-  collection: Collection,
+  table: RecordTable,
   json: JsonWriter,
   { names, withHidden }: { readonly names: Names; readonly withHidden: boolean },
 ): Sql {
-  const shape = recordShape(collection);
   const parts: Sql[] = [];
-  let before = shape.head;
-  for (const { field, key, firstKey, isHidden, toJson } of shape.fields) {
+  let before = table.head;
+  for (const { field, key, firstKey, isHidden, toJson } of table.fields) {
     const kind = fieldColumn(field);
     if (kind === undefined || (isHidden && !withHidden)) continue;
     const column = sql`${baseAlias}.${names.column(field.name)}`;
@@ -285,19 +277,12 @@ export interface RelationPlace {
   readonly options: RelationOptions;
 }
 
-/** Kept per definition: each delete asks for the relations of every collection of its instance. */
-const relationsCache = new WeakMap<Collection, readonly RelationPlace[]>();
-
-export function relationsOf(collection: Collection): readonly RelationPlace[] {
-  const found = relationsCache.get(collection);
-  if (found !== undefined) return found;
-  const places = collection.fields.flatMap((field, index) => {
+function relationsOf({ fields }: Collection): readonly RelationPlace[] {
+  return fields.flatMap((field, index) => {
     if (field.type !== 'relation') return [];
     // A field's options were made by its type.
     return [{ index, field, options: field.options as RelationOptions }];
   });
-  relationsCache.set(collection, places);
-  return places;
 }
 
 /** Returns the ids in a stored value, which was checked before it was stored. */

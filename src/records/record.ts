@@ -3,7 +3,7 @@ import type { Collection } from '../collections/collection.ts';
 import type { NewEvent, RecordEventKind } from '../events/event.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import type { Tuple } from '../storage/database.ts';
-import { recordShape, type RecordShape } from './record-table.ts';
+import { type RecordTable, recordTable } from './record-table.ts';
 
 /**
  * A record as it is stored. `values` stand in the order of the collection's fields; a password's is null.
@@ -43,7 +43,7 @@ export class StoredRecord {
    * Written only when it is asked for: the state of a record before a change is never shown.
    */
   get visibleMembers(): string {
-    return (this.#visibleMembers ??= membersJson(recordShape(this.collection), this.values, 'public'));
+    return (this.#visibleMembers ??= membersJson(recordTable(this.collection), this.values, 'public'));
   }
 }
 
@@ -62,22 +62,22 @@ export type Sight = 'public' | 'account' | 'everything';
 
 /** The record as the API shows it. */
 export function recordToJson(record: StoredRecord, sight: Sight): string {
-  const shape = recordShape(record.collection);
-  const hasMore = shape.email !== undefined || (shape.hasHidden && sight === 'everything');
-  if (sight === 'public' || !hasMore) return shape.head + record.visibleMembers;
-  return shape.head + membersJson(shape, record.values, sight);
+  const table = recordTable(record.collection);
+  const hasMore = table.email !== undefined || (table.hasHidden && sight === 'everything');
+  if (sight === 'public' || !hasMore) return table.head + record.visibleMembers;
+  return table.head + membersJson(table, record.values, sight);
 }
 
 /** Returns JSON that only identifies the record: its collection and id. */
 export function recordIdsJson(record: StoredRecord): string {
-  return `${recordShape(record.collection).head}"id":${JSON.stringify(valueOf(record, 'id'))}}`;
+  return `${recordTable(record.collection).head}"id":${JSON.stringify(valueOf(record, 'id'))}}`;
 }
 
 /** Returns the `data` of the record's events. That of an account has its e-mail address, because superusers decide where endpoints lead. */
 function recordToEventJson(record: StoredRecord): string {
-  const shape = recordShape(record.collection);
-  if (shape.email === undefined) return `{${record.visibleMembers}`;
-  return `{${membersJson(shape, record.values, 'account')}`;
+  const table = recordTable(record.collection);
+  if (table.email === undefined) return `{${record.visibleMembers}`;
+  return `{${membersJson(table, record.values, 'account')}`;
 }
 
 /** The value of one field by name; undefined when the collection has no such field. */
@@ -86,8 +86,8 @@ export function valueOf(record: StoredRecord, name: string): StoredValue | undef
   return at === -1 ? undefined : record.values[at];
 }
 
-function membersJson(shape: RecordShape, values: readonly StoredValue[], sight: Sight): string {
-  const { fields, email } = shape;
+function membersJson(table: RecordTable, values: readonly StoredValue[], sight: Sight): string {
+  const { fields, email } = table;
   const hiddenEmail = sight === 'public' && email !== undefined && values[email.visibilityAt] !== 1;
   let json = '';
   for (let index = 0; index < fields.length; index += 1) {

@@ -4,7 +4,7 @@ import { fieldError } from '../fields/field-error.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { sql } from '../sql/sql.ts';
 import type { Tuple } from '../storage/database.ts';
-import { eachOf, recordStatements, relatedIds, type RelationPlace, relationsOf } from './record-table.ts';
+import { eachOf, recordTable, relatedIds, type RelationPlace } from './record-table.ts';
 import { lockAll } from './find-record.ts';
 import { refuseProblems, type WriteScope } from './record-write.ts';
 import type { StoredRecord } from './record.ts';
@@ -28,7 +28,7 @@ export interface RelatedValues {
 export async function requireRelated(scope: WriteScope, related: RelatedValues): Promise<void> {
   const { collection, values, existing } = related;
   const problems = new Map(related.problems);
-  const changed = relationsOf(collection).filter(
+  const changed = recordTable(collection).relations.filter(
     ({ index, field }) =>
       !problems.has(field.name) && (existing === undefined || existing.values[index] !== values[index]),
   );
@@ -53,7 +53,7 @@ async function exist(
 ): Promise<boolean> {
   const target = instance.collections.find(options.collectionId);
   if (target === undefined) return false;
-  const { table } = recordStatements(target, tx.names);
+  const { table } = recordTable(target).statements(tx.names);
   // The text is the same for any number of ids.
   const statement = sql`SELECT id FROM ${table} WHERE id IN (${eachOf(tx.names, ids)})`;
   const { size } = new Set(ids);

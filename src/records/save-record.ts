@@ -6,7 +6,7 @@ import { withValues } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 import { auditAccount } from './accounts/audit-account.ts';
 import { eraseAccount, type SecretChange } from './accounts/sessions.ts';
-import { recordShape, recordStatements } from './record-table.ts';
+import { recordTable } from './record-table.ts';
 import { withUniqueErrors, type WriteScope } from './record-write.ts';
 import { notBefore, recordEvent, StoredRecord, valueOf } from './record.ts';
 
@@ -50,7 +50,7 @@ function updateRow(tx: Transaction, before: StoredRecord, after: StoredRecord): 
       values.push(value);
     }
   values.push(valueOf(before, 'id') ?? null);
-  return tx.run(withValues(recordStatements(after.collection, tx.names).update(places), values));
+  return tx.run(withValues(recordTable(after.collection).statements(tx.names).update(places), values));
 }
 
 /**
@@ -62,10 +62,10 @@ export async function eraseRecord(scope: WriteScope, existing: StoredRecord): Pr
   const last = new StoredRecord(collection, existing.revision + 1, existing.values);
   const event = recordEvent('record.delete', last, notBefore(existing, instance.clock.now()));
   const id = String(valueOf(existing, 'id'));
-  const { hasSecrets } = recordShape(collection);
+  const { hasSecrets } = recordTable(collection);
   if (collection.type === 'auth') await eraseAccount(scope, { collection, id });
   await tx.inOrder([
-    () => tx.run(withValues(recordStatements(collection, tx.names).deleteById, [id])),
+    () => tx.run(withValues(recordTable(collection).statements(tx.names).deleteById, [id])),
     async () => hasSecrets && deleteSecrets(tx, { collection: collection.id, record: id }),
     async () => emitsEvents(collection) && instance.events.append(tx, event),
     () => auditAccount(scope, existing, { kind: 'delete' }),

@@ -7,7 +7,7 @@ import type { RuleInput } from '../access/rule-input.ts';
 import { joinSql, limit, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Reader, Transaction } from '../storage/database.ts';
 import { eraseRecord } from './save-record.ts';
-import { recordStatements } from './record-table.ts';
+import { recordTable } from './record-table.ts';
 import { fromTuple } from './record.ts';
 import { withCurrentCollection } from '../instances/current-collection.ts';
 
@@ -37,7 +37,7 @@ export async function truncateCollection(
     const collection = instance.collections.get(id);
     if (collection.name === superusersName)
       throw new AppError('bad_request', `${FAILED}. Without superusers nobody could get in.`);
-    const { table, columns } = recordStatements(collection, tx.names);
+    const { table, columns } = recordTable(collection).statements(tx.names);
     const tuples = await tx.tuples(
       sql`SELECT ${columns} FROM ${table} WHERE "$position" <= ${end} ORDER BY "$position"${limit(RECORDS_PER_TRANSACTION)}${tx.names.forDelete}`,
     );
@@ -54,7 +54,7 @@ export async function truncateCollection(
 }
 
 async function lastPosition(reader: Reader, collection: Collection): Promise<number> {
-  const { table } = recordStatements(collection, reader.names);
+  const { table } = recordTable(collection).statements(reader.names);
   const [row] = await reader.tuples(sql`SELECT max("$position") FROM ${table}`);
   return Number(row?.[0] ?? 0);
 }
@@ -75,7 +75,7 @@ async function refuseReferred(
   for (const other of candidates) {
     const condition = staysAndRefers(reader.names, truncated, other);
     if (condition === undefined) continue;
-    const { table } = recordStatements(other, reader.names);
+    const { table } = recordTable(other).statements(reader.names);
     const found = await reader.get(sql`SELECT 1 FROM ${table} WHERE ${condition} LIMIT 1`);
     if (found !== undefined) referring.push(other.name);
   }

@@ -20,7 +20,7 @@ import {
 import { findRecordToChange } from './find-record.ts';
 import { notBefore, type StoredRecord } from './record.ts';
 import { passwordChanges, type PreparedSecrets, prepareSecrets } from './accounts/passwords.ts';
-import { relationsOf } from './record-table.ts';
+import { recordTable } from './record-table.ts';
 import { requireRelated } from './require-related.ts';
 import { saveChanges } from './save-record.ts';
 import { type AccountChange, type SecretChange, tokenKeyChanges } from './accounts/sessions.ts';
@@ -82,7 +82,7 @@ async function update(scope: WriteScope, request: PreparedUpdate): Promise<Store
   if (collection.auth !== undefined)
     await checkAccount(scope, { collection, body, values, existing, secrets, context });
   const { problems } = decoded;
-  if (relationsOf(collection).length > 0)
+  if (recordTable(collection).relations.length > 0)
     await requireRelated(scope, { collection, values, existing, problems });
   else refuseProblems(problems);
   const changed = secretChanges(instance, collection, { body, values, existing, secrets, isSuperuser });

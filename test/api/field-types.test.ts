@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { recordStatements } from '../../src/records/record-table.ts';
+import { recordTable } from '../../src/records/record-table.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { eventsOf } from '../support/events-of.ts';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';
@@ -154,7 +154,7 @@ test('names of files stay, go and change order, and none gets in without its fil
   // As an upload would have left it.
   await service.withInstance('default', ({ database, collections }) =>
     database.write((tx) => {
-      const { table } = recordStatements(collections.get('posts'), tx.names);
+      const { table } = recordTable(collections.get('posts')).statements(tx.names);
       return tx.run(sql`UPDATE ${table} SET cover = ${'a.png'}, pictures = ${'["b.png","c.png"]'}`);
     }),
   );

@@ -9,7 +9,7 @@ import type { ListSource } from '../../src/query/list-source.ts';
 import { type ListColumns, type ListPlan, planList } from '../../src/query/plan.ts';
 import { type PlanInputs, type PlanRequest, PlanSlots, valuesFor } from '../../src/query/plan-slots.ts';
 import { RowJsonCache } from '../../src/query/row-cache.ts';
-import { recordJson, rowVersion } from '../../src/records/record-table.ts';
+import { recordTable, rowVersion } from '../../src/records/record-table.ts';
 import { guest } from '../../src/access/caller.ts';
 import { parseRule } from '../../src/access/rule.ts';
 import type { RuleInput } from '../../src/access/rule-input.ts';
@@ -50,7 +50,7 @@ export async function askForJson(
   { question, ...list }: RelatedList,
 ): Promise<readonly string[]> {
   const pages: string[] = [];
-  const json = recordJson(collectionOf(list), relatedTableNames[engine.engine], { withHidden: false });
+  const json = recordTable(collectionOf(list)).json(relatedTableNames[engine.engine], { withHidden: false });
   if (json === undefined) throw new Error('accounts are not written by the engine');
   const columns = { rows: sql`${rowVersion}, ${json.column} AS "$json"`, versions: rowVersion };
   for (let { cursor } = question; ;) {

@@ -10,7 +10,7 @@ import { countGuess } from '../../limits/sign-in-guard.ts';
 import { hashPassword, verifyPassword } from '../../secrets/password.ts';
 import { deleteSecret, readSecret, writeSecret } from '../../secrets/secrets.ts';
 import type { RecordBody } from '../decode-record.ts';
-import { mayWriteField, recordShape } from '../record-table.ts';
+import { mayWriteField, recordTable } from '../record-table.ts';
 import type { SecretChange } from './sessions.ts';
 
 /** The results of work on secrets that is too slow for a transaction, where it would keep all others waiting. */
@@ -79,7 +79,7 @@ interface PasswordRequest {
 
 /** The password fields that a body has a value for. */
 function givenPasswords(collection: Collection, { body, isSuperuser }: PasswordRequest): readonly Field[] {
-  const { passwords } = recordShape(collection);
+  const { passwords } = recordTable(collection);
   return passwords.length === 0
     ? passwords
     : passwords.filter((field) => mayWriteField(field, isSuperuser) && Object.hasOwn(body, field.name));
