@@ -74,14 +74,16 @@ test('what is dropped is told once, and nothing that can still be found', () => 
   );
 });
 
-test('a value is found in the state in which it was added, and in no other', () => {
+test('a value that was added twice in a state is found in it, and in no other', () => {
   const cache = new StateCache<string>(100, (text, key) => text.length + key.length);
   const [state, next] = [{}, {}];
+  cache.add(state, 'key', 'value');
+  assert.equal(cache.find(state, 'key'), undefined);
   cache.add(state, 'key', 'value');
   assert.equal(cache.find(state, 'key'), 'value');
   assert.equal(cache.find(state, 'other'), undefined);
   assert.equal(cache.find(next, 'key'), undefined);
-  cache.add(next, 'key', 'new');
+  for (let times = 0; times < 2; times += 1) cache.add(next, 'key', 'new');
   assert.equal(cache.find(next, 'key'), 'new');
   assert.equal(cache.find(state, 'key'), undefined);
 });
@@ -89,6 +91,7 @@ test('a value is found in the state in which it was added, and in no other', () 
 test('of too many values of a state the last ones are found', () => {
   const state = {};
   const cache = new StateCache<number>(10, () => 1);
-  for (let key = 0; key < 100; key += 1) cache.add(state, `${key}`, key);
+  for (let key = 0; key < 100; key += 1)
+    for (let times = 0; times < 2; times += 1) cache.add(state, `${key}`, key);
   assert.deepEqual([cache.find(state, '99'), cache.find(state, '0')], [99, undefined]);
 });

@@ -48,7 +48,9 @@ export function listRecords(
     if (known !== undefined) return known;
     const asker = rule === undefined ? input : await lookUpCaller(instance, input, collection.rules.listRule);
     const planned = planFor(instance, asker, list);
-    const bound = { ...planned, paging: list.paging, sealer: cursorsOf(instance, asker, list) };
+    const { paging } = list;
+    const sealer = paging.cursor === undefined ? undefined : cursorsOf(instance, asker, list);
+    const bound = { ...planned, paging, ...(sealer !== undefined && { sealer }) };
     const json = await runAndPresent(instance, asker, { ...list, bound });
     // A few long lists would drive out all others.
     if (state !== undefined && isRepeatable(list, planned) && json.length <= listsLengthMax / 64)
