@@ -6,7 +6,7 @@ import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { sql } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
-import { Collision } from '../storage/engine-errors.ts';
+import { Collision, SkippedStatement } from '../storage/engine-errors.ts';
 import { type CreateRecordRequest, prepareCreate } from './create-record.ts';
 import { type DeleteRecordRequest, prepareDelete } from './delete-record.ts';
 import { recordTable } from './record-table.ts';
@@ -61,7 +61,9 @@ export async function prepareBatch(
         results[index] = await write(tx);
       } catch (error) {
         requireInTime();
-        throw error instanceof Collision ? error : new BatchItemFailed(index, error);
+        // Skipped for the fault of another item, which is the one that failed.
+        const isOfItem = !(error instanceof Collision) && !(error instanceof SkippedStatement);
+        throw isOfItem ? new BatchItemFailed(index, error) : error;
       }
     };
     // One after the other: each sees what those before it did.

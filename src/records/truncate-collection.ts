@@ -49,8 +49,7 @@ export async function truncateCollection(
     if (!isBegun) await instance.audit.append(tx, facts, entry);
     return records.length < RECORDS_PER_TRANSACTION;
   };
-  for (let isDone = false; !isDone; isBegun = true)
-    isDone = await database.write(deleteSome, { isBulk: true });
+  for (let isDone = false; !isDone; isBegun = true) isDone = await database.write(deleteSome);
 }
 
 async function lastPosition(reader: Reader, collection: Collection): Promise<number> {

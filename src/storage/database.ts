@@ -51,11 +51,6 @@ export interface WriteOptions {
    */
   readonly changes?: string;
   /**
-   * The work calls `Transaction.gather` many times. On PostgreSQL its rows are then buffered and inserted many at once, which would
-   * cost a work with a single row a round trip.
-   */
-  readonly isBulk?: boolean;
-  /**
    * Every statement of the work finds its rows by their keys. On PostgreSQL, plans that read a whole table are then ruled out: a plan
    * that is made while a table is small stays cached when the table has grown.
    */
@@ -203,9 +198,8 @@ export interface Transaction extends Reader {
    */
   insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void>;
   /**
-   * Gives a row to be inserted together with others: with those of other works where works share a transaction, and with those of the
-   * same work if it `isBulk`. On SQLite and for an `isBulk` work the rows are inserted at the end, or before a statement that
-   * names one of their tables; elsewhere behind all statements that were asked for before.
+   * Gives a row to be inserted together with those of other works where works share a transaction. On SQLite they are inserted at the
+   * end, or before a statement that names one of their tables; on PostgreSQL behind all statements that were asked for before.
    */
   insertLater<Row>(gathering: BulkInsert<Row>, row: Row): Promise<void>;
   /**

@@ -23,6 +23,15 @@ export class Collision extends Error {
   }
 }
 
+/** A statement was not run, because an earlier one of its transaction, the `cause`, was refused. */
+export class SkippedStatement extends Error {
+  override readonly name = 'SkippedStatement';
+
+  constructor(cause: unknown) {
+    super('An earlier statement was refused.', { cause });
+  }
+}
+
 /** A read was compiled from outdated definitions. They have been read again, so that it succeeds when it is compiled anew. */
 export class OutdatedDefinitions extends Busy {
   constructor(cause: unknown) {

@@ -319,6 +319,24 @@ test('who upserts what somebody else makes at the same moment updates it', async
   );
 });
 
+test('a batch of creates is refused for its duplicate, whatever stands beside it', async (t) => {
+  const service = await startBatchService(t);
+  await service.request(at, { method: 'POST', body: { id: id('b'), title: 'x' } });
+  const create = (given: string): unknown => ({ method: 'POST', url: at, body: { id: given, title: 'x' } });
+  const refused = failureOf(
+    await sendBatch(
+      service,
+      ['a', 'b', 'c'].map((each) => create(id(each))),
+    ),
+  );
+  const data = { id: { code: 'validation_not_unique', message: 'Value must be unique.' } };
+  assert.deepEqual(refused, {
+    index: '1',
+    response: { data, message: 'Failed to create record.', status: 400 },
+  });
+  assert.equal((await eventsOf(service)).length, 1);
+});
+
 test('an upsert of an id that an index has for the same as another is refused as a create is', async (t) => {
   const service = await startBatchService(t);
   const fields = [

@@ -151,9 +151,17 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'a batch that failed leaves nothing',
     file: 'src/records/batch.ts',
-    from: 'throw error instanceof Collision ? error : new BatchItemFailed(index, error);',
+    from: 'throw isOfItem ? new BatchItemFailed(index, error) : error;',
     to: 'void new BatchItemFailed(index, error);',
     tests: ['test/api/batch.test.ts', 'test/api/batch-refusals.test.ts'],
+  },
+  {
+    name: 'a batch of creates on PostgreSQL is refused for the item at fault',
+    file: 'src/records/batch.ts',
+    from: '!(error instanceof Collision) && !(error instanceof SkippedStatement)',
+    to: '!(error instanceof Collision)',
+    engine: 'postgres',
+    tests: ['test/api/batch.test.ts'],
   },
   {
     name: 'a create in a batch whose rule looks at others waits for those before it',

@@ -139,14 +139,6 @@ export const storageMutants: readonly Mutant[] = [
     tests: ['test/faults/disk.test.ts'],
   },
   {
-    name: 'what comes behind gathered rows on PostgreSQL waits for them',
-    file: 'src/storage/postgres/run-gathering.ts',
-    from: 'this.#writing === undefined ? send() : this.#writing.then(send)',
-    to: 'send()',
-    engine: 'postgres',
-    tests: ['test/engines/gathered-rows.test.ts'],
-  },
-  {
     name: 'a known list is one of the state that the database is in',
     file: 'src/base/cache.ts',
     from: 'return entry?.state === state ? entry.value : undefined;',

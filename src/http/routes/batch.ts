@@ -43,7 +43,7 @@ export const batchRoutes = [
       const entries = await limitBatch(context, asked);
       const write = await prepareBatch(instance, entries);
       // Limits each statement: one that waits longer for a lock would be too late for the batch anyway.
-      const options: WriteOptions = { statementMsMax: batch.timeout * 1_000, isBulk: entries.length > 1 };
+      const options: WriteOptions = { statementMsMax: batch.timeout * 1_000 };
       return context.write(async (tx) => {
         const results = await write(tx).catch((error: unknown) => {
           throw toBatchError(error);

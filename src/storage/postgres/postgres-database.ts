@@ -25,8 +25,7 @@ import {
   statementTimes,
 } from './postgres-transaction.ts';
 import { hasNoJoinOrder, isCollision, isOutdatedName, isStaleStatement } from './postgres-errors.ts';
-import { OutdatedDefinitions } from '../engine-errors.ts';
-import { runGathering } from './run-gathering.ts';
+import { OutdatedDefinitions, SkippedStatement } from '../engine-errors.ts';
 import { type PostgresPool, WriteGate } from './postgres-pool.ts';
 import { SpoiledGroup, WriteGroups } from './write-groups.ts';
 import { advisoryKey, postgresNames } from './postgres-names.ts';
@@ -286,8 +285,7 @@ class PostgresDatabase implements Database {
     });
     const timer = connection.expireAfter(this.#deadlineMs(options.isExclusive));
     try {
-      const isGathering = options.isBulk === true && !options.isGuarded;
-      const settled = await settle(tx, isGathering ? (given) => runGathering(given, work) : work);
+      const settled = await settle(tx, work);
       if (!tx.hasBegun) return (await opening.lookOnly()) ?? settled;
       const outcome = (await opening.obstacle()) ?? judge(tx, settled);
       // The transaction is gone with a lost connection, even if the work swallowed the error.
@@ -335,7 +333,7 @@ function settle<Result>(
 ): Promise<Outcome<Result>> {
   return tx.settle(work).then(
     (value) => ({ kind: 'kept', value, callbacks: tx.callbacks }),
-    (error: unknown) => ({ kind: 'failed', error }),
+    (error: unknown) => ({ kind: 'failed', error: error instanceof SkippedStatement ? error.cause : error }),
   );
 }
 

@@ -18,7 +18,6 @@ test('a search in a transaction has the query timeout, and other statements have
   const { database } = await openPostgresDatabase(t, options);
   const times: readonly (readonly [options: WriteOptions, times: readonly string[]])[] = [
     [{}, ['7s', '3s', '7s']],
-    [{ isBulk: true }, ['7s', '3s', '7s']],
     [{ isAppending: true }, ['7s', '3s', '7s']],
     [{ statementMsMax: 5_000 }, ['5s', '3s', '5s']],
     [{ statementMsMax: 2_000 }, ['2s', '2s', '2s']],

@@ -2,7 +2,7 @@ import { assert, AssertionFailed } from '../../base/assert.ts';
 import type { Sql, SqlValue } from '../../sql/sql.ts';
 import type { BulkInsert, Names, PlainTuple, Row, Transaction, Tuple } from '../database.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
-import { EngineFailure } from '../engine-errors.ts';
+import { EngineFailure, SkippedStatement } from '../engine-errors.ts';
 import { hasNoJoinOrder, isCollision, isStaleStatement, toCommitError } from './postgres-errors.ts';
 import { CopyQuery } from './prepared-statements.ts';
 
@@ -107,7 +107,10 @@ export class PostgresTransaction implements Transaction {
 
   async inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
     const results = await Promise.allSettled(steps.map((step) => step()));
-    for (const result of results) if (result.status === 'rejected') throw result.reason;
+    const errors = results.flatMap((result): unknown =>
+      result.status === 'rejected' ? [result.reason] : [],
+    );
+    if (errors.length > 0) throw errors.find((error) => !(error instanceof SkippedStatement)) ?? errors[0];
   }
 
   insertLater<Given>(gathering: BulkInsert<Given>, row: Given): Promise<void> {
@@ -127,7 +130,7 @@ export class PostgresTransaction implements Transaction {
     assert(!this.#hasEnded, 'a transaction was used after it had ended');
     if (this.#failure !== undefined) {
       this.#hasGoneOn = true;
-      throw this.#failure;
+      throw new SkippedStatement(this.#failure);
     }
     this.#pending += 1;
     if (!this.#hasBegun) {
@@ -148,8 +151,8 @@ export class PostgresTransaction implements Transaction {
   #note(error: Error): Error {
     if (isCollision(error) || isStaleStatement(error) || hasNoJoinOrder(error)) this.#collision ??= error;
     if (this.#options.isGuarded) return error;
-    // Later statements are refused only because the first one failed.
-    return (this.#failure ??= error);
+    if (this.#failure !== undefined) return new SkippedStatement(this.#failure);
+    return (this.#failure = error);
   }
 
   /** Runs guarded statements one after the other: what follows a statement depends on how it ended. */
