@@ -20,8 +20,8 @@ import type { Sql, SqlValue } from '../sql/sql.ts';
  * - SQLite: home.ts, then sqlite-database.ts. write-queue.ts does the group commit on the one sqlite-connection.ts that
  *   writes; a work gets a sqlite-transaction.ts.
  * - PostgreSQL: home.ts, then postgres-database.ts, on connections of a postgres-pool.ts, which also limits the writers. A work gets
- *   a postgres-transaction.ts. write-groups.ts lets works share a transaction, read-batches.ts lets reads share a statement, and
- *   postgres-shared-sessions.ts a connection. batched-statements.ts makes one statement of many.
+ *   a postgres-transaction.ts, a read a connection by pooled-reads.ts. write-groups.ts lets works share a transaction, read-batches.ts
+ *   lets reads share a statement. batched-statements.ts makes one statement of many.
  * - Both: bulk-inserts.ts inserts the rows of several works together.
  */
 export interface Database extends Reader {

@@ -177,8 +177,8 @@ export const storageMutants: readonly Mutant[] = [
   },
   {
     name: 'a node shows no values under a name that another node has given to another field',
-    file: 'src/storage/postgres/read-batches.ts',
-    from: 'if (isOutdated) throw',
+    file: 'src/storage/postgres/pooled-reads.ts',
+    from: "if (outdated.status === 'fulfilled' && outdated.value) throw",
     to: 'if (false) throw',
     tests: ['test/nodes/changed-definitions.test.ts'],
   },

@@ -1,8 +1,9 @@
 import { systemClock } from '../../base/clock.ts';
 import { AppError, busy, stopping } from '../../base/errors.ts';
 import { randomUnit } from '../../base/ids.ts';
-import { identifier, joinSql, sql, type Sql } from '../../sql/sql.ts';
-import { type Ask, askAgain, askCurrent, ReadBatches } from './read-batches.ts';
+import { identifier, joinSql, sql, type Sql, type SqlValue } from '../../sql/sql.ts';
+import { type Ask, PooledReads } from './pooled-reads.ts';
+import { ReadBatches } from './read-batches.ts';
 import {
   callBack,
   type Database,
@@ -13,23 +14,23 @@ import {
   type Tuple,
   type WriteOptions,
 } from '../database.ts';
-import type { Answer, PostgresConnection } from './postgres-connection.ts';
+import type { PostgresConnection } from './postgres-connection.ts';
 import {
+  areOutdated,
   begin,
   beginExclusive,
   commit,
   type Definitions,
-  Opening,
+  obstacleOf,
   type Outcome,
   PostgresTransaction,
   statementTimes,
 } from './postgres-transaction.ts';
-import { hasNoJoinOrder, isCollision, isOutdatedName, isStaleStatement } from './postgres-errors.ts';
-import { OutdatedDefinitions, SkippedStatement } from '../engine-errors.ts';
-import { type PostgresPool, WriteGate } from './postgres-pool.ts';
+import { hasNoJoinOrder, isCollision, isStaleStatement } from './postgres-errors.ts';
+import { SkippedStatement } from '../engine-errors.ts';
+import { GRACE_MS, type PostgresPool, WriteGate } from './postgres-pool.ts';
 import { SpoiledGroup, WriteGroups } from './write-groups.ts';
 import { advisoryKey, postgresNames } from './postgres-names.ts';
-import { SharedSessions } from './postgres-shared-sessions.ts';
 
 export interface PostgresOptions {
   readonly pool: PostgresPool;
@@ -73,9 +74,6 @@ const EXCLUSIVE_TIMEOUT_MS = 10 * 60_000;
 /** How long a group waits for a lock of another transaction. After that its works are run one by one, and only those concerned wait on. */
 const groupLockMsMax = 100;
 
-/** Added to the server's time-outs: the server gives up first and says so. If it does not within this time, the network is at fault. */
-const GRACE_MS = 2_000;
-
 const retriesMax = 3;
 const RETRY_DELAY_MS = 10;
 
@@ -86,6 +84,7 @@ class PostgresDatabase implements Database {
   readonly #pool: PostgresPool;
   readonly #gate: WriteGate;
   readonly #groups: WriteGroups;
+  readonly #reads: PooledReads;
   readonly #questions: ReadBatches;
   readonly #lock: Sql;
   readonly #lockOfGroup: Sql;
@@ -93,7 +92,6 @@ class PostgresDatabase implements Database {
   readonly #beginExclusive: string;
   /** The schema's prefix, by which statements about collections' tables are recognized. */
   readonly #ofCollections: string;
-  readonly #reads = new Set<Promise<unknown>>();
   #isStopped = false;
 
   constructor(options: PostgresOptions) {
@@ -110,17 +108,16 @@ class PostgresDatabase implements Database {
       together: (work) => this.#write(work, { isGroup: true }),
       waitingMax: options.waitingMax ?? waitingMax,
     });
-    const sessions = new SharedSessions({
-      lend: (use) => this.#pool.lend(use),
-      silenceMsMax: options.pool.statementTimeoutMs + GRACE_MS,
-    });
     this.#ofCollections = `${identifier(options.schema).text}.`;
+    const { pool, definitions } = options;
+    this.#reads = new PooledReads({ pool, definitions });
     this.#questions = new ReadBatches({
-      ask: async (statement, timeoutMs) => {
-        const ask = this.#asking(statement);
-        return (await this.#noted(sessions.ask((connection) => askAgain(connection, ask), timeoutMs))).rows;
-      },
-      timeoutMs: options.pool.statementTimeoutMs,
+      ask: (statement, timeoutMs) =>
+        this.#reads.read((connection) => connection.tuples(statement), {
+          timeoutMs,
+          isOfCollections: this.#isOfCollections(statement),
+        }),
+      timeoutMs: pool.statementTimeoutMs,
       waitingMax: options.waitingMax ?? waitingMax,
     });
     const key = advisoryKey(options.lockName ?? options.instanceId);
@@ -138,17 +135,17 @@ class PostgresDatabase implements Database {
   }
 
   async all(statement: Sql): Promise<Row[]> {
-    return [...(await this.#read((connection) => connection.rows(statement))).rows];
+    return this.#read(statement, (connection) => connection.rows(statement));
   }
 
   async get(statement: Sql): Promise<Row | undefined> {
-    return (await this.#read((connection) => connection.rows(statement))).rows[0];
+    return (await this.all(statement))[0];
   }
 
   async tuples(statement: Sql): Promise<Tuple[]> {
     if (statement.together === 'lookup' && !this.#isStopped)
       return [...(await this.#questions.lookUp(statement))];
-    return [...(await this.#read(this.#asking(statement))).rows];
+    return this.#read(statement, (connection) => connection.tuples(statement));
   }
 
   async search(statement: Sql, { isQuick = false, spentMs = 0 }: SearchOptions = {}): Promise<Tuple[]> {
@@ -190,41 +187,19 @@ class PostgresDatabase implements Database {
     await this.#groups.drain();
     await this.#gate.drain();
     await this.#questions.drain();
-    await Promise.allSettled(this.#reads);
+    await this.#reads.drain();
   }
 
-  #asking(statement: Sql): Ask<Tuple> {
-    const { definitions } = this.#options;
-    const ask: Ask<Tuple> = (connection) => connection.tuples(statement);
-    const isOfOthers = definitions === undefined || !statement.text.includes(this.#ofCollections);
-    return isOfOthers ? ask : askCurrent(ask, definitions);
-  }
-
-  async #read<Shape>(ask: Ask<Shape>): Promise<Answer<Shape>> {
+  async #read<Shape>(statement: Sql, ask: Ask<Shape>): Promise<Shape[]> {
     if (this.#isStopped) throw stopping();
-    const { statementTimeoutMs } = this.#pool;
-    const reading = this.#pool.lend(async (connection) => {
-      connection.limitStatements(statementTimeoutMs);
-      const timer = connection.expireAfter(statementTimeoutMs + GRACE_MS);
-      return await askAgain(connection, ask).finally(() => clearTimeout(timer));
-    });
-    return await this.#noted(reading);
+    const { statementTimeoutMs: timeoutMs } = this.#pool;
+    return [
+      ...(await this.#reads.read(ask, { timeoutMs, isOfCollections: this.#isOfCollections(statement) })),
+    ];
   }
 
-  /** Registers a read, so that `stop` waits for it. If it met outdated definitions, refreshes them and throws OutdatedDefinitions. */
-  async #noted<Shape>(reading: Promise<Answer<Shape>>): Promise<Answer<Shape>> {
-    this.#reads.add(reading);
-    try {
-      return await reading;
-    } catch (error) {
-      const { definitions } = this.#options;
-      const isOutdated = error instanceof OutdatedDefinitions || isOutdatedName(error);
-      if (definitions === undefined || !isOutdated) throw error;
-      await definitions.refresh();
-      throw new OutdatedDefinitions(error);
-    } finally {
-      this.#reads.delete(reading);
-    }
+  #isOfCollections({ text }: Sql): boolean {
+    return text.includes(this.#ofCollections);
   }
 
   async #runUntilKept<Result>(
@@ -269,25 +244,25 @@ class PostgresDatabase implements Database {
     work: (tx: Transaction) => Promise<Result>,
     options: RunOptions,
   ): Promise<Outcome<Result>> {
-    const opening = new Opening(connection, this.#options.definitions);
+    const { definitions } = this.#options;
+    // Read before the work uses the memory: if that is refreshed meanwhile, the work is at worst run again needlessly.
+    const known = definitions?.known();
+    let obstacle: Promise<Outcome<never> | undefined> | undefined;
     const tx = new PostgresTransaction(connection, {
       names: this.names,
       isGuarded: options.isGuarded,
       times: statementTimes(this.#pool, options),
       open: () => {
-        connection.limitStatements(this.#pool.statementTimeoutMs);
-        if (options.isExclusive) opening.send(this.#beginExclusive);
-        else {
-          const { isLossAllowed } = this.#options;
-          opening.send(begin({ ...options, isLossAllowed }), this.#lockFor(options));
-        }
+        obstacle = obstacleOf(this.#open(connection, options, known));
       },
     });
     const timer = connection.expireAfter(this.#deadlineMs(options.isExclusive));
     try {
       const settled = await settle(tx, work);
-      if (!tx.hasBegun) return (await opening.lookOnly()) ?? settled;
-      const outcome = (await opening.obstacle()) ?? judge(tx, settled);
+      // A work that ran no statement has decided by the definitions in memory alone.
+      obstacle ??= obstacleOf(areOutdated(connection, definitions, known));
+      if (!tx.hasBegun) return (await obstacle) ?? settled;
+      const outcome = (await obstacle) ?? judge(tx, settled);
       // The transaction is gone with a lost connection, even if the work swallowed the error.
       if (connection.isLost) throw lost(outcome);
       if (outcome.kind !== 'kept') {
@@ -302,6 +277,24 @@ class PostgresDatabase implements Database {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** Sends what comes before a work's first statement; resolves to whether the definitions in memory are outdated. */
+  async #open(
+    connection: PostgresConnection,
+    options: RunOptions,
+    known: SqlValue | undefined,
+  ): Promise<boolean> {
+    const { definitions, isLossAllowed } = this.#options;
+    connection.limitStatements(this.#pool.statementTimeoutMs);
+    const begun = connection.command(
+      options.isExclusive ? this.#beginExclusive : begin({ ...options, isLossAllowed }),
+    );
+    const locked = options.isExclusive ? undefined : connection.tuples(this.#lockFor(options));
+    // Not one statement with the lock: its snapshot would be taken before the wait, and miss what the lock's holder commits.
+    const outdated = areOutdated(connection, definitions, known);
+    const [, , isOutdated] = await Promise.all([begun, locked, outdated]);
+    return isOutdated;
   }
 
   #lockFor({ isGroup, findsByKey }: RunOptions): Sql {

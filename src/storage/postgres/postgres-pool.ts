@@ -52,6 +52,8 @@ const TRANSACTION_TIMEOUT_MS = 20_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_DELAY_MS = 10_000;
 const IDLE_TIMEOUT_MS = 60_000;
+/** Added to the server's time-outs: the server gives up first and says so. If it does not within this time, the network is at fault. */
+export const GRACE_MS = 2_000;
 
 /** The oldest version that the PostgreSQL project still maintains, as `server_version_num`. */
 const serverVersionMin = 150_000;

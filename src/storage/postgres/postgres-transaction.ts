@@ -275,47 +275,23 @@ export type Outcome<Result> =
   | { readonly kind: 'outdated' }
   | { readonly kind: 'failed'; readonly error: unknown };
 
-/** The statements that are sent before a work's first one, and the check of their answers when the work is over. */
-export class Opening {
-  readonly #connection: PostgresConnection;
-  readonly #definitions: Definitions | undefined;
-  readonly #known: SqlValue | undefined;
-  #answers: Promise<readonly Tuple[]> = Promise.resolve([]);
+/** Whether the definitions in the database are no longer those in memory, of the version `known`. */
+export async function areOutdated(
+  connection: PostgresConnection,
+  definitions: Definitions | undefined,
+  known: SqlValue | undefined,
+): Promise<boolean> {
+  if (definitions === undefined) return false;
+  const { rows } = await connection.tuples(definitions.version);
+  return rows[0]?.[0] !== known;
+}
 
-  constructor(connection: PostgresConnection, definitions: Definitions | undefined) {
-    this.#connection = connection;
-    this.#definitions = definitions;
-    // Read before the work uses the memory: if that is refreshed meanwhile, the work is at worst run again needlessly.
-    this.#known = definitions?.known();
-  }
-
-  send(begin: string, lock?: Sql): void {
-    const answers: Promise<readonly Tuple[]>[] = [this.#connection.command(begin).then(() => [])];
-    if (lock !== undefined) answers.push(this.#connection.tuples(lock).then(() => []));
-    // Not one statement with the lock: its snapshot would be taken before the wait, and miss what the lock's holder commits.
-    if (this.#definitions !== undefined)
-      answers.push(this.#connection.tuples(this.#definitions.version).then(({ rows }) => rows));
-    this.#answers = Promise.all(answers).then((rows) => rows.flat());
-    // `obstacle` handles the rejection when the work is over; until then it must not count as unhandled.
-    this.#answers.catch(() => undefined);
-  }
-
-  /** As {@link obstacle}, for a work that ran no statement: it decided by the definitions in memory alone. */
-  async lookOnly(): Promise<Outcome<never> | undefined> {
-    const definitions = this.#definitions;
-    if (definitions === undefined) return undefined;
-    this.#answers = this.#connection.tuples(definitions.version).then(({ rows }) => rows);
-    return await this.obstacle();
-  }
-
-  async obstacle(): Promise<Outcome<never> | undefined> {
-    try {
-      const rows = await this.#answers;
-      if (this.#definitions === undefined || rows[0]?.[0] === this.#known) return undefined;
-      return { kind: 'outdated' };
-    } catch (error) {
-      return { kind: isCollision(error) || isStaleStatement(error) ? 'collided' : 'failed', error };
-    }
+/** Returns what keeps a work from being committed, if anything does, by the answers to what opened its transaction. */
+export async function obstacleOf(isOutdated: Promise<boolean>): Promise<Outcome<never> | undefined> {
+  try {
+    return (await isOutdated) ? { kind: 'outdated' } : undefined;
+  } catch (error) {
+    return { kind: isCollision(error) || isStaleStatement(error) ? 'collided' : 'failed', error };
   }
 }
 

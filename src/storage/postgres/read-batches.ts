@@ -1,11 +1,8 @@
 import { AppError, busy } from '../../base/errors.ts';
 import { sql, type Sql } from '../../sql/sql.ts';
 import type { Tuple } from '../database.ts';
-import { OutdatedDefinitions, QueryTimeout } from '../engine-errors.ts';
+import { QueryTimeout } from '../engine-errors.ts';
 import { combineLookups, keyOf, separateRows } from './batched-statements.ts';
-import type { Answer, PostgresConnection } from './postgres-connection.ts';
-import { hasNoJoinOrder, isStaleStatement } from './postgres-errors.ts';
-import { type Definitions, joinsInOrder } from './postgres-transaction.ts';
 
 export interface ReadBatchesOptions {
   readonly ask: (statement: Sql, timeoutMs: number) => Promise<readonly Tuple[]>;
@@ -160,44 +157,4 @@ function nameOf({ text }: Sql, same: Sql['values'], timeoutMs: number): string {
     typeof value === 'string' ? JSON.stringify(value) : `${typeof value} ${String(value)}`,
   );
   return `${timeoutMs} ${told.join(',')} ${text}`;
-}
-
-/** Asks, and once more if a table has changed since the statement was prepared, or the planner has found no join order. */
-export async function askAgain<Shape>(
-  connection: PostgresConnection,
-  ask: Ask<Shape>,
-): Promise<Answer<Shape>> {
-  try {
-    return await ask(connection);
-  } catch (error) {
-    if (isStaleStatement(error)) return await ask(connection);
-    if (!hasNoJoinOrder(error)) throw error;
-    return await connection.between(
-      `SET ${joinsInOrder}`,
-      () => ask(connection),
-      'RESET join_collapse_limit',
-    );
-  }
-}
-
-export type Ask<Shape> = (connection: PostgresConnection) => Promise<Answer<Shape>>;
-
-/**
- * Runs a query, and behind it in the same packet a check that the definitions it was compiled from are current. Another process may
- * have given a column's name to another column, or a table's to another table, and the answer would not show it: hidden values would
- * appear under a visible name, or records under the rules of another collection. Throws OutdatedDefinitions.
- */
-export function askCurrent<Shape>(ask: Ask<Shape>, definitions: Definitions): Ask<Shape> {
-  // Read when the query is made, not when it is sent: the definitions may be refreshed while it waits for a connection.
-  const known = definitions.known();
-  return async (connection) => {
-    const [asked, told] = await Promise.allSettled([ask(connection), connection.tuples(definitions.version)]);
-    const isOutdated = told.status === 'fulfilled' && told.value.rows[0]?.[0] !== known;
-    const cause: unknown = asked.status === 'rejected' ? asked.reason : undefined;
-    // Checked before errors, as outdated definitions may have caused them.
-    if (isOutdated) throw new OutdatedDefinitions(cause);
-    if (asked.status === 'rejected') throw asked.reason;
-    if (told.status === 'rejected') throw told.reason;
-    return asked.value;
-  };
 }

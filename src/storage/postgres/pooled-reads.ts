@@ -1,0 +1,88 @@
+import type { SqlValue } from '../../sql/sql.ts';
+import { OutdatedDefinitions } from '../engine-errors.ts';
+import type { Answer, PostgresConnection } from './postgres-connection.ts';
+import { hasNoJoinOrder, isOutdatedName, isStaleStatement } from './postgres-errors.ts';
+import { GRACE_MS, type PostgresPool } from './postgres-pool.ts';
+import { areOutdated, type Definitions, joinsInOrder } from './postgres-transaction.ts';
+
+export interface PooledReadsOptions {
+  readonly pool: PostgresPool;
+  readonly definitions: Definitions | undefined;
+}
+
+export type Ask<Shape> = (connection: PostgresConnection) => Promise<Answer<Shape>>;
+
+/** Reads outside of transactions, each on a connection of the pool, so that a slow one holds up no other. */
+export class PooledReads {
+  readonly #options: PooledReadsOptions;
+  readonly #running = new Set<Promise<unknown>>();
+
+  constructor(options: PooledReadsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Runs a query. If `isOfCollections`, the check that the definitions it was compiled from are current follows in the same packet.
+   * Another process may have given a column's name to another column, or a table's to another table, and the answer would not show it:
+   * hidden values would appear under a visible name, or records under the rules of another collection. Throws OutdatedDefinitions when
+   * they are not, after they have been read again.
+   */
+  async read<Shape>(ask: Ask<Shape>, options: ReadOptions): Promise<readonly Shape[]> {
+    const { definitions, pool } = this.#options;
+    // Read when the query is made, not when it is sent: the definitions may be refreshed while it waits for a connection.
+    const known = options.isOfCollections ? definitions?.known() : undefined;
+    const reading = pool.lend(async (connection) => {
+      connection.limitStatements(options.timeoutMs);
+      const timer = connection.expireAfter(pool.statementTimeoutMs + GRACE_MS);
+      const run = (): Promise<Answer<Shape>> => this.#runCurrent(connection, ask, known);
+      return await run()
+        .catch((error: unknown) => {
+          // A table has changed since the statement was prepared.
+          if (isStaleStatement(error)) return run();
+          if (!hasNoJoinOrder(error)) throw error;
+          return connection.between(`SET ${joinsInOrder}`, run, 'RESET join_collapse_limit');
+        })
+        .finally(() => clearTimeout(timer));
+    });
+    this.#running.add(reading);
+    try {
+      return (await reading).rows;
+    } catch (error) {
+      const isOutdated = error instanceof OutdatedDefinitions || isOutdatedName(error);
+      if (definitions === undefined || !isOutdated) throw error;
+      await definitions.refresh();
+      throw new OutdatedDefinitions(error);
+    } finally {
+      this.#running.delete(reading);
+    }
+  }
+
+  async drain(): Promise<void> {
+    await Promise.allSettled(this.#running);
+  }
+
+  async #runCurrent<Shape>(
+    connection: PostgresConnection,
+    ask: Ask<Shape>,
+    known: SqlValue | undefined,
+  ): Promise<Answer<Shape>> {
+    const { definitions } = this.#options;
+    if (definitions === undefined || known === undefined) return ask(connection);
+    const [asked, outdated] = await Promise.allSettled([
+      ask(connection),
+      areOutdated(connection, definitions, known),
+    ]);
+    const cause: unknown = asked.status === 'rejected' ? asked.reason : undefined;
+    // Checked before errors, as outdated definitions may have caused them.
+    if (outdated.status === 'fulfilled' && outdated.value) throw new OutdatedDefinitions(cause);
+    if (asked.status === 'rejected') throw asked.reason;
+    if (outdated.status === 'rejected') throw outdated.reason;
+    return asked.value;
+  }
+}
+
+export interface ReadOptions {
+  readonly timeoutMs: number;
+  /** Whether the query reads tables of collections. */
+  readonly isOfCollections: boolean;
+}
