@@ -183,6 +183,13 @@ export const storageMutants: readonly Mutant[] = [
     tests: ['test/nodes/changed-definitions.test.ts'],
   },
   {
+    name: 'a read that waits is checked against the definitions of when it was made',
+    file: 'src/storage/postgres/read-batches.ts',
+    from: 'return `${timeoutMs} ${String(known)} ',
+    to: 'return `${timeoutMs} ${typeof known} ',
+    tests: ['src/storage/postgres/read-batches.test.ts'],
+  },
+  {
     name: 'a group waits for a lock of somebody else for a moment only',
     file: 'src/storage/postgres/postgres-database.ts',
     from: 'if (isGroup === true) return this.#lockOfGroup;',

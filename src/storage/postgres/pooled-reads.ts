@@ -22,17 +22,15 @@ export class PooledReads {
   }
 
   /**
-   * Runs a query. If `isOfCollections`, the check that the definitions it was compiled from are current follows in the same packet.
+   * Runs a query, and behind it in the same packet the check that the definitions it was compiled from are current.
    * Another process may have given a column's name to another column, or a table's to another table, and the answer would not show it:
    * hidden values would appear under a visible name, or records under the rules of another collection. Throws OutdatedDefinitions when
    * they are not, after they have been read again.
    */
-  async read<Shape>(ask: Ask<Shape>, options: ReadOptions): Promise<readonly Shape[]> {
+  async read<Shape>(ask: Ask<Shape>, { timeoutMs, known }: ReadOptions): Promise<readonly Shape[]> {
     const { definitions, pool } = this.#options;
-    // Read when the query is made, not when it is sent: the definitions may be refreshed while it waits for a connection.
-    const known = options.isOfCollections ? definitions?.known() : undefined;
     const reading = pool.lend(async (connection) => {
-      connection.limitStatements(options.timeoutMs);
+      connection.limitStatements(timeoutMs);
       const timer = connection.expireAfter(pool.statementTimeoutMs + GRACE_MS);
       const run = (): Promise<Answer<Shape>> => this.#runCurrent(connection, ask, known);
       return await run()
@@ -83,6 +81,9 @@ export class PooledReads {
 
 export interface ReadOptions {
   readonly timeoutMs: number;
-  /** Whether the query reads tables of collections. */
-  readonly isOfCollections: boolean;
+  /**
+   * The version of the definitions in memory when the query was made: they may be refreshed while it waits. Undefined for a query that
+   * reads no table of a collection.
+   */
+  readonly known: SqlValue | undefined;
 }

@@ -2,7 +2,7 @@ import { systemClock } from '../../base/clock.ts';
 import { AppError, busy, stopping } from '../../base/errors.ts';
 import { randomUnit } from '../../base/ids.ts';
 import { identifier, joinSql, sql, type Sql, type SqlValue } from '../../sql/sql.ts';
-import { type Ask, PooledReads } from './pooled-reads.ts';
+import { type Ask, PooledReads, type ReadOptions } from './pooled-reads.ts';
 import { ReadBatches } from './read-batches.ts';
 import {
   callBack,
@@ -27,7 +27,7 @@ import {
   statementTimes,
 } from './postgres-transaction.ts';
 import { hasNoJoinOrder, isCollision, isStaleStatement } from './postgres-errors.ts';
-import { SkippedStatement } from '../engine-errors.ts';
+import { QueryTimeout, SkippedStatement } from '../engine-errors.ts';
 import { GRACE_MS, type PostgresPool, WriteGate } from './postgres-pool.ts';
 import { SpoiledGroup, WriteGroups } from './write-groups.ts';
 import { advisoryKey, postgresNames } from './postgres-names.ts';
@@ -112,12 +112,7 @@ class PostgresDatabase implements Database {
     const { pool, definitions } = options;
     this.#reads = new PooledReads({ pool, definitions });
     this.#questions = new ReadBatches({
-      ask: (statement, timeoutMs) =>
-        this.#reads.read((connection) => connection.tuples(statement), {
-          timeoutMs,
-          isOfCollections: this.#isOfCollections(statement),
-        }),
-      timeoutMs: pool.statementTimeoutMs,
+      ask: (statement, how) => this.#reads.read((connection) => connection.tuples(statement), how),
       waitingMax: options.waitingMax ?? waitingMax,
     });
     const key = advisoryKey(options.lockName ?? options.instanceId);
@@ -144,7 +139,7 @@ class PostgresDatabase implements Database {
 
   async tuples(statement: Sql): Promise<Tuple[]> {
     if (statement.together === 'lookup' && !this.#isStopped)
-      return [...(await this.#questions.lookUp(statement))];
+      return [...(await this.#questions.lookUp(statement, this.#howToRead(statement)))];
     return this.#read(statement, (connection) => connection.tuples(statement));
   }
 
@@ -152,7 +147,9 @@ class PostgresDatabase implements Database {
     const { queryTimeoutMs, statementTimeoutMs } = this.#pool;
     const timeoutMs = isQuick ? statementTimeoutMs : Math.min(queryTimeoutMs, statementTimeoutMs);
     if (this.#isStopped) throw stopping();
-    return [...(await this.#questions.search(statement, timeoutMs, spentMs))];
+    // A search may take the whole timeout again.
+    if (spentMs > timeoutMs) throw new QueryTimeout();
+    return [...(await this.#questions.search(statement, this.#howToRead(statement, timeoutMs)))];
   }
 
   state(): undefined {
@@ -192,14 +189,12 @@ class PostgresDatabase implements Database {
 
   async #read<Shape>(statement: Sql, ask: Ask<Shape>): Promise<Shape[]> {
     if (this.#isStopped) throw stopping();
-    const { statementTimeoutMs: timeoutMs } = this.#pool;
-    return [
-      ...(await this.#reads.read(ask, { timeoutMs, isOfCollections: this.#isOfCollections(statement) })),
-    ];
+    return [...(await this.#reads.read(ask, this.#howToRead(statement)))];
   }
 
-  #isOfCollections({ text }: Sql): boolean {
-    return text.includes(this.#ofCollections);
+  #howToRead({ text }: Sql, timeoutMs = this.#pool.statementTimeoutMs): ReadOptions {
+    const isOfCollections = text.includes(this.#ofCollections);
+    return { timeoutMs, known: isOfCollections ? this.#options.definitions?.known() : undefined };
   }
 
   async #runUntilKept<Result>(

@@ -7,11 +7,11 @@ import { answerTooLarge } from '../database.ts';
 import { ReadBatches } from './read-batches.ts';
 
 const lookup = runBatch(sql`SELECT text FROM note WHERE id = ${''}`, 'lookup');
+const options = { timeoutMs: 1_000, known: undefined };
 
 test('lookups that are together more than can be held are asked one by one', async () => {
   const asked: number[] = [];
   const questions = new ReadBatches({
-    timeoutMs: 1_000,
     waitingMax: 10,
     ask: ({ values, text }) => {
       const isOne = text === lookup.text;
@@ -19,7 +19,9 @@ test('lookups that are together more than can be held are asked one by one', asy
       return isOne ? Promise.resolve([[`text of ${String(values[0])}`]]) : Promise.reject(answerTooLarge());
     },
   });
-  const found = await Promise.all(['a', 'b', 'c'].map((key) => questions.lookUp(withValues(lookup, [key]))));
+  const found = await Promise.all(
+    ['a', 'b', 'c'].map((key) => questions.lookUp(withValues(lookup, [key]), options)),
+  );
   assert.deepEqual(found, [[['text of a']], [['text of b']], [['text of c']]]);
   assert.deepEqual(asked, [3, 1, 1, 1]);
 });
@@ -27,14 +29,13 @@ test('lookups that are together more than can be held are asked one by one', asy
 test('a row that several ask for is asked for once', async () => {
   const asked: string[] = [];
   const questions = new ReadBatches({
-    timeoutMs: 1_000,
     waitingMax: 10,
     ask: ({ values }) => {
       asked.push(String(values.at(-1)));
       return Promise.resolve([[1, 'text']]);
     },
   });
-  const find = (): Promise<unknown> => questions.lookUp(withValues(lookup, ['a']));
+  const find = (): Promise<unknown> => questions.lookUp(withValues(lookup, ['a']), options);
   assert.deepEqual(
     await Promise.all([find(), find(), find()]),
     Array.from({ length: 3 }, () => [[1, 'text']]),
@@ -48,7 +49,6 @@ test('of many lookups at the same time two questions are asked at a time', async
   const running: number[] = [];
   let now = 0;
   const questions = new ReadBatches({
-    timeoutMs: 1_000,
     waitingMax: 1_000,
     ask: async ({ values }) => {
       running.push((now += 1));
@@ -61,7 +61,7 @@ test('of many lookups at the same time two questions are asked at a time', async
     },
   });
   const keys = Array.from({ length: 1_000 }, (_, index) => String(index));
-  const found = await Promise.all(keys.map((key) => questions.lookUp(withValues(lookup, [key]))));
+  const found = await Promise.all(keys.map((key) => questions.lookUp(withValues(lookup, [key]), options)));
   assert.deepEqual(
     found,
     Array.from({ length: keys.length }, () => [['text']]),
@@ -73,15 +73,14 @@ test('of many lookups at the same time two questions are asked at a time', async
 test('the same search is asked once for all who wait, by these values and this time alone', async () => {
   const asked: unknown[] = [];
   const questions = new ReadBatches({
-    timeoutMs: 1_000,
     waitingMax: 20,
-    ask: ({ values }, timeoutMs) => {
+    ask: ({ values }, { timeoutMs }) => {
       asked.push([...values, timeoutMs]);
       return Promise.resolve([[asked.length]]);
     },
   });
   const search = (value: SqlValue, timeoutMs: number): Promise<unknown> =>
-    questions.search(sql`SELECT ${value}`, timeoutMs);
+    questions.search(sql`SELECT ${value}`, { timeoutMs, known: undefined });
   const values = ['1', 1, 1n, null, 'null', Number.POSITIVE_INFINITY, '"1"', Buffer.from([1])];
   const found = await Promise.all([...values, ...values].map((value) => search(value, 1)));
   assert.deepEqual(found.slice(0, values.length), found.slice(values.length));
@@ -99,13 +98,12 @@ test('the same search is asked once for all who wait, by these values and this t
 test('nobody waits long for a question that somebody else has asked', async () => {
   const ends: (() => void)[] = [];
   const questions = new ReadBatches({
-    timeoutMs: 1_000,
     waitingMax: 20,
     ask: () => new Promise((resolve) => ends.push(() => resolve([]))),
   });
   const answers: Promise<unknown>[] = [];
   for (let count = 1; count <= 5; count += 1) {
-    answers.push(questions.search(sql`SELECT 1`, 1));
+    answers.push(questions.search(sql`SELECT 1`, options));
     await eventually(`${count} are asked`, () => ends.length === count);
   }
   let isDrained = false;
@@ -118,14 +116,28 @@ test('nobody waits long for a question that somebody else has asked', async () =
   await drained;
 });
 
+test('a lookup that waits is asked by the definitions of when it was made, and shared only by those of the same', async () => {
+  const asked: unknown[] = [];
+  const questions = new ReadBatches({
+    waitingMax: 20,
+    ask: (_, { known }) => {
+      asked.push(known);
+      return Promise.resolve([[1, 'text']]);
+    },
+  });
+  const by = (known: number): Promise<unknown> =>
+    questions.lookUp(withValues(lookup, ['a']), { timeoutMs: 1_000, known });
+  await Promise.all([by(1), by(1), by(2)]);
+  assert.deepEqual(asked, [1, 2]);
+});
+
 test('more lookups than may wait are refused at once', async () => {
   const questions = new ReadBatches({
-    timeoutMs: 1_000,
     waitingMax: 2,
     ask: () => Promise.resolve([]),
   });
   const results = await Promise.allSettled(
-    ['a', 'b', 'c'].map((key) => questions.lookUp(withValues(lookup, [key]))),
+    ['a', 'b', 'c'].map((key) => questions.lookUp(withValues(lookup, [key]), options)),
   );
   assert.deepEqual(
     results.map(({ status }) => status),

@@ -1,13 +1,11 @@
 import { AppError, busy } from '../../base/errors.ts';
 import { sql, type Sql } from '../../sql/sql.ts';
 import type { Tuple } from '../database.ts';
-import { QueryTimeout } from '../engine-errors.ts';
 import { combineLookups, keyOf, separateRows } from './batched-statements.ts';
+import type { ReadOptions } from './pooled-reads.ts';
 
 export interface ReadBatchesOptions {
-  readonly ask: (statement: Sql, timeoutMs: number) => Promise<readonly Tuple[]>;
-  /** How long a lookup may take. */
-  readonly timeoutMs: number;
+  readonly ask: (statement: Sql, options: ReadOptions) => Promise<readonly Tuple[]>;
   readonly waitingMax: number;
 }
 
@@ -20,7 +18,7 @@ interface Waiting {
 /** Questions that may be combined into one. */
 interface Queue {
   readonly name: string;
-  readonly timeoutMs: number;
+  readonly options: ReadOptions;
   waiting: Waiting[];
   /** Combined questions that were sent less than {@link waitMsMax} ago and are not answered; limited to {@link runningMax}. */
   running: number;
@@ -51,14 +49,12 @@ export class ReadBatches {
     this.#options = options;
   }
 
-  lookUp(statement: Sql): Promise<readonly Tuple[]> {
-    return this.#add(statement, statement.values.slice(0, -1), this.#options.timeoutMs);
+  lookUp(statement: Sql, options: ReadOptions): Promise<readonly Tuple[]> {
+    return this.#add(statement, statement.values.slice(0, -1), options);
   }
 
-  /** `spentMs` is how much of the time earlier searches for the same answer have taken. The search itself may take all of it again. */
-  search(statement: Sql, timeoutMs: number, spentMs = 0): Promise<readonly Tuple[]> {
-    if (spentMs > timeoutMs) return Promise.reject(new QueryTimeout());
-    return this.#add(statement, statement.values, timeoutMs);
+  search(statement: Sql, options: ReadOptions): Promise<readonly Tuple[]> {
+    return this.#add(statement, statement.values, options);
   }
 
   /** Resolves when nothing waits and nothing runs. */
@@ -68,15 +64,15 @@ export class ReadBatches {
   }
 
   /** `same` are the values that questions must share to be combined. */
-  #add(statement: Sql, same: Sql['values'], timeoutMs: number): Promise<readonly Tuple[]> {
+  #add(statement: Sql, same: Sql['values'], options: ReadOptions): Promise<readonly Tuple[]> {
     if (this.#waiting >= this.#options.waitingMax) {
       return Promise.reject(busy());
     }
     return new Promise((resolve, reject) => {
-      const name = nameOf(statement, same, timeoutMs);
+      const name = nameOf(statement, same, options);
       const queue = this.#queues.get(name) ?? {
         name,
-        timeoutMs,
+        options,
         waiting: [],
         running: 0,
         asked: 0,
@@ -112,7 +108,7 @@ export class ReadBatches {
     const timer = setTimeout(resolve, waitMsMax);
     queue.running += 1;
     queue.asked += 1;
-    const answered = this.#run(together, queue.timeoutMs).finally(resolve);
+    const answered = this.#run(together, queue.options).finally(resolve);
     await waited;
     clearTimeout(timer);
     queue.running -= 1;
@@ -127,34 +123,34 @@ export class ReadBatches {
     if (this.#queues.size === 0) for (const tell of this.#onIdle.splice(0)) tell();
   }
 
-  async #run(together: readonly Waiting[], timeoutMs: number): Promise<void> {
+  async #run(together: readonly Waiting[], options: ReadOptions): Promise<void> {
     const byKey = Map.groupBy(together, ({ statement }) => keyOf(statement));
     const statements = [...byKey.values()].flatMap(([first]) => first?.statement ?? []);
     try {
-      const rows = await this.#ask(statements, timeoutMs);
+      const rows = await this.#ask(statements, options);
       for (const [index, same] of [...byKey.values()].entries())
         for (const { resolve } of same) resolve(rows[index] ?? []);
     } catch (error) {
       // The combined answer may be too large to hold although no single one is.
       if (statements.length > 1 && error instanceof AppError && error.code === 'bad_request')
-        for (const same of byKey.values()) await this.#run(same, timeoutMs);
+        for (const same of byKey.values()) await this.#run(same, options);
       else for (const { reject } of together) reject(error);
     }
   }
 
-  async #ask(statements: readonly Sql[], timeoutMs: number): Promise<readonly (readonly Tuple[])[]> {
+  async #ask(statements: readonly Sql[], options: ReadOptions): Promise<readonly (readonly Tuple[])[]> {
     const [first, ...others] = statements;
     if (first === undefined) return [];
-    if (others.length === 0) return [await this.#options.ask(first, timeoutMs)];
-    const rows = await this.#options.ask(combineLookups(statements, sql` LIMIT 1`), timeoutMs);
+    if (others.length === 0) return [await this.#options.ask(first, options)];
+    const rows = await this.#options.ask(combineLookups(statements, sql` LIMIT 1`), options);
     return separateRows(statements.length, rows);
   }
 }
 
 /** The key of a queue. Texts are quoted and other values prefixed with their type, so that different lists of values never collide. */
-function nameOf({ text }: Sql, same: Sql['values'], timeoutMs: number): string {
+function nameOf({ text }: Sql, same: Sql['values'], { timeoutMs, known }: ReadOptions): string {
   const told = same.map((value) =>
     typeof value === 'string' ? JSON.stringify(value) : `${typeof value} ${String(value)}`,
   );
-  return `${timeoutMs} ${told.join(',')} ${text}`;
+  return `${timeoutMs} ${String(known)} ${told.join(',')} ${text}`;
 }
