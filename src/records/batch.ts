@@ -220,7 +220,7 @@ function idOf(item: BatchItem): string | undefined {
 function lock(tx: Transaction, { collection, id, isDeleted }: Named): Promise<unknown> {
   const { table } = recordTable(collection).statements(tx.names);
   const end = isDeleted ? tx.names.forDelete : tx.names.forUpdate;
-  return tx.search(sql`SELECT 1 FROM ${table} WHERE id = ${id}${end}`);
+  return tx.tuples(sql`SELECT 1 FROM ${table} WHERE id = ${id}${end}`);
 }
 
 /**

@@ -42,9 +42,8 @@ async function findToLock(
   collection: Collection,
   statement: Sql,
 ): Promise<StoredRecord | undefined> {
-  // One record, which may be large.
   const lock = async (): Promise<StoredRecord | undefined> => {
-    const [tuple] = await tx.search(statement);
+    const [tuple] = await tx.tuples(statement);
     return tuple === undefined ? undefined : fromTuple(collection, tuple);
   };
   const locked = await lock();

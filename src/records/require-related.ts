@@ -59,7 +59,7 @@ async function exist(
   const { size } = new Set(ids);
   const isWhole = (found: readonly Tuple[]): boolean => found.length === size;
   const locking = sql`${statement}${tx.names.forReference}`;
-  const lock = (): Promise<Tuple[]> => tx.search(locking);
+  const lock = (): Promise<Tuple[]> => tx.tuples(locking);
   const locked = await lockAll(tx, await lock(), { lock, look: () => tx.tuples(statement), isWhole });
   return isWhole(locked);
 }

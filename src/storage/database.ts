@@ -171,8 +171,9 @@ export interface Reader {
   /** All rows as arrays in the order of the selected columns: faster than objects, for the hot paths. */
   tuples(statement: Sql): Promise<Tuple[]>;
   /**
-   * As `tuples`, for a query that takes as long as clients make it: by their filters, sorts and rules, by the records that it looks
-   * through, or by the locks that it waits for. Rejects with bad_request when the rows are too large to hold in memory, and with a
+   * As `tuples`, for a query that takes as long as clients make it: by their filters, sorts and rules, or by the records that it looks
+   * through. Not for locks of rows by their keys: on PostgreSQL works that wait for each other are only run again when the server has
+   * noticed it, after a second. Rejects with bad_request when the rows are too large to hold in memory, and with a
    * QueryTimeout when the query timeout has passed. On SQLite the statement itself must contain the condition for that
    * (`names.isInTime`). An exclusive work on PostgreSQL has its own time instead.
    */

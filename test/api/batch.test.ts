@@ -281,7 +281,7 @@ class SlowClock implements Clock {
 
 test('B-06 a batch that takes more than three seconds is taken back as a whole', async (t) => {
   const clock = new SlowClock();
-  const service = await startBatchService(t, clock);
+  const service = await startBatchService(t, { clock });
   const requests = Array.from({ length: 20 }, () => ({ method: 'POST', url: at, body: {} }));
   // Asked before each item and at the end, which alone is more than three seconds; others may ask, too.
   clock.stepMs = 160;

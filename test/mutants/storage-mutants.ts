@@ -111,6 +111,14 @@ export const storageMutants: readonly Mutant[] = [
     tests: ['test/api/query-timeout-writes.test.ts'],
   },
   {
+    name: 'a lock of a row on PostgreSQL may be waited for until a deadlock is noticed',
+    file: 'src/records/find-record.ts',
+    from: 'await tx.tuples(statement);',
+    to: 'await tx.search(statement);',
+    engine: 'postgres',
+    tests: ['test/api/record-locks.test.ts'],
+  },
+  {
     name: 'a group on SQLite that has taken long begins no more works',
     file: 'src/storage/sqlite/write-queue.ts',
     from: '- startMs > groupMsMax',

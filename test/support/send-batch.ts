@@ -8,8 +8,11 @@ import { startService, type TestAnswer, type TestRequest, type TestService } fro
 const open = { listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' };
 
 /** Starts a service with `posts`, which everybody may change, and `locked`, which only superusers may. */
-export async function startBatchService(t: TestContext, clock?: Clock): Promise<TestService> {
-  const service = await startService(t, clock === undefined ? {} : { parts: { clock } });
+export async function startBatchService(
+  t: TestContext,
+  { clock, flags }: { readonly clock?: Clock; readonly flags?: Readonly<Record<string, string>> } = {},
+): Promise<TestService> {
+  const service = await startService(t, { ...(clock && { parts: { clock } }), ...(flags && { flags }) });
   await service.withInstance('default', makeCollections);
   return service;
 }

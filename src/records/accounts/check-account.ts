@@ -167,6 +167,6 @@ const wrongPassword: FieldError = {
 export async function requireAnotherSuperuser(tx: Transaction): Promise<void> {
   const table = tx.names.collectionTable(superusersName);
   const locking = sql`SELECT id FROM ${table} ORDER BY id${tx.names.forDelete}`;
-  const rows = await tx.search(locking);
+  const rows = await tx.tuples(locking);
   if (rows.length <= 1) throw new AppError('bad_request', "You can't delete the only existing superuser.");
 }

@@ -254,7 +254,6 @@ class SharedTransaction implements Transaction {
   }
 
   async search(statement: Sql): Promise<Tuple[]> {
-    if (this.#isLookupToChange(statement)) return this.#lookUpToChange(statement);
     this.#note(statement);
     return this.#statements.single(this, statement, () => this.#tx.search(statement));
   }
