@@ -3,7 +3,7 @@ import { AppError } from '../base/errors.ts';
 import { fromTimestamp, type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import type { Instance } from '../instances/instance.ts';
 import { isDigestOf } from '../secrets/digest.ts';
-import { runBatch, sql } from '../sql/sql.ts';
+import { lookupByKey, sql } from '../sql/sql.ts';
 import { apiKeyColumns, apiKeyLimits, toApiKey } from './api-keys.ts';
 
 const KEY = /^ck_([0-9a-z]{15})[0-9A-Za-z]{43}$/;
@@ -24,7 +24,7 @@ export async function callerOfKey(instance: Instance, text: string): Promise<Cal
   const select = sql`
     SELECT ${apiKeyColumns}, digest FROM ${database.names.table('$api_key')}
     WHERE ${database.names.scope} AND id = ${id}`;
-  const [row] = await database.tuples(runBatch(select, 'lookup'));
+  const [row] = await database.tuples(lookupByKey(select));
   if (row === undefined || !isDigestOf(String(row.at(-1)), text)) throw refusal();
   const { scopes, collections, expires, lastUsed } = toApiKey(row);
   if (expires !== '' && fromTimestamp(expires) <= clock.now()) throw refusal();

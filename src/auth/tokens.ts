@@ -4,7 +4,7 @@ import type { Collection, TokenKind } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { tokenSecretPlace } from '../instances/token-secrets.ts';
 import { decodeToken, signToken, type TokenClaims, verifyToken } from '../secrets/token.ts';
-import { runBatch, sql } from '../sql/sql.ts';
+import { lookupByKey, sql } from '../sql/sql.ts';
 import type { Reader } from '../storage/database.ts';
 import type { AuthCollection } from './auth-collection.ts';
 
@@ -38,7 +38,7 @@ export async function findTokenKey(
     SELECT own.value, shared.value FROM ${table} AS own
     LEFT JOIN ${table} AS shared ON ${names.scopeOf('shared')} AND shared.collection = ${collection.id} AND shared.record = '' AND shared.name = ${kind}
     WHERE ${names.scopeOf('own')} AND own.collection = ${collection.id} AND own.name = 'tokenKey' AND own.record = ${record}`;
-  const [row] = await reader.tuples(runBatch(select, 'lookup'));
+  const [row] = await reader.tuples(lookupByKey(select));
   if (row === undefined) return undefined;
   const [own, sealed] = row;
   assert(typeof sealed === 'string', `the auth collection ${collection.name} has a secret for its ${kind}`);

@@ -1,6 +1,6 @@
 import { newTimeOrderedId } from '../base/ids.ts';
 import { fromTimestamp, toIsoTimestamp } from '../base/timestamp.ts';
-import { runBatch, sql, type Sql, withValues } from '../sql/sql.ts';
+import { insertInto, sql, type Sql, withValues } from '../sql/sql.ts';
 import type { DependentRows, BulkInsert, InternalTable, Names, Transaction } from '../storage/database.ts';
 import type { Event, NewEvent } from './event.ts';
 
@@ -94,10 +94,8 @@ function insertOf(names: Names, event: Event): Sql {
 function makeInsert(names: Names): Sql {
   const values = sql`${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}`;
   const bytes = names.engine === 'sqlite' ? sql`CAST(${null} AS BLOB)` : sql`convert_to(${null}, 'UTF8')`;
-  const insert = sql`
-    INSERT INTO ${names.table('$event')} (${names.scopeColumn}id, kind, collection, collection_name, record, revision, created, body)
-    VALUES (${names.scopeValue}${values}, ${bytes})`;
-  return runBatch(insert, 'insert');
+  const columns = sql`${names.scopeColumn}id, kind, collection, collection_name, record, revision, created, body`;
+  return insertInto(names.table('$event'), columns, sql`${names.scopeValue}${values}, ${bytes}`);
 }
 
 /**

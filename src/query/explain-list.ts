@@ -1,4 +1,4 @@
-import { bindSlots, limit, sql, type Sql } from '../sql/sql.ts';
+import { bindSlots, explanation, limit, sql, type Sql } from '../sql/sql.ts';
 import type { Database } from '../storage/database.ts';
 import { whereAll } from './plan.ts';
 import type { BoundList } from './run-list.ts';
@@ -37,7 +37,7 @@ const SCAN = /^SCAN (?!\(|CONSTANT|\d+ CONSTANT)\S+(?!.* VIRTUAL TABLE)/;
 
 /** See https://www.sqlite.org/eqp.html. */
 async function sqlitePlan(database: Database, statement: Sql): Promise<Plan> {
-  const rows = await database.all(sql`EXPLAIN QUERY PLAN ${statement}`);
+  const rows = await database.all(explanation(sql`EXPLAIN QUERY PLAN ${statement}`));
   const lines = rows.map((row) => String(row['detail']));
   const scanned = lines.filter((line) => SCAN.test(line)).length;
   return { scanned, isSorted: lines.includes('USE TEMP B-TREE FOR ORDER BY') };

@@ -11,7 +11,7 @@ import type { FilterTree } from '../filters/parse.ts';
 import type { Instance } from '../instances/instance.ts';
 import { isMultiple } from '../query/path.ts';
 import { baseAlias, RecordScope, type ScopeContext } from '../query/record-scope.ts';
-import { joinSql, runBatch, sql, type Sql, withValues } from '../sql/sql.ts';
+import { joinSql, lookupByKey, type Sql, sql, withValues } from '../sql/sql.ts';
 import type { Engine, Names, Transaction } from '../storage/database.ts';
 import { type CallerLookup, mayWriteField, type RecordTable, recordTable } from './record-table.ts';
 
@@ -210,5 +210,5 @@ function toLookup(
     ', ',
   );
   const select = sql`SELECT ${columns} FROM ${names.collectionTable(collection.name)} WHERE id = ${null}`;
-  return { fields, select: runBatch(select, 'lookup') };
+  return { fields, select: lookupByKey(select) };
 }

@@ -8,7 +8,17 @@ import type { RelationOptions } from '../fields/relation-field.ts';
 import { dialectOf } from '../filters/dialect-of.ts';
 import { baseAlias } from '../query/record-scope.ts';
 import type { RowKind } from '../query/row-cache.ts';
-import { joinSql, literal, runBatch, sql, type Sql, withValues } from '../sql/sql.ts';
+import {
+  changeByKey,
+  insertInto,
+  joinSql,
+  literal,
+  lookupByKey,
+  lookupToChange,
+  type Sql,
+  sql,
+  withValues,
+} from '../sql/sql.ts';
 import type { JsonWriter, Names } from '../storage/database.ts';
 
 /**
@@ -176,17 +186,14 @@ function makeStatements(collection: Collection, names: Names): RecordStatements 
     stored.map((field) => placeholderOf(field, names)),
     ', ',
   );
-  const insert = runBatch(
-    sql`INSERT INTO ${table} ("$revision", ${fields}) VALUES (1, ${placeholders})`,
-    'insert',
-  );
+  const insert = insertInto(table, sql`"$revision", ${fields}`, sql`1, ${placeholders}`);
   const columns = columnsOf(collection, names, sql``);
   const selectById = sql`SELECT ${columns} FROM ${table} WHERE id = ${null}`;
   return {
     table,
     columns,
-    selectById: runBatch(selectById, 'lookup'),
-    selectToChange: runBatch(sql`${selectById}${names.forUpdate}`, 'lookup'),
+    selectById: lookupByKey(selectById),
+    selectToChange: lookupToChange(sql`${selectById}${names.forUpdate}`),
     insert: (values) =>
       withValues(insert, isStored === undefined ? values : values.filter((_, index) => isStored[index])),
     update: updatesOf(collection, names, table),
@@ -211,9 +218,8 @@ function updatesOf(collection: Collection, names: Names, table: Sql): RecordStat
   const toUpdate = (places: readonly number[]): Sql => {
     const columns = collection.fields
       .filter((_, index) => places.includes(index))
-      .map((field) => sql`${names.column(field.name)} = ${placeholderOf(field, names)}`);
-    const set = joinSql([sql`"$revision" = ${null}`, ...columns], ', ');
-    return runBatch(sql`UPDATE ${table} SET ${set} WHERE id = ${null}`, 'change');
+      .map((field) => [names.column(field.name), placeholderOf(field, names)] as const);
+    return changeByKey(table, [[sql`"$revision"`, sql`${null}`], ...columns], sql`id`);
   };
   return (places) => made.findOrAdd(places.join(), () => toUpdate(places));
 }
@@ -248,7 +254,7 @@ function makeJson(table: RecordTable, names: Names, withHidden: boolean): Record
   const column = textOf(table, names.json, { names, withHidden });
   const { joined } = table.statements(names);
   const select = sql`SELECT ${baseAlias}."$revision", ${column} AS "$json" FROM ${joined.from} WHERE ${baseAlias}.id = ${null}`;
-  return { column, selectById: runBatch(select, 'lookup'), rows: { isFilled: false } };
+  return { column, selectById: lookupByKey(select), rows: { isFilled: false } };
 }
 
 function textOf(

@@ -16,20 +16,25 @@ export interface Sql {
   readonly text: string;
   /** In a statement that is kept, some are slots: {@link bindSlots} fills them before an engine sees the statement. */
   readonly values: readonly SqlValue[];
-  /** Absent where a statement is never combined with others. */
-  readonly together?: Batchable;
+  /** The tables that it names, by what {@link ofTable} was told. */
+  readonly tables: readonly string[];
+  /** What an engine has to know of a statement to run it well; undefined for most, and for parts of statements. */
+  readonly form: StatementForm | undefined;
   readonly [brand]: true;
 }
 
-/**
- * Marks a statement that an engine may combine with others of the same text, to save round trips, by its kind:
- *
- * - `lookup`: a SELECT of one row by its key; the key is the last value, a text;
- * - `insert`: an INSERT of one row by VALUES, with nothing behind them;
- * - `change`: an UPDATE of one row by its key; the key is the last value, and every other value is what a column is set to. The work has
- *   locked the row by a lookup before. Columns that are not set have defaults or may be NULL, as the UPDATE is run as an upsert.
- */
-export type Batchable = 'lookup' | 'insert' | 'change';
+/** An engine may combine lookups, locks, inserts and changes with others of the same text, to save round trips. */
+export type StatementForm =
+  /** A SELECT of one row by its key; the key is the last value, a text. */
+  | { readonly kind: 'lookup' }
+  /** A lookup with a row lock, of the row that the work changes. */
+  | { readonly kind: 'lock' }
+  /** `INSERT INTO table (columns)`, then VALUES and one row, to which all its values belong. */
+  | { readonly kind: 'insert'; readonly into: Sql; readonly row: Sql }
+  /** An UPDATE that sets columns of one row by its key; the key is the last value, and the others are those of the columns. */
+  | { readonly kind: 'change'; readonly table: Sql; readonly columns: readonly Sql[]; readonly key: Sql }
+  /** What the engine tells of its plan for another statement. It is not kept prepared, or it would not notice changes of the schema. */
+  | { readonly kind: 'explain' };
 
 /** The texts of templates without nested SQL, by call site: joined once, so that statement caches can look up the identical string. */
 const textOf = new WeakMap<TemplateStringsArray, string>();
@@ -51,30 +56,73 @@ export function identifier(name: string): Sql {
   return make(`"${name.replaceAll('"', '""')}"`, []);
 }
 
+/** The name of a table, so that what it becomes part of tells which tables it names. */
+export function ofTable(name: Sql, table: string): Sql {
+  return make(name.text, [], [table]);
+}
+
 /** The parts one after the other, with `separator` between them. */
 export function joinSql(parts: readonly Sql[], separator: ', ' | ' AND ' | ' OR ' | ' '): Sql {
   const values: SqlValue[] = [];
   for (const part of parts) values.push(...part.values);
-  return make(parts.map((part) => part.text).join(separator), values);
+  return make(parts.map((part) => part.text).join(separator), values, tablesOf(parts));
 }
 
 /** The same statement with other values, for statements that are put together once and run often. */
-export function withValues({ text, together }: Sql, values: readonly SqlValue[]): Sql {
+export function withValues({ text, tables, form }: Sql, values: readonly SqlValue[]): Sql {
   // The brand has no value at run time, as in `make`.
-  return (together === undefined ? { text, values } : { text, values, together }) as Sql;
+  return { text, values, tables, form } as Sql;
 }
 
 /** The same statement with values in place of its slots. */
-export function bindSlots({ text, values }: Sql, given: readonly SlotValue[]): Sql {
-  return make(
-    text,
-    values.map((value) => (value instanceof Slot ? value.read(given) : value)),
-  );
+export function bindSlots({ text, values, tables }: Sql, given: readonly SlotValue[]): Sql {
+  const bound = values.map((value) => (value instanceof Slot ? value.read(given) : value));
+  return make(text, bound, tables);
 }
 
-/** The same statement, marked as one that may be combined with others. */
-export function runBatch(statement: Sql, together: Batchable): Sql {
-  return { ...statement, together };
+/** Marks a SELECT of one row by its key, which is the last of its values. */
+export function lookupByKey(select: Sql): Sql {
+  return withForm(select, { kind: 'lookup' });
+}
+
+/** Marks a {@link lookupByKey} that locks the row, which the work is going to change. */
+export function lookupToChange(select: Sql): Sql {
+  return withForm(select, { kind: 'lock' });
+}
+
+/** Marks a statement by which the engine tells its plan for another. */
+export function explanation(explain: Sql): Sql {
+  return withForm(explain, { kind: 'explain' });
+}
+
+/** An INSERT of one row; `columns` and `row` are lists. */
+export function insertInto(table: Sql, columns: Sql, row: Sql): Sql {
+  const into = sql`INSERT INTO ${table} (${columns})`;
+  return withForm(sql`${into} VALUES (${row})`, { kind: 'insert', into, row });
+}
+
+/** The parts of what {@link insertInto} made. */
+export function insertedRow({ form }: Sql): { readonly into: Sql; readonly row: Sql } {
+  assert(form?.kind === 'insert', 'what is inserted together are inserts of one row');
+  return form;
+}
+
+/**
+ * An UPDATE of one row by its key, with placeholders for the columns' values. The work has locked the row by a lookup before. Columns that
+ * are not set have defaults or may be NULL, as it may be run as an upsert.
+ */
+export function changeByKey(
+  table: Sql,
+  columns: readonly (readonly [column: Sql, placeholder: Sql])[],
+  key: Sql,
+): Sql {
+  const set = columns.map(([column, placeholder]) => sql`${column} = ${placeholder}`);
+  return withForm(sql`UPDATE ${table} SET ${joinSql(set, ', ')} WHERE ${key} = ${null}`, {
+    kind: 'change',
+    table,
+    columns: columns.map(([column]) => column),
+    key,
+  });
 }
 
 /** Replaces the placeholders of a statement by SQL, in their order; the parts have no values of their own. */
@@ -82,34 +130,8 @@ export function fillIn(statement: Sql, parts: readonly Sql[]): Sql {
   return make(
     replacePlaceholders(statement.text, (count) => parts[count - 1]?.text ?? '?'),
     [],
+    tablesOf([statement, ...parts]),
   );
-}
-
-/** Splits an INSERT of one row into what stands before VALUES, and the expressions behind it, to which all its values belong. */
-export function partsOfInsert({ text, values }: Sql): { readonly into: Sql; readonly row: Sql } {
-  const found = /^\s*(INSERT INTO (?:"[^"]*"|[^"?'])*?\))\s*VALUES\s*\((.*)\)\s*$/s.exec(text);
-  assert(found, 'what is inserted together is an INSERT of one row by VALUES');
-  const [, into = '', row = ''] = found;
-  return { into: make(into, []), row: make(row, values) };
-}
-
-/**
- * Splits a `change` into its table, the columns that are set to values, in order, the column of the key, and the list behind SET with
- * the columns of `row` in place of the values.
- */
-export function partsOfChange(
-  { text }: Sql,
-  row: Sql,
-): { readonly table: Sql; readonly columns: readonly Sql[]; readonly key: Sql; readonly set: Sql } {
-  const found = /^\s*UPDATE (\S+) SET (.+) WHERE (\S+) = \?\s*$/s.exec(text);
-  assert(found, 'what is changed together is an UPDATE of one row by its key');
-  const [, table = '', list = '', key = ''] = found;
-  const columns: Sql[] = [];
-  const set = list.replaceAll(/("[^"]*"|\w+) = \?/g, (_, column: string) => {
-    columns.push(make(column, []));
-    return `${column} = ${row.text}.${column}`;
-  });
-  return { table: make(table, []), columns, key: make(key, []), set: make(set, []) };
 }
 
 /** Replaces each `?` except between quotes, counting from 1. Our statements have no comments, and no strings with backslashes. */
@@ -122,7 +144,7 @@ export function replacePlaceholders(text: string, replacement: (count: number) =
 /** The last text of each template with nested SQL, by call site: nearly always the same parts are spliced in again. */
 const splicedOf = new WeakMap<
   TemplateStringsArray,
-  { readonly parts: readonly Sql[]; readonly text: string }
+  { readonly parts: readonly Sql[]; readonly text: string; readonly tables: readonly string[] }
 >();
 
 function splice(strings: TemplateStringsArray, values: readonly (SqlValue | Slot | Sql)[]): Sql {
@@ -138,10 +160,11 @@ function splice(strings: TemplateStringsArray, values: readonly (SqlValue | Slot
   }
   const last = splicedOf.get(strings);
   if (last !== undefined && last.parts.every((part, index) => part === parts[index]))
-    return make(last.text, flat);
+    return make(last.text, flat, last.tables);
   const text = joinText(strings, values);
-  splicedOf.set(strings, { parts, text });
-  return make(text, flat);
+  const tables = tablesOf(parts);
+  splicedOf.set(strings, { parts, text, tables });
+  return make(text, flat, tables);
 }
 
 function joinText(strings: TemplateStringsArray, values: readonly (SqlValue | Slot | Sql)[]): string {
@@ -157,9 +180,23 @@ function isSql(value: SqlValue | Slot | Sql): value is Sql {
   return typeof value === 'object' && value !== null && 'text' in value;
 }
 
-function make(text: string, values: readonly SqlValue[]): Sql {
+const noTables: readonly string[] = [];
+
+function tablesOf(parts: readonly Sql[]): readonly string[] {
+  let tables = noTables;
+  for (const part of parts)
+    if (part.tables !== tables && part.tables.length > 0)
+      tables = tables.length === 0 ? part.tables : [...new Set([...tables, ...part.tables])];
+  return tables;
+}
+
+function withForm(statement: Sql, form: StatementForm): Sql {
+  return { ...statement, form };
+}
+
+function make(text: string, values: readonly SqlValue[], tables = noTables): Sql {
   // The brand has no value at run time; this is the one place that may claim it.
-  return { text, values } as Sql;
+  return { text, values, tables, form: undefined } as Sql;
 }
 
 /** A text or number written into a statement that takes no parameters: the condition of a partial index. */

@@ -1,7 +1,7 @@
 import { GenerationCache } from '../base/cache.ts';
 import { partsBySize } from '../base/process.ts';
 import { type Sql, withValues } from '../sql/sql.ts';
-import type { Engine, BulkInsert, Names, Transaction } from './database.ts';
+import type { BulkInsert, Transaction } from './database.ts';
 
 /** The size at which gathered rows are written: they wait in memory, and larger batches save nothing noticeable. */
 const bytesMax = 1024 * 1024;
@@ -12,15 +12,10 @@ const rowsMax = 64;
 
 /** Rows that one work, or the works of a group, have given to be inserted together. No row outlives its transaction. */
 export class BulkInserts {
-  readonly #names: Names;
   #batches: Batch[] = [];
   #bytes = 0;
   #rows = 0;
   #failure: Error | undefined;
-
-  constructor(names: Names) {
-    this.#names = names;
-  }
 
   get isEmpty(): boolean {
     return this.#rows === 0;
@@ -44,8 +39,10 @@ export class BulkInserts {
   }
 
   /** True when a statement names a table of gathered rows, which then have to be written before it. */
-  concern(text: string): boolean {
-    return this.#rows > 0 && this.#batches.some(({ tables }) => namesTableOf(this.#names, tables, text));
+  concern({ tables: named }: Sql): boolean {
+    return (
+      this.#rows > 0 && this.#batches.some(({ tables }) => tables.some((table) => named.includes(table)))
+    );
   }
 
   async write(tx: Transaction): Promise<void> {
@@ -91,21 +88,6 @@ function batchOf<Row>(gathering: BulkInsert<Row>, first: Row): Batch {
         await gathering.write(tx, part);
     },
   };
-}
-
-/** Which SQL texts name which tables, remembered because searching each text would cost more than all the rest here. */
-const found: Record<Engine, WeakMap<readonly string[], GenerationCache<string, boolean>>> = {
-  sqlite: new WeakMap(),
-  postgres: new WeakMap(),
-};
-
-const textsMax = 256;
-
-function namesTableOf(names: Names, tables: BulkInsert<unknown>['tables'], text: string): boolean {
-  const ofEngine = found[names.engine];
-  let known = ofEngine.get(tables);
-  if (known === undefined) ofEngine.set(tables, (known = new GenerationCache(textsMax)));
-  return known.findOrAdd(text, () => tables.some((table) => text.includes(names.table(table).text)));
 }
 
 /**

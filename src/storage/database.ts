@@ -192,6 +192,8 @@ export interface Transaction extends Reader {
   readonly isTransaction: true;
   /** Runs a statement; resolves to the number of changed rows. */
   run(statement: Sql): Promise<number>;
+  /** As `run`; resolves to the rows that the statement returns. What is asked for by the methods of {@link Reader} changes nothing. */
+  returning(statement: Sql): Promise<Tuple[]>;
   /**
    * Inserts rows in their order, by the engine's bulk insert. `into` is a table and its columns, as they stand behind INSERT INTO; there
    * is at least one row, and all have equally many values. Not for rows that may be refused: whether the rows before a refused one
@@ -243,11 +245,4 @@ export function callBack(callback: () => void): void {
       throw error;
     });
   }
-}
-
-const READS = /^\s*SELECT\b/;
-
-/** True when a statement whose rows are read may also change something, as INSERT … RETURNING does. */
-export function mayWrite({ text }: Sql): boolean {
-  return !READS.test(text);
 }

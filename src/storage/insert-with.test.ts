@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runBatch, sql } from '../sql/sql.ts';
+import { insertInto, sql } from '../sql/sql.ts';
 import type { DependentRun, Names } from './database.ts';
 import { postgresNames } from './postgres/postgres-names.ts';
 import { sqliteNames } from './sqlite/sqlite-names.ts';
 
-const inserts = ['a', 'b', 'c', 'd'].map((id) =>
-  runBatch(sql`INSERT INTO event (id) VALUES (${id})`, 'insert'),
-);
+const inserts = ['a', 'b', 'c', 'd'].map((id) => insertInto(sql`event`, sql`id`, sql`${id}`));
 
 /** Of what `runs` say: what one insertion is in SQL. */
 function textsOf(names: Names, runs: readonly DependentRun[]): readonly string[] {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { runBatch, sql, withValues, type Sql } from '../../src/sql/sql.ts';
+import { lookupByKey, sql, withValues, type Sql } from '../../src/sql/sql.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { describeEngines, type OpenDatabase } from '../support/engines.ts';
 
@@ -40,7 +40,7 @@ async function openNotes(t: TestContext, open: OpenDatabase): Promise<Database> 
 
 function lookupIn(database: Database): Sql {
   const table = database.names.collectionTable('note');
-  return runBatch(sql`SELECT text, NULL, '?', id FROM ${table} WHERE id = ${''}`, 'lookup');
+  return lookupByKey(sql`SELECT text, NULL, '?', id FROM ${table} WHERE id = ${''}`);
 }
 
 describeEngines('lookups at the same time', (open) => {
@@ -58,9 +58,7 @@ describeEngines('lookups at the same time', (open) => {
     const database = await openNotes(t, open);
     const table = database.names.collectionTable('note');
     const find = async (word: string, id: string): Promise<unknown> =>
-      (
-        await database.tuples(runBatch(sql`SELECT ${word}, text FROM ${table} WHERE id = ${id}`, 'lookup'))
-      )[0];
+      (await database.tuples(lookupByKey(sql`SELECT ${word}, text FROM ${table} WHERE id = ${id}`)))[0];
     const asked = ['a', 'b', 'a', 'missing'].flatMap((id) => [
       find('x', id),
       find('y', id),
@@ -100,7 +98,7 @@ describeEngines('lookups at the same time', (open) => {
 
   test('all fail when they cannot be asked, and the next ones are answered', async (t) => {
     const database = await openNotes(t, open);
-    const missing = runBatch(sql`SELECT id FROM "nowhere" WHERE id = ${'a'}`, 'lookup');
+    const missing = lookupByKey(sql`SELECT id FROM "nowhere" WHERE id = ${'a'}`);
     const results = await Promise.allSettled([database.tuples(missing), database.tuples(missing)]);
     assert.ok(results.every(({ status }) => status === 'rejected'));
     assert.equal((await database.tuples(withValues(lookupIn(database), ['a']))).length, 1);

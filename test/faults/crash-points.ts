@@ -121,6 +121,7 @@ function crashingTransaction(tx: Transaction, trace: Trace, reach: Reach): Trans
     afterCommit: (callback) => tx.afterCommit(callback),
     tuples: (statement) => tx.tuples(statement),
     search: (statement) => tx.search(statement),
+    returning: (statement) => tx.returning(statement),
     inOrder: (steps) => tx.inOrder(steps),
     insertRows: (into, rows) => tx.insertRows(into, rows),
     insertLater: (gathering, row) => tx.insertLater(crashingGathering(gathering, reach), row),

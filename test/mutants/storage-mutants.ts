@@ -82,7 +82,7 @@ export const storageMutants: readonly Mutant[] = [
   {
     name: 'an explanation shows the indexes of today',
     file: 'src/storage/sqlite/sqlite-connection.ts',
-    from: "if (!text.startsWith('EXPLAIN')) this",
+    from: "if (form?.kind !== 'explain') this",
     to: 'this',
     tests: ['test/api/server-timing.test.ts'],
   },
@@ -131,6 +131,20 @@ export const storageMutants: readonly Mutant[] = [
     from: "return isGuarded || !tx.hasWritten ? { kind: 'rolled_back', error } : undefined;",
     to: "return { kind: 'rolled_back', error };",
     tests: ['src/storage/sqlite/sqlite-database.test.ts'],
+  },
+  {
+    name: 'a work that failed after it had changed rows and read them is undone',
+    file: 'src/storage/sqlite/sqlite-transaction.ts',
+    from: 'const rows = await this.tuples(statement);\n    this.hasWritten = true;',
+    to: 'const rows = await this.tuples(statement);',
+    tests: ['test/engines/transactions.test.ts'],
+  },
+  {
+    name: 'what is made of parts names their tables',
+    file: 'src/sql/sql.ts',
+    from: 'splicedOf.set(strings, { parts, text, tables });\n  return make(text, flat, tables);',
+    to: 'splicedOf.set(strings, { parts, text, tables });\n  return make(text, flat);',
+    tests: ['test/engines/gathered-rows.test.ts', 'test/nodes/changed-definitions.test.ts'],
   },
   {
     name: 'a commit is on the disk before it is answered',

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { Sql } from '../../src/sql/sql.ts';
 import type { Database, BulkInsert, Transaction } from '../../src/storage/database.ts';
 
@@ -15,7 +16,13 @@ function recordedTransaction(tx: Transaction, note: (statement: Sql) => void): T
   const gather: Transaction['insertLater'] = (gathering, row) =>
     tx.insertLater(recordedGathering(gathering, note), row);
   return new Proxy(tx, {
-    get: (target, key) => (key === 'insertLater' ? gather : recorded(target, key, note)),
+    get: (target, key) => {
+      if (key === 'insertLater') return gather;
+      return recorded(target, key, (statement) => {
+        if (reading.has(key)) assert.match(statement.text, /^\s*(?:SELECT|EXPLAIN)\b/);
+        note(statement);
+      });
+    },
   });
 }
 
@@ -32,7 +39,9 @@ function recordedGathering<Row>(gathering: BulkInsert<Row>, note: (statement: Sq
   return made;
 }
 
-const asking = new Set<PropertyKey>(['all', 'get', 'tuples', 'search', 'run']);
+const asking = new Set<PropertyKey>(['all', 'get', 'tuples', 'search', 'run', 'returning']);
+/** What a work asks by these changes nothing: an engine undoes only the works that have written. */
+const reading = new Set<PropertyKey>(['all', 'get', 'tuples', 'search']);
 
 function recorded(target: object, key: PropertyKey, note: (statement: Sql) => void): unknown {
   const member: unknown = Reflect.get(target, key, target);

@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import { runBatch, sql } from '../../src/sql/sql.ts';
+import { changeByKey, lookupToChange, sql, withValues } from '../../src/sql/sql.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { openPostgresDatabase } from './postgres-database.ts';
 
@@ -13,7 +13,7 @@ export interface Counters {
 export async function openCounters(t: TestContext, ids: readonly string[]): Promise<Counters> {
   const { database, open, url } = await openPostgresDatabase(t);
   const table = database.names.collectionTable('counter');
-  const create = sql`CREATE TABLE ${table} (id text COLLATE "C" UNIQUE, count bigint, code text UNIQUE, transaction xid8)`;
+  const create = sql`CREATE TABLE ${table} (id text COLLATE "C" UNIQUE, count bigint, code text UNIQUE)`;
   await database.write((tx) => tx.run(create), { isExclusive: true });
   await database.write(async (tx) => {
     for (const id of ids) await tx.run(sql`INSERT INTO ${table} (id, count) VALUES (${id}, 0)`);
@@ -27,11 +27,11 @@ export function increment(database: Database, id: string): Promise<number> {
     async (tx) => {
       const table = tx.names.collectionTable('counter');
       const lookup = sql`SELECT count FROM ${table} WHERE id = ${id}${tx.names.forUpdate}`;
-      const [row] = await tx.tuples(runBatch(lookup, 'lookup'));
+      const [row] = await tx.tuples(lookupToChange(lookup));
       if (row === undefined) throw new Error(`there is no ${id}`);
       const count = Number(row[0]) + 1;
-      const change = sql`UPDATE ${table} SET count = ${count}, transaction = pg_current_xact_id() WHERE id = ${id}`;
-      await tx.run(runBatch(change, 'change'));
+      const change = changeByKey(table, [[sql`count`, sql`${null}`]], sql`id`);
+      await tx.run(withValues(change, [count, id]));
       return count;
     },
     { changes: id },
@@ -42,7 +42,7 @@ export async function counted(
   database: Database,
 ): Promise<{ readonly counts: object; readonly transactions: number }> {
   const rows = await database.tuples(
-    sql`SELECT id, count, transaction::text FROM ${database.names.collectionTable('counter')} ORDER BY id`,
+    sql`SELECT id, count, xmin::text FROM ${database.names.collectionTable('counter')} ORDER BY id`,
   );
   return {
     counts: Object.fromEntries(rows.map(([id, count]) => [id, count])),

@@ -1,10 +1,10 @@
+import { assert } from '../../base/assert.ts';
 import { partsBySize } from '../../base/process.ts';
 import {
   fillIn,
   identifier,
   joinSql,
-  partsOfChange,
-  partsOfInsert,
+  insertedRow,
   sql,
   type Sql,
   type SqlValue,
@@ -32,7 +32,7 @@ type Asking = Pick<Batch, 'kind'> & Pick<Asked, 'statement' | 'send'>;
 
 /**
  * Collects the statements that the works of a group ask for in one turn, and sends them at its end: statements of the same text as one,
- * if they allow it (`Sql.together`). The statements of each work stay in their order.
+ * if they allow it (`Sql.form`). The statements of each work stay in their order.
  */
 export class GroupStatements {
   readonly #tx: Transaction;
@@ -46,7 +46,7 @@ export class GroupStatements {
 
   constructor(tx: Transaction) {
     this.#tx = tx;
-    this.#gathered = new BulkInserts(tx.names);
+    this.#gathered = new BulkInserts();
   }
 
   /** The error that kept gathered rows from being written, if there was one. */
@@ -203,7 +203,7 @@ export function separateRows(count: number, rows: readonly Tuple[]): readonly (r
  */
 export function insertFromArrays(inserts: readonly Sql[]): Sql {
   return fromArrays(inserts, ({ first, columns, given }) => {
-    const { into, row } = partsOfInsert(first);
+    const { into, row } = insertedRow(first);
     const values = fillIn(
       row,
       columns.map((column) => sql`"$given".${column}`),
@@ -218,7 +218,12 @@ export function insertFromArrays(inserts: readonly Sql[]): Sql {
  */
 function changeFromArrays(changes: readonly Sql[]): Sql {
   return fromArrays(changes, ({ first, given }) => {
-    const { table, columns, key, set } = partsOfChange(first, sql`excluded`);
+    assert(first.form?.kind === 'change', 'what is changed together are changes by key');
+    const { table, columns, key } = first.form;
+    const set = joinSql(
+      columns.map((column) => sql`${column} = excluded.${column}`),
+      ', ',
+    );
     return sql`INSERT INTO ${table} (${joinSql([...columns, key], ', ')}) SELECT * FROM ${given}
       ON CONFLICT (${key}) DO UPDATE SET ${set}`;
   });

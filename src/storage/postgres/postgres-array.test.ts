@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openPostgresDatabase } from '../../../test/support/postgres-database.ts';
-import { runBatch, sql, type SqlValue } from '../../sql/sql.ts';
+import { insertInto, sql, type SqlValue } from '../../sql/sql.ts';
 import type { Tuple } from '../database.ts';
 import { toPostgresArray } from './postgres-array.ts';
 
@@ -25,8 +25,8 @@ test('rows that are inserted together hold what they would hold alone', async (t
     const writes = rows.map(([text, double, small, json], n) =>
       database.write(
         (tx) => {
-          const row = sql`INSERT INTO ${table} (n, t, d, b, j) VALUES (${n}, ${text}, ${double}, ${small}, ${json})`;
-          return tx.run(runBatch(row, 'insert'));
+          const row = sql`${n}, ${text}, ${double}, ${small}, ${json}`;
+          return tx.run(insertInto(table, sql`n, t, d, b, j`, row));
         },
         { isAppending },
       ),

@@ -1,7 +1,7 @@
 import { systemClock } from '../../base/clock.ts';
 import { AppError, busy, stopping } from '../../base/errors.ts';
 import { randomUnit } from '../../base/ids.ts';
-import { identifier, joinSql, sql, type Sql, type SqlValue } from '../../sql/sql.ts';
+import { joinSql, sql, type Sql, type SqlValue } from '../../sql/sql.ts';
 import { type Ask, PooledReads, type ReadOptions } from './pooled-reads.ts';
 import { ReadBatches } from './read-batches.ts';
 import {
@@ -30,7 +30,7 @@ import { hasNoJoinOrder, isCollision, isStaleStatement } from './postgres-errors
 import { QueryTimeout, SkippedStatement } from '../engine-errors.ts';
 import { GRACE_MS, type PostgresPool, WriteGate } from './postgres-pool.ts';
 import { SpoiledGroup, WriteGroups } from './write-groups.ts';
-import { advisoryKey, postgresNames } from './postgres-names.ts';
+import { advisoryKey, collectionTables, postgresNames } from './postgres-names.ts';
 
 export interface PostgresOptions {
   readonly pool: PostgresPool;
@@ -90,8 +90,6 @@ class PostgresDatabase implements Database {
   readonly #lockOfGroup: Sql;
   readonly #lockByKey: Sql;
   readonly #beginExclusive: string;
-  /** The schema's prefix, by which statements about collections' tables are recognized. */
-  readonly #ofCollections: string;
   #isStopped = false;
 
   constructor(options: PostgresOptions) {
@@ -108,7 +106,6 @@ class PostgresDatabase implements Database {
       together: (work) => this.#write(work, { isGroup: true }),
       waitingMax: options.waitingMax ?? waitingMax,
     });
-    this.#ofCollections = `${identifier(options.schema).text}.`;
     const { pool, definitions } = options;
     this.#reads = new PooledReads({ pool, definitions });
     this.#questions = new ReadBatches({
@@ -138,7 +135,7 @@ class PostgresDatabase implements Database {
   }
 
   async tuples(statement: Sql): Promise<Tuple[]> {
-    if (statement.together === 'lookup' && !this.#isStopped)
+    if (statement.form?.kind === 'lookup' && !this.#isStopped)
       return [...(await this.#questions.lookUp(statement, this.#howToRead(statement)))];
     return this.#read(statement, (connection) => connection.tuples(statement));
   }
@@ -192,9 +189,11 @@ class PostgresDatabase implements Database {
     return [...(await this.#reads.read(ask, this.#howToRead(statement)))];
   }
 
-  #howToRead({ text }: Sql, timeoutMs = this.#pool.statementTimeoutMs): ReadOptions {
-    const isOfCollections = text.includes(this.#ofCollections);
-    return { timeoutMs, known: isOfCollections ? this.#options.definitions?.known() : undefined };
+  #howToRead({ tables }: Sql, timeoutMs = this.#pool.statementTimeoutMs): ReadOptions {
+    return {
+      timeoutMs,
+      known: tables.includes(collectionTables) ? this.#options.definitions?.known() : undefined,
+    };
   }
 
   async #runUntilKept<Result>(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { openPostgresDatabase } from '../../../test/support/postgres-database.ts';
 import { ask } from '../../../test/support/postgres.ts';
-import { literal, runBatch, sql } from '../../sql/sql.ts';
+import { literal, lookupByKey, sql } from '../../sql/sql.ts';
 import type { Database } from '../database.ts';
 import { OutdatedDefinitions } from '../engine-errors.ts';
 import type { PostgresPool } from './postgres-pool.ts';
@@ -50,7 +50,7 @@ test('a work that asks nothing is run again where it was refused by definitions 
 test('a read of a table whose columns have exchanged their names says that they may have', async (t) => {
   const { database, url, change } = await openNode(t);
   const note = database.names.collectionTable('note');
-  const lookup = runBatch(sql`SELECT text FROM ${note} WHERE id = ${'a'}`, 'lookup');
+  const lookup = lookupByKey(sql`SELECT text FROM ${note} WHERE id = ${'a'}`);
   const reads = [
     () => database.search(sql`SELECT text FROM ${note}`),
     () => database.tuples(lookup),

@@ -13,8 +13,11 @@ test('names are qualified, and shared tables are told apart by the instance', ()
   assert.equal(names.column('title').text, '"title"');
   assert.equal(names.table('$event').text, 'chancery."event"');
   assert.equal(names.table('$event'), postgresNames('i_xyz', 'xyz').table('$event'));
-  assert.deepEqual({ ...names.scope }, { text: 'instance_id = ?', values: ['abc'] });
-  assert.deepEqual({ ...names.scopeOf('e') }, { text: '"e".instance_id = ?', values: ['abc'] });
+  for (const [{ text, values }, expected] of [
+    [names.scope, 'instance_id = ?'],
+    [names.scopeOf('e'), '"e".instance_id = ?'],
+  ] as const)
+    assert.deepEqual([text, values], [expected, ['abc']]);
   assert.notEqual(
     names.collectionTable('posts').text,
     postgresNames('i_xyz', 'xyz').collectionTable('posts').text,

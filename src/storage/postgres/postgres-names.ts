@@ -1,5 +1,5 @@
 import { GenerationCache } from '../../base/cache.ts';
-import { identifier, literal, sql, type Sql, withValues } from '../../sql/sql.ts';
+import { identifier, literal, ofTable, sql, type Sql, withValues } from '../../sql/sql.ts';
 import type {
   DependentRows,
   InlineColumn,
@@ -14,12 +14,13 @@ import { arrayText, toArrayOf } from './postgres-array.ts';
 
 /** The names for one instance: its collections have a schema of their own, the internal tables are shared and have an `instance_id`. */
 export function postgresNames(schema: string, instanceId: string): Names {
-  const collectionTables = new GenerationCache<string, Sql>(namesMax);
-  const toCollectionTable = (name: string): Sql => sql`${identifier(schema)}.${toBareName(name)}`;
+  const tablesOfCollections = new GenerationCache<string, Sql>(namesMax);
+  const toCollectionTable = (name: string): Sql =>
+    ofTable(sql`${identifier(schema)}.${toBareName(name)}`, collectionTables);
   return {
     engine: 'postgres',
     table: (name) => tables.findOrAdd(name, toTable),
-    collectionTable: (name) => collectionTables.findOrAdd(name, toCollectionTable),
+    collectionTable: (name) => tablesOfCollections.findOrAdd(name, toCollectionTable),
     bareName: (name) => bareNames.findOrAdd(name, toBareName),
     column: (name) => columns.findOrAdd(name, toColumn),
     scope: sql`instance_id = ${instanceId}`,
@@ -42,6 +43,9 @@ export function postgresNames(schema: string, instanceId: string): Names {
   };
 }
 
+/** What the tables of all collections are in {@link Sql.tables}. */
+export const collectionTables = 'collections';
+
 /** The size of the caches of names as SQL, which every statement needs. All but those of collections' tables serve all instances. */
 const namesMax = 5_000;
 const tables = new GenerationCache<string, Sql>(namesMax);
@@ -49,7 +53,7 @@ const bareNames = new GenerationCache<string, Sql>(namesMax);
 const columns = new GenerationCache<string, Sql>(namesMax);
 
 function toTable(name: string): Sql {
-  return sql`chancery.${identifier(name.slice('$'.length))}`;
+  return ofTable(sql`chancery.${identifier(name.slice('$'.length))}`, name);
 }
 
 function toBareName(name: string): Sql {

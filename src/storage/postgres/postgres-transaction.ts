@@ -101,6 +101,10 @@ export class PostgresTransaction implements Transaction {
     return (await this.#ask(() => this.#connection.tuples(statement))).changed;
   }
 
+  returning(statement: Sql): Promise<Tuple[]> {
+    return this.tuples(statement);
+  }
+
   insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void> {
     return this.#copy(new CopyQuery(into, rows));
   }

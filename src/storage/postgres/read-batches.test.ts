@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { eventually } from '../../../test/support/eventually.ts';
-import { runBatch, sql, type SqlValue, withValues } from '../../sql/sql.ts';
+import { lookupByKey, sql, type SqlValue, withValues } from '../../sql/sql.ts';
 import { answerTooLarge } from '../database.ts';
 import { ReadBatches } from './read-batches.ts';
 
-const lookup = runBatch(sql`SELECT text FROM note WHERE id = ${''}`, 'lookup');
+const lookup = lookupByKey(sql`SELECT text FROM note WHERE id = ${''}`);
 const options = { timeoutMs: 1_000, known: undefined };
 
 test('lookups that are together more than can be held are asked one by one', async () => {

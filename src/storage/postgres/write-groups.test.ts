@@ -4,7 +4,7 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../../test/support/eventually.ts';
 import { counted, increment, openCounters } from '../../../test/support/counters.ts';
 import { openPostgresDatabase } from '../../../test/support/postgres-database.ts';
-import { runBatch, sql } from '../../sql/sql.ts';
+import { changeByKey, insertInto, lookupToChange, sql, withValues } from '../../sql/sql.ts';
 import type { Database, Transaction } from '../database.ts';
 import { UniqueViolation } from '../engine-errors.ts';
 
@@ -173,8 +173,7 @@ test('rows that cannot be inserted together are inserted one by one', async (t) 
   const database = await openNotes(t);
   const insertBytes = (tx: Transaction, id: string): Promise<number> => {
     const into = tx.names.collectionTable('note');
-    const given = sql`INSERT INTO ${into} (id) VALUES (convert_from(${Buffer.from(id)}, 'UTF8'))`;
-    return tx.run(runBatch(given, 'insert'));
+    return tx.run(insertInto(into, sql`id`, sql`convert_from(${Buffer.from(id)}, 'UTF8')`));
   };
   await Promise.all(['a', 'b'].map((id) => database.write((tx) => insertBytes(tx, id), appending)));
   assert.equal((await stored(database)).ids, 'ab');
@@ -187,8 +186,8 @@ test('works of a group that are much together are inserted in several statements
   const text = 'x'.repeat(5 * 1024 * 1024);
   const works = ['a', 'b', 'c'].map((id) =>
     database.write((tx) => {
-      const row = sql`INSERT INTO ${tx.names.collectionTable('note')} (id, text) VALUES (${id}, ${text})`;
-      return tx.run(runBatch(row, 'insert'));
+      const table = tx.names.collectionTable('note');
+      return tx.run(insertInto(table, sql`id, text`, sql`${id}, ${text}`));
     }, appending),
   );
   await Promise.all(works);
@@ -229,7 +228,7 @@ test('a change that is refused is refused alone', async (t) => {
       async (tx) => {
         const table = tx.names.collectionTable('counter');
         const code = id === 'c' ? 'other' : 'same';
-        await tx.run(runBatch(sql`UPDATE ${table} SET code = ${code} WHERE id = ${id}`, 'change'));
+        await tx.run(withValues(changeByKey(table, [[sql`code`, sql`${null}`]], sql`id`), [code, id]));
       },
       { changes: id },
     ),
@@ -243,10 +242,14 @@ test('a change that is refused is refused alone', async (t) => {
 test('a work in a shared transaction cannot change another row than it has named', async (t) => {
   const { database } = await openCounters(t, ['a', 'b']);
   const lookup = sql`SELECT count FROM ${database.names.collectionTable('counter')} WHERE id = ${'b'}${database.names.forUpdate}`;
-  const wrong = database.write((tx) => tx.tuples(runBatch(lookup, 'lookup')), { changes: 'a' });
+  const wrong = database.write((tx) => tx.tuples(lookupToChange(lookup)), { changes: 'a' });
   await assert.rejects(wrong, /changes the row that it has named/);
-  const change = sql`UPDATE ${database.names.collectionTable('counter')} SET count = ${1} WHERE id = ${'c'}`;
-  const made = database.write((tx) => tx.run(runBatch(change, 'change')), { changes: 'a' });
+  const change = changeByKey(
+    database.names.collectionTable('counter'),
+    [[sql`count`, sql`${null}`]],
+    sql`id`,
+  );
+  const made = database.write((tx) => tx.run(withValues(change, [1, 'c'])), { changes: 'a' });
   await assert.rejects(made, /changes the row that it has named/);
 });
 
@@ -270,9 +273,14 @@ test('changes that share a transaction set what they would set alone, and nothin
     });
     const works = values.map(([text, double, small, json], index) => {
       const id = 'abc'.charAt(index);
-      const set = sql`"$revision" = ${2}, t = ${text}, d = ${double}, b = ${small}, j = ${json}`;
-      const change = runBatch(sql`UPDATE ${table} SET ${set} WHERE id = ${id}`, 'change');
-      return database.write((tx) => tx.run(change), isShared ? { changes: id } : {});
+      const columns = [sql`"$revision"`, sql`t`, sql`d`, sql`b`, sql`j`];
+      const change = changeByKey(
+        table,
+        columns.map((column) => [column, sql`${null}`]),
+        sql`id`,
+      );
+      const set = withValues(change, [2, text, double, small, json, id]);
+      return database.write((tx) => tx.run(set), isShared ? { changes: id } : {});
     });
     await Promise.all(works);
     const rows = await database.tuples(sql`SELECT *, xmin::text FROM ${table} ORDER BY id`);
@@ -293,9 +301,9 @@ test('statements of a work stay in its order, whatever its neighbours ask for', 
     { isExclusive: true },
   );
   const parent = (tx: Transaction, id: string): Promise<number> =>
-    tx.run(runBatch(sql`INSERT INTO ${tx.names.collectionTable('note')} (id) VALUES (${id})`, 'insert'));
+    tx.run(insertInto(tx.names.collectionTable('note'), sql`id`, sql`${id}`));
   const child = (tx: Transaction, id: string): Promise<number> =>
-    tx.run(runBatch(sql`INSERT INTO ${tx.names.collectionTable('child')} (note) VALUES (${id})`, 'insert'));
+    tx.run(insertInto(tx.names.collectionTable('child'), sql`note`, sql`${id}`));
   await database.write((tx) => insert(tx, 'z'));
   let runs = 0;
   const write = (steps: (tx: Transaction) => readonly (() => Promise<unknown>)[]): Promise<void> =>

@@ -3,7 +3,6 @@ import { busy } from '../../base/errors.ts';
 import type { Sql } from '../../sql/sql.ts';
 import {
   type BulkInsert,
-  mayWrite,
   type Names,
   type PlainTuple,
   type Row,
@@ -244,40 +243,41 @@ class SharedTransaction implements Transaction {
   }
 
   all(statement: Sql): Promise<Row[]> {
-    this.#note(statement);
     return this.#statements.single(this, statement, () => this.#tx.all(statement));
   }
 
   get(statement: Sql): Promise<Row | undefined> {
-    this.#note(statement);
     return this.#statements.single(this, statement, () => this.#tx.get(statement));
   }
 
   async search(statement: Sql): Promise<Tuple[]> {
-    this.#note(statement);
     return this.#statements.single(this, statement, () => this.#tx.search(statement));
   }
 
   async tuples(statement: Sql): Promise<Tuple[]> {
-    if (this.#isLookupToChange(statement)) return this.#lookUpToChange(statement);
-    this.#note(statement);
+    if (statement.form?.kind === 'lock') return this.#lookUpToChange(statement);
     return this.#statements.single(this, statement, () => this.#tx.tuples(statement));
   }
 
   async run(statement: Sql): Promise<number> {
     // A change is sent as an INSERT … ON CONFLICT, which would insert a row that was not locked and may be gone.
-    if (statement.together === 'change')
+    if (statement.form?.kind === 'change')
       assert(keyOf(statement) === this.#changes, 'a work changes the row that it has named');
     this.hasWritten = true;
-    if (statement.together === 'insert') {
+    if (statement.form?.kind === 'insert') {
       await this.#statements.insert(this, statement);
       return 1;
     }
-    if (statement.together === 'change') {
+    if (statement.form?.kind === 'change') {
       await this.#statements.change(this, statement);
       return 1;
     }
     return this.#statements.single(this, statement, () => this.#tx.run(statement));
+  }
+
+  returning(statement: Sql): Promise<Tuple[]> {
+    this.hasWritten = true;
+    return this.#statements.single(this, statement, () => this.#tx.returning(statement));
   }
 
   insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void> {
@@ -298,10 +298,6 @@ class SharedTransaction implements Transaction {
     this.callbacks.push(callback);
   }
 
-  #isLookupToChange({ text, together }: Sql): boolean {
-    return together === 'lookup' && text.endsWith(this.names.forUpdate.text);
-  }
-
   async #lookUpToChange(statement: Sql): Promise<Tuple[]> {
     // Any other row might also be changed by another work of the group, and neither would wait for the other.
     assert(statement.values[0] === this.#changes, 'a work changes the row that it has named');
@@ -310,9 +306,5 @@ class SharedTransaction implements Transaction {
     this.hasMissed = true;
     // It is run again alone, whatever it does now.
     throw new Missed();
-  }
-
-  #note(statement: Sql): void {
-    if (mayWrite(statement)) this.hasWritten = true;
   }
 }

@@ -76,7 +76,7 @@ export class SqliteConnection {
 
   all(statement: Sql): Row[] {
     try {
-      return this.#prepare(statement.text).all(...statement.values);
+      return this.#prepare(statement).all(...statement.values);
     } catch (error) {
       throw this.#failure(error);
     }
@@ -84,7 +84,7 @@ export class SqliteConnection {
 
   get(statement: Sql): Row | undefined {
     try {
-      return this.#prepare(statement.text).get(...statement.values);
+      return this.#prepare(statement).get(...statement.values);
     } catch (error) {
       throw this.#failure(error);
     }
@@ -119,8 +119,8 @@ export class SqliteConnection {
 
   run(statement: Sql): number {
     try {
-      const prepared = this.#prepare(statement.text);
-      if (statement.together !== 'insert') return Number(prepared.run(...statement.values).changes);
+      const prepared = this.#prepare(statement);
+      if (statement.form?.kind !== 'insert') return Number(prepared.run(...statement.values).changes);
       // An insert changes one row, so `get` will do: the result object of `run` costs as much as binding three values.
       prepared.get(...statement.values);
       return 1;
@@ -132,7 +132,7 @@ export class SqliteConnection {
   insertRows(into: Sql, rows: readonly PlainTuple[]): void {
     const places = (rows[0] ?? []).map(() => '?').join(', ');
     try {
-      const prepared = this.#prepare(`INSERT INTO ${into.text} VALUES (${places})`);
+      const prepared = this.#prepare({ text: `INSERT INTO ${into.text} VALUES (${places})` });
       // `get` instead of `run`, as above.
       for (const row of rows) prepared.get(...row);
     } catch (error) {
@@ -179,13 +179,13 @@ export class SqliteConnection {
     return prepared;
   }
 
-  #prepare(text: string): StatementSync {
+  #prepare({ text, form }: Pick<Sql, 'text'> & Partial<Sql>): StatementSync {
     this.#deadline.reset();
     const found = this.#rowStatements.find(text);
     if (found !== undefined) return found;
     const prepared = this.#database.prepare(text);
-    // An EXPLAIN that is kept does not notice that the schema has changed.
-    if (!text.startsWith('EXPLAIN')) this.#rowStatements.add(text, prepared);
+    // An explanation that is kept does not notice that the schema has changed.
+    if (form?.kind !== 'explain') this.#rowStatements.add(text, prepared);
     return prepared;
   }
 }

@@ -3,8 +3,9 @@ import { GenerationCache } from '../../base/cache.ts';
 import {
   identifier,
   joinSql,
+  insertedRow,
   literal,
-  partsOfInsert,
+  ofTable,
   sql,
   type Sql,
   type SqlValue,
@@ -76,7 +77,7 @@ export const sqliteNames: Names = {
 };
 
 function tableOf(name: string): Sql {
-  return tables.findOrAdd(name, identifier);
+  return tables.findOrAdd(name, () => ofTable(identifier(name), name));
 }
 
 /** See `Names.given`: the rows are sent as JSON, each as an array, with bytes as hexadecimal digits. */
@@ -133,7 +134,7 @@ function insertOfRows(inserts: readonly Sql[]): Sql {
   const [first = sql``] = inserts;
   if (inserts.length === 1) return first;
   const insert = combined.recall(first.text, inserts.length, () => {
-    const { into, row } = partsOfInsert(first);
+    const { into, row } = insertedRow(first);
     return sql`${into} VALUES ${joinSql(
       inserts.map(() => sql`(${row})`),
       ', ',

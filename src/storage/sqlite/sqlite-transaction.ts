@@ -2,7 +2,6 @@ import { assert } from '../../base/assert.ts';
 import type { Sql } from '../../sql/sql.ts';
 import {
   type BulkInsert,
-  mayWrite,
   type PlainTuple,
   type Row,
   type SearchOptions,
@@ -29,42 +28,40 @@ export class SqliteTransaction implements Transaction {
   }
 
   async all(statement: Sql): Promise<Row[]> {
-    if (this.#gathered.concern(statement.text)) await this.writeGathered();
-    const rows = this.#live().all(statement);
-    this.#noteWrite(statement);
-    return rows;
+    if (this.#gathered.concern(statement)) await this.writeGathered();
+    return this.#live().all(statement);
   }
 
   async get(statement: Sql): Promise<Row | undefined> {
-    if (this.#gathered.concern(statement.text)) await this.writeGathered();
-    const row = this.#live().get(statement);
-    this.#noteWrite(statement);
-    return row;
+    if (this.#gathered.concern(statement)) await this.writeGathered();
+    return this.#live().get(statement);
   }
 
   async search(statement: Sql, { spentMs }: SearchOptions = {}): Promise<Tuple[]> {
-    if (this.#gathered.concern(statement.text)) await this.writeGathered();
-    const rows = this.#live().search(statement, spentMs);
-    this.#noteWrite(statement);
-    return rows;
+    if (this.#gathered.concern(statement)) await this.writeGathered();
+    return this.#live().search(statement, spentMs);
   }
 
   async tuples(statement: Sql): Promise<Tuple[]> {
-    if (this.#gathered.concern(statement.text)) await this.writeGathered();
-    const rows = this.#live().tuples(statement);
-    this.#noteWrite(statement);
-    return rows;
+    if (this.#gathered.concern(statement)) await this.writeGathered();
+    return this.#live().tuples(statement);
   }
 
   async run(statement: Sql): Promise<number> {
-    if (this.#gathered.concern(statement.text)) await this.writeGathered();
+    if (this.#gathered.concern(statement)) await this.writeGathered();
     const changed = this.#live().run(statement);
     this.hasWritten = true;
     return changed;
   }
 
+  async returning(statement: Sql): Promise<Tuple[]> {
+    const rows = await this.tuples(statement);
+    this.hasWritten = true;
+    return rows;
+  }
+
   async insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void> {
-    if (this.#gathered.concern(into.text)) await this.writeGathered();
+    if (this.#gathered.concern(into)) await this.writeGathered();
     // Set first: a row that fails leaves the rows before it.
     this.hasWritten = true;
     this.#live().insertRows(into, rows);
@@ -93,10 +90,6 @@ export class SqliteTransaction implements Transaction {
 
   end(): void {
     this.#connection = undefined;
-  }
-
-  #noteWrite(statement: Sql): void {
-    if (mayWrite(statement)) this.hasWritten = true;
   }
 
   #live(): SqliteConnection {

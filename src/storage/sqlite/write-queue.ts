@@ -6,7 +6,6 @@ import { callBack, type Transaction, type WriteOptions } from '../database.ts';
 import { EngineFailure, toEngineError } from '../engine-errors.ts';
 import { BulkInserts } from '../bulk-inserts.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
-import { sqliteNames } from './sqlite-names.ts';
 import { SqliteTransaction } from './sqlite-transaction.ts';
 
 /**
@@ -82,7 +81,7 @@ type Work = (tx: SqliteTransaction) => Promise<unknown>;
 
 export class WriteQueue {
   readonly #options: WriteQueueOptions;
-  readonly #gathered = new BulkInserts(sqliteNames);
+  readonly #gathered = new BulkInserts();
   #connection: SqliteConnection;
   #waiting: Waiting[] = [];
   #isBroken = false;

@@ -100,7 +100,7 @@ export class LeasedOwnership implements Ownership {
       await tx.run(sql`
         INSERT INTO chancery.node (id, version, started, seen) VALUES (${this.node}, ${version}, now(), now())
         ON CONFLICT (id) DO UPDATE SET seen = now()`);
-      return tx.tuples(sql`
+      return tx.returning(sql`
         UPDATE chancery.shard_lease SET expires = now() + make_interval(secs => ${leaseSeconds})
         WHERE node = ${this.node} RETURNING shard, epoch`);
     });
@@ -157,7 +157,7 @@ export class LeasedOwnership implements Ownership {
 
   async #take(count: number): Promise<void> {
     const rows = await this.#options.database.write((tx) =>
-      tx.tuples(sql`
+      tx.returning(sql`
         UPDATE chancery.shard_lease SET node = ${this.node}, epoch = epoch + 1,
           expires = now() + make_interval(secs => ${leaseSeconds})
         WHERE shard IN (
