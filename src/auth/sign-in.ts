@@ -1,7 +1,6 @@
 import type { RuleInput } from '../access/rule-input.ts';
 import { AppError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
-import { lowerAscii } from '../base/text.ts';
 import { isIdentityIndex } from '../collections/index-definition.ts';
 import { fieldError } from '../fields/field-error.ts';
 import type { Instance } from '../instances/instance.ts';
@@ -149,9 +148,7 @@ function isIdentity(
   );
   if (!isNocase) return sql`${column} = ${identity}`;
   // Only the case of ASCII letters is ignored, on both engines.
-  return names.engine === 'sqlite'
-    ? sql`${column} = ${identity} COLLATE NOCASE`
-    : sql`lower(${column}) = ${lowerAscii(identity)}`;
+  return names.dialect.equalsFolded(column, identity);
 }
 
 /** The account that a client tries to sign in to. */

@@ -1,9 +1,8 @@
 import { assert, unreachable } from '../base/assert.ts';
-import { randomUnit } from '../base/ids.ts';
 import { fieldType } from '../fields/field-types.ts';
 import { type Field, fieldColumn, hasColumn } from '../fields/field.ts';
 import { joinSql, literal, sql, type Sql } from '../sql/sql.ts';
-import type { Engine, Names, Transaction } from '../storage/database.ts';
+import type { Names, Transaction } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
 import type { Collection } from './collection.ts';
 import { createdIndexSql, indexSql } from './index-sql.ts';
@@ -14,18 +13,18 @@ import { createdIndexSql, indexSql } from './index-sql.ts';
  */
 export async function createTable(tx: Transaction, collection: Collection, fill?: Fill): Promise<void> {
   const { names } = tx;
-  const isSqlite = names.engine === 'sqlite';
   const table = names.collectionTable(collection.name);
   const fields = collection.fields.filter((field) => field.name !== 'id' && hasColumn(field));
-  const columns = [hiddenColumns(names.engine), ...fields.map((field) => columnDefinition(field, names))];
-  await tx.run(sql`CREATE TABLE ${table} (${joinSql(columns, ', ')})${isSqlite ? sql` STRICT` : sql``}`);
+  const columns = [names.tables.hiddenColumns(), ...fields.map((field) => columnDefinition(field, names))];
+  await tx.run(sql`CREATE TABLE ${table} (${joinSql(columns, ', ')})${names.tables.end}`);
+  const keys = names.tables.addedKeys(collection.id);
   // On PostgreSQL, building the indexes after a load halves its cost. SQLite would sort all of their entries in memory.
-  if (!isSqlite) {
+  if (keys !== undefined) {
     await fill?.();
-    await tx.run(sql`ALTER TABLE ${table} ${addedKeys(collection.id, names)}`);
+    await tx.run(sql`ALTER TABLE ${table} ${keys}`);
   }
   for (const { statement } of indexesOf(collection, names)) await tx.run(statement);
-  if (isSqlite) await fill?.();
+  if (keys === undefined) await fill?.();
 }
 
 /** Inserts the records that a table begins with, in the same transaction. */
@@ -141,13 +140,10 @@ async function reshapeColumn(tx: Transaction, table: Sql, field: Field): Promise
   await tx.run(sql`ALTER TABLE ${table} DROP COLUMN ${passing}`);
 }
 
-function reshaped(column: Sql, field: Field, { engine }: Names): Sql {
-  if (fieldColumn(field) === 'json') {
-    const list = engine === 'sqlite' ? sql`json_array(${column})` : sql`json_build_array(${column})::text`;
-    return sql`CASE ${column} WHEN '' THEN '[]' ELSE ${list} END`;
-  }
-  const last = engine === 'sqlite' ? sql`json_extract(${column}, '$[#-1]')` : sql`${column}::json ->> -1`;
-  return sql`coalesce(${last}, '')`;
+function reshaped(column: Sql, field: Field, { dialect }: Names): Sql {
+  if (fieldColumn(field) === 'json')
+    return sql`CASE ${column} WHEN '' THEN '[]' ELSE ${dialect.listOf(column)} END`;
+  return sql`coalesce(${dialect.lastOf(column)}, '')`;
 }
 
 /** Returns a text that changes when the column of this name becomes another one, by its kind or its field. */
@@ -183,53 +179,22 @@ function createdIndexName(collection: Collection): string {
 
 /** Returns the definition of a field's column: name, type and default. */
 export function columnDefinition(field: Field, names: Names): Sql {
-  return sql`${names.column(field.name)} ${columnType(field, names.engine)}`;
+  return sql`${names.column(field.name)} ${columnType(field, names)}`;
 }
 
-/**
- * Returns the columns that every collection's table begins with. A position is never used again: a reader that remembers one
- * would take a new record for one it has seen.
- */
-export function hiddenColumns(engine: Engine): Sql {
-  if (engine === 'sqlite') {
-    return sql`"$position" INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, "$revision" INTEGER NOT NULL`;
-  }
-  // A random start: a node that does not know yet that a table was dropped and created again would otherwise take its rows for
-  // those it has seen.
-  const start = literal(Math.ceil(randomUnit() * startMax));
-  return sql`"$position" bigint GENERATED ALWAYS AS IDENTITY (START WITH ${start}), id text COLLATE "C" NOT NULL, "$revision" bigint NOT NULL`;
-}
-
-/** Half of the integers that a JavaScript number holds exactly. */
-const startMax = 2 ** 52;
-
-/**
- * Returns what follows `ALTER TABLE` to add the keys to a table that was created without them. PostgreSQL would name their indexes
- * `posts_pkey` and `posts_id_key`, and no collection or index could have these names.
- */
-export function addedKeys(collectionId: string, names: Names): Sql {
-  const [position, id] = [names.bareName(`$position_${collectionId}`), names.bareName(`$id_${collectionId}`)];
-  return sql`ADD CONSTRAINT ${position} PRIMARY KEY ("$position"), ADD CONSTRAINT ${id} UNIQUE (id)`;
-}
-
-/**
- * Returns the type and default of a field's column. Zero values are stored, not null; only a json field knows null. Numbers are
- * REAL and double precision: NUMERIC would turn 1e17 into an integer that no JavaScript number can hold. Text compares bytewise
- * on both engines.
- */
-function columnType(field: Field, engine: Engine): Sql {
+/** Returns the type and default of a field's column. Zero values are stored, not null; only a json field knows null. */
+function columnType(field: Field, { dialect }: Names): Sql {
   const kind = fieldColumn(field);
   assert(kind !== undefined, `the field ${field.name} has a column`);
-  const text = engine === 'sqlite' ? sql`TEXT` : sql`text COLLATE "C"`;
+  const type = dialect.columnType(kind);
   switch (kind) {
     case 'text':
-      return sql`${text} NOT NULL DEFAULT ''`;
+      return sql`${type} NOT NULL DEFAULT ''`;
     case 'number':
-      return engine === 'sqlite' ? sql`REAL NOT NULL DEFAULT 0` : sql`double precision NOT NULL DEFAULT 0`;
     case 'bool':
-      return engine === 'sqlite' ? sql`INTEGER NOT NULL DEFAULT 0` : sql`smallint NOT NULL DEFAULT 0`;
+      return sql`${type} NOT NULL DEFAULT 0`;
     case 'json':
-      return field.type === 'json' ? text : sql`${text} NOT NULL DEFAULT ${zeroOf(field)}`;
+      return field.type === 'json' ? type : sql`${type} NOT NULL DEFAULT ${zeroOf(field)}`;
     default:
       return unreachable(kind);
   }

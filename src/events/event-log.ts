@@ -93,9 +93,8 @@ function insertOf(names: Names, event: Event): Sql {
 
 function makeInsert(names: Names): Sql {
   const values = sql`${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}`;
-  const bytes = names.engine === 'sqlite' ? sql`CAST(${null} AS BLOB)` : sql`convert_to(${null}, 'UTF8')`;
   const columns = sql`${names.scopeColumn}id, kind, collection, collection_name, record, revision, created, body`;
-  return insertInto(names.table('$event'), columns, sql`${names.scopeValue}${values}, ${bytes}`);
+  return insertInto(names.table('$event'), columns, sql`${names.scopeValue}${values}, ${names.dialect.utf8}`);
 }
 
 /**

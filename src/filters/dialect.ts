@@ -1,5 +1,5 @@
 import type { Slot } from '../sql/slot.ts';
-import type { Sql } from '../sql/sql.ts';
+import type { Sql, SqlValue } from '../sql/sql.ts';
 import type { Operand, Term } from './operand.ts';
 
 /**
@@ -36,7 +36,30 @@ export interface Dialect {
    * `a LEFT JOIN b ON b.x = $1 LEFT JOIN c ON c.y = b.x` that c.y is $1, and finds rows of c where there is no row of b.
    */
   readonly opaque: (text: Sql) => Sql;
+  /** The type of a stored column of this kind. Numbers are no NUMERIC, which would turn 1e17 into an integer that is inexact here. */
+  readonly columnType: (kind: StoredKind) => Sql;
+  /**
+   * The placeholder for a value of such a column. PostgreSQL fixes the parameter types of a prepared statement when it prepares the
+   * text: after a field is replaced by one of the same name but another type, a session would store `007` as `7`, or fail. A cast
+   * on all that is not text makes it another text, which is prepared anew.
+   */
+  readonly placeholder: (kind: StoredKind) => Sql;
+  /** A value with the type that it would have in such a column. */
+  readonly typed: (kind: StoredKind, value: SqlValue) => Sql;
+  /** The placeholder for a text of which the UTF-8 bytes are stored. */
+  readonly utf8: Sql;
+  /** The key of an index that ignores the case of ASCII letters only. */
+  readonly foldedKey: (column: Sql) => Sql;
+  /** Whether a column equals a text as such an index compares them. */
+  readonly equalsFolded: (column: Sql, text: string) => Sql;
+  /** The JSON array with this text alone. */
+  readonly listOf: (text: Sql) => Sql;
+  /** The last text in a JSON array of texts; NULL where there is none. */
+  readonly lastOf: (list: Sql) => Sql;
 }
+
+/** What a column of a collection holds. */
+export type StoredKind = 'text' | 'number' | 'bool' | 'json';
 
 export interface LikeMatch {
   readonly subject: Term;

@@ -42,7 +42,26 @@ export const postgresDialect: Dialect = {
     kind: 'number',
   }),
   opaque: (text) => sql`(${text} || '')`,
+  columnType: (kind) => columnTypes[kind],
+  placeholder: (kind) =>
+    kind === 'number' || kind === 'bool' ? sql`${null}::${columnTypes[kind]}` : sql`${null}`,
+  typed: (kind, value) =>
+    kind === 'number' || kind === 'bool'
+      ? sql`CAST(${value} AS ${columnTypes[kind]})`
+      : sql`CAST(${value} AS text) COLLATE "C"`,
+  utf8: sql`convert_to(${null}, 'UTF8')`,
+  foldedKey: (column) => sql`lower(${column})`,
+  equalsFolded: (column, text) => sql`lower(${column}) = ${lowerAscii(text)}`,
+  listOf: (text) => sql`json_build_array(${text})::text`,
+  lastOf: (list) => sql`${list}::json ->> -1`,
 };
+
+const columnTypes = {
+  text: sql`text COLLATE "C"`,
+  number: sql`double precision`,
+  bool: sql`smallint`,
+  json: sql`text COLLATE "C"`,
+} as const;
 
 const operators: Readonly<Record<Comparator, Sql>> = {
   '=': sql`=`,

@@ -24,7 +24,17 @@ export const sqliteDialect: Dialect = {
     kind: 'number',
   }),
   opaque: (text) => text,
+  columnType: (kind) => columnTypes[kind],
+  placeholder: () => sql`${null}`,
+  typed: (kind, value) => sql`CAST(${value} AS ${columnTypes[kind]})`,
+  utf8: sql`CAST(${null} AS BLOB)`,
+  foldedKey: (column) => sql`${column} COLLATE NOCASE`,
+  equalsFolded: (column, text) => sql`${column} = ${text} COLLATE NOCASE`,
+  listOf: (text) => sql`json_array(${text})`,
+  lastOf: (list) => sql`json_extract(${list}, '$[#-1]')`,
 };
+
+const columnTypes = { text: sql`TEXT`, number: sql`REAL`, bool: sql`INTEGER`, json: sql`TEXT` } as const;
 
 /**
  * Guards a list column against text that is no JSON. Columns hold valid JSON, but beside `tags = 'x'` SQLite substitutes 'x' for other

@@ -1,6 +1,5 @@
 import { AppError, notFound } from '../base/errors.ts';
 import { compileFilter } from '../filters/compile.ts';
-import { dialectOf } from '../filters/dialect-of.ts';
 import { jsonPath, type Operand, type Resolve } from '../filters/operand.ts';
 import { parseFilter } from '../filters/parse.ts';
 import { column, columnResolver } from '../query/list-source.ts';
@@ -43,7 +42,7 @@ export async function listLogs(
     where: whereOf(names),
     tieBreaker: id,
     resolve,
-    dialect: dialectOf(names.engine),
+    dialect: names.dialect,
     now,
   });
   return { ...page, items: page.items.map(toView) };
@@ -74,7 +73,7 @@ export async function countLogs(
 
 function conditionOf(filter: string, { names, now }: { readonly names: Names; readonly now: number }): Sql {
   try {
-    return compileFilter(parseFilter(filter), { resolve, dialect: dialectOf(names.engine), now });
+    return compileFilter(parseFilter(filter), { resolve, dialect: names.dialect, now });
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     throw new AppError('bad_request', 'Invalid filter format.', { cause: error });

@@ -1,4 +1,3 @@
-import { dialectOf } from '../filters/dialect-of.ts';
 import type { Dialect } from '../filters/dialect.ts';
 import type { Operand, OperandKind, Resolve } from '../filters/operand.ts';
 import type { FilterTree } from '../filters/parse.ts';
@@ -57,7 +56,7 @@ export function tableSource({ names }: Pick<Reader, 'names'>, table: ListedTable
     ...(isInTime && { isInTime }),
     tieBreaker: position,
     resolve,
-    dialect: dialectOf(names.engine),
+    dialect: names.dialect,
     now,
   };
 }

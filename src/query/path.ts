@@ -228,7 +228,7 @@ function leafOf(
     if (path.length > 0) return { ...operand, kind: 'json', path: jsonPath(path) };
     // Only json knows null; every other zero value is stored.
     if (field.type === 'json') return operand;
-    const prefix = indexedPrefix(collection, field, { column: operand.sql, engine: names.engine });
+    const prefix = indexedPrefix(collection, field, { column: operand.sql, names });
     return { ...operand, isNeverNull: true, ...prefix };
   };
   if (modifier === undefined) return { steps: [], leaf: plain };

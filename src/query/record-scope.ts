@@ -5,7 +5,6 @@ import { AppError } from '../base/errors.ts';
 import type { CollectionFinder, Collections } from '../collections/collection-store.ts';
 import type { Collection } from '../collections/collection.ts';
 import { allOf, compileFilter } from '../filters/compile.ts';
-import { dialectOf } from '../filters/dialect-of.ts';
 import type { Dialect } from '../filters/dialect.ts';
 import { filterLimits } from '../filters/filter-error.ts';
 import type { Misuse, Operand, Resolve } from '../filters/operand.ts';
@@ -102,7 +101,7 @@ export class RecordScope {
   ) {
     const collections = reachableCollections(context.collections, context.facts.caller);
     this.#context = collections === context.collections ? context : { ...context, collections };
-    this.#dialect = dialectOf(context.names.engine);
+    this.#dialect = context.names.dialect;
     this.#base = base;
     this.#joinsOutside = options.joinsOutside ?? false;
     this.#counter = options.counter ?? { next: 1 };

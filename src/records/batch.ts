@@ -195,7 +195,7 @@ async function lockBatch(
   { collections }: Instance,
   items: readonly BatchItem[],
 ): Promise<void> {
-  if (tx.names.engine === 'sqlite') return;
+  if (!tx.names.isConcurrent) return;
   const named = new Map<string, Named>();
   for (const item of items) {
     const id = idOf(item);

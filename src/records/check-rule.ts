@@ -5,14 +5,14 @@ import { assert } from '../base/assert.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { fieldType } from '../fields/field-types.ts';
-import { type Field, fieldColumn, hasColumn } from '../fields/field.ts';
+import { fieldColumn, hasColumn } from '../fields/field.ts';
 import { constantOf } from '../filters/compile.ts';
 import type { FilterTree } from '../filters/parse.ts';
 import type { Instance } from '../instances/instance.ts';
 import { isMultiple } from '../query/path.ts';
 import { baseAlias, RecordScope, type ScopeContext } from '../query/record-scope.ts';
 import { joinSql, lookupByKey, type Sql, sql, withValues } from '../sql/sql.ts';
-import type { Engine, Names, Transaction } from '../storage/database.ts';
+import type { Names, Transaction } from '../storage/database.ts';
 import { type CallerLookup, mayWriteField, type RecordTable, recordTable } from './record-table.ts';
 
 /** The rule that `admit` left to be asked, if any, and what it may know. */
@@ -57,18 +57,9 @@ export async function valuesMeetRule(
 export function inlineRow(collection: Collection, values: readonly StoredValue[], names: Names): Sql {
   const columns = collection.fields.map(
     (field, index) =>
-      sql`${typed(values[index] ?? null, field, names.engine)} AS ${names.column(field.name)}`,
+      sql`${names.dialect.typed(fieldColumn(field) ?? 'text', values[index] ?? null)} AS ${names.column(field.name)}`,
   );
   return sql`(SELECT ${joinSql(columns, ', ')}) AS ${baseAlias} WHERE TRUE`;
-}
-
-/** Returns the value with the type that it would have in the field's column. */
-function typed(value: StoredValue, field: Field, engine: Engine): Sql {
-  const kind = fieldColumn(field);
-  if (kind === 'number')
-    return engine === 'sqlite' ? sql`CAST(${value} AS REAL)` : sql`CAST(${value} AS double precision)`;
-  if (kind === 'bool') return sql`CAST(${value} AS INTEGER)`;
-  return engine === 'sqlite' ? sql`CAST(${value} AS TEXT)` : sql`CAST(${value} AS text) COLLATE "C"`;
 }
 
 /** Whether the row meets the rule's condition, which is appended to the row's own. */

@@ -3,7 +3,6 @@ import type { RuleInput } from '../access/rule-input.ts';
 import { parseRule, unlessBroken } from '../access/rule.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { Field } from '../fields/field.ts';
-import { dialectOf } from '../filters/dialect-of.ts';
 import { filterLimits } from '../filters/filter-error.ts';
 import type { Instance } from '../instances/instance.ts';
 import { findBackRelation, isMultiple } from '../query/path.ts';
@@ -164,7 +163,7 @@ async function selectRelated(
   const context = scopeContext(instance, { ...facts, context: 'expand' }, names);
   const condition = rule === '' ? undefined : ruleCondition(context, target, parseRule(rule));
   const { columns, from } = recordTable(target).statements(names).joined;
-  const dialect = dialectOf(names.engine);
+  const dialect = names.dialect;
   const held: Sql = sql`"$held"`;
   const column = sql`${baseAlias}.${names.column(isBack ? field.name : 'id')}`;
   const isEach = isBack && isMultiple(field);

@@ -99,7 +99,7 @@ export async function lockAll<Found>(
   found: Found,
   { lock, look, isWhole }: Locking<Found>,
 ): Promise<Found> {
-  if (names.engine === 'sqlite') return found;
+  if (!names.isConcurrent) return found;
   let locked = found;
   while (!isWhole(locked) && isWhole(await look())) locked = await lock();
   return locked;

@@ -4,7 +4,6 @@ import { admit } from '../access/rule.ts';
 import { GenerationCache, StateCache } from '../base/cache.ts';
 import { AppError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
-import { dialectOf } from '../filters/dialect-of.ts';
 import type { Operand } from '../filters/operand.ts';
 import { type FilterTree, parseFilter } from '../filters/parse.ts';
 import { parseSort } from '../filters/sort.ts';
@@ -203,7 +202,7 @@ function sourceOf(
     tieBreaker: position,
     resolve: scope.resolver(trust),
     scope: scope.forList(trust),
-    dialect: dialectOf(names.engine),
+    dialect: names.dialect,
     now,
   };
 }

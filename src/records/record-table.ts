@@ -5,7 +5,6 @@ import type { FieldType, StoredValue } from '../fields/field-type.ts';
 import { fieldType } from '../fields/field-types.ts';
 import { type Field, fieldColumn, hasColumn } from '../fields/field.ts';
 import type { RelationOptions } from '../fields/relation-field.ts';
-import { dialectOf } from '../filters/dialect-of.ts';
 import { baseAlias } from '../query/record-scope.ts';
 import type { RowKind } from '../query/row-cache.ts';
 import {
@@ -224,21 +223,8 @@ function updatesOf(collection: Collection, names: Names, table: Sql): RecordStat
   return (places) => made.findOrAdd(places.join(), () => toUpdate(places));
 }
 
-/**
- * Returns the placeholder for a field's value. PostgreSQL fixes the parameter types of a prepared statement when it prepares the
- * text: after a field is replaced by one of the same name but another type, a session would store `007` as `7`, or fail. A cast
- * on all that is not text makes it another text, which is prepared anew.
- */
-function placeholderOf(field: Field, { engine }: Names): Sql {
-  if (engine === 'sqlite') return sql`${null}`;
-  switch (fieldColumn(field)) {
-    case 'number':
-      return sql`${null}::double precision`;
-    case 'bool':
-      return sql`${null}::smallint`;
-    default:
-      return sql`${null}`;
-  }
+function placeholderOf(field: Field, { dialect }: Names): Sql {
+  return dialect.placeholder(fieldColumn(field) ?? 'text');
 }
 
 /** A way in which an engine writes the records of one definition as JSON. */
@@ -311,7 +297,6 @@ export const rowVersion = sql`${baseAlias}."$position", ${baseAlias}."$revision"
 const asked = sql`"$asked"`;
 
 /** Returns a subquery with one row per id. Its text is the same for any number of ids, so that it is prepared once. */
-export function eachOf({ engine }: Names, ids: readonly string[]): Sql {
-  const dialect = dialectOf(engine);
+export function eachOf({ dialect }: Names, ids: readonly string[]): Sql {
   return sql`SELECT ${dialect.valueOfEach(asked).sql} FROM ${dialect.each(sql`${JSON.stringify(ids)}`, asked)}`;
 }

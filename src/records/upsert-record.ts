@@ -82,8 +82,8 @@ function unlessHidden(update: Promise<StoredRecord>): Promise<StoredRecord | und
  * True when another transaction has taken the id. On SQLite, with one writer, that cannot be: there the violation is by an index
  * that ignores case.
  */
-function isTaken(error: unknown, { engine }: Names): boolean {
-  if (engine === 'sqlite') return false;
+function isTaken(error: unknown, { isConcurrent }: Names): boolean {
+  if (!isConcurrent) return false;
   const cause = error instanceof AppError ? error.cause : undefined;
   return cause instanceof UniqueViolation && cause.columns.join() === 'id';
 }

@@ -1,4 +1,5 @@
 import { AppError } from '../base/errors.ts';
+import type { Dialect } from '../filters/dialect.ts';
 import type { Sql, SqlValue } from '../sql/sql.ts';
 
 /**
@@ -22,6 +23,7 @@ import type { Sql, SqlValue } from '../sql/sql.ts';
  * - PostgreSQL: home.ts, then postgres-database.ts, on connections of a postgres-pool.ts, which also limits the writers. A work gets
  *   a postgres-transaction.ts, a read a connection by pooled-reads.ts. write-groups.ts lets works share a transaction, read-batches.ts
  *   lets reads share a statement. batched-statements.ts makes one statement of many.
+ * - What engines write differently: `Names` with its `tables` here, and the `Dialect` of filters/. No other room asks which engine it is.
  * - Both: bulk-inserts.ts inserts the rows of several works together.
  */
 export interface Database extends Reader {
@@ -96,6 +98,14 @@ export interface Names {
    */
   isInTime(number: Sql, looks: 'for every row' | 'for some'): Sql | undefined;
   readonly json: JsonWriter;
+  readonly dialect: Dialect;
+  readonly tables: TableDialect;
+  /** Whether works run at the same time, those of other processes too: rows have to be locked. Otherwise they run one after the other. */
+  readonly isConcurrent: boolean;
+  /** Whether changed rows leave entries behind in indexes, which later searches pass over. */
+  readonly leavesDeadRows: boolean;
+  /** How the engine would find the rows of a SELECT. */
+  readPlan(database: Database, select: Sql): Promise<Plan>;
   /** The row lock at the end of a SELECT whose row the work is going to change. */
   readonly forUpdate: Sql;
   /** The row lock at the end of a SELECT whose row the work is going to delete: no other work can begin to refer to it meanwhile. */
@@ -104,6 +114,40 @@ export interface Names {
   readonly forReference: Sql;
   /** The row lock at the end of a SELECT of rows that the work is going to delete; leaves out rows that another work has locked. */
   readonly skipLocked: Sql;
+}
+
+/** What engines write differently about the tables of collections. */
+export interface TableDialect {
+  /**
+   * Returns the columns that every table begins with. A position is never used again: a reader that remembers one would take a new
+   * record for one it has seen.
+   */
+  hiddenColumns(): Sql;
+  /** Stands at the end of CREATE TABLE. */
+  readonly end: Sql;
+  /**
+   * Returns what follows `ALTER TABLE` to add the keys to a table that was created without them, when it was filled; undefined where
+   * `hiddenColumns` has them.
+   */
+  addedKeys(collectionId: string): Sql | undefined;
+  /** Returns the keys of an index, some of which the engine may have to shorten or leave out. */
+  indexKeys(keys: readonly IndexKey[], isUnique: boolean): readonly Sql[];
+  /** Returns the part of a long text that an index holds, with its length in code points; undefined where it holds the whole text. */
+  indexedPart(text: Sql): { readonly sql: Sql; readonly length: number } | undefined;
+}
+
+/** A key of an index: an expression, what it holds, and ` DESC` or nothing. A short text has at most 255 bytes. */
+export interface IndexKey {
+  readonly sql: Sql;
+  readonly kind: 'number' | 'short text' | 'long text';
+  readonly order: Sql;
+}
+
+export interface Plan {
+  /** How many tables no index leads into. They are read from their beginning, perhaps in the order of an index. */
+  readonly scanned: number;
+  /** Whether all rows are sorted before the first one is known. */
+  readonly isSorted: boolean;
 }
 
 /** A column of {@link Names.valuesTable}; every column may also hold NULL. */

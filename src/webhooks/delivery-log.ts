@@ -1,6 +1,5 @@
 import { AppError, conflicting, notFound } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
-import { dialectOf } from '../filters/dialect-of.ts';
 import type { Operand } from '../filters/operand.ts';
 import type { ListQuery } from '../query/list-query.ts';
 import { column, columnResolver } from '../query/list-source.ts';
@@ -70,7 +69,7 @@ export async function listDeliveries(
     ...(isInTime && { isInTime }),
     tieBreaker: id,
     resolve,
-    dialect: dialectOf(names.engine),
+    dialect: names.dialect,
     now,
   };
   const page = await runList(instance.database, query, source);

@@ -1,5 +1,5 @@
 import { GenerationCache } from '../base/cache.ts';
-import type { Database } from '../storage/database.ts';
+import type { Names } from '../storage/database.ts';
 import { type PendingDelivery, readDue, readPendings } from './deliveries.ts';
 import { type Endpoint, endpointsMax } from './endpoints/endpoint.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
@@ -247,14 +247,18 @@ export class DueFloor {
 /** By endpoint id. Floors of deleted endpoints drop out as new ones come. */
 type DueFloors = GenerationCache<string, DueFloor>;
 
-const floors = new WeakMap<Pick<Database, 'engine'>, DueFloors>();
+interface FlooredDatabase {
+  readonly names: Pick<Names, 'leavesDeadRows'>;
+}
+
+const floors = new WeakMap<FlooredDatabase, DueFloors>();
 
 /**
- * Returns the floor of one endpoint, which is kept while the instance is open, longer than its lane. SQLite has none, as its
- * settled rows leave no index entries behind.
+ * Returns the floor of one endpoint, which is kept while the instance is open, longer than its lane; undefined where settled rows leave
+ * no index entries behind.
  */
-export function findDueFloor(database: Pick<Database, 'engine'>, endpointId: string): DueFloor | undefined {
-  if (database.engine === 'sqlite') return undefined;
+export function findDueFloor(database: FlooredDatabase, endpointId: string): DueFloor | undefined {
+  if (!database.names.leavesDeadRows) return undefined;
   let known = floors.get(database);
   if (known === undefined) floors.set(database, (known = new GenerationCache(endpointsMax)));
   return known.findOrAdd(endpointId, () => new DueFloor());

@@ -1,7 +1,6 @@
 import { AppError } from '../../src/base/errors.ts';
 import { baseAlias, RecordScope } from '../../src/query/record-scope.ts';
 import { compileSort, parseSort, sortTerms } from '../../src/filters/sort.ts';
-import { dialectOf } from '../../src/filters/dialect-of.ts';
 import { parseFilter } from '../../src/filters/parse.ts';
 import { parseFields } from '../../src/query/projection.ts';
 import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
@@ -87,7 +86,7 @@ function compile(text: string, random: Below): void {
   }
   const tieBreaker = { sql: sql`"$position"`, kind: 'number' } as const;
   const terms = sortTerms(parseSort(text), { resolve: scope.resolver(asker), tieBreaker });
-  compileSort(terms, dialectOf(names.engine));
+  compileSort(terms, names.dialect);
 }
 
 const operands =

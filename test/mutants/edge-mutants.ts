@@ -190,7 +190,7 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'an upsert on SQLite is not run again, as nobody else writes',
     file: 'src/records/upsert-record.ts',
-    from: "if (engine === 'sqlite') return false;",
+    from: 'if (!isConcurrent) return false;',
     to: '',
     tests: ['test/api/batch.test.ts'],
   },

@@ -1,4 +1,4 @@
-import { addedKeys, columnDefinition, hiddenColumns } from '../../src/collections/tables.ts';
+import { columnDefinition } from '../../src/collections/tables.ts';
 import { joinSql, sql } from '../../src/sql/sql.ts';
 import type { Names } from '../../src/storage/database.ts';
 import { postgresNames } from '../../src/storage/postgres/postgres-names.ts';
@@ -21,10 +21,11 @@ export async function makeRelatedTables(engines: EnginePair): Promise<void> {
       const columns = fields
         .filter((field) => field.name !== 'id')
         .map((field) => columnDefinition(field, names));
-      const all = joinSql([hiddenColumns(engine), ...columns], ', ');
+      const all = joinSql([names.tables.hiddenColumns(), ...columns], ', ');
       const table = names.collectionTable(name);
       await reader.tuples(sql`CREATE TABLE ${table} (${all})`);
-      if (engine === 'postgres') await reader.tuples(sql`ALTER TABLE ${table} ${addedKeys(id, names)}`);
+      const keys = names.tables.addedKeys(id);
+      if (keys !== undefined) await reader.tuples(sql`ALTER TABLE ${table} ${keys}`);
     }
   }
 }

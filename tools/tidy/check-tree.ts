@@ -2,6 +2,7 @@ import { checkAmbientAccess } from './ambient-access.ts';
 import { checkBannedSyntax } from './banned-syntax.ts';
 import { checkBarrels } from './barrels.ts';
 import { checkCostlyImports } from './costly-imports.ts';
+import { checkEngineBranches } from './engine-branches.ts';
 import { checkImportCycles } from './import-cycles.ts';
 import { checkImportOrder } from './import-order.ts';
 import { checkNames } from './names.ts';
@@ -20,6 +21,7 @@ const sourceRules = [
   checkBarrels,
   checkNames,
   checkBannedSyntax,
+  checkEngineBranches,
   checkTestFunctions,
 ];
 

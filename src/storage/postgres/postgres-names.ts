@@ -1,4 +1,5 @@
 import { GenerationCache } from '../../base/cache.ts';
+import { postgresDialect } from '../../filters/postgres-dialect.ts';
 import { identifier, literal, ofTable, sql, type Sql, withValues } from '../../sql/sql.ts';
 import type {
   DependentRows,
@@ -11,6 +12,7 @@ import type {
 } from '../database.ts';
 import { insertFromArrays, unnestArrays } from './batched-statements.ts';
 import { arrayText, toArrayOf } from './postgres-array.ts';
+import { postgresTables, readPlan } from './postgres-tables.ts';
 
 /** The names for one instance: its collections have a schema of their own, the internal tables are shared and have an `instance_id`. */
 export function postgresNames(schema: string, instanceId: string): Names {
@@ -34,6 +36,11 @@ export function postgresNames(schema: string, instanceId: string): Names {
     anyOf: (values) => sql` = ANY(${arrayText(values)}::text[])`,
     isInTime: () => undefined,
     json: postgresJson,
+    dialect: postgresDialect,
+    tables: tableDialect,
+    isConcurrent: true,
+    leavesDeadRows: true,
+    readPlan,
     // Not FOR UPDATE: keys are never changed, and other transactions may go on writing rows that refer to this one.
     forUpdate: sql` FOR NO KEY UPDATE`,
     forDelete: sql` FOR UPDATE`,
@@ -45,6 +52,8 @@ export function postgresNames(schema: string, instanceId: string): Names {
 
 /** What the tables of all collections are in {@link Sql.tables}. */
 export const collectionTables = 'collections';
+
+const tableDialect = postgresTables((name) => bareNames.findOrAdd(name, toBareName));
 
 /** The size of the caches of names as SQL, which every statement needs. All but those of collections' tables serve all instances. */
 const namesMax = 5_000;

@@ -1,6 +1,8 @@
 import { Buffer } from 'node:buffer';
 import { GenerationCache } from '../../base/cache.ts';
+import { sqliteDialect } from '../../filters/sqlite-dialect.ts';
 import {
+  explanation,
   identifier,
   joinSql,
   insertedRow,
@@ -12,7 +14,16 @@ import {
   withValues,
 } from '../../sql/sql.ts';
 import { CombinedStatements } from '../bulk-inserts.ts';
-import type { DependentRows, InlineColumn, Insertion, JsonWriter, Names, Tuple } from '../database.ts';
+import type {
+  Database,
+  DependentRows,
+  InlineColumn,
+  Insertion,
+  JsonWriter,
+  Names,
+  Plan,
+  Tuple,
+} from '../database.ts';
 
 const none = sql``;
 const everything = sql`TRUE`;
@@ -70,6 +81,18 @@ export const sqliteNames: Names = {
     return looks === 'for every row' ? look : sql`(${number} & 63 OR ${look})`;
   },
   json: sqliteJson,
+  dialect: sqliteDialect,
+  tables: {
+    hiddenColumns: () =>
+      sql`"$position" INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, "$revision" INTEGER NOT NULL`,
+    end: sql` STRICT`,
+    addedKeys: () => undefined,
+    indexKeys: (keys) => keys.map((key) => sql`${key.sql}${key.order}`),
+    indexedPart: () => undefined,
+  },
+  isConcurrent: false,
+  leavesDeadRows: false,
+  readPlan,
   forUpdate: none,
   forDelete: none,
   forReference: none,
@@ -155,4 +178,15 @@ const wholeMax = sql`9e15`;
 function concat(parts: readonly Sql[]): Sql {
   if (parts.length <= partsMax) return sql`concat(${joinSql(parts, ', ')})`;
   return sql`concat(${joinSql(parts.slice(0, partsMax - 1), ', ')}, ${concat(parts.slice(partsMax - 1))})`;
+}
+
+/** Matches a table that is read from its beginning, but no subquery, list of constants or table-valued function. */
+const SCAN = /^SCAN (?!\(|CONSTANT|\d+ CONSTANT)\S+(?!.* VIRTUAL TABLE)/;
+
+/** See https://www.sqlite.org/eqp.html. */
+async function readPlan(database: Database, select: Sql): Promise<Plan> {
+  const rows = await database.all(explanation(sql`EXPLAIN QUERY PLAN ${select}`));
+  const lines = rows.map((row) => String(row['detail']));
+  const scanned = lines.filter((line) => SCAN.test(line)).length;
+  return { scanned, isSorted: lines.includes('USE TEMP B-TREE FOR ORDER BY') };
 }
