@@ -127,7 +127,9 @@ class PostgresDatabase implements Database {
   }
 
   async all(statement: Sql): Promise<Row[]> {
-    return this.#read(statement, (connection) => connection.rows(statement));
+    // No client's query, which would be compiled again for definitions that have changed.
+    const how = { timeoutMs: this.#pool.statementTimeoutMs, known: undefined };
+    return await this.#read((connection) => connection.rows(statement), how);
   }
 
   async get(statement: Sql): Promise<Row | undefined> {
@@ -137,7 +139,7 @@ class PostgresDatabase implements Database {
   async tuples(statement: Sql): Promise<Tuple[]> {
     if (statement.form?.kind === 'lookup' && !this.#isStopped)
       return [...(await this.#questions.lookUp(statement, this.#howToRead(statement)))];
-    return this.#read(statement, (connection) => connection.tuples(statement));
+    return await this.#read((connection) => connection.tuples(statement), this.#howToRead(statement));
   }
 
   async search(statement: Sql, { isQuick = false, spentMs = 0 }: SearchOptions = {}): Promise<Tuple[]> {
@@ -184,9 +186,9 @@ class PostgresDatabase implements Database {
     await this.#reads.drain();
   }
 
-  async #read<Shape>(statement: Sql, ask: Ask<Shape>): Promise<Shape[]> {
+  async #read<Shape>(ask: Ask<Shape>, options: ReadOptions): Promise<Shape[]> {
     if (this.#isStopped) throw stopping();
-    return [...(await this.#reads.read(ask, this.#howToRead(statement)))];
+    return [...(await this.#reads.read(ask, options))];
   }
 
   #howToRead({ tables }: Sql, timeoutMs = this.#pool.statementTimeoutMs): ReadOptions {
