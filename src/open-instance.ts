@@ -64,10 +64,9 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
     const logs = new RequestLog({ open: () => home.openLogs(entry.id), settings, clock, logger });
     const { id, slug } = entry;
     const audit = new AuditLog({ id, database, clock, auditDays, logger });
-    const windows =
-      database.engine === 'sqlite'
-        ? undefined
-        : new WindowStore({ instanceId: id, database, clock: dueClock, sealer });
+    const windows = database.names.isConcurrent
+      ? new WindowStore({ instanceId: id, database, clock: dueClock, sealer })
+      : undefined;
     if (hasLoss) audit.note('operator', { action: 'instance.loss' });
     const stop = async (): Promise<void> => {
       await audit.settle();
