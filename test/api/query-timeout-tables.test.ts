@@ -61,3 +61,54 @@ test('A15 lists of deliveries, keys and audited requests are ended in time', asy
   // The search for secrets at the end of a test would take longer, too.
   await hurried.stop();
 });
+
+test('A15 a look through related records is ended in time, also if none of them belongs to a record', async (t) => {
+  const service = await startService(t);
+  const make = async (body: object): Promise<string> => {
+    const made = await service.request('/api/collections', { method: 'POST', token: true, body });
+    assert.equal(made.status, 200, made.text);
+    return String(made.json.id);
+  };
+  const collectionId = await make({ name: 'posts' });
+  const fields = [
+    { name: 'post', type: 'relation', collectionId },
+    { name: 'note', type: 'text' },
+  ];
+  await make({ name: 'comments', fields });
+  await service.request('/api/records/posts', { method: 'POST', token: true, body: {} });
+  await service.withInstance('default', async ({ database }) => {
+    const table = database.names.collectionTable('comments');
+    const numbers = sql`WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${20 * rowsMax})`;
+    await database.write((tx) =>
+      tx.run(sql`INSERT INTO ${table} (id, post, note, created, updated, "$revision")
+        ${numbers} SELECT 'comment' || n, 'other', 'some', '', '', 1 FROM n`),
+    );
+  });
+  await service.stop();
+  // No machine reads so many rows in a millisecond.
+  const hurried = await startService(t, { data: service.data, flags: { 'query-timeout': '0.001' } });
+  const filter = encodeURIComponent("comments_via_post.note > 'none'");
+  const slow = await hurried.request(`/api/records/posts?filter=${filter}`, { token: true });
+  assert.deepEqual([slow.status, slow.json.message], [503, 'The query took too long.']);
+  await hurried.stop();
+});
+
+test('A15 a page far behind the first one is ended in time', async (t) => {
+  const service = await startService(t);
+  await service.request('/api/collections', { method: 'POST', token: true, body: { name: 'posts' } });
+  await service.withInstance('default', async ({ database }) => {
+    const table = database.names.collectionTable('posts');
+    const numbers = sql`WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${100 * rowsMax})`;
+    await database.write((tx) =>
+      tx.run(sql`INSERT INTO ${table} (id, created, updated, "$revision")
+        ${numbers} SELECT 'post' || n, '', '', 1 FROM n`),
+    );
+  });
+  await service.stop();
+  // No machine passes over so many rows in a millisecond.
+  const hurried = await startService(t, { data: service.data, flags: { 'query-timeout': '0.001' } });
+  const path = `/api/records/posts?skipTotal=1&perPage=1&page=${100 * rowsMax}`;
+  const slow = await hurried.request(path, { token: true });
+  assert.deepEqual([slow.status, slow.json.message], [503, 'The query took too long.']);
+  await hurried.stop();
+});

@@ -233,6 +233,22 @@ export const edgeMutants: readonly Mutant[] = [
     engine: 'sqlite',
     tests: ['test/api/query-timeout-tables.test.ts'],
   },
+  {
+    name: 'a page far behind the first one is found in bounded time',
+    file: 'src/query/plan.ts',
+    from: 'isWhole && (offset === undefined || offset === 0)',
+    to: 'isWhole',
+    engine: 'sqlite',
+    tests: ['test/api/query-timeout-tables.test.ts'],
+  },
+  {
+    name: 'the index that SQLite makes for a join is made in bounded time',
+    file: 'src/storage/sqlite/sqlite-connection.ts',
+    from: 'deterministic: true, directOnly: true };',
+    to: 'deterministic: false, directOnly: true };',
+    engine: 'sqlite',
+    tests: ['test/api/query-timeout-tables.test.ts'],
+  },
   // Logs.
   {
     name: 'tokens of URLs are not logged',

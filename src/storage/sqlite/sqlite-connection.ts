@@ -60,7 +60,9 @@ export class SqliteConnection {
         { deterministic: true, directOnly: true },
         realTextFunction.call,
       );
-      this.#database.function('$in_time', { varargs: true, directOnly: true }, () => this.#deadline.check());
+      // Called deterministic, or SQLite would not call it for the rows of which it makes an index of its own to join by.
+      const inTime = { varargs: true, deterministic: true, directOnly: true };
+      this.#database.function('$in_time', inTime, () => this.#deadline.check());
       this.#database.function(likeFunction.name, { directOnly: true }, (text, pattern) => {
         this.#deadline.check();
         return likeFunction.call(text, pattern);
