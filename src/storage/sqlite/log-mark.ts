@@ -32,8 +32,8 @@ export class LogMark {
   }
 
   /** Returns what to tell the operator if the log lacks pages. Called once the file is open, before anything is written. */
-  findLoss(log: LogState): string | undefined {
-    if (log.pages >= this.#pages) return undefined;
+  findLoss(log: LogState | undefined): string | undefined {
+    if (log === undefined || log.pages >= this.#pages) return undefined;
     rmSync(markOf(this.#path), { force: true });
     return (
       `Acknowledged changes are missing from ${this.#path}: ${this.#path}-wal held them, and was removed or damaged while ` +
@@ -42,12 +42,12 @@ export class LogMark {
   }
 
   /** Writes the mark if it has changed. Other processes may write to file and log meanwhile. */
-  async update(readLog: () => LogState): Promise<void> {
+  async update(readLog: () => LogState | undefined): Promise<void> {
     // Read first: if the log is copied in between, the mark counts for nothing.
     const fileTime = timeOf(this.#path);
-    const { pages, copied } = readLog();
-    if (pages <= copied || fileTime === undefined) return;
-    const mark = `${pages} ${fileTime}\n`;
+    const log = readLog();
+    if (log === undefined || log.pages <= log.copied || fileTime === undefined) return;
+    const mark = `${log.pages} ${fileTime}\n`;
     if (mark === this.#written) return;
     await writeFile(markOf(this.#path), mark);
     this.#written = mark;

@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, fdatasync, openSync } from 'node:fs';
+import { accessSync, closeSync, constants, fdatasync, openSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { GenerationCache } from '../../base/cache.ts';
@@ -17,7 +17,7 @@ import { jsonNumber } from './sqlite-names.ts';
 const statementsLengthMax = 256 * 1024;
 const statementLength = 512;
 
-const QUERY_TIMEOUT_MS = 1_000;
+export const queryTimeoutMsDefault = 1_000;
 const BUSY_TIMEOUT_MS = 5_000;
 /** Two are usually enough: after a failure the other process is waited for. More are needed only if that one gives up. */
 const writeAheadTriesMax = 10;
@@ -47,7 +47,7 @@ export class SqliteConnection {
 
   constructor(path: string, options: ConnectionOptions) {
     this.#path = path;
-    this.#deadline = new Deadline(options.queryTimeoutMs ?? QUERY_TIMEOUT_MS);
+    this.#deadline = new Deadline(options.queryTimeoutMs ?? queryTimeoutMsDefault);
     this.isFullySynced = options.synchronous === 'FULL';
     this.#log = new LogSync(path);
     try {
@@ -101,11 +101,11 @@ export class SqliteConnection {
     }
   }
 
-  /** As `tuples`, but steps row by row, to stop when the rows get too large. That is slower. `spentMs` counts as time it has taken. */
-  search(statement: Sql, spentMs = 0): Tuple[] {
+  /** As `tuples`, but steps row by row, to stop when the rows get too large. That is slower. Throws QueryTimeout, OverBudget. */
+  search(statement: Sql, time: SearchTime = {}): Tuple[] {
     try {
       const prepared = this.#prepareTuples(statement.text);
-      this.#deadline.reset(spentMs);
+      this.#deadline.reset(time);
       const found = prepared.iterate(...statement.values);
       try {
         return takeAll(found);
@@ -146,6 +146,16 @@ export class SqliteConnection {
   emptyLog(): void {
     const row = this.get(sql`PRAGMA wal_checkpoint(TRUNCATE)`);
     if (row?.['busy'] !== 0) throw new EngineFailure(new Error('The log is in use.'));
+  }
+
+  /** Copies the log into the file, so that the next write begins it anew if nobody reads from it. Waits for no other process. */
+  copyLog(): void {
+    this.get(sql`PRAGMA wal_checkpoint(PASSIVE)`);
+  }
+
+  /** How long the log has been: it is not cut when it begins anew, but at the limit of its size. */
+  get logBytes(): number {
+    return statSync(`${this.#path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   }
 
   /** Resolves when all that was committed is on the disk; does not block this thread. Rejects with an EngineFailure. */
@@ -223,26 +233,43 @@ function bytesOf(tuple: Tuple): number {
   return bytes;
 }
 
-/** Ends a statement that runs for longer than the time-out: SQLite calls `check` for its rows, which then throws. */
+/** The time of a search. */
+export interface SearchTime {
+  /** How much of the query timeout has passed before. */
+  readonly spentMs?: number;
+  /** When it is to be ended before the query timeout, to be run again elsewhere. */
+  readonly budgetMs?: number;
+}
+
+/** A search has not ended within its budget. */
+export class OverBudget extends Error {
+  override readonly name = 'OverBudget';
+}
+
+/** Ends a statement that runs for longer than the time-out or its budget: SQLite calls `check` for its rows, which then throws. */
 class Deadline {
   readonly #timeoutMs: number;
   #startMs: number | undefined;
   #spentMs = 0;
+  #budgetMs = Number.POSITIVE_INFINITY;
 
   constructor(timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
   }
 
   /** Called when a statement begins. */
-  reset(spentMs = 0): void {
+  reset({ spentMs = 0, budgetMs = Number.POSITIVE_INFINITY }: SearchTime = {}): void {
     this.#startMs = undefined;
     this.#spentMs = spentMs;
+    this.#budgetMs = budgetMs;
   }
 
   check(): number {
     const nowMs = systemClock.monotonic();
     this.#startMs ??= nowMs;
-    if (nowMs - this.#startMs + this.#spentMs > this.#timeoutMs) throw new QueryTimeout();
+    const tookMs = nowMs - this.#startMs;
+    if (tookMs + this.#spentMs > this.#timeoutMs) throw new QueryTimeout();
+    if (tookMs > this.#budgetMs) throw new OverBudget();
     return 1;
   }
 }
@@ -327,6 +354,11 @@ class LogSync {
       // It is closed all the same.
     }
   }
+}
+
+/** Identifies the file at a path, until it is removed: another one in its place has another. Undefined where there is none. */
+export function inodeOf(path: string): string | undefined {
+  return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino.toString();
 }
 
 /**

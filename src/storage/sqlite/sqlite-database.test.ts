@@ -136,6 +136,22 @@ test('whoever opens a file that another process is just making waits for it', as
   assert.deepEqual({ ...(await database.get(sql`PRAGMA journal_mode`)) }, { journal_mode: 'wal' });
 });
 
+test('a look at the log shows nobody what is not on the disk yet', async (t) => {
+  const database = openSqlite({ path: join(temporaryFolder(t), 'data.db') });
+  t.after(() => database.stop());
+  await database.write((tx) => tx.run(sql`CREATE TABLE t (number INTEGER NOT NULL)`));
+  for (let written = 0; written < 20; written += 1) {
+    let isOver = false;
+    const adding = add(database, 1).finally(() => (isOver = true));
+    while (!isOver) {
+      database.logState();
+      assert.deepEqual(await count(database), { rows: written, failed: 0 });
+      await nextTurn();
+    }
+    await adding;
+  }
+});
+
 test('a reader cannot write, and schema functions are not trusted', async (t) => {
   const database = await openNumbers(t);
   await assert.rejects(database.all(sql`INSERT INTO t VALUES (1) RETURNING number`));

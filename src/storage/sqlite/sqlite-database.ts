@@ -1,8 +1,16 @@
+import { GenerationCache } from '../../base/cache.ts';
+import { systemClock } from '../../base/clock.ts';
 import { sql, type Sql } from '../../sql/sql.ts';
 import type { Database, Row, SearchOptions, Transaction, Tuple, WriteOptions } from '../database.ts';
 import { isMissingName, OutdatedDefinitions } from '../engine-errors.ts';
 import type { LogState } from './log-mark.ts';
-import { SqliteConnection, type Synchronous } from './sqlite-connection.ts';
+import type { PooledFile, ReaderPool } from './reader-pool.ts';
+import {
+  OverBudget,
+  queryTimeoutMsDefault,
+  SqliteConnection,
+  type Synchronous,
+} from './sqlite-connection.ts';
 import { dataVersion, type SqliteDefinitions } from './sqlite-definitions.ts';
 import { sqliteNames } from './sqlite-names.ts';
 import { WriteQueue } from './write-queue.ts';
@@ -14,17 +22,22 @@ export interface SqliteOptions {
   readonly queryTimeoutMs?: number;
   /** For a file whose definitions this process keeps in memory. */
   readonly definitions?: SqliteDefinitions;
+  /** For a file that clients search: what takes long is then left to threads. */
+  readonly readers?: ReaderPool;
 }
 
 export interface SqliteFile extends Database {
-  /** How much is in the write-ahead log. Called outside of any work. */
-  logState(): LogState;
+  /** How much is in the write-ahead log; undefined while part of it is not on the disk. Called outside of any work. */
+  logState(): LogState | undefined;
 }
 
 /** Opens one file as a {@link Database}: a writer that groups its commits, and a reader that never sees an open group. */
 export function openSqlite(options: SqliteOptions): SqliteFile {
   return new SqliteDatabase(options);
 }
+
+/** The size of a generation of the texts of slow searches, in characters. */
+const slowTextsLengthMax = 64 * 1024;
 
 const BEGIN = sql`BEGIN`;
 const COMMIT = sql`COMMIT`;
@@ -37,6 +50,10 @@ class SqliteDatabase implements SqliteFile {
   readonly #options: SqliteOptions;
   readonly #queue: WriteQueue;
   #reader: SqliteConnection;
+  /** The file as threads search it. Undefined without such threads, and once it is stopped. */
+  #pooled: PooledFile | undefined;
+  /** By the text of a search, whether the last one was slow, although it may have had other values. */
+  readonly #slowTexts = new GenerationCache<string, boolean>(slowTextsLengthMax, (_, { length }) => length);
   #isViewing = false;
   /** Whether the view outlives its turn: what was committed since is not on the disk yet. */
   #isHeld = false;
@@ -58,29 +75,31 @@ class SqliteDatabase implements SqliteFile {
       }),
     });
     this.#reader = this.#openReader();
+    this.#pooled = this.#openPooled();
   }
 
   all(statement: Sql): Promise<Row[]> {
-    return this.#read((connection) => connection.all(statement));
+    return this.#read(() => this.#view().all(statement));
   }
 
   get(statement: Sql): Promise<Row | undefined> {
-    return this.#read((connection) => connection.get(statement));
+    return this.#read(() => this.#view().get(statement));
   }
 
   tuples(statement: Sql): Promise<Tuple[]> {
-    return this.#read((connection) => connection.tuples(statement));
+    return this.#read(() => this.#view().tuples(statement));
   }
 
-  search(statement: Sql, { spentMs }: SearchOptions = {}): Promise<Tuple[]> {
-    return this.#read((connection) => connection.search(statement, spentMs));
+  search(statement: Sql, options: SearchOptions = {}): Promise<Tuple[]> {
+    return this.#read(() => this.#search(statement, options));
   }
 
   state(): object {
     return this.#state.now(this.#view());
   }
 
-  logState(): LogState {
+  logState(): LogState | undefined {
+    if (this.#isHeld) return undefined;
     this.#endView();
     const row = this.#reader.get(LOG_STATE);
     return { pages: Number(row?.['log']), copied: Number(row?.['checkpointed']) };
@@ -97,6 +116,10 @@ class SqliteDatabase implements SqliteFile {
   }
 
   async stop(): Promise<void> {
+    const pooled = this.#pooled;
+    this.#pooled = undefined;
+    // First: the last connection to be closed folds the log into the file, and these can only read.
+    if (pooled !== undefined) await this.#options.readers?.close(pooled);
     await this.#queue.drain();
     this.#options.definitions?.end();
     this.#endView();
@@ -104,14 +127,63 @@ class SqliteDatabase implements SqliteFile {
     this.#queue.close();
   }
 
-  async #read<Result>(ask: (connection: SqliteConnection) => Result): Promise<Result> {
+  async #read<Result>(ask: () => Result | Promise<Result>): Promise<Result> {
     try {
-      return ask(this.#view());
+      return await ask();
     } catch (error) {
       const { definitions } = this.#options;
       const isOutdated = isMissingName(error) && (await definitions?.refresh(this)) === true;
       throw isOutdated ? new OutdatedDefinitions(error) : error;
     }
+  }
+
+  /** Most searches end within the budget: an index answers them. The others are run again by a thread. */
+  #search(statement: Sql, options: SearchOptions): Tuple[] | Promise<Tuple[]> {
+    const { readers } = this.#options;
+    const pooled = this.#pooled;
+    if (readers === undefined || pooled === undefined) return this.#view().search(statement, options);
+    const { spentMs = 0 } = options;
+    if (this.#slowTexts.find(statement.text) === true)
+      return this.#searchInThread({ readers, pooled }, statement, spentMs);
+    const startMs = systemClock.monotonic();
+    const { budgetMs } = readers;
+    try {
+      const rows = this.#view().search(statement, { ...options, budgetMs });
+      // A count of all rows, which nothing ends.
+      if (systemClock.monotonic() - startMs > budgetMs) this.#slowTexts.add(statement.text, true);
+      return rows;
+    } catch (error) {
+      if (!(error instanceof OverBudget)) throw error;
+      const tookMs = systemClock.monotonic() - startMs;
+      readers.waste(tookMs);
+      this.#slowTexts.add(statement.text, true);
+      return this.#searchInThread({ readers, pooled }, statement, spentMs + tookMs);
+    }
+  }
+
+  async #searchInThread(
+    { readers, pooled }: { readonly readers: ReaderPool; readonly pooled: PooledFile },
+    statement: Sql,
+    spentMs: number,
+  ): Promise<Tuple[]> {
+    const timeoutMs = this.#options.queryTimeoutMs ?? queryTimeoutMsDefault;
+    const { rows, isSlow } = await readers.search(pooled, { statement, timeoutMs, spentMs });
+    // The next one may be as quick: the main thread may have been held up, or this one have had other values.
+    if (!isSlow) this.#slowTexts.add(statement.text, false);
+    // The thread may have seen a commit that is not on the disk yet.
+    await this.#queue.synced;
+    return rows;
+  }
+
+  #openPooled(): PooledFile | undefined {
+    return this.#options.readers?.open(this.#options.path, {
+      bytes: () => this.#queue.logBytes,
+      copy: () => {
+        // A held view ends by itself, and the log is copied when the next search begins.
+        if (!this.#isHeld) this.#endView();
+        this.#queue.copyLog();
+      },
+    });
   }
 
   #open(isReadOnly: boolean): SqliteConnection {
@@ -165,14 +237,19 @@ class SqliteDatabase implements SqliteFile {
     }
   }
 
-  /** Opens the new reader before it closes the old one: if that fails, there still is a reader, to be replaced at the next try. */
-  #reopenReader(): void {
+  /**
+   * Opens the new reader before it closes the old one: if that fails, there still is a reader, to be replaced at the next try. Threads
+   * read no more until then.
+   */
+  async #reopenReader(): Promise<void> {
+    if (this.#pooled !== undefined) await this.#options.readers?.close(this.#pooled);
     const reader = this.#open(true);
     this.#isViewing = false;
     this.#isHeld = false;
     this.#reader.close();
     this.#reader = reader;
     this.#state.forget();
+    if (this.#pooled !== undefined) this.#pooled = this.#openPooled();
   }
 }
 

@@ -37,9 +37,9 @@ export class SqliteTransaction implements Transaction {
     return this.#live().get(statement);
   }
 
-  async search(statement: Sql, { spentMs }: SearchOptions = {}): Promise<Tuple[]> {
+  async search(statement: Sql, options?: SearchOptions): Promise<Tuple[]> {
     if (this.#gathered.concern(statement)) await this.writeGathered();
-    return this.#live().search(statement, spentMs);
+    return this.#live().search(statement, options);
   }
 
   async tuples(statement: Sql): Promise<Tuple[]> {

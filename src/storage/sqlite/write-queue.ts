@@ -49,7 +49,7 @@ const ROLLBACK_TO = sql`ROLLBACK TO work`;
 export interface WriteQueueOptions {
   readonly open: () => SqliteConnection;
   /** Called when the writer is about to reopen its file after the medium failed; readers must do the same. */
-  readonly onReopen: () => void;
+  readonly onReopen: () => Promise<void>;
   /** Called before a group and when it is on the disk: a reader's view of the file must end there. */
   readonly endView: () => void;
   /** Called before COMMIT: until `endView`, readers must see the state before the commit, which is not on the disk yet. */
@@ -85,8 +85,11 @@ export class WriteQueue {
   #connection: SqliteConnection;
   #waiting: Waiting[] = [];
   #isBroken = false;
-  /** Whether the log on disk may lack a commit. After a power cut it would end there, and all later commits would be lost. */
-  #isUnsynced = false;
+  /**
+   * The sync of the last commit, until it has succeeded. If it failed, the log on disk may lack that commit: after a power cut it would
+   * end there, and all later commits would be lost.
+   */
+  #sync: Promise<void> | undefined;
   #guardedLeft = 0;
   /** Whether a work of this group has written something. */
   #hasWritten = false;
@@ -121,6 +124,24 @@ export class WriteQueue {
   /** Resolves when nothing waits and nothing runs. */
   async drain(): Promise<void> {
     while (this.#running !== undefined) await this.#running;
+  }
+
+  /**
+   * Resolves when all that is committed now is on the disk, and readers see it. Rejects with the error of a sync that failed, until the
+   * file was opened again.
+   */
+  get synced(): Promise<void> | undefined {
+    return this.#sync;
+  }
+
+  get logBytes(): number {
+    return this.#connection.logBytes;
+  }
+
+  /** Copies the log into the file, unless a group is being committed. */
+  copyLog(): void {
+    if (!this.#isBroken && this.#sync === undefined && !this.#connection.isInTransaction)
+      this.#connection.copyLog();
   }
 
   close(): void {
@@ -159,13 +180,12 @@ export class WriteQueue {
     const group = this.#takeGroup();
     const startMs = systemClock.monotonic();
     try {
-      this.#reopenIfBroken();
+      await this.#reopenIfBroken();
       this.#options.endView();
       const run = await this.#commitGroup(group);
       // Those that this group has not begun are the first of the next one.
       this.#waiting.unshift(...group.splice(run.outcomes.length));
       await this.#syncGroup();
-      this.#options.endView();
       settle(group, run);
     } catch (error) {
       this.#abandon(error);
@@ -181,10 +201,13 @@ export class WriteQueue {
   }
 
   async #syncGroup(): Promise<void> {
-    if (!this.#isToSync) return;
-    this.#isUnsynced = true;
-    await this.#connection.syncLog();
-    this.#isUnsynced = false;
+    if (this.#isToSync) {
+      this.#sync = this.#connection.syncLog();
+      // Who waits for the sync as well goes on only after what follows.
+      await this.#sync;
+      this.#sync = undefined;
+    }
+    this.#options.endView();
   }
 
   /** Throws when nothing of the group was kept, or when it is unknown what was. */
@@ -305,10 +328,10 @@ export class WriteQueue {
     } catch {
       this.#isBroken = true;
     }
-    if (!this.#isUnsynced) this.#options.endView();
+    if (this.#sync === undefined) this.#options.endView();
   }
 
-  #reopenIfBroken(): void {
+  async #reopenIfBroken(): Promise<void> {
     if (!this.#isBroken) return;
     try {
       this.#connection.close();
@@ -316,12 +339,12 @@ export class WriteQueue {
       // A broken connection may fail to close, or was closed by an earlier try; a new one is needed in any case.
     }
     // Readers first: unlike the writer they do not create a missing file, which would hide that acknowledged data is gone.
-    this.#options.onReopen();
+    await this.#options.onReopen();
     this.#connection = this.#options.open();
     // The pages that the log on disk lacks are still in the system's memory: copying the log into the file saves them. A COMMIT that
     // failed needs no such care, as the next one overwrites it.
-    if (this.#isUnsynced) this.#connection.emptyLog();
-    this.#isUnsynced = false;
+    if (this.#sync !== undefined) this.#connection.emptyLog();
+    this.#sync = undefined;
     this.#isBroken = false;
   }
 }

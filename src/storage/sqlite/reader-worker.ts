@@ -1,0 +1,68 @@
+/** The thread in which slow searches run. It has connections of its own, which can only read. */
+
+import { parentPort } from 'node:worker_threads';
+import { assert } from '../../base/assert.ts';
+import { systemClock } from '../../base/clock.ts';
+import { AppError } from '../../base/errors.ts';
+import { QueryTimeout, sqliteCode } from '../engine-errors.ts';
+import type { FromReader, ReaderFailure, ReaderFile, ReaderSearch, ToReader } from './reader-thread.ts';
+import { inodeOf, SqliteConnection } from './sqlite-connection.ts';
+
+assert(parentPort !== null, 'reader-worker.ts runs as a worker thread only');
+const port = parentPort;
+
+/** Each open file takes three descriptors and up to 16 MiB. */
+const filesMax = 4;
+
+/** By the number of the file, least recently used first. */
+const connections = new Map<number, SqliteConnection>();
+
+// Only reader-thread.ts holds the other end of the port.
+port.on('message', (message: ToReader) => port.postMessage(answerOf(message)));
+
+function answerOf(message: ToReader): FromReader {
+  if (message.kind === 'close') {
+    close(message.fileNumber);
+    return { kind: 'closed' };
+  }
+  try {
+    return search(message.search);
+  } catch (error) {
+    return toFailure(error);
+  }
+}
+
+function search({ file, statement, timeoutMs, spentMs }: ReaderSearch): FromReader {
+  const connection = connections.get(file.number) ?? open(file, timeoutMs);
+  if (connection === undefined) return { kind: 'replaced', path: file.path };
+  connections.delete(file.number);
+  connections.set(file.number, connection);
+  const startMs = systemClock.monotonic();
+  const rows = connection.search(statement, { spentMs });
+  return { kind: 'rows', rows, tookMs: systemClock.monotonic() - startMs };
+}
+
+/** Returns undefined when another file is in its place: it may be another instance's. */
+function open({ path, inode }: ReaderFile, queryTimeoutMs: number): SqliteConnection | undefined {
+  const [oldest] = connections.keys();
+  if (connections.size === filesMax && oldest !== undefined) close(oldest);
+  const connection = new SqliteConnection(path, { isReadOnly: true, synchronous: 'FULL', queryTimeoutMs });
+  if (inodeOf(path) === inode) return connection;
+  connection.close();
+  return undefined;
+}
+
+function close(fileNumber: number): void {
+  connections.get(fileNumber)?.close();
+  connections.delete(fileNumber);
+}
+
+function toFailure(error: unknown): ReaderFailure {
+  if (error instanceof QueryTimeout) return { kind: 'late' };
+  // Most of the engine's errors are the cause of one of ours.
+  const cause = error instanceof AppError ? error.cause : error;
+  const errcode = sqliteCode(cause);
+  if (errcode === undefined && error instanceof AppError) return { kind: 'too large' };
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return errcode === undefined ? { kind: 'other', message } : { kind: 'engine', errcode, message };
+}
