@@ -116,7 +116,8 @@ export class ConfigError extends Error {
 
 /** What was given on the command line, by name; switches are true. */
 export type Flags = Readonly<Record<string, string | boolean | undefined>>;
-type Environment = Readonly<Record<string, string | undefined>>;
+/** Environment variables by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads each value from the flags, else from the environment, else from the defaults. Throws ConfigError. */
 export function readConfig(flags: Flags, environment: Environment = process.env): Config {

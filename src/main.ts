@@ -39,8 +39,8 @@ const ownImports = registerHooks({
 });
 
 // A dynamic import, because a static one would be loaded before the lines above run.
-const { runCli } = await import('./cli/cli.ts');
+const { runCommand } = await import('./cli/run-command.ts');
 ownImports.deregister();
 
 // Exits explicitly: a forgotten handle must not keep a finished command alive.
-process.exit(await runCli(process.argv.slice(2)));
+process.exit(await runCommand(process.argv.slice(2), process));

@@ -5,7 +5,7 @@ import { startChild, type Child } from './child.ts';
 import type { BenchOptions } from './options.ts';
 import { sampleCollection, sampleRecord } from './sample-record.ts';
 import { openStore, type Store } from './store.ts';
-import { runCli } from '../../src/cli/cli.ts';
+import { runCommand } from '../../src/cli/run-command.ts';
 import { ask } from '../../test/support/postgres.ts';
 
 /** A real server with one collection that everybody may use, on a data directory that goes with it. */
@@ -30,7 +30,7 @@ export async function startService(core: number | undefined, { postgres }: Bench
     process.env['CHANCERY_KEY'] = '0056e30c23e3d6d1d258f141e4d8b44df26abf8475fec988b58013ec98633d94';
   }
   const data = mkdtempSync(join(tmpdir(), 'chancery-bench-'));
-  await runCli(['superuser', 'upsert', email, password, '--data', data]);
+  await runCommand(['superuser', 'upsert', email, password, '--data', data], process);
   const args = ['serve', '--data', data, '--port', '0', '--dev'];
   const child = await startChild('src/main.ts', args, core === undefined ? {} : { core });
   let token = '';

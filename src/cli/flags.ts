@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
-import { variableOf, type Flags, type FlagDefinition } from '../config.ts';
+import { type Config, readConfig, variableOf, type Flags, type FlagDefinition } from '../config.ts';
+import type { CommandIo } from './print.ts';
 
 /** Adds flags to a command, without defaults: config.ts applies those after the environment. */
 export function addFlags(command: Command, flags: readonly FlagDefinition[]): void {
@@ -8,6 +9,11 @@ export function addFlags(command: Command, flags: readonly FlagDefinition[]): vo
     const written = value === undefined ? `--${name}` : `--${name} <${value}>`;
     command.addOption(new Option(written, `${description} (or ${variableOf(name)}${otherwise})`));
   }
+}
+
+/** Returns the config that the flags of a command and the environment make. */
+export function configOf(command: Command, { environment }: CommandIo): Config {
+  return readConfig(flagsOf(command), environment);
 }
 
 /** Returns the given values by the names of the flags. Commander itself turns `allow-net` into `allowNet`. */

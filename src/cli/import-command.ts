@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
 import type { DataDirectory } from '../app.ts';
-import { dataFlags, readConfig } from '../config.ts';
+import { dataFlags } from '../config.ts';
 import type {
   ImportProgress,
   ImportSummary,
@@ -10,11 +10,11 @@ import type {
 import type { Omission } from '../transfer/pocketbase/omissions.ts';
 import type { Instance } from '../instances/instance.ts';
 import { addFlags, flagsOf } from './flags.ts';
-import { print, printable, showLine } from './print.ts';
-import { withInstance } from './with-instance.ts';
+import { type CommandIo, print, printable, showLine } from './print.ts';
+import { placeOf, withInstance } from './with-instance.ts';
 
 /** `import pocketbase DIR` */
-export function importCommand(): Command {
+export function importCommand(io: CommandIo): Command {
   const command = new Command('import').description('bring everything over from another service');
   const pocketbase = command
     .command('pocketbase')
@@ -27,6 +27,7 @@ export function importCommand(): Command {
   pocketbase.option('--rotate-tokens', 'make new secrets for tokens: everybody signs in again');
   pocketbase.action(async (directory: string) => {
     const flags = flagsOf(pocketbase);
+    const place = placeOf(pocketbase, io);
     const isDryRun = flags['dry-run'] === true;
     const encryptionKey = flags['encryption-key'];
     // Imported on demand: a server never needs it.
@@ -36,34 +37,32 @@ export function importCommand(): Command {
       instance,
       control: data.home.control,
       directory,
-      storage: join(readConfig(flags).data, 'instances', instance.id, 'storage'),
+      storage: join(place.config.data, 'instances', instance.id, 'storage'),
       isDryRun,
       rotateTokens: flags['rotate-tokens'] === true,
       encryptionKey: typeof encryptionKey === 'string' ? encryptionKey : undefined,
-      onProgress: showProgress,
+      onProgress: (progress) => showLine(io, progressText(progress)),
     });
     const summary = await withInstance(
-      flags,
+      place,
       (instance, data) => importPocketbase(optionsOf(instance, data)),
       isDryRun
         ? 'work elsewhere'
         : { rehearse: (instance, data) => requireImportable(optionsOf(instance, data)) },
     );
-    showLine('');
-    await print(summaryText(summary, isDryRun));
+    showLine(io, '');
+    await print(io, summaryText(summary, isDryRun));
   });
   return command;
 }
 
-function showProgress(progress: ImportProgress): void {
+function progressText(progress: ImportProgress): string {
   const { collection } = progress;
-  const text =
-    progress.kind === 'records'
-      ? `${collection}: ${progress.done} of ${progress.of} records`
-      : progress.kind === 'files'
-        ? `${collection}: files`
-        : '';
-  showLine(text);
+  return progress.kind === 'records'
+    ? `${collection}: ${progress.done} of ${progress.of} records`
+    : progress.kind === 'files'
+      ? `${collection}: files`
+      : '';
 }
 
 function summaryText({ collections, omissions }: ImportSummary, isDryRun: boolean): string {

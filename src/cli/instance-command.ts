@@ -2,12 +2,12 @@ import { Command } from 'commander';
 import type { DataDirectory } from '../app.ts';
 import { dataFlags } from '../config.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
-import { addFlags, flagsOf } from './flags.ts';
-import { print } from './print.ts';
+import { addFlags, configOf, flagsOf } from './flags.ts';
+import { type CommandIo, print } from './print.ts';
 import { onInstance, withDataDirectory } from './with-instance.ts';
 
 /** `instance create|list` */
-export function instanceCommand(): Command {
+export function instanceCommand(io: CommandIo): Command {
   const command = new Command('instance').description(
     'instances: each with its own records, superusers and endpoints',
   );
@@ -20,17 +20,17 @@ export function instanceCommand(): Command {
     const host = flagsOf(create)['host'];
     const work = (data: DataDirectory): Promise<InstanceEntry> =>
       createInstance(data, slug, typeof host === 'string' ? host.toLowerCase() : null);
-    const entry = await withDataDirectory(flagsOf(create), work, { rehearse: work });
-    await print(`Instance ${entry.slug} created with the id ${entry.id}.\n`);
+    const entry = await withDataDirectory(configOf(create, io), work, { rehearse: work });
+    await print(io, `Instance ${entry.slug} created with the id ${entry.id}.\n`);
   });
 
   const list = command.command('list').description('show all instances');
   addFlags(list, dataFlags);
   list.action(async () => {
     const all = async (data: DataDirectory): Promise<readonly InstanceEntry[]> => data.directory.all();
-    const entries = await withDataDirectory(flagsOf(list), all, 'fail');
+    const entries = await withDataDirectory(configOf(list, io), all, 'fail');
     const lines = entries.map(({ id, slug, host }) => `${id}  ${slug}${host === null ? '' : `  ${host}`}\n`);
-    await print(lines.join(''));
+    await print(io, lines.join(''));
   });
   return command;
 }

@@ -3,27 +3,32 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { openDataDirectory, StartError, takeLock } from '../app.ts';
 import { systemClock } from '../base/clock.ts';
-import { type Config, ConfigError, dataFlags, readConfig } from '../config.ts';
+import { type Config, ConfigError, dataFlags } from '../config.ts';
 import type { MovedInstance, MoveProgress } from '../transfer/move-to-postgres.ts';
-import { addFlags, flagsOf } from './flags.ts';
-import { print, showLine } from './print.ts';
+import { addFlags, configOf } from './flags.ts';
+import { type CommandIo, print, showLine } from './print.ts';
 
 /** `move` */
-export function moveCommand(): Command {
+export function moveCommand(io: CommandIo): Command {
   const command = new Command('move').description(
     'copy everything of a data directory into the empty database of --postgres, which then takes its place',
   );
   addFlags(command, dataFlags);
   command.action(async () => {
-    const config = readConfig(flagsOf(command));
-    const moved = await move(config);
-    showLine('');
-    await print(summaryText(moved, config));
+    const config = configOf(command, io);
+    const moved = await move(config, ({ instance, table, rows }) =>
+      showLine(io, `${instance}: ${table}: ${rows} rows`),
+    );
+    showLine(io, '');
+    await print(io, summaryText(moved, config));
   });
   return command;
 }
 
-async function move(config: Config): Promise<readonly MovedInstance[]> {
+async function move(
+  config: Config,
+  onProgress: (progress: MoveProgress) => void,
+): Promise<readonly MovedInstance[]> {
   const { data, postgres, queryTimeoutMs } = config;
   if (postgres === undefined) throw new ConfigError('Where to? Give the empty database with --postgres.');
   // Opening any other directory would make an empty service in it, and move that.
@@ -54,15 +59,11 @@ async function move(config: Config): Promise<readonly MovedInstance[]> {
       },
       target,
       clock: systemClock,
-      onProgress: showProgress,
+      onProgress,
     });
   } finally {
     for (const end of ends) await end();
   }
-}
-
-function showProgress({ instance, table, rows }: MoveProgress): void {
-  showLine(`${instance}: ${table}: ${rows} rows`);
 }
 
 function summaryText(moved: readonly MovedInstance[], { data, masterKey }: Config): string {

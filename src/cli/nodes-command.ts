@@ -1,26 +1,26 @@
 import { Command } from 'commander';
-import { ConfigError, dataFlags, readConfig } from '../config.ts';
+import { ConfigError, dataFlags } from '../config.ts';
 import { listNodes, shardCount } from '../webhooks/nodes/leased-ownership.ts';
-import { addFlags, flagsOf } from './flags.ts';
-import { print } from './print.ts';
+import { addFlags, configOf } from './flags.ts';
+import { type CommandIo, print } from './print.ts';
 import { withDataDirectory } from './with-instance.ts';
 
 /** `nodes` */
-export function nodesCommand(): Command {
+export function nodesCommand(io: CommandIo): Command {
   const command = new Command('nodes').description(
     'the nodes of a PostgreSQL database, and how they divide the work',
   );
   addFlags(command, dataFlags);
   command.action(async () => {
-    const flags = flagsOf(command);
-    if (readConfig(flags).postgres === undefined)
+    const config = configOf(command, io);
+    if (config.postgres === undefined)
       throw new ConfigError('There are nodes only with --postgres: a data directory has one server.');
-    const nodes = await withDataDirectory(flags, ({ home }) => listNodes(home.control), 'fail');
+    const nodes = await withDataDirectory(config, ({ home }) => listNodes(home.control), 'fail');
     const lines = nodes.map(
       ({ id, version, started, seenSeconds, shards }) =>
         `${id}  ${version}  since ${started}  seen ${seenSeconds} s ago  ${shards} of ${shardCount} shards\n`,
     );
-    await print(lines.length === 0 ? 'No node is running.\n' : lines.join(''));
+    await print(io, lines.length === 0 ? 'No node is running.\n' : lines.join(''));
   });
   return command;
 }

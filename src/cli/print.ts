@@ -1,7 +1,8 @@
+import type { Readable, Writable } from 'node:stream';
 import { StartError } from '../app.ts';
 import { AppError } from '../base/errors.ts';
 import { codeOf } from '../base/process.ts';
-import { ConfigError } from '../config.ts';
+import { ConfigError, type Environment } from '../config.ts';
 import { SecretError } from '../secrets/master-key.ts';
 import { EngineFailure } from '../storage/engine-errors.ts';
 import { UnopenedFile } from '../storage/sqlite/home.ts';
@@ -11,15 +12,24 @@ class OutputError extends Error {
   override readonly name = 'OutputError';
 }
 
+/** What a command uses of its process. Tests run commands in theirs, with streams of their own. */
+export interface CommandIo {
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  readonly stderr: Writable & { readonly isTTY?: boolean };
+  /** Variables in place of those of the process, which config.ts reads. */
+  readonly environment?: Environment;
+}
+
 /**
  * Writes to standard output and waits for it: the process ends with the command, so a later failure would go unnoticed. A reader
  * that has closed the pipe, as `head` does, is no failure.
  */
-export async function print(text: string): Promise<void> {
+export async function print({ stdout }: CommandIo, text: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   // A failure is also emitted as an event, which without a listener would end the process with a stack.
-  process.stdout.once('error', reject);
-  process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
+  stdout.once('error', reject);
+  stdout.write(text, (error) => (error ? reject(error) : resolve()));
   try {
     await promise;
   } catch (error) {
@@ -35,8 +45,8 @@ export function printable(line: string): string {
 }
 
 /** Shows progress on a terminal, each line in place of the one before. */
-export function showLine(text: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001B[K${printable(text)}`);
+export function showLine({ stderr }: CommandIo, text: string): void {
+  if (stderr.isTTY === true) stderr.write(`\r\u001B[K${printable(text)}`);
 }
 
 /** Returns one line for errors that the operator can fix, and the whole stack for bugs. */

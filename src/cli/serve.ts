@@ -1,14 +1,13 @@
 import { issueSetupToken, setupLimits } from '../auth/set-up.ts';
 import { type App, createLogger, startApp, version } from '../app.ts';
-import { type Config, type Flags, readConfig } from '../config.ts';
+import type { Config } from '../config.ts';
 import { releaseMemoryWhenIdle } from '../base/process.ts';
 import type { Logger } from '../base/logger.ts';
 import { defaultSlug, type InstanceEntry } from '../instances/instance-directory.ts';
 import { operatorMessage } from './print.ts';
 
 /** Runs the server until a signal asks it to stop; resolves when everything is settled and closed. */
-export async function serve(flags: Flags): Promise<void> {
-  const config = readConfig(flags);
+export async function serve(config: Config): Promise<void> {
   const logger = createLogger(config);
   // Listens first: a signal during the start would otherwise end the process without a stop.
   const stopAsked = stopSignal();

@@ -5,9 +5,12 @@ import { join } from 'node:path';
 import { type DataDirectory, openDataDirectory, StartError } from '../app.ts';
 import { codeOf } from '../base/process.ts';
 import { AppError } from '../base/errors.ts';
-import { type Config, type Flags, readConfig } from '../config.ts';
+import type { Command } from 'commander';
+import type { Config } from '../config.ts';
 import { defaultSlug, type InstanceEntry } from '../instances/instance-directory.ts';
 import type { Instance } from '../instances/instance.ts';
+import { configOf, flagsOf } from './flags.ts';
+import type { CommandIo } from './print.ts';
 
 type Work<Result> = (data: DataDirectory) => Promise<Result>;
 type InstanceWork<Result> = (instance: Instance, data: DataDirectory) => Promise<Result>;
@@ -23,11 +26,10 @@ export type UnlessThere<Some> =
 
 /** Opens the data directory for one command and closes it again. A server may run on it meanwhile. */
 export async function withDataDirectory<Result>(
-  flags: Flags,
+  config: Config,
   work: Work<Result>,
   unlessThere: UnlessThere<Work<unknown>>,
 ): Promise<Result> {
-  const config = readConfig(flags);
   if (config.postgres !== undefined || isDataDirectory(config.data)) return onData(config, work);
   if (unlessThere === 'fail') throw new StartError(`There is no data directory ${config.data}.`);
   if (unlessThere === 'work elsewhere') return elsewhere(config, work);
@@ -35,15 +37,25 @@ export async function withDataDirectory<Result>(
   return onData(config, work);
 }
 
-/** As {@link withDataDirectory}, with the instance that `--instance` names. */
+/** An instance, and the data that it is in. */
+export interface InstancePlace {
+  readonly config: Config;
+  readonly slug: string;
+}
+
+/** Returns the place of the instance that `--instance` names. */
+export function placeOf(command: Command, io: CommandIo): InstancePlace {
+  return { config: configOf(command, io), slug: String(flagsOf(command)['instance'] ?? defaultSlug) };
+}
+
+/** As {@link withDataDirectory}, with an instance. */
 export function withInstance<Result>(
-  flags: Flags,
+  { config, slug }: InstancePlace,
   work: InstanceWork<Result>,
   unlessThere: UnlessThere<InstanceWork<unknown>>,
 ): Promise<Result> {
-  const slug = String(flags['instance'] ?? defaultSlug);
   return withDataDirectory(
-    flags,
+    config,
     onSlug(slug, work),
     typeof unlessThere === 'string' ? unlessThere : { rehearse: onSlug(slug, unlessThere.rehearse) },
   );

@@ -5,7 +5,7 @@ import { deleteSuperuser, upsertSuperuser } from '../../src/auth/superuser.ts';
 import { parseListQuery } from '../../src/query/list-query.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeKey } from '../support/make-key.ts';
-import { startCommand } from '../support/start-command.ts';
+import { runCommandOver } from '../support/start-command.ts';
 import { startService, type TestAnswer, type TestRequest, type TestService } from '../support/service.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
@@ -97,9 +97,7 @@ test('every change of definitions, rules and secrets of tokens is in the log, wi
 test('an instance that a command has made begins its log with that', async (t) => {
   const service = await startService(t);
   for (const args of [['beta', '--host', 'Beta.Example'], ['acme']]) {
-    const { code, stderr } = await (
-      await startCommand(t, service.data, ['instance', 'create', ...args])
-    ).ended;
+    const { code, stderr } = await runCommandOver(service.data, ['instance', 'create', ...args]);
     assert.deepEqual([code, stderr], [0, '']);
   }
   const firstOf = (slug: string): Promise<Entry | undefined> =>

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
-import { describe, test, type TestContext } from 'node:test';
+import { describe, test } from 'node:test';
 import PocketBase from 'pocketbase';
 import { eventually } from '../support/eventually.ts';
-import { runMain, serveMain, type Ended } from '../support/main-process.ts';
+import { runInProcess, type CommandResult } from '../support/run-in-process.ts';
+import { serveInProcess } from '../support/serve-in-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const email = 'root@acme.example';
@@ -11,7 +12,7 @@ const password = 'correct horse';
 
 describe('instance', () => {
   test('create makes one with or without a host, list shows all of them', async (t) => {
-    const run = commandsOf(t, temporaryFolder(t));
+    const run = commandsOf(temporaryFolder(t));
     const plain = await run('create', 'acme');
     assert.match(plain.stdout, /^Instance acme created with the id [a-z0-9]{15}\.\n$/);
     const hosted = await run('create', 'beta', '--host', 'Beta.Example');
@@ -27,7 +28,7 @@ describe('instance', () => {
   });
 
   test('create refuses slugs and hosts that are malformed or taken', async (t) => {
-    const run = commandsOf(t, temporaryFolder(t));
+    const run = commandsOf(temporaryFolder(t));
     await run('create', 'acme', '--host', 'acme.example');
     const slug = /A slug has 2 to 40 characters of a-z, 0-9 and -, and begins with a letter/;
     const host = /is not a host name in lower case without a port/;
@@ -53,15 +54,15 @@ describe('instance', () => {
   });
 
   test('a slug may have 2 and 40 characters', async (t) => {
-    const run = commandsOf(t, temporaryFolder(t));
+    const run = commandsOf(temporaryFolder(t));
     assert.equal((await run('create', 'ab')).code, 0);
     assert.equal((await run('create', `a${'-9'.repeat(19)}z`)).code, 0);
   });
 
   test('a running server notices a new instance, by its slug and by its host', async (t) => {
     const data = temporaryFolder(t);
-    const run = commandsOf(t, data);
-    const { url } = await serveMain(t, data);
+    const run = commandsOf(data);
+    const { url } = await serveInProcess(t, data);
     assert.equal(await statusOf(`${url}/i/acme/api/health`), 404);
 
     await run('create', 'acme');
@@ -72,7 +73,7 @@ describe('instance', () => {
 
     // An unbound host means the default instance, so being there is told by who can sign in.
     await run('create', 'beta', '--host', 'beta.example');
-    await runMain(t, ['superuser', 'upsert', email, password, '--instance', 'beta', '--data', data]);
+    await runInProcess(['superuser', 'upsert', email, password, '--instance', 'beta', '--data', data]);
     const body = JSON.stringify({ identity: email, password });
     await eventually(
       'it is there by its host',
@@ -83,15 +84,15 @@ describe('instance', () => {
 
   test('--instance picks the instance, and what is in one is in no other', async (t) => {
     const data = temporaryFolder(t);
-    await commandsOf(t, data)('create', 'acme');
-    const superuser = (...args: readonly string[]): Promise<Ended> =>
-      runMain(t, ['superuser', ...args, '--data', data]);
+    await commandsOf(data)('create', 'acme');
+    const superuser = (...args: readonly string[]): Promise<CommandResult> =>
+      runInProcess(['superuser', ...args, '--data', data]);
     await superuser('upsert', email, password, '--instance', 'acme');
     await superuser('upsert', 'root@example.com', password);
     assert.equal((await superuser('list', '--instance', 'acme')).stdout, `${email}\n`);
     assert.equal((await superuser('list')).stdout, 'root@example.com\n');
 
-    const { url } = await serveMain(t, data);
+    const { url } = await serveInProcess(t, data);
     const [acme, other] = [new PocketBase(`${url}/i/acme`), new PocketBase(url)];
     await acme.collection('_superusers').authWithPassword(email, password);
     await assert.rejects(other.collection('_superusers').authWithPassword(email, password));
@@ -104,8 +105,8 @@ describe('instance', () => {
   });
 });
 
-function commandsOf(t: TestContext, data: string): (...args: readonly string[]) => Promise<Ended> {
-  return (...args) => runMain(t, ['instance', ...args, '--data', data]);
+function commandsOf(data: string): (...args: readonly string[]) => Promise<CommandResult> {
+  return (...args) => runInProcess(['instance', ...args, '--data', data]);
 }
 
 async function statusOf(url: string): Promise<number> {
@@ -127,7 +128,7 @@ function postAt(url: string, host: string, body: string): Promise<number> {
   });
 }
 
-function assertRefused({ code, stdout, stderr }: Ended, says: RegExp): void {
+function assertRefused({ code, stdout, stderr }: CommandResult, says: RegExp): void {
   assert.match(stderr, /^chancery: [^\n]+\n$/);
   assert.match(stderr, says);
   assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test, type TestContext } from 'node:test';
+import { describe, test } from 'node:test';
 import PocketBase, { ClientResponseError } from 'pocketbase';
-import { runMain, runMainWith, serveMain, type Ended } from '../support/main-process.ts';
+import { runMain, runMainWith, serveMain } from '../support/main-process.ts';
+import { runInProcess, type CommandResult } from '../support/run-in-process.ts';
+import { serveInProcess } from '../support/serve-in-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const password = 'correct horse';
@@ -11,7 +13,7 @@ const password = 'correct horse';
 describe('superuser, with no server', () => {
   test('upsert makes one, then changes the password; list shows all in order; delete deletes', async (t) => {
     const data = temporaryFolder(t);
-    const run = commandsOf(t, data);
+    const run = commandsOf(data);
     assertSays(await run('upsert', 'b@example.com', password), 'Superuser b@example.com created.\n');
     assertSays(await run('upsert', 'a@example.com', password), 'Superuser a@example.com created.\n');
     assertSays(await run('upsert', 'b@example.com', 'another one'), 'Superuser b@example.com updated.\n');
@@ -19,14 +21,14 @@ describe('superuser, with no server', () => {
     assertSays(await run('delete', 'a@example.com'), 'Superuser a@example.com deleted.\n');
     assertSays(await run('list'), 'b@example.com\n');
 
-    const { url } = await serveMain(t, data);
+    const { url } = await serveInProcess(t, data);
     assert.equal((await signIn(url, 'b@example.com', 'another one')).authStore.isSuperuser, true);
     await assertRefusesSignIn(url, 'b@example.com', password);
     await assertRefusesSignIn(url, 'a@example.com', password);
   });
 
   test('the last one cannot be deleted, nor one that is not there', async (t) => {
-    const run = commandsOf(t, temporaryFolder(t));
+    const run = commandsOf(temporaryFolder(t));
     await run('upsert', 'a@example.com', password);
     assertRefused(await run('delete', 'a@example.com'), /can't delete the only existing superuser/);
     assertRefused(await run('delete', 'b@example.com'), /There is no superuser b@example\.com/);
@@ -35,7 +37,7 @@ describe('superuser, with no server', () => {
 
   test('a bad e-mail, a short password, a missing one and an unknown instance are refused', async (t) => {
     const data = join(temporaryFolder(t), 'data');
-    const run = commandsOf(t, data);
+    const run = commandsOf(data);
     assertRefused(await run('upsert', 'nobody', password), /email: .*valid email/i);
     assertRefused(await run('upsert', '', password), /email: /);
     assertRefused(await run('upsert', 'a@example.com', '1234567'), /at least 8 characters/);
@@ -56,17 +58,17 @@ describe('superuser, with no server', () => {
     const data = temporaryFolder(t);
     const args = ['superuser', 'upsert', 'a@example.com', '--password-stdin', '--data', data];
     assertSays(await runMainWith(t, args, `${password} \n`), 'Superuser a@example.com created.\n');
-    assertRefused(await runMainWith(t, args, ''), /password/i);
-    const { url } = await serveMain(t, data);
+    assertRefused(await runInProcess(args, { input: '' }), /password/i);
+    const { url } = await serveInProcess(t, data);
     await signIn(url, 'a@example.com', `${password} `);
   });
 
   test('a password counts characters, not bytes, and may be of any script', async (t) => {
     const data = temporaryFolder(t);
-    const run = commandsOf(t, data);
+    const run = commandsOf(data);
     assertRefused(await run('upsert', 'a@example.com', '🐎🐎🐎🐎'), /at least 8 characters/);
     assertSays(await run('upsert', 'a@example.com', '🐎'.repeat(8)), 'Superuser a@example.com created.\n');
-    const { url } = await serveMain(t, data);
+    const { url } = await serveInProcess(t, data);
     await signIn(url, 'a@example.com', '🐎'.repeat(8));
   });
 });
@@ -74,16 +76,16 @@ describe('superuser, with no server', () => {
 describe('superuser, beside a running server', () => {
   test('a new superuser signs in at once', async (t) => {
     const data = temporaryFolder(t);
-    const { url } = await serveMain(t, data);
+    const { url } = await serveInProcess(t, data);
     await assertRefusesSignIn(url, 'a@example.com', password);
-    await commandsOf(t, data)('upsert', 'a@example.com', password);
+    await commandsOf(data)('upsert', 'a@example.com', password);
     const pb = await signIn(url, 'a@example.com', password);
     assert.equal((await pb.collections.getList()).page, 1);
   });
 
   test('a changed password ends old tokens and the old password', async (t) => {
     const data = temporaryFolder(t);
-    const run = commandsOf(t, data);
+    const run = commandsOf(data);
     const { url } = await serveMain(t, data);
     await run('upsert', 'a@example.com', password);
     const old = await signIn(url, 'a@example.com', password);
@@ -96,8 +98,8 @@ describe('superuser, beside a running server', () => {
 
   test('the token of a deleted superuser makes a guest, others stay', async (t) => {
     const data = temporaryFolder(t);
-    const run = commandsOf(t, data);
-    const { url } = await serveMain(t, data);
+    const run = commandsOf(data);
+    const { url } = await serveInProcess(t, data);
     await run('upsert', 'a@example.com', password);
     await run('upsert', 'b@example.com', password);
     const [gone, stays] = [
@@ -112,19 +114,21 @@ describe('superuser, beside a running server', () => {
 });
 
 test('commands that start at once on an empty directory all do their work', async (t) => {
-  const run = commandsOf(t, temporaryFolder(t));
+  const data = temporaryFolder(t);
   const emails = ['a@example.com', 'b@example.com', 'c@example.com'];
-  const ended = await Promise.all(emails.map((email) => run('upsert', email, password)));
+  const ended = await Promise.all(
+    emails.map((email) => runMain(t, ['superuser', 'upsert', email, password, '--data', data])),
+  );
   assert.deepEqual(
     ended.map(({ stderr }) => stderr),
     ['', '', ''],
   );
-  const { stdout } = await run('list');
+  const { stdout } = await commandsOf(data)('list');
   assert.deepEqual(stdout.trim().split('\n').toSorted(), emails);
 });
 
-function commandsOf(t: TestContext, data: string): (...args: readonly string[]) => Promise<Ended> {
-  return (...args) => runMain(t, ['superuser', ...args, '--data', data]);
+function commandsOf(data: string): (...args: readonly string[]) => Promise<CommandResult> {
+  return (...args) => runInProcess(['superuser', ...args, '--data', data]);
 }
 
 async function signIn(url: string, email: string, secret: string): Promise<PocketBase> {
@@ -150,11 +154,11 @@ async function assertIsGuest(pb: PocketBase): Promise<void> {
   });
 }
 
-function assertSays({ code, stdout, stderr }: Ended, text: string): void {
+function assertSays({ code, stdout, stderr }: CommandResult, text: string): void {
   assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: text, stderr: '' });
 }
 
-function assertRefused({ code, stdout, stderr }: Ended, says: RegExp): void {
+function assertRefused({ code, stdout, stderr }: CommandResult, says: RegExp): void {
   assert.match(stderr, /^chancery: [^\n]+\n$/);
   assert.match(stderr, says);
   assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });

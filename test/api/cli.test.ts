@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict';
 import { spawnSync, type StdioOptions } from 'node:child_process';
-import { closeSync, existsSync, openSync, readdirSync, writeFileSync } from 'node:fs';
+import { closeSync, createWriteStream, existsSync, openSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import packageJson from '../../package.json' with { type: 'json' };
 import { main, runMain, startMain } from '../support/main-process.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-test('--help names every command and the settings of each with their variables', async (t) => {
+test('--help names every command and the settings of each with their variables', async () => {
   const [all, serve, upsert] = await Promise.all([
-    runMain(t, ['--help']),
-    runMain(t, ['serve', '--help']),
-    runMain(t, ['superuser', 'upsert', '--help']),
+    runInProcess(['--help']),
+    runInProcess(['serve', '--help']),
+    runInProcess(['superuser', 'upsert', '--help']),
   ]);
   assert.deepEqual([all.code, serve.code, upsert.code], [0, 0, 0]);
   for (const command of ['serve', 'superuser', 'instance']) assert.match(all.stdout, new RegExp(command));
@@ -30,32 +31,32 @@ test('--version prints the version alone', async (t) => {
   assert.deepEqual({ code, stdout }, { code: 0, stdout: `${packageJson.version}\n` });
 });
 
-test('without a command the help goes to standard error and the exit code says so', async (t) => {
-  const { code, stdout, stderr } = await runMain(t, []);
+test('without a command the help goes to standard error and the exit code says so', async () => {
+  const { code, stdout, stderr } = await runInProcess([]);
   assert.equal(code, 64);
   assert.equal(stdout, '');
   assert.match(stderr, /^Usage: chancery/);
 });
 
-test('an unknown flag or command is refused with a suggestion', async (t) => {
-  const [flag, command] = await Promise.all([runMain(t, ['serve', '--prot', '1']), runMain(t, ['srve'])]);
+test('an unknown flag or command is refused with a suggestion', async () => {
+  const [flag, command] = await Promise.all([runInProcess(['serve', '--prot', '1']), runInProcess(['srve'])]);
   assert.equal(flag.code, 64);
   assert.equal(flag.stderr, "chancery: unknown option '--prot' (Did you mean --port?)\n");
   assert.equal(command.code, 64);
   assert.equal(command.stderr, "chancery: unknown command 'srve' (Did you mean serve?)\n");
 });
 
-test('help for a command that does not exist is refused like the command itself', async (t) => {
+test('help for a command that does not exist is refused like the command itself', async () => {
   const helps = [
     ['keys', '--help'],
     ['help', 'keys'],
     ['superuser', 'keys', '--help'],
     ['superuser', 'help', 'keys'],
   ];
-  const ended = await Promise.all(helps.map((args) => runMain(t, args)));
+  const ended = await Promise.all(helps.map((args) => runInProcess(args)));
   for (const [index, { code, stdout, stderr }] of ended.entries())
     assert.deepEqual([code, stdout, stderr], [64, '', "chancery: unknown command 'keys'\n"], String(index));
-  const known = await runMain(t, ['help', 'superuser', 'upsert']);
+  const known = await runInProcess(['help', 'superuser', 'upsert']);
   assert.deepEqual([known.code, known.stderr], [0, '']);
 });
 
@@ -78,7 +79,9 @@ test('a setting that is wrong is named in one line, from a flag or from the envi
     { args: [...serve, '--host', ''], says: /--host is empty/ },
     { args: ['serve', '--data', ''], says: /--data is empty/ },
   ];
-  const ended = await Promise.all(cases.map(({ args, environment }) => runMain(t, args, environment)));
+  const ended = await Promise.all(
+    cases.map(({ args, environment = {} }) => runInProcess(args, { environment })),
+  );
   for (const [index, { says }] of cases.entries()) {
     const { code, stdout, stderr } = ended[index]!;
     assert.equal(code, 64);
@@ -91,20 +94,25 @@ test('a setting that is wrong is named in one line, from a flag or from the envi
 test('a command that cannot write what it has to say fails with one line', async (t) => {
   if (!existsSync('/dev/full')) return t.skip('there is no file here that is always full');
   const data = temporaryFolder(t);
-  await runMain(t, ['superuser', 'upsert', 'ann@example.com', 'a password', '--data', data]);
-  const full = openSync('/dev/full', 'w');
-  t.after(() => closeSync(full));
+  await runInProcess(['superuser', 'upsert', 'ann@example.com', 'a password', '--data', data]);
+  const says = /^chancery: The output cannot be written: ENOSPC[^\n]+\n$/;
   for (const args of [
-    ['superuser', 'list'],
     ['superuser', 'upsert', 'bob@example.com', 'a password'],
     ['instance', 'list'],
     ['instance', 'create', 'acme'],
   ]) {
-    const stdio = ['ignore', full, 'pipe'] satisfies StdioOptions;
-    const { status, stderr } = spawnSync(process.execPath, [main, ...args, '--data', data], { stdio });
-    assert.equal(status, 1);
-    assert.match(String(stderr), /^chancery: The output cannot be written: ENOSPC[^\n]+\n$/);
+    const stdout = createWriteStream('/dev/full');
+    const { code, stderr } = await runInProcess([...args, '--data', data], { stdout });
+    assert.equal(code, 1);
+    assert.match(stderr, says);
   }
+  const full = openSync('/dev/full', 'w');
+  t.after(() => closeSync(full));
+  const stdio = ['ignore', full, 'pipe'] satisfies StdioOptions;
+  const list = [main, 'superuser', 'list', '--data', data];
+  const { status, stderr } = spawnSync(process.execPath, list, { stdio });
+  assert.equal(status, 1);
+  assert.match(String(stderr), says);
 });
 
 test('a command whose reader is gone has done what it was asked for', async (t) => {
@@ -132,7 +140,9 @@ test('a variable of the environment counts, and a flag beats it', async (t) => {
 test('an empty variable is an unset one', async (t) => {
   const data = temporaryFolder(t);
   const empty = { CHANCERY_KEY: '', CHANCERY_KEY_FILE: '', CHANCERY_LOG_LEVEL: '', CHANCERY_DEV: '' };
-  const { code, stderr } = await runMain(t, ['instance', 'create', 'acme', '--data', data], empty);
+  const { code, stderr } = await runInProcess(['instance', 'create', 'acme', '--data', data], {
+    environment: empty,
+  });
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
 });
 
@@ -147,13 +157,13 @@ test('a command that makes nothing makes no data directory either, and says that
   ];
   for (const command of commands)
     for (const data of [missing, other]) {
-      const { code, stdout, stderr } = await runMain(t, [...command, '--data', data]);
+      const { code, stdout, stderr } = await runInProcess([...command, '--data', data]);
       assert.deepEqual(
         { code, stdout, stderr },
         { code: 1, stdout: '', stderr: `chancery: There is no data directory ${data}.\n` },
       );
     }
-  const nodes = await runMain(t, ['nodes', '--data', missing]);
+  const nodes = await runInProcess(['nodes', '--data', missing]);
   assert.deepEqual([nodes.code, /only with --postgres/.test(nodes.stderr)], [64, true]);
   assert.equal(existsSync(missing), false);
   assert.deepEqual(readdirSync(other), ['letter.txt']);

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import PocketBase from 'pocketbase';
 import { eventually } from '../support/eventually.ts';
-import { runMain, serveMain } from '../support/main-process.ts';
+import { serveMain } from '../support/main-process.ts';
 import { Receiver } from '../support/receiver.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** Loaded into the server before anything else: at a signal its machine's clock is set back by an hour. */
@@ -18,7 +19,7 @@ test('what waits for another attempt is sent when its pause is over, though the 
   const data = temporaryFolder(t);
   const receiver = await Receiver.open({ mode: { kind: 'status', status: 500 } });
   t.after(() => receiver.close());
-  await runMain(t, ['superuser', 'upsert', 'root@example.com', 'correct horse', '--data', data]);
+  await runInProcess(['superuser', 'upsert', 'root@example.com', 'correct horse', '--data', data]);
   const environment = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(settable)}` };
   const { process: server, url } = await serveMain(t, data, { environment });
   const pb = new PocketBase(url);

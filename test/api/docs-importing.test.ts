@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { startImport } from '../support/import-command.ts';
+import { runCommandOver } from '../support/start-command.ts';
 import { ann, ben, blogPosts, superuser } from '../support/pocketbase-blog.ts';
 import { makePocketbaseDirectory, sourceAccounts, sourceId } from '../support/pocketbase-directory.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -30,8 +30,8 @@ test('the dry run of docs/importing.md says what the page says, and the import t
   const data = temporaryFolder(t);
   const args = shown.split(' ').map((arg) => (arg === 'pb_data' ? directory : arg));
   assert.ok(args.includes(directory) && args.includes('--dry-run'), shown);
-  const dry = await (await startImport(t, data, args)).ended;
+  const dry = await runCommandOver(data, ['import', 'pocketbase', ...args]);
   assert.deepEqual([dry.stdout, dry.stderr], [said, '']);
-  const real = await (await startImport(t, data, [directory])).ended;
+  const real = await runCommandOver(data, ['import', 'pocketbase', directory]);
   assert.deepEqual([real.stdout, real.stderr], [said.replace('Would import', 'Imported'), '']);
 });

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { startImport } from '../support/import-command.ts';
-import { runMain } from '../support/main-process.ts';
+import { runCommandOver, startCommand } from '../support/start-command.ts';
 import { makeBlogDirectory, password } from '../support/pocketbase-blog.ts';
 import {
   makePocketbaseDirectory,
@@ -11,12 +10,13 @@ import {
   sourceDates,
   sourceId,
 } from '../support/pocketbase-directory.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { startService } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test('the command says what it would do, does it, and says what it did', async (t) => {
   const data = temporaryFolder(t);
-  const run = async (...args: readonly string[]) => (await startImport(t, data, args)).ended;
+  const run = (...args: readonly string[]) => runCommandOver(data, ['import', 'pocketbase', ...args]);
   const directory = makeBlogDirectory(t);
   const lines = [
     '  users: 2 of 2 records',
@@ -46,7 +46,8 @@ test('a dry run makes no data directory, and neither does an import that is refu
   const folder = temporaryFolder(t);
   const directory = makeBlogDirectory(t);
   for (const data of [join(folder, 'data'), temporaryFolder(t)]) {
-    const run = (...args: readonly string[]) => runMain(t, ['import', 'pocketbase', ...args, '--data', data]);
+    const run = (...args: readonly string[]) =>
+      runInProcess(['import', 'pocketbase', ...args, '--data', data]);
     const dry = await run(directory, '--dry-run');
     assert.deepEqual([dry.code, dry.stderr], [0, '']);
     assert.match(dry.stdout, /^Would import 4 collections with 6 records\.\n/);
@@ -65,11 +66,16 @@ test('what is left out, and what is to look at, is said in lines that a terminal
   const tables = [...sourceAccounts([]), { id: 'pbc_9', name: 'notes', fields, rows }, evil];
   const settings = JSON.stringify({ superuserIPs: ['192.0.2.1'] });
   const directory = makePocketbaseDirectory(t, { tables, settings });
-  const { stdout } = await (await startImport(t, temporaryFolder(t), [directory, '--dry-run'])).ended;
+  const { stdout } = await runCommandOver(temporaryFolder(t), [
+    'import',
+    'pocketbase',
+    directory,
+    '--dry-run',
+  ]);
   const gone = `DELETE FROM _collections WHERE type = 'view'; DROP TABLE notes`;
   const name = `UPDATE _collections SET name = 'n' || char(27, 155, 8238) WHERE name = 'notes'`;
   const refused = makePocketbaseDirectory(t, { tables, sql: `${name}; ${gone}` });
-  const { stderr } = await (await startImport(t, temporaryFolder(t), [refused])).ended;
+  const { stderr } = await runCommandOver(temporaryFolder(t), ['import', 'pocketbase', refused]);
   assert.match(
     stderr,
     /^chancery: [^\n]+ has a collection "n\\u001b\?\?" and no table of that name with ids\.\n$/,
@@ -100,7 +106,7 @@ test('a server that is running goes on with what a command has imported beside i
   assert.equal(await signIn(), 400);
   const { json } = await service.request('/api/settings', { token: true });
   assert.equal(json.meta.appName, 'Acme');
-  const importing = await startImport(t, service.data, [makeBlogDirectory(t)]);
+  const importing = await startCommand(t, service.data, ['import', 'pocketbase', makeBlogDirectory(t)]);
   const seen = new Set<number>();
   while (!importing.hasEnded) {
     const answers = await Promise.all([

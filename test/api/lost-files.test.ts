@@ -4,7 +4,9 @@ import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test, type TestContext } from 'node:test';
 import { eventually } from '../support/eventually.ts';
-import { runMain, serveMain, startMain } from '../support/main-process.ts';
+import { serveMain, startMain } from '../support/main-process.ts';
+import { runInProcess } from '../support/run-in-process.ts';
+import { serveInProcess } from '../support/serve-in-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 describe('a file that is gone is not replaced by an empty one', () => {
@@ -15,14 +17,16 @@ describe('a file that is gone is not replaced by an empty one', () => {
       const kept = `${file}.kept`;
       renameSync(file, kept);
       if (how === 'empty') writeFileSync(file, '');
-      const { process: server, url } = await serveMain(t, data);
+      const { log, url } = await serveInProcess(t, data);
       const answer = await fetch(`${url}/i/acme/api/health`);
       assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '30']);
       assert.doesNotMatch(await answer.text(), /data\.db/);
       assert.equal((await fetch(`${url}/api/health`)).status, 200);
-      await eventually('the log names the file', () => server.stdout.includes(`${file} cannot be opened`));
+      await eventually('the log names the file', () =>
+        log.some((line) => line.includes(`${file} cannot be opened`)),
+      );
 
-      const command = await runMain(t, ['superuser', 'list', '--instance', 'acme', '--data', data]);
+      const command = await runInProcess(['superuser', 'list', '--instance', 'acme', '--data', data]);
       assert.equal(command.code, 1);
       assert.equal(
         command.stderr,
@@ -62,7 +66,7 @@ describe('a file that is gone is not replaced by an empty one', () => {
 test('a control.db that is none is named', async (t) => {
   const data = temporaryFolder(t);
   writeFileSync(join(data, 'control.db'), 'nothing of SQLite '.repeat(100));
-  const { code, stderr } = await runMain(t, ['instance', 'list', '--data', data]);
+  const { code, stderr } = await runInProcess(['instance', 'list', '--data', data]);
   assert.equal(code, 1);
   assert.match(stderr, /^chancery: [^\n]+control\.db cannot be opened: file is not a database\.\n$/);
 });
@@ -72,18 +76,18 @@ describe("L-14 a file in another's place: its instance answers 503, the log name
     const { data, files } = await dataOf(t, 'acme', 'other');
     // Opens both once, so that each has secrets of its own.
     for (const slug of ['acme', 'other'])
-      assert.equal((await runMain(t, ['superuser', 'list', '--instance', slug, '--data', data])).code, 0);
+      assert.equal((await runInProcess(['superuser', 'list', '--instance', slug, '--data', data])).code, 0);
     const between = `${files.acme}.kept`;
     renameSync(files.acme, between);
     renameSync(files.other, files.acme);
     renameSync(between, files.other);
-    const { process: server, url } = await serveMain(t, data);
+    const { log, url } = await serveInProcess(t, data);
     for (const slug of ['acme', 'other'])
       assert.equal((await fetch(`${url}/i/${slug}/api/health`)).status, 503, slug);
     assert.equal((await fetch(`${url}/api/health`)).status, 200);
     const says = `${files.acme} cannot be opened: it belongs to the instance other (${idOf(files.other)}) and not to acme`;
-    await eventually('the log names both', () => server.stdout.includes(says));
-    const command = await runMain(t, ['superuser', 'list', '--instance', 'acme', '--data', data]);
+    await eventually('the log names both', () => log.some((line) => line.includes(says)));
+    const command = await runInProcess(['superuser', 'list', '--instance', 'acme', '--data', data]);
     assert.deepEqual([command.code, command.stderr.includes(says)], [1, true], command.stderr);
 
     renameSync(files.acme, between);
@@ -95,11 +99,11 @@ describe("L-14 a file in another's place: its instance answers 503, the log name
   test('when it is a file of another kind, which is left as it is', async (t) => {
     const { data, files } = await dataOf(t, 'acme');
     copyFileSync(join(data, 'control.db'), files.acme);
-    const { process: server, url } = await serveMain(t, data);
+    const { log, url } = await serveInProcess(t, data);
     assert.equal((await fetch(`${url}/i/acme/api/health`)).status, 503);
     assert.equal((await fetch(`${url}/api/health`)).status, 200);
     const says = `${files.acme} cannot be opened: Other data is in this place`;
-    await eventually('the log names it', () => server.stdout.includes(says));
+    await eventually('the log names it', () => log.some((line) => line.includes(says)));
   });
 });
 
@@ -155,17 +159,17 @@ async function assertOthersServed(
 
 test('what a crash leaves of an instance that did not come to be keeps nobody from starting', async (t) => {
   const data = temporaryFolder(t);
-  await runMain(t, ['instance', 'create', 'other', '--data', data]);
+  await runInProcess(['instance', 'create', 'other', '--data', data]);
   mkdirSync(join(data, 'instances', 'a'.repeat(15)));
-  const { url } = await serveMain(t, data);
+  const { url } = await serveInProcess(t, data);
   assert.equal((await fetch(`${url}/api/health`)).status, 200);
-  assert.equal((await runMain(t, ['instance', 'create', 'acme', '--data', data])).code, 0);
+  assert.equal((await runInProcess(['instance', 'create', 'acme', '--data', data])).code, 0);
 });
 
 test('an instance that is refused leaves no files', async (t) => {
   const { data } = await dataOf(t, 'acme');
   const before = readdirSync(join(data, 'instances'));
-  assert.equal((await runMain(t, ['instance', 'create', 'acme', '--data', data])).code, 1);
+  assert.equal((await runInProcess(['instance', 'create', 'acme', '--data', data])).code, 1);
   assert.deepEqual(readdirSync(join(data, 'instances')), before);
 });
 
@@ -187,7 +191,7 @@ async function dataOf<Slug extends string>(
 ): Promise<MadeData<Slug>> {
   const data = temporaryFolder(t);
   const run = async (...args: readonly string[]): Promise<string> => {
-    const { code, stdout, stderr } = await startMain(t, [...args, '--data', data]).ended;
+    const { code, stdout, stderr } = await runInProcess([...args, '--data', data]);
     assert.equal(code, 0, stderr);
     return stdout;
   };

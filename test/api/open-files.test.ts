@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import PocketBase from 'pocketbase';
 import { eventually } from '../support/eventually.ts';
-import { MainProcess, runMain } from '../support/main-process.ts';
+import { MainProcess } from '../support/main-process.ts';
 import { RawConnection, rawRequest } from '../support/raw-http.ts';
 import { Receiver } from '../support/receiver.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const openFilesMax = 256;
@@ -45,7 +46,7 @@ async function startLimited(
   t: TestContext,
 ): Promise<{ readonly url: string; readonly started: MainProcess }> {
   const data = temporaryFolder(t);
-  await runMain(t, ['superuser', 'upsert', superuser.email, superuser.password, '--data', data]);
+  await runInProcess(['superuser', 'upsert', superuser.email, superuser.password, '--data', data]);
   const started = new MainProcess(['serve', '--data', data, '--port', '0', '--dev'], {}, { openFilesMax });
   t.after(async () => {
     started.kill('SIGKILL');

@@ -8,7 +8,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, test, type TestContext } from 'node:test';
 import { makeCertificate } from '../support/certificate.ts';
 import { eventually } from '../support/eventually.ts';
-import { runMain, serveMain, startMain, type Ended, type Environment } from '../support/main-process.ts';
+import { serveMain, startMain, type Ended, type Environment } from '../support/main-process.ts';
+import { runInProcess, type CommandResult } from '../support/run-in-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 describe('a start that cannot go well ends with one clear line and an exit code', () => {
@@ -49,7 +50,7 @@ describe('a start that cannot go well ends with one clear line and an exit code'
     writeFileSync(join(data, 'instances'), '');
     const [server, command] = await Promise.all([
       serve(t, data),
-      runMain(t, ['superuser', 'list', '--data', data]),
+      runInProcess(['superuser', 'list', '--data', data]),
     ]);
     assertRefused(server, /The data directory .* cannot be written/);
     assertRefused(command, /The data directory .* cannot be written/);
@@ -59,11 +60,11 @@ describe('a start that cannot go well ends with one clear line and an exit code'
     const data = await sealedData(t);
     const file = join(data, 'control.db');
     applyLater(file, { isAdmitting: true });
-    assert.equal((await listSuperusers(t, data)).stdout, 'root@example.com\n');
+    assert.equal((await listSuperusers(data)).stdout, 'root@example.com\n');
     applyLater(file, { isAdmitting: false });
     const before = readFileSync(file);
     assertRefused(await serve(t, data), /written by a newer version of Chancery/);
-    assertRefused(await listSuperusers(t, data), /written by a newer version of Chancery/);
+    assertRefused(await listSuperusers(data), /written by a newer version of Chancery/);
     assert.deepEqual(readFileSync(file), before);
   });
 
@@ -89,7 +90,7 @@ describe('a start that cannot go well ends with one clear line and an exit code'
     if (!existsSync('/proc/self')) return t.skip('there is no /proc here');
     const [server, command] = await Promise.all([
       serve(t, '/proc/no-such/data'),
-      runMain(t, ['superuser', 'upsert', 'root@example.com', 'correct horse', '--data', '/proc/no-such']),
+      runInProcess(['superuser', 'upsert', 'root@example.com', 'correct horse', '--data', '/proc/no-such']),
     ]);
     assertRefused(server, /The data directory \/proc\/no-such\/data cannot be written: ENOENT/);
     assertRefused(command, /The data directory \/proc\/no-such cannot be written: ENOENT/);
@@ -139,10 +140,10 @@ describe('the master key', () => {
     const key = readFileSync(file);
     rmSync(file);
     assertRefused(await serve(t, data), /master\.key is missing, but there is data that was sealed with it/);
-    assertRefused(await listSuperusers(t, data), /master\.key is missing/);
+    assertRefused(await listSuperusers(data), /master\.key is missing/);
 
     writeFileSync(file, key, { mode: 0o600 });
-    assert.equal((await listSuperusers(t, data)).stdout, 'root@example.com\n');
+    assert.equal((await listSuperusers(data)).stdout, 'root@example.com\n');
   });
 
   test('that is another one is refused, from the environment or from a file, and nothing is changed', async (t) => {
@@ -153,7 +154,7 @@ describe('the master key', () => {
     for (const options of [{ environment: { CHANCERY_KEY: other } }, { flags: ['--key-file', file] }]) {
       assertRefused(await serve(t, data, options), /not the one this data was sealed with/);
     }
-    assert.equal((await listSuperusers(t, data)).stdout, 'root@example.com\n');
+    assert.equal((await listSuperusers(data)).stdout, 'root@example.com\n');
   });
 
   test('may be given as text instead of the file', async (t) => {
@@ -161,7 +162,7 @@ describe('the master key', () => {
     const key = readFileSync(join(data, 'master.key'), 'utf8').trim();
     rmSync(join(data, 'master.key'));
     const environment = { CHANCERY_KEY: key };
-    assert.equal((await listSuperusers(t, data, environment)).stdout, 'root@example.com\n');
+    assert.equal((await listSuperusers(data, environment)).stdout, 'root@example.com\n');
     const { url } = await serveMain(t, data, { environment });
     assert.equal((await fetch(`${url}/api/health`)).status, 200);
   });
@@ -193,7 +194,14 @@ describe('the master key', () => {
 /** A data directory with a superuser, so that there is something to lose. */
 async function sealedData(t: TestContext): Promise<string> {
   const data = temporaryFolder(t);
-  const made = await runMain(t, ['superuser', 'upsert', 'root@example.com', 'correct horse', '--data', data]);
+  const made = await runInProcess([
+    'superuser',
+    'upsert',
+    'root@example.com',
+    'correct horse',
+    '--data',
+    data,
+  ]);
   assert.equal(made.code, 0, made.stderr);
   return data;
 }
@@ -218,11 +226,11 @@ async function serve(
   return started.ended;
 }
 
-function listSuperusers(t: TestContext, data: string, environment: Environment = {}): Promise<Ended> {
-  return runMain(t, ['superuser', 'list', '--data', data], environment);
+function listSuperusers(data: string, environment: Environment = {}): Promise<CommandResult> {
+  return runInProcess(['superuser', 'list', '--data', data], { environment });
 }
 
-function assertRefused({ code, stdout, stderr }: Ended, says: RegExp): void {
+function assertRefused({ code, stdout, stderr }: CommandResult, says: RegExp): void {
   assert.match(stderr, /^chancery: [^\n]+\n$/);
   assert.match(stderr, says);
   assert.equal(code, 1);

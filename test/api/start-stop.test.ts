@@ -4,8 +4,9 @@ import { connect, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import PocketBase from 'pocketbase';
 import { eventually } from '../support/eventually.ts';
-import { runMain, serveMain, type ServingMain } from '../support/main-process.ts';
+import { serveMain, type ServingMain } from '../support/main-process.ts';
 import { Receiver, type ReceiverMode } from '../support/receiver.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 interface Delivery {
@@ -144,7 +145,7 @@ async function setUp(t: TestContext, mode: ReceiverMode, flags: readonly string[
   const data = temporaryFolder(t);
   const receiver = await Receiver.open({ mode });
   t.after(() => receiver.close());
-  await runMain(t, ['superuser', 'upsert', 'root@example.com', 'correct horse', '--data', data]);
+  await runInProcess(['superuser', 'upsert', 'root@example.com', 'correct horse', '--data', data]);
   const serving = await serveMain(t, data, { flags });
   const pb = await signIn(serving.url);
   await pb.collections.create({ name: 'posts', type: 'base', fields: [{ name: 'title', type: 'text' }] });

@@ -4,7 +4,8 @@ import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import PocketBase from 'pocketbase';
-import { runMain, serveMain } from '../support/main-process.ts';
+import { serveMain } from '../support/main-process.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test('a server on an empty directory says where it listens, answers there and writes JSON lines only', async (t) => {
@@ -31,8 +32,8 @@ test('it tells how to make the first superuser, and no more once there is one', 
   // What was printed, after the name of the npm script, is what is run.
   const [, command = ''] = String(msg).split(' -- ');
   const args = command.replace('EMAIL', 'a@example.com').replace('PASSWORD', 'correct-horse').split(' ');
-  const made = await runMain(t, args);
-  assert.deepEqual(made, { code: 0, signal: null, stdout: 'Superuser a@example.com created.\n', stderr: '' });
+  const made = await runInProcess(args);
+  assert.deepEqual(made, { code: 0, stdout: 'Superuser a@example.com created.\n', stderr: '' });
 
   const second = await serveMain(t, data);
   const pb = new PocketBase(second.url);

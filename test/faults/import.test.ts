@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { startChild } from '../support/child.ts';
 import { storageOf } from '../support/import-into.ts';
-import { startImport } from '../support/import-command.ts';
+import { runCommandOver } from '../support/start-command.ts';
 import { makePocketbaseDirectory, sourceAccounts, sourceId } from '../support/pocketbase-directory.ts';
 import { startService } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -48,7 +48,7 @@ describe('an import that is killed', () => {
         JSON.stringify(options satisfies DyingImport),
       ]);
       assert.equal(died.line, undefined);
-      const { code, stdout, stderr } = await (await startImport(t, data, [directory])).ended;
+      const { code, stdout, stderr } = await runCommandOver(data, ['import', 'pocketbase', directory]);
       assert.deepEqual([code, stderr], [0, '']);
       const wasDone = point === 'collection' ? ' (by an earlier run)' : ', 1 files (5 bytes)';
       assert.match(stdout, new RegExp(RegExp.escape(`  many: ${count} of ${count} records${wasDone}\n`)));

@@ -3,7 +3,8 @@ import { copyFileSync, existsSync, readdirSync, rmSync, statSync, truncateSync }
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { eventually } from '../support/eventually.ts';
-import { runMain, serveMain } from '../support/main-process.ts';
+import { serveMain } from '../support/main-process.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const account = { identity: 'root@example.com', password: 'correct horse' };
@@ -30,9 +31,9 @@ test('a write-ahead log that was cut after a crash is reported', async (t) => {
 test('a write-ahead log of the list of instances that was removed after a crash is reported', async (t) => {
   const place = await prepare(t);
   // Until then, nothing has changed in the list.
-  assert.equal((await runMain(t, ['instance', 'list', '--data', place.data])).code, 0);
+  assert.equal((await runInProcess(['instance', 'list', '--data', place.data])).code, 0);
   const { process: server } = await serveMain(t, place.data);
-  const created = await runMain(t, ['instance', 'create', 'acme', '--data', place.data]);
+  const created = await runInProcess(['instance', 'create', 'acme', '--data', place.data]);
   assert.equal(created.code, 0);
   await hasMark(join(place.data, 'control.db'));
   server.kill('SIGKILL');
@@ -48,7 +49,7 @@ test('nothing is reported after a crash, a stop, a command, or for a file that w
   for (const end of ['SIGTERM', 'SIGKILL', 'SIGKILL'] as const)
     assert.deepEqual((await live(t, place, end)).losses, []);
   // The command is the last to close the file, which removes the log.
-  const { code, stdout } = await runMain(t, ['superuser', 'list', '--data', data]);
+  const { code, stdout } = await runInProcess(['superuser', 'list', '--data', data]);
   assert.deepEqual([code, stdout, existsSync(`${file}-wal`)], [0, `${account.identity}\n`, false]);
   copyFileSync(file, `${file}.backup`);
   assert.deepEqual((await live(t, place, 'SIGKILL')).losses, []);
@@ -66,7 +67,7 @@ interface Place {
 async function prepare(t: TestContext): Promise<Place> {
   const data = temporaryFolder(t);
   const { identity, password } = account;
-  const { code } = await runMain(t, ['superuser', 'upsert', identity, password, '--data', data]);
+  const { code } = await runInProcess(['superuser', 'upsert', identity, password, '--data', data]);
   assert.equal(code, 0);
   const [id = ''] = readdirSync(join(data, 'instances'));
   return { data, file: join(data, 'instances', id, 'data.db') };

@@ -14,14 +14,21 @@ import {
 } from '../../src/transfer/move-to-postgres.ts';
 import { openPostgresHome } from '../../src/storage/postgres/home.ts';
 import { eventually } from '../support/eventually.ts';
-import { runMain, startMain } from '../support/main-process.ts';
+import { startMain } from '../support/main-process.ts';
 import { ask, openTestPostgres } from '../support/postgres.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test('a directory that holds no data is neither moved nor written to', async (t) => {
   const data = temporaryFolder(t);
   writeFileSync(join(data, 'letter.txt'), 'not for the service');
-  const { code, stderr } = await runMain(t, ['move', '--data', data, '--postgres', await createDatabase(t)]);
+  const { code, stderr } = await runInProcess([
+    'move',
+    '--data',
+    data,
+    '--postgres',
+    await createDatabase(t),
+  ]);
   assert.equal(code, 1);
   assert.match(stderr, /^chancery: There is no data directory [^\n]+: expected a control\.db in it\.\n$/);
   assert.deepEqual(readdirSync(data), ['letter.txt']);
@@ -31,9 +38,9 @@ test('a database with the collections of an earlier move is not empty', async (t
   const data = await makeData(t);
   const url = await createDatabase(t);
   const args = ['move', '--data', data, '--postgres', url];
-  assert.equal((await runMain(t, args)).code, 0);
+  assert.equal((await runInProcess(args)).code, 0);
   await ask(url, 'DROP SCHEMA chancery CASCADE');
-  const { code, stderr } = await runMain(t, args);
+  const { code, stderr } = await runInProcess(args);
   assert.equal(code, 1);
   assert.match(stderr, /^chancery: The PostgreSQL database holds data already: [^\n]+\n$/);
 });
@@ -62,7 +69,7 @@ test('a move waits for a node that is making its first rows, and finds that the 
   await waitForBlocked(url, 1);
   // As if the node had not written the check of its key yet, the other first row.
   await ask(url, 'DELETE FROM chancery.setting');
-  const moving = runMain(t, ['move', '--data', data, '--postgres', url]);
+  const moving = runInProcess(['move', '--data', data, '--postgres', url]);
   await waitForBlocked(url, 2);
   await held.release();
   assert.match((await moving).stderr, /^chancery: The PostgreSQL database holds data already/);
@@ -130,7 +137,7 @@ async function makeData(t: TestContext): Promise<string> {
   const data = join(temporaryFolder(t), 'data');
   mkdirSync(data);
   const args = ['superuser', 'upsert', 'ann@example.com', 'correct horse battery', '--data', data];
-  assert.equal((await runMain(t, args)).code, 0);
+  assert.equal((await runInProcess(args)).code, 0);
   return data;
 }
 

@@ -10,9 +10,10 @@ import { requireNoMove } from '../../src/transfer/move-mark.ts';
 import { moveToPostgres } from '../../src/transfer/move-to-postgres.ts';
 import { openPostgresHome } from '../../src/storage/postgres/home.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Ended, runMain, serveMain, type ServingMain } from '../support/main-process.ts';
+import { runMain, serveMain, type ServingMain } from '../support/main-process.ts';
 import { ask, openTestPostgres } from '../support/postgres.ts';
 import { Receiver } from '../support/receiver.ts';
+import { runInProcess, type CommandResult } from '../support/run-in-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const password = 'correct horse battery';
@@ -21,8 +22,8 @@ const superuser = 'ann@example.com';
 test('a move takes everything along, and the service goes on as if nothing had happened', async (t) => {
   const data = join(temporaryFolder(t), 'data');
   await using receiver = await Receiver.open();
-  await assertSucceeds(t, ['superuser', 'upsert', superuser, password, '--data', data]);
-  await assertSucceeds(t, ['instance', 'create', 'acme', '--host', 'acme.example.com', '--data', data]);
+  await assertSucceeds(['superuser', 'upsert', superuser, password, '--data', data]);
+  await assertSucceeds(['instance', 'create', 'acme', '--host', 'acme.example.com', '--data', data]);
 
   const before = await serveMain(t, data);
   const pb = new PocketBase(before.url);
@@ -32,7 +33,7 @@ test('a move takes everything along, and the service goes on as if nothing had h
   await stop(before);
 
   const url = await createDatabase(t);
-  const moved = await runMain(t, ['move', '--data', data, '--postgres', url]);
+  const moved = await runInProcess(['move', '--data', data, '--postgres', url]);
   assert.deepEqual([moved.code, moved.stderr], [0, '']);
   assert.match(
     moved.stdout,
@@ -58,7 +59,7 @@ test('a move takes everything along, and the service goes on as if nothing had h
 test('only an empty database takes a data directory that no server uses', async (t) => {
   const data = join(temporaryFolder(t), 'data');
   const url = await createDatabase(t);
-  const move = (...args: readonly string[]): Promise<Ended> => runMain(t, ['move', ...args]);
+  const move = (...args: readonly string[]): Promise<CommandResult> => runInProcess(['move', ...args]);
   const nowhere = await move('--data', data);
   assert.deepEqual([nowhere.code, nowhere.stdout], [64, '']);
   assert.match(nowhere.stderr, /^chancery: Where to\? [^\n]+--postgres\.\n$/);
@@ -69,25 +70,25 @@ test('only an empty database takes a data directory that no server uses', async 
     /^chancery: Another server or a move is running/,
   );
   await stop(server);
-  await assertSucceeds(t, ['move', '--data', data, '--postgres', url]);
+  await assertSucceeds(['move', '--data', data, '--postgres', url]);
   assertFails(await move('--data', data, '--postgres', url), /^chancery: [^\n]+holds data already[^\n]+\n$/);
 });
 
 test('no server starts on a database into which a move has not finished', async (t) => {
   const data = join(temporaryFolder(t), 'data');
   const url = await createDatabase(t);
-  await assertSucceeds(t, ['superuser', 'upsert', superuser, password, '--data', data]);
-  await assertSucceeds(t, ['move', '--data', data, '--postgres', url]);
+  await assertSucceeds(['superuser', 'upsert', superuser, password, '--data', data]);
+  await assertSucceeds(['move', '--data', data, '--postgres', url]);
   await ask(url, `INSERT INTO chancery.setting (name, value) VALUES ('moving', '2026-01-02 03:04:05.678Z')`);
   const unfinished = /^chancery: A move into this database began at 2026-01-02 03:04:05\.678Z and has not/;
   const key = ['--key-file', join(data, 'master.key')];
   assertFails(await runMain(t, ['serve', '--postgres', url, ...key]), unfinished);
-  assertFails(await runMain(t, ['move', '--data', data, '--postgres', url]), unfinished);
+  assertFails(await runInProcess(['move', '--data', data, '--postgres', url]), unfinished);
 });
 
 test('a move that does not find what it has counted fails, and leaves a database that no server uses', async (t) => {
   const data = join(temporaryFolder(t), 'data');
-  await assertSucceeds(t, ['superuser', 'upsert', superuser, password, '--data', data]);
+  await assertSucceeds(['superuser', 'upsert', superuser, password, '--data', data]);
   const url = await createDatabase(t);
   const source = await openDataDirectory(readConfig({ data }, {}), {});
   t.after(() => source.stop());
@@ -298,12 +299,12 @@ async function stop(server: ServingMain): Promise<void> {
   assert.equal(code, 0);
 }
 
-async function assertSucceeds(t: TestContext, args: readonly string[]): Promise<void> {
-  const { code, stderr } = await runMain(t, args);
+async function assertSucceeds(args: readonly string[]): Promise<void> {
+  const { code, stderr } = await runInProcess(args);
   assert.deepEqual([code, stderr], [0, '']);
 }
 
-function assertFails({ code, stdout, stderr }: Ended, message: RegExp): void {
+function assertFails({ code, stdout, stderr }: CommandResult, message: RegExp): void {
   assert.deepEqual([code, stdout], [1, '']);
   assert.match(stderr, message);
 }

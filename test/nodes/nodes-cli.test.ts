@@ -4,6 +4,7 @@ import { test, type TestContext } from 'node:test';
 import { eventually } from '../support/eventually.ts';
 import { runMain, type Ended, type Environment } from '../support/main-process.ts';
 import { ask, openTestPostgres, startTestPostgres } from '../support/postgres.ts';
+import { runInProcess } from '../support/run-in-process.ts';
 import { NodeGroup, superuser, testKey } from './node-group.ts';
 import { startOnPostgres } from './start-on-postgres.ts';
 
@@ -14,17 +15,17 @@ test('running nodes notice the superusers and instances that the command line ma
   const nodes = [await group.start(), await group.start()];
   const place = ['--postgres', group.postgres];
   const { identity, password } = superuser;
-  const made = await runMain(t, ['instance', 'create', 'shop', ...place], environment);
+  const made = await runInProcess(['instance', 'create', 'shop', ...place], { environment });
   assert.deepEqual([made.code, made.stderr], [0, '']);
   const upsert = ['superuser', 'upsert', identity, password, '--instance', 'shop', ...place];
-  const added = await runMain(t, upsert, environment);
+  const added = await runInProcess(upsert, { environment });
   assert.deepEqual([added.code, added.stderr], [0, '']);
   for (const node of nodes) {
     const path = 'POST /i/shop/api/collections/_superusers/auth-with-password';
     await eventually('a token', async () => (await group.ask(node, path, superuser)).status === 200);
   }
   await group.divided(nodes[0]!, 2);
-  const printed = await runMain(t, ['nodes', ...place], environment);
+  const printed = await runInProcess(['nodes', ...place], { environment });
   assert.equal(printed.code, 0);
   assert.match(printed.stdout, /^([a-z0-9]{15} .* seen \d+(\.\d)? s ago {2}128 of 256 shards\n){2}$/);
 });
@@ -41,8 +42,8 @@ test('a node tells how to make the first superuser by what it was given itself, 
     .replace('EMAIL', 'a@example.com')
     .replace('PASSWORD', 'correct-horse')
     .split(' ');
-  const made = await runMain(t, args, { ...environment, CHANCERY_POSTGRES: url });
-  assert.deepEqual(made, { code: 0, signal: null, stdout: 'Superuser a@example.com created.\n', stderr: '' });
+  const made = await runInProcess(args, { environment: { ...environment, CHANCERY_POSTGRES: url } });
+  assert.deepEqual(made, { code: 0, stdout: 'Superuser a@example.com created.\n', stderr: '' });
 });
 
 /** `serve` fails to start: one line that says `message`, and nothing secret. */
@@ -67,7 +68,8 @@ test('a node that cannot start says why in one line, without the password', asyn
   assertRefused(await serve(t, `postgres://nobody_such:s3cret@${host}${pathname}`), /nobody_such/);
   assertRefused(await serve(t, `postgres://postgres:s3cret@${host}/not_there`), /not_there/);
   assertRefused(await serve(t, url, {}), /CHANCERY_KEY/);
-  assert.equal((await runMain(t, ['superuser', 'list', '--postgres', url], environment)).code, 0);
+  const list = ['superuser', 'list', '--postgres', url];
+  assert.equal((await runInProcess(list, { environment })).code, 0);
   assertRefused(await serve(t, url, { CHANCERY_KEY: testKey.replace('00', 'ff') }), /key/i);
 });
 

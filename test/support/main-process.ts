@@ -3,17 +3,15 @@ import { once } from 'node:events';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { eventually } from './eventually.ts';
+import type { CommandResult } from './run-in-process.ts';
 
 export const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 export type Environment = Readonly<Record<string, string>>;
 
 /** How a process ended: `code` if by itself, `signal` if a signal ended it. */
-export interface Ended {
-  readonly code: number | null;
+export interface Ended extends CommandResult {
   readonly signal: NodeJS.Signals | null;
-  readonly stdout: string;
-  readonly stderr: string;
 }
 
 interface Means {

@@ -5,16 +5,16 @@ import { importCommand } from './import-command.ts';
 import { instanceCommand } from './instance-command.ts';
 import { moveCommand } from './move-command.ts';
 import { nodesCommand } from './nodes-command.ts';
-import { operatorMessage } from './print.ts';
+import { type CommandIo, operatorMessage } from './print.ts';
 import { serve } from './serve.ts';
-import { addFlags, flagsOf } from './flags.ts';
+import { addFlags, configOf } from './flags.ts';
 import { superuserCommand } from './superuser-command.ts';
 
 /** The command line was wrong, and nothing was done (EX_USAGE of sysexits.h). Other failures are 1. */
 const usageError = 64;
 
-/** Runs the command line; resolves to the exit code. Mistakes are one line on standard error. */
-export async function runCli(args: readonly string[]): Promise<number> {
+/** Runs a command line; resolves to the exit code. Mistakes are one line on standard error. */
+export async function runCommand(args: readonly string[], io: CommandIo): Promise<number> {
   const program = new Command('chancery')
     .description('Chancery keeps your records and sends signed word of every change.')
     .version(version)
@@ -22,27 +22,29 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .configureHelp({ sortSubcommands: true });
   const serving = program.command('serve').description('run the server');
   addFlags(serving, [...dataFlags, ...serverFlags]);
-  serving.action(async () => serve(flagsOf(serving)));
-  program.addCommand(superuserCommand());
-  program.addCommand(instanceCommand());
-  program.addCommand(nodesCommand());
-  program.addCommand(importCommand());
-  program.addCommand(moveCommand());
-  prepare(program);
+  serving.action(async () => serve(configOf(serving, io)));
+  program.addCommand(superuserCommand(io));
+  program.addCommand(instanceCommand(io));
+  program.addCommand(nodesCommand(io));
+  program.addCommand(importCommand(io));
+  program.addCommand(moveCommand(io));
+  prepare(program, io);
   try {
     await program.parseAsync(upToUnknown(program, args), { from: 'user' });
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageError;
-    process.stderr.write(`chancery: ${operatorMessage(error)}\n`);
+    io.stderr.write(`chancery: ${operatorMessage(error)}\n`);
     return error instanceof ConfigError ? usageError : 1;
   }
 }
 
 /** Keeps commander from ending the process, which only main.ts may do, and makes one line of each mistake that it finds. */
-function prepare(command: Command): void {
+function prepare(command: Command, io: CommandIo): void {
   command.exitOverride();
   command.configureOutput({
+    writeOut: (text) => void io.stdout.write(text),
+    writeErr: (text) => void io.stderr.write(text),
     outputError: (text, write) =>
       write(
         `${text
@@ -51,7 +53,7 @@ function prepare(command: Command): void {
           .replaceAll('\n', ' ')}\n`,
       ),
   });
-  for (const child of command.commands) prepare(child);
+  for (const child of command.commands) prepare(child, io);
 }
 
 /**
