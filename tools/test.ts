@@ -1,11 +1,12 @@
 /**
  * The gate, which is exactly what CI runs: types, lint, format, tidy, dead code, tests.
  *
- *   npm test                      the whole gate; in CI (CI=true) it stops at the first stage that fails
+ *   npm test                      the whole gate; in CI (CI=true) no test runs when a stage before them fails
  *   npm run check                 the same stages, but only the tests of src/ and test/api/, on SQLite: for every edit
  *   npm test -- src/filters       only the tests of this folder or file, none of the other stages
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, relative } from 'node:path';
@@ -33,19 +34,27 @@ const testTimeoutMs = 600_000;
 const engines = ['sqlite', 'postgres'] as const;
 type Engine = (typeof engines)[number];
 
+/** Remembers which texts are laid out already, by their content: prettier takes as long as all other stages before the tests. */
+const formatCache = [
+  '--cache',
+  '--cache-strategy=content',
+  '--cache-location=node_modules/.cache/prettier-gate',
+];
+
+/** The stages before the tests. They run beside each other. */
 const checks: readonly Stage[] = [
   { name: 'types', command: 'tsc', args: ['--noEmit'] },
   { name: 'lint', command: 'oxlint', args: ['--type-aware', '--deny-warnings'] },
-  { name: 'format', command: 'prettier', args: ['--check', '--log-level', 'warn', '.'] },
+  { name: 'format', command: 'prettier', args: ['--check', '--log-level', 'warn', ...formatCache, '.'] },
   { name: 'tidy', command: process.execPath, args: ['tools/tidy.ts'] },
   { name: 'dead code', command: 'knip', args: ['--no-progress', '--no-config-hints'] },
 ];
 
 const quick = '--quick';
 
-process.exitCode = main(process.argv.slice(2));
+process.exitCode = await main(process.argv.slice(2));
 
-function main(args: readonly string[]): number {
+async function main(args: readonly string[]): Promise<number> {
   const isQuick = args.includes(quick);
   const paths = args.filter((arg) => arg !== quick);
   const files = findTests(isQuick ? ['src', 'test/api'] : paths);
@@ -53,12 +62,9 @@ function main(args: readonly string[]): number {
     console.error(`expected test files (*.test.ts), found none in ${paths.join(', ') || 'src and test'}`);
     return 1;
   }
-  const failed: string[] = [];
-  for (const check of paths.length === 0 ? checks : []) {
-    if (runStage(check)) continue;
-    failed.push(check.name);
-    if (inCi) return giveUp(check.name);
-  }
+  const failed = [...(await runBeside(paths.length === 0 ? checks : []))];
+  const [first] = failed;
+  if (inCi && first !== undefined) return giveUp(first);
   const folder = mkdtempSync(join(tmpdir(), 'chancery-groups-'));
   try {
     failed.push(...runTests(files, { folder, engines: isQuick ? ['sqlite'] : engines }));
@@ -66,6 +72,41 @@ function main(args: readonly string[]): number {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Runs stages beside each other and prints what each has to say, one after the other. Returns the names of those that failed. */
+async function runBeside(stages: readonly Stage[]): Promise<readonly string[]> {
+  const running = stages.map((stage) => ({ name: stage.name, ended: runQuietly(stage) }));
+  const failed: string[] = [];
+  for (const { name, ended } of running) {
+    const { passed, output, seconds } = await ended;
+    console.log(`\n== ${name}`);
+    process.stdout.write(output);
+    console.log(`   ${passed ? 'ok' : 'FAILED'} in ${seconds.toFixed(1)} s`);
+    if (!passed) failed.push(name);
+  }
+  return failed;
+}
+
+interface StageEnd {
+  readonly passed: boolean;
+  readonly output: string;
+  readonly seconds: number;
+}
+
+async function runQuietly({ command, args }: Stage): Promise<StageEnd> {
+  const startedMs = performance.now();
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], env: environmentOf() });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  try {
+    await once(child, 'close');
+  } catch (error) {
+    output += `could not start ${command}: ${String(error)}\n`;
+  }
+  const seconds = (performance.now() - startedMs) / 1000;
+  return { passed: child.exitCode === 0, output, seconds };
 }
 
 /** Returns the names of the stages that failed. */
@@ -143,19 +184,18 @@ function testStage(groups: readonly string[], { engine, tap }: { engine: Engine;
 
 function runStage({ name, command, args, env }: Stage): boolean {
   console.log(`\n== ${name}`);
-  const startedMs = performance.now();
   const result = spawnSync(command, args, {
     cwd: root,
     stdio: ['ignore', 'inherit', 'inherit'],
-    // The tools start with "env node": this makes it the Node of the repository.
-    env: { ...process.env, ...env, PATH: `${binaries}${delimiter}${process.env['PATH'] ?? ''}` },
+    env: environmentOf(env),
   });
   if (result.error !== undefined) console.error(`could not start ${command}: ${result.error.message}`);
-  const passed = result.status === 0;
-  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
-  // Node's own summary ends the output of tests.
-  if (!name.startsWith('tests')) console.log(`   ${passed ? 'ok' : 'FAILED'} in ${seconds} s`);
-  return passed;
+  return result.status === 0;
+}
+
+function environmentOf(own: Stage['env'] = {}): NodeJS.ProcessEnv {
+  // The tools start with "env node": this makes it the Node of the repository.
+  return { ...process.env, ...own, PATH: `${binaries}${delimiter}${process.env['PATH'] ?? ''}` };
 }
 
 function findTests(paths: readonly string[]): readonly string[] {
