@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { runCli } from '../src/cli/cli.ts';
+import { runCommand } from '../src/cli/run-command.ts';
 import { fillTable } from './support/fill-table.ts';
 import { median } from './support/median.ts';
 import { engineOf, type BenchOptions } from './support/options.ts';
@@ -63,8 +63,8 @@ export async function slowSearches(options: BenchOptions): Promise<void> {
 async function makeNeighbour({ url, args }: Service): Promise<string> {
   const data = args.slice(args.indexOf('--data'), args.indexOf('--data') + 2);
   const [identity, password] = ['neighbour@example.com', 'neighbour-password'];
-  await runCli(['instance', 'create', 'neighbour', ...data]);
-  await runCli(['superuser', 'upsert', identity, password, '--instance', 'neighbour', ...data]);
+  await runCommand(['instance', 'create', 'neighbour', ...data], process);
+  await runCommand(['superuser', 'upsert', identity, password, '--instance', 'neighbour', ...data], process);
   let token = '';
   const post = async (path: string, body: object): Promise<Readonly<Record<string, unknown>>> => {
     const headers = { 'content-type': 'application/json', authorization: token };
