@@ -141,9 +141,9 @@ test('a look at the log shows nobody what is not on the disk yet', async (t) => 
   t.after(() => database.stop());
   await database.write((tx) => tx.run(sql`CREATE TABLE t (number INTEGER NOT NULL)`));
   for (let written = 0; written < 20; written += 1) {
-    let isOver = false;
-    const adding = add(database, 1).finally(() => (isOver = true));
-    while (!isOver) {
+    const progress = { isOver: false };
+    const adding = add(database, 1).finally(() => (progress.isOver = true));
+    while (!progress.isOver) {
       database.logState();
       assert.deepEqual(await count(database), { rows: written, failed: 0 });
       await nextTurn();
