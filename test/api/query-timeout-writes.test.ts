@@ -65,7 +65,7 @@ test('A15 Q-38 a write whose rule takes too long is ended and answered 503, and 
 
 test('A15 forty writes with slow rules at once do not keep a view of another instance waiting', async (t) => {
   // On SQLite they run one after the other.
-  const flags = { 'query-timeout': testEngine === 'postgres' ? '1' : '0.3' };
+  const flags = { 'query-timeout': testEngine === 'postgres' ? '1' : '0.1' };
   const service = await startService(t, { flags });
   await makeSlow(service, { createRule: slowRule });
   await service.app.data.directory.create('other', null);

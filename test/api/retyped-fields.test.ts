@@ -59,7 +59,9 @@ test('a table that has had too many fields on PostgreSQL says so, and is as it w
     Array.from({ length: 450 }, (_, n) => ({ id: `f${round}_${n}`, name: `f${n}`, type: 'bool' }));
   await ask('POST', '/api/collections', { name: 'things', fields: fieldsOf(0) });
   const replace = (round: number): Promise<TestAnswer> => ask('PATCH', path, { fields: fieldsOf(round) });
-  for (const round of [1, 2]) assert.equal((await replace(round)).status, 200);
+  // PostgreSQL has room for 1,600 columns, deleted ones among them. SQLite keeps nothing of those.
+  for (const round of testEngine === 'postgres' ? [1, 2] : [])
+    assert.equal((await replace(round)).status, 200);
   const last = await replace(3);
   assert.equal(last.status, testEngine === 'postgres' ? 400 : 200);
   if (testEngine === 'postgres')

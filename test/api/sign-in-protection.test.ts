@@ -70,7 +70,9 @@ test('A-30 thirty sign-ins at once with the right password are all let in, again
   const service = await startService(t);
   const { email: identity, password } = service.superuser;
   const options = { method: 'POST', body: { identity, password } };
-  for (let round = 0; round < 3; round += 1) {
+  // In both rounds more than accountFromClientMax: the first must not count.
+  assert.ok(2 * 30 > signInLimits.accountFromClientMax);
+  for (let round = 0; round < 2; round += 1) {
     const path = '/api/collections/_superusers/auth-with-password';
     const answers = await Promise.all(Array.from({ length: 30 }, () => service.request(path, options)));
     assert.deepEqual(
