@@ -4,7 +4,7 @@ import { confirmPasswordReset, requestPasswordReset } from '../../auth/password-
 import { requestOtp } from '../../auth/request-otp.ts';
 import { confirmVerification, requestVerification } from '../../auth/verification.ts';
 import { ownMember } from '../../base/json.ts';
-import { nothing, notStored } from '../answer.ts';
+import { type Answer, nothing, notStored } from '../answer.ts';
 import { emptyAnswer, jsonAnswer } from '../openapi/operation.ts';
 import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
 import type { RequestContext } from '../request-context.ts';
@@ -12,23 +12,19 @@ import { route } from '../route.ts';
 
 const common = { method: 'POST', tag: 'auth', parameters: ['Collection'], formValues: 'texts' } as const;
 const mailed = 'If there is such an account, a mail is on its way.';
-const request = { ...common, answers: { 204: emptyAnswer(mailed) } } as const;
+const mailRequest = { ...common, answers: { 204: emptyAnswer(mailed) } } as const;
 const confirmation = { ...common, answers: { 204: emptyAnswer('Done.') }, refusals: [409, 507] } as const;
 
 /** What accounts do by mail. A request sends a mail, and a confirmation takes the token in it. */
 export const accountRoutes = [
   route({
-    ...request,
+    ...mailRequest,
     path: '/api/collections/:collection/request-verification',
     id: 'requestVerification',
     actions: ['requestVerification'],
     summary: 'Send an account the mail that verifies its address',
     body: schemaReference('AccountAddress'),
-    handle: async (context) => {
-      const asked = await admitMail(context, 'email');
-      await context.requireAfterAnswer(await requestVerification(context.instance, asked));
-      return nothing;
-    },
+    handle: (context) => sendMail(context, 'email', requestVerification),
   }),
   route({
     ...confirmation,
@@ -37,23 +33,16 @@ export const accountRoutes = [
     actions: ['confirmVerification'],
     summary: 'Verify an account with the token of that mail',
     body: objectSchema({ token: tokenSchema() }),
-    handle: async (context) => {
-      await confirmVerification(context.instance, accountRequest(context));
-      return nothing;
-    },
+    handle: (context) => confirm(context, confirmVerification),
   }),
   route({
-    ...request,
+    ...mailRequest,
     path: '/api/collections/:collection/request-password-reset',
     id: 'requestPasswordReset',
     actions: ['requestPasswordReset'],
     summary: 'Send an account the mail with which it chooses a new password',
     body: schemaReference('AccountAddress'),
-    handle: async (context) => {
-      const asked = await admitMail(context, 'email');
-      await context.requireAfterAnswer(await requestPasswordReset(context.instance, asked));
-      return nothing;
-    },
+    handle: (context) => sendMail(context, 'email', requestPasswordReset),
   }),
   route({
     ...confirmation,
@@ -62,24 +51,17 @@ export const accountRoutes = [
     actions: ['confirmPasswordReset'],
     summary: 'Set a new password with the token of that mail; all sessions end',
     body: objectSchema({ token: tokenSchema(), password: secretSchema(), passwordConfirm: secretSchema() }),
-    handle: async (context) => {
-      await confirmPasswordReset(context.instance, accountRequest(context));
-      return nothing;
-    },
+    handle: (context) => confirm(context, confirmPasswordReset),
   }),
   route({
-    ...request,
+    ...mailRequest,
     path: '/api/collections/:collection/request-email-change',
     id: 'requestEmailChange',
     actions: ['requestEmailChange'],
     summary: 'Send the mail that gives the account of this request another address to that address',
     body: objectSchema({ newEmail: { type: 'string', format: 'email', maxLength: 255 } }),
     refusals: [401, 403],
-    handle: async (context) => {
-      const asked = await admitMail(context, 'newEmail');
-      await context.requireAfterAnswer(await requestEmailChange(context.instance, asked));
-      return nothing;
-    },
+    handle: (context) => sendMail(context, 'newEmail', requestEmailChange),
   }),
   route({
     ...confirmation,
@@ -88,10 +70,7 @@ export const accountRoutes = [
     actions: ['confirmEmailChange'],
     summary: 'Change the address with the token of that mail and the password; all sessions end',
     body: objectSchema({ token: tokenSchema(), password: secretSchema() }),
-    handle: async (context) => {
-      await confirmEmailChange(context.instance, accountRequest(context));
-      return nothing;
-    },
+    handle: (context) => confirm(context, confirmEmailChange),
   }),
   route({
     ...common,
@@ -117,6 +96,23 @@ export const accountRoutes = [
 ];
 
 type AccountContext = RequestContext<{ readonly collection: string }>;
+
+/** Runs a request whose mail goes out after the answer. `member` of the body says where it goes. */
+async function sendMail(
+  context: AccountContext,
+  member: 'email' | 'newEmail',
+  request: typeof requestVerification,
+): Promise<Answer> {
+  const asked = await admitMail(context, member);
+  await context.requireAfterAnswer(await request(context.instance, asked));
+  return nothing;
+}
+
+/** Takes the token of a mail. */
+async function confirm(context: AccountContext, take: typeof confirmVerification): Promise<Answer> {
+  await take(context.instance, accountRequest(context));
+  return nothing;
+}
 
 /** As {@link accountRequest}. Throws too_many_requests when the client has asked for too many mails; `member` says where this one goes. */
 async function admitMail(context: AccountContext, member: 'email' | 'newEmail'): Promise<AccountRequest> {

@@ -25,6 +25,15 @@ const signInAnswers = {
   }),
 };
 
+const signInRoute = {
+  method: 'POST',
+  tag: 'auth',
+  parameters: ['Collection', 'Expand', 'Fields', 'MfaId'],
+  formValues: 'texts',
+  answers: signInAnswers,
+  refusals: [403, 409, 507],
+} as const;
+
 /** Signing in, in every collection of accounts. */
 export const authRoutes = [
   route({
@@ -45,17 +54,12 @@ export const authRoutes = [
       ),
   }),
   route({
-    method: 'POST',
+    ...signInRoute,
     path: '/api/collections/:collection/auth-with-password',
     id: 'signInWithPassword',
-    tag: 'auth',
     actions: ['authWithPassword', 'auth'],
     summary: 'Sign in with a password',
-    parameters: ['Collection', 'Expand', 'Fields', 'MfaId'],
     body: schemaReference('Credentials'),
-    formValues: 'texts',
-    answers: signInAnswers,
-    refusals: [403, 409, 507],
     handle: async (context) => {
       const { request, instance, body, input } = context;
       const { collection } = context.params;
@@ -66,17 +70,12 @@ export const authRoutes = [
     },
   }),
   route({
-    method: 'POST',
+    ...signInRoute,
     path: '/api/collections/:collection/auth-with-otp',
     id: 'signInWithOtp',
-    tag: 'auth',
     actions: ['authWithOTP', 'auth'],
     summary: 'Sign in with a one-time password',
-    parameters: ['Collection', 'Expand', 'Fields', 'MfaId'],
     body: schemaReference('OneTimePassword'),
-    formValues: 'texts',
-    answers: signInAnswers,
-    refusals: [403, 409, 507],
     handle: async (context) => {
       const { request, instance, body, input } = context;
       const { collection } = context.params;
