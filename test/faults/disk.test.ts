@@ -2,25 +2,16 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { eventually } from '../support/eventually.ts';
 import { runMain } from '../support/main-process.ts';
 import { FaultyDisk, faultyDiskMissing, type DiskFault } from './faulty-disk.ts';
-import { Journal } from './journal.ts';
-import { prepareFolder, type PreparedFolder } from './prepare-folder.ts';
+import { assertConsistent, create, createAndDeliver, log, startPlace, type Place } from './faulty-place.ts';
 import { ServerProcess } from './server-process.ts';
-import { readStoredState } from './stored-state.ts';
-import { textOf } from './workload.ts';
 
 const here = { skip: faultyDiskMissing ?? false };
-/** What a commit writes and syncs. */
-const log = '/data.db-wal';
-
-const deliveredMsMax = 60_000;
-
 test('a failed sync answers 500 and the file is opened again', here, async (t) => {
-  const place = await start(t);
+  const place = await startPlace(t);
   const { disk, server } = place;
   for (const failures of [1, 2]) {
     await createAndDeliver(place);
@@ -35,7 +26,7 @@ test('a failed sync answers 500 and the file is opened again', here, async (t) =
 });
 
 test('while a commit is synced, reads are answered and see what is on the disk', here, async (t) => {
-  const place = await start(t);
+  const place = await startPlace(t);
   const { disk, server, journal } = place;
   await createAndDeliver(place);
   const records = `${server.url}/api/collections/posts/records`;
@@ -59,11 +50,30 @@ test('while a commit is synced, reads are answered and see what is on the disk',
   await assertConsistent(place);
 });
 
+test('a disk that turns slow blocks reads for one sync', here, async (t) => {
+  const place = await startPlace(t);
+  const { disk, server } = place;
+  // A quick disk is synced by the thread that reads.
+  for (let n = 0; n < 100; n += 1) await create(place, 201);
+  const alive = async (): Promise<number> => (await fetch(`${server.url}/api/health/live`)).status;
+  for (const isFirst of [true, false]) {
+    await createAndDeliver(place);
+    const { syncs } = disk.counts;
+    disk.fail({ call: 'sync', error: 'hang', suffix: log });
+    const created = create(place, 201);
+    await eventually('the commit is being synced', () => disk.counts.syncs > syncs);
+    if (!isFirst) assert.equal(await alive(), 200);
+    disk.heal();
+    await created;
+  }
+  await assertConsistent(place);
+});
+
 test(
   'an attempt is settled once its result is on the disk, and settled again when that fails',
   here,
   async (t) => {
-    const place = await start(t);
+    const place = await startPlace(t);
     const { disk, server, journal } = place;
     const { length } = journal.receipts;
     // Behind the record's own: its webhook's.
@@ -82,7 +92,7 @@ test(
 );
 
 test('a write that fails answers 500 and leaves nothing half there', here, async (t) => {
-  const place = await start(t);
+  const place = await startPlace(t);
   // One after the other, every write that a commit makes.
   for (let skip = 0; skip < 24; skip += 1) {
     place.disk.fail({ call: 'write', error: 'EIO', suffix: log, times: 1, skip });
@@ -95,7 +105,7 @@ test('a write that fails answers 500 and leaves nothing half there', here, async
 });
 
 test('many writers share the fate of a failed sync, and none of them is half there', here, async (t) => {
-  const place = await start(t);
+  const place = await startPlace(t);
   for (let round = 0; round < 10; round += 1) {
     place.disk.fail({ call: 'sync', error: 'EIO', suffix: log, times: 1, skip: round % 3 });
     await Promise.all(Array.from({ length: 16 }, () => create(place, undefined)));
@@ -110,7 +120,7 @@ test(
   'a file that cannot be opened again at once is opened later, and no descriptor is lost meanwhile',
   here,
   async (t) => {
-    const place = await start(t);
+    const place = await startPlace(t);
     const { disk, server } = place;
     disk.fail({ call: 'open', error: 'EMFILE', suffix: log });
     disk.fail({ call: 'sync', error: 'EIO', suffix: log, times: 1 });
@@ -132,7 +142,7 @@ test(
   'a file that cannot be opened again to read at once is read as before, and written later',
   here,
   async (t) => {
-    const place = await start(t);
+    const place = await startPlace(t);
     const { disk, server } = place;
     disk.fail({ call: 'sync', error: 'EIO', suffix: log, times: 1 });
     await create(place, 500);
@@ -145,7 +155,7 @@ test(
 );
 
 test('a file that cannot be opened to read leaves no descriptor behind', here, async (t) => {
-  const { disk, server, folder } = await start(t);
+  const { disk, server, folder } = await startPlace(t);
   await server.signal('SIGTERM');
   failReader(disk, 1);
   // It looks for deliveries as it starts.
@@ -162,7 +172,7 @@ test('a file that cannot be opened to read leaves no descriptor behind', here, a
 });
 
 test('a file that is gone when it is to be opened again is not replaced by an empty one', here, async (t) => {
-  const place = await start(t);
+  const place = await startPlace(t);
   const { disk, folder } = place;
   const elsewhere = `${folder.file}-elsewhere`;
   disk.fail({ call: 'sync', error: 'EIO', suffix: log, times: 1 });
@@ -179,7 +189,7 @@ test(
   'a file system that turned read-only refuses writes as not done, and reads continue',
   here,
   async (t) => {
-    const place = await start(t);
+    const place = await startPlace(t);
     const { disk, server } = place;
     const isReady = async (): Promise<number> => (await fetch(`${server.url}/api/health/ready`)).status;
     assert.equal(await isReady(), 200);
@@ -198,7 +208,7 @@ test(
 );
 
 test('a page that cannot be read fails its request and nothing else', here, async (t) => {
-  const place = await start(t);
+  const place = await startPlace(t);
   const { disk, server } = place;
   disk.fail({ call: 'read', error: 'EIO', suffix: log });
   const list = `${server.url}/api/collections/posts/records`;
@@ -211,7 +221,7 @@ test('a page that cannot be read fails its request and nothing else', here, asyn
 });
 
 test('a full disk answers 507 with Retry-After, still reads, and recovers', here, async (t) => {
-  const place = await start(t);
+  const place = await startPlace(t);
   const { disk, server } = place;
   disk.fail({ call: 'write', error: 'ENOSPC' });
   for (let n = 0; n < 5; n += 1) {
@@ -230,7 +240,7 @@ test('a full disk answers 507 with Retry-After, still reads, and recovers', here
 });
 
 test('a start that finds room for little still reads', here, async (t) => {
-  const { disk, server, folder } = await start(t);
+  const { disk, server, folder } = await startPlace(t);
   await server.signal('SIGKILL');
   // What SQLite keeps beside a file to share its log has room, the log has none.
   disk.fail({ call: 'write', error: 'ENOSPC', suffix: '-wal' });
@@ -243,7 +253,7 @@ test('a start that finds room for little still reads', here, async (t) => {
 });
 
 test('a start that finds no room at all says so', here, async (t) => {
-  const { disk, server, folder } = await start(t);
+  const { disk, server, folder } = await startPlace(t);
   await server.signal('SIGTERM');
   disk.fail({ call: 'write', error: 'ENOSPC' });
   const { code, stderr } = await runMain(
@@ -306,89 +316,4 @@ function isHealthy(url: string): Promise<boolean> {
     (response) => response.ok,
     () => false,
   );
-}
-
-interface Place {
-  readonly folder: PreparedFolder;
-  readonly disk: FaultyDisk;
-  readonly server: ServerProcess;
-  readonly journal: Journal;
-  readonly answers: { readonly token: string; readonly status: number }[];
-}
-
-async function start(t: TestContext): Promise<Place> {
-  const journal = await Journal.open();
-  t.after(() => journal.close());
-  const folder = await prepareFolder(journal, ['/only']);
-  t.after(() => rmSync(folder.data, { recursive: true }));
-  const disk = new FaultyDisk();
-  t.after(() => disk.close());
-  const server = await ServerProcess.start({ data: folder.data }, disk.environment(folder.data));
-  t.after(() => server.signal('SIGKILL'));
-  const place = { folder, disk, server, journal, answers: [] };
-  disk.count(log);
-  await createAndDeliver(place);
-  return place;
-}
-
-/** Asks for a record of its own and checks the status, if one is expected. */
-async function create(place: Place, expected: number | undefined): Promise<Response> {
-  const token = `t${place.answers.length}`;
-  const answer = { token, status: 0 };
-  place.answers.push(answer);
-  const response = await fetch(`${place.server.url}/api/collections/posts/records`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ title: token, body: textOf(token) }),
-  });
-  answer.status = response.status;
-  const text = await response.text();
-  if (expected !== undefined) assert.equal(response.status, expected, text);
-  return response;
-}
-
-/** Until nothing more is to be committed or synced, which would meet the next fault. */
-async function createAndDeliver(place: Place): Promise<void> {
-  await create(place, 201);
-  await untilDelivered(place.folder);
-  // Groups of writes are synced one after the other, so this one, which has nothing to sync, waits for the sync of the result.
-  const missing = `${place.server.url}/api/collections/posts/records/missing`;
-  assert.equal((await fetch(missing, { method: 'DELETE' })).status, 404);
-}
-
-/** Once with the server alive and all delivered, once as it would be found after kill -9. */
-async function assertConsistent(place: Place): Promise<void> {
-  const { folder, journal, server } = place;
-  place.disk.heal();
-  await untilDelivered(folder);
-  await server.signal('SIGKILL');
-  await journal.allReceived();
-  const stored = readStoredState(folder.file);
-  assert.equal(stored.integrity, 'ok');
-  const titles = stored.records.map((record) => record.title);
-  assert.equal(new Set(titles).size, titles.length);
-  for (const { token, status } of place.answers) {
-    if (status === 201) assert.ok(titles.includes(token), `${token} was acknowledged`);
-    // 500 says that nobody knows.
-    else if (status !== 500) assert.ok(!titles.includes(token), `${token} was answered ${status}`);
-  }
-  for (const { title, body } of stored.records) assert.equal(body, textOf(title));
-  assert.deepEqual(stored.events.map((event) => event.title).toSorted(), titles.toSorted());
-  assert.deepEqual([...new Set([...stored.deliveries.values()].map(({ status }) => status))], ['delivered']);
-  const arrived = new Set(journal.receipts.map((receipt) => receipt.digest));
-  for (const event of stored.events) assert.ok(arrived.has(event.digest), `${event.title} was delivered`);
-  const committed = new Set(stored.events.map((event) => event.digest));
-  for (const { digest, delivery } of journal.receipts)
-    assert.ok(committed.has(digest), `${delivery} is of an event`);
-  assert.deepEqual(journal.violations, []);
-}
-
-async function untilDelivered(folder: PreparedFolder): Promise<void> {
-  const deadlineMs = performance.now() + deliveredMsMax;
-  const database = new DatabaseSync(folder.file, { readOnly: true, timeout: 10_000 });
-  const pending = database.prepare(`SELECT count(*) AS pending FROM "$delivery" WHERE status = 'pending'`);
-  while (Number(pending.get()?.['pending']) > 0 && performance.now() < deadlineMs) {
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  database.close();
 }

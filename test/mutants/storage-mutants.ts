@@ -226,6 +226,20 @@ export const storageMutants: readonly Mutant[] = [
     tests: ['test/faults/sync.test.ts'],
   },
   {
+    name: 'a disk that was slow is synced by another thread',
+    file: 'src/storage/sqlite/sqlite-connection.ts',
+    from: 'this.#quickInRow = systemClock.monotonic() - startMs > quickSyncMs ? 0 : this.#quickInRow + 1;',
+    to: 'this.#quickInRow += 1;',
+    tests: ['test/faults/disk.test.ts'],
+  },
+  {
+    name: 'the log begins anew while it is written to all the time',
+    file: 'src/storage/sqlite/write-queue.ts',
+    from: 'if (this.#hasWritten) this.#connection.copyLongLog();',
+    to: '',
+    tests: ['src/storage/sqlite/sqlite-database.test.ts'],
+  },
+  {
     name: 'a commit is on the disk before anybody sees it',
     file: 'src/storage/sqlite/write-queue.ts',
     from: 'if (this.#isToSync) this.#options.holdView();',

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -150,6 +151,19 @@ test('a look at the log shows nobody what is not on the disk yet', async (t) => 
     }
     await adding;
   }
+});
+
+test('the log begins anew while it is written to all the time', async (t) => {
+  const path = join(temporaryFolder(t), 'data.db');
+  const database = openSqlite({ path });
+  t.after(() => database.stop());
+  await database.write((tx) => tx.run(sql`CREATE TABLE t (text TEXT NOT NULL)`));
+  const text = 'x'.repeat(1_000_000);
+  for (let megabytes = 0; megabytes < 60; megabytes += 1)
+    await database.write((tx) => tx.run(sql`INSERT INTO t VALUES (${text})`));
+  // It is copied into the file at 16 MB.
+  const { size } = statSync(`${path}-wal`);
+  assert.ok(size < 20_000_000, `the log has ${size} bytes`);
 });
 
 test('a reader cannot write, and schema functions are not trusted', async (t) => {
