@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { type Clock, ForwardClock, systemClock } from './base/clock.ts';
+import { openFilesMax } from './base/process.ts';
 import { LineOutput, type Logger, type LogMembers } from './base/logger.ts';
 import type { Config } from './config.ts';
 import { WakeUp } from './events/event-log.ts';
@@ -278,6 +279,8 @@ async function createDelivering(
       const entry = data.directory.find(instanceId);
       return entry === undefined ? undefined : data.instances.borrow(entry);
     },
+    // Each takes a socket, and connections of clients may take half of the open files.
+    slotsMax: Math.min(config.webhookSlots, Math.floor(openFilesMax() / 4)),
     clock,
     logger: parts.logger,
     version,

@@ -22,6 +22,8 @@ export interface Config {
   readonly queryTimeoutMs: number;
   /** Days that audit entries are kept; 0 keeps them for ever. */
   readonly auditDays: number;
+  /** How many attempts of webhooks may be open at once. */
+  readonly webhookSlots: number;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
 
@@ -101,6 +103,12 @@ export const serverFlags: readonly FlagDefinition[] = [
     fallback: '1',
   },
   {
+    name: 'webhook-slots',
+    value: 'COUNT',
+    description: 'how many webhooks may be on their way at once',
+    fallback: '2048',
+  },
+  {
     name: 'audit-days',
     value: 'DAYS',
     description: 'how long the audit log is kept, 0 for ever',
@@ -108,6 +116,9 @@ export const serverFlags: readonly FlagDefinition[] = [
   },
   { name: 'log-level', value: 'LEVEL', description: 'debug, info, warn or error', fallback: 'info' },
 ];
+
+/** With fewer, the shares of instances and endpoints would be of less than one attempt. */
+const webhookSlotsMin = 16;
 
 /** A flag or environment variable is wrong. The message is one line for the operator. */
 export class ConfigError extends Error {
@@ -131,7 +142,7 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
   return {
     data: read('data') ?? '',
     host: read('host') ?? '',
-    port: readInteger('port', read('port'), 65_535),
+    port: readInteger('port', read('port'), { max: 65_535 }),
     dev,
     policy: { ...readPolicy(dev, read('allow-net')), allowedPorts: readPorts(read('allow-ports')) },
     postgres: readPostgres(read),
@@ -140,9 +151,10 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     tls: readTls(read('tls-cert'), read('tls-key')),
     masterKey: { text: environment['CHANCERY_KEY'] || undefined, file: read('key-file') },
     corsOrigins: readOrigins(read('cors-origins')),
-    stopTimeoutMs: readInteger('stop-timeout', read('stop-timeout'), 3_600) * 1_000,
+    stopTimeoutMs: readInteger('stop-timeout', read('stop-timeout'), { max: 3_600 }) * 1_000,
     queryTimeoutMs: readSeconds('query-timeout', read('query-timeout'), 60) * 1_000,
-    auditDays: readInteger('audit-days', read('audit-days'), 36_500),
+    webhookSlots: readInteger('webhook-slots', read('webhook-slots'), { min: webhookSlotsMin, max: 65_536 }),
+    auditDays: readInteger('audit-days', read('audit-days'), { max: 36_500 }),
     logLevel: readLevel(read('log-level')),
   };
 }
@@ -185,10 +197,17 @@ function readSwitch(name: string, text: string | undefined): boolean {
   throw new ConfigError(`--${name} is on or off: expected true or false, not ${JSON.stringify(text)}.`);
 }
 
-function readInteger(name: string, text: string | undefined, max: number): number {
+interface Range {
+  readonly min?: number;
+  readonly max: number;
+}
+
+function readInteger(name: string, text: string | undefined, { min = 0, max }: Range): number {
   const value = /^\d{1,6}$/.test(text ?? '') ? Number(text) : Number.NaN;
-  if (value <= max) return value;
-  throw new ConfigError(`--${name} must be a whole number from 0 to ${max}, not ${JSON.stringify(text)}.`);
+  if (value >= min && value <= max) return value;
+  throw new ConfigError(
+    `--${name} must be a whole number from ${min} to ${max}, not ${JSON.stringify(text)}.`,
+  );
 }
 
 function readPolicy(dev: boolean, networks: string | undefined): NetworkPolicy {

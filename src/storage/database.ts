@@ -196,6 +196,7 @@ export type InternalTable =
   | '$event'
   | '$endpoint'
   | '$delivery'
+  | '$lane'
   | '$attempt'
   | '$idempotency'
   | '$api_key'

@@ -59,6 +59,7 @@ const places: Readonly<Record<InternalTable, Place>> = {
   $event: 'instance',
   $endpoint: 'instance',
   $delivery: 'instance',
+  $lane: 'instance',
   $attempt: 'instance',
   $idempotency: 'instance',
   $api_key: 'instance',

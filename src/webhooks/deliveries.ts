@@ -2,11 +2,20 @@ import type { Clock } from '../base/clock.ts';
 import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import type { Event } from '../events/event.ts';
 import { sql, type Sql } from '../sql/sql.ts';
-import type { DependentRows, InlineColumn, Names, Reader, Transaction, Tuple } from '../storage/database.ts';
+import type {
+  Database,
+  DependentRows,
+  InlineColumn,
+  Names,
+  Reader,
+  Transaction,
+  Tuple,
+} from '../storage/database.ts';
 import { type DeliveryState, type DeliveryStatus, newDelivery } from './delivery.ts';
 import { type WarningSource, warnOfEndpoint } from './endpoint-warnings.ts';
 import type { EndpointStore } from './endpoints/endpoint-store.ts';
 import { type Endpoint, wants } from './endpoints/endpoint.ts';
+import type { DueDelivery } from './slots.ts';
 
 /** A pending delivery with all of its event that an attempt needs. */
 export interface PendingDelivery {
@@ -73,7 +82,7 @@ function deliveryColumns(names: Names): Sql {
 
 export interface DueDeliveries {
   /** The longest due first, then in the order of their events. */
-  readonly ids: readonly string[];
+  readonly due: readonly DueDelivery[];
   /** When the first of them was due. */
   readonly firstDue: number | undefined;
   /** When the first pending one that is not due yet will be, in milliseconds since 1970. */
@@ -93,12 +102,12 @@ export async function readDue(
   const pending = sql`FROM ${reader.names.table('$delivery')} WHERE ${reader.names.scope} AND status = 'pending' AND endpoint = ${endpoint}`;
   // A parameter, as the count differs from read to read: `limit` writes it into the text, which would then be new each time.
   const rows = await reader.tuples(sql`
-    SELECT * FROM (SELECT id, due ${pending} AND due >= ${since} AND due <= ${now} ORDER BY due, event LIMIT CAST(${count} AS bigint)) AS now_due
-    UNION ALL SELECT CAST(NULL AS TEXT), min(due) AS next_due ${pending} AND due > ${now}`);
+    SELECT * FROM (SELECT id, due, attempts ${pending} AND due >= ${since} AND due <= ${now} ORDER BY due, event LIMIT CAST(${count} AS bigint)) AS now_due
+    UNION ALL SELECT CAST(NULL AS TEXT), min(due) AS next_due, 0 ${pending} AND due > ${now}`);
   const nextDue = rows.at(-1)?.[1];
   const firstDue = rows.length > 1 ? rows[0]?.[1] : undefined;
   return {
-    ids: rows.slice(0, -1).map((row) => String(row[0])),
+    due: rows.slice(0, -1).map(([id, , attempts]) => ({ id: String(id), isRetry: Number(attempts) > 0 })),
     firstDue: typeof firstDue === 'number' ? firstDue : undefined,
     nextDue: typeof nextDue === 'number' ? nextDue : undefined,
   };
@@ -213,6 +222,33 @@ export async function putOff(
 /** When a retry is due that is asked for while the delivery is put off: after that time, and distinguishable from it. */
 function askedAgainDue(putOffUntil: number): number {
   return putOffUntil + 1;
+}
+
+/** How many deliveries are made due together: a write of records waits for no longer one. */
+const dueTogetherMax = 500;
+
+/**
+ * Makes those deliveries due that failed because the whole endpoint did, as it is back, in writes of some of them. Those that another
+ * node may still settle keep their time.
+ */
+export async function sendWaiting(
+  { database, dueClock }: { readonly database: Database; readonly dueClock: Clock },
+  endpoint: string,
+): Promise<void> {
+  let hasMore = true;
+  while (hasMore) hasMore = await database.write((tx) => makeSomeDue(tx, endpoint, dueClock.now()));
+}
+
+/** Returns whether there may be more. */
+async function makeSomeDue(tx: Transaction, endpoint: string, now: number): Promise<boolean> {
+  const { names } = tx;
+  const delivery = names.table('$delivery');
+  const changed = await tx.run(sql`
+    UPDATE ${delivery} SET due = ${now} WHERE ${names.scope} AND status = 'pending' AND id IN (
+      SELECT id FROM ${delivery} WHERE ${names.scope} AND status = 'pending' AND endpoint = ${endpoint} AND due > ${now}
+        AND is_wide = 1 AND put_off_until IS NULL
+      ORDER BY due LIMIT CAST(${dueTogetherMax} AS bigint))`);
+  return changed === dueTogetherMax;
 }
 
 /** Moves a delivery to another status by hand; returns false when there is none in a status that allows it. */

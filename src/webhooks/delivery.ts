@@ -7,9 +7,11 @@ import type { AttemptResult } from './sending/attempt-result.ts';
  *
  *   endpoints/       what owners define, and its checks. It knows no deliveries
  *   deliveries       the rows. fanOut inserts them in the record's transaction: one for each endpoint that wants the event
- *   scheduler        which instances have something due, and when; whose turn it is
- *   lanes            how much an endpoint takes at once, and what of it is claimed
- *   dispatcher       finds work by these two, claims what is due and gives it to the sender
+ *   scheduler        which instances have something due, and when
+ *   lane             how much an endpoint takes at once, and when it is left alone; lane-store: what is stored of it
+ *   lanes            an instance's lanes, and what of it is claimed
+ *   slots            how many attempts may be open, and who gets the next one
+ *   dispatcher       finds work by these, claims what is due and gives it to the sender
  *   sending/         another thread, and the sender as its handle here: signs, posts through the guarded agent; every failure is a
  *                    value. It knows requests and their results, not deliveries
  *   in-flight        what was claimed: settles the results, one group of each instance at a time (settle)
@@ -88,6 +90,8 @@ export function afterAttempt(
  */
 export interface Ownership {
   owns(instanceId: string): boolean;
+  /** A name of the time for which the instance has been ours: another one, if it was another's in between. */
+  epochOf(instanceId: string): string;
   /** A condition in SQL that holds while the instance is ours; every settlement includes it. */
   fence(instanceId: string): Sql;
 }
@@ -95,4 +99,4 @@ export interface Ownership {
 const always = sql`TRUE`;
 
 /** Owns every instance. */
-export const soleOwnership: Ownership = { owns: () => true, fence: () => always };
+export const soleOwnership: Ownership = { owns: () => true, epochOf: () => '', fence: () => always };

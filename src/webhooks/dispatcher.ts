@@ -5,13 +5,12 @@ import { type Ownership, soleOwnership } from './delivery.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
 import { InFlight, type HandOver } from './in-flight.ts';
 import type { InstanceLanes } from './lanes.ts';
-import { Scheduler, chooseTurns, Claims, readTaken, type Taken, type Turn } from './scheduler.ts';
+import { Claims, readTaken, Scheduler, type Taken } from './scheduler.ts';
 import type { AttemptRequest, AttemptResult } from './sending/attempt-result.ts';
 import type { Sender } from './sending/sender.ts';
+import { chooseTurns, Slots, type Turn } from './slots.ts';
 import type { WebhookInstanceLoan } from './webhook-instance.ts';
 
-/** Attempts in flight over all instances, tests not counted. Bounds the sockets and memory of the sending thread. */
-const inFlightMax = 256;
 /** Instances opened in one look: each is borrowed until it has nothing more to do, and only a limited number can be open. */
 const openedAtOnceMax = 64;
 /** The wait after the database could not be read; receivers that fail have their own schedule. */
@@ -28,6 +27,8 @@ export interface DispatcherOptions {
   readonly ownership: Ownership;
   /** Told of an instance with something new that another node delivers. */
   readonly onForeign: (instanceId: string) => void;
+  /** The most attempts in flight over all instances, tests not counted: bounds the sockets and memory of the sending thread. */
+  readonly slotsMax?: number;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
@@ -41,7 +42,10 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #claims = new Claims();
   readonly #scheduler: Scheduler;
+  readonly #slots: Slots;
   readonly #inFlight: InFlight;
+  /** Whether the last look found something to send: then there may be more. */
+  #hasFound = false;
   #pumping: Promise<void> | undefined;
   #isPumpScheduled = false;
   #isStopping = false;
@@ -50,7 +54,9 @@ export class Dispatcher {
   constructor(options: DispatcherOptions) {
     this.#options = options;
     this.#scheduler = new Scheduler(options.clock);
-    this.#inFlight = new InFlight({ ...options, onSettled: (instanceId) => this.wake(instanceId) });
+    this.#slots = new Slots(options.slotsMax);
+    const onSettled = (instanceId: string): void => this.wake(instanceId);
+    this.#inFlight = new InFlight({ ...options, slots: this.#slots, onSettled });
     options.sender.onResults((results) => {
       this.#inFlight.finish(results);
       this.#schedulePump();
@@ -138,19 +144,22 @@ export class Dispatcher {
   }
 
   #hasMore(): boolean {
-    if (this.#inFlight.claimedCount >= inFlightMax) return false;
-    if (this.#scheduler.hasWoken) return true;
-    return this.#claims.allLanes().some((lanes) => lanes.sendable().length > 0);
+    // What has no slot now is looked at again when one is free.
+    return this.#scheduler.hasWoken || this.#hasFound;
   }
 
   async #pump(): Promise<void> {
     await this.#openWoken();
     const now = this.#options.clock.now();
+    const { ownership } = this.#options;
     for (const lanes of this.#claims.allLanes()) {
-      if (this.#options.ownership.owns(lanes.instance.id)) await this.#orRest(lanes, () => lanes.refill(now));
+      const { id } = lanes.instance;
+      if (ownership.owns(id)) await this.#orRest(lanes, () => lanes.refill(now, ownership.epochOf(id)));
       else lanes.rest();
     }
-    const turns = chooseTurns(this.#claims.contenders(), inFlightMax - this.#inFlight.claimedCount);
+    const candidates = this.#claims.allLanes().map((lanes) => lanes.candidate(now));
+    const turns = chooseTurns([...candidates], this.#slots);
+    this.#hasFound = turns.length > 0;
     const requests = await this.#claim(turns);
     if (requests.length > 0) this.#options.sender.send(requests);
     this.#letGo();
@@ -203,29 +212,37 @@ export class Dispatcher {
   }
 
   async #claim(turns: readonly Turn[]): Promise<readonly AttemptRequest[]> {
-    const taken = turns.map((turn) => this.#claims.take(turn)).filter((one) => one !== undefined);
+    const taken = turns.flatMap((turn) => {
+      const lanes = this.#claims.lanesOf(turn.instanceId);
+      return lanes === undefined ? [] : [{ lanes, turn }];
+    });
     // Rows are read only now: a delivery may have been settled or cancelled since its id was read, and bodies are large.
     const found = await readTaken(taken, (lanes, read) => this.#orRest(lanes, read));
-    const requests = taken.map((one) => this.#send(one, found.get(one.id)));
+    const requests = taken.map((one) => {
+      const request = this.#send(one, found.get(one.turn.id));
+      if (request === undefined) this.#slots.release(one.turn);
+      return request;
+    });
     return requests.filter((request) => request !== undefined);
   }
 
-  #send({ lanes, endpointId }: Taken, pending: PendingDelivery | undefined): AttemptRequest | undefined {
+  #send({ lanes, turn }: Taken, pending: PendingDelivery | undefined): AttemptRequest | undefined {
     // Checked again: the instance may have been handed over to another node during the read.
     if (pending === undefined || !this.#options.ownership.owns(lanes.instance.id)) return undefined;
-    const endpoint = lanes.claim(endpointId, pending, this.#options.clock.now());
+    const endpoint = lanes.claim(turn.endpointId, pending, this.#options.clock.now());
     if (endpoint === undefined) return undefined;
-    this.#inFlight.add({ lanes, endpoint, pending });
+    this.#inFlight.add({ lanes, endpoint, pending, slot: turn });
     return toAttemptRequest(endpoint, pending, this.#options.version);
   }
 
   /** Gives back instances that have nothing to do now, and notes when each of them next will. */
   #letGo(): void {
+    const now = this.#options.clock.now();
     for (const lanes of this.#claims.allLanes()) {
       const { id } = lanes.instance;
-      const due = lanes.nextDue();
+      const due = lanes.nextDue(now);
       if (due !== undefined) this.#scheduler.setDue(id, due);
-      if (!lanes.isBusy && !this.#scheduler.isWoken(id)) this.#claims.release(id);
+      if (!lanes.isBusy(now) && !this.#scheduler.isWoken(id)) this.#claims.release(id);
     }
     this.#setTimerToNext();
   }

@@ -7,6 +7,7 @@ const messages = {
   failing: 'An endpoint has begun to fail.',
   exhausted: 'A webhook was given up: its delivery is exhausted.',
   paused: 'An endpoint was paused by the service.',
+  disabled: 'An endpoint was disabled by the service.',
 } as const;
 
 export interface EndpointWarning {

@@ -2,19 +2,23 @@ import type { Clock } from '../base/clock.ts';
 import { randomUnit } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Transaction } from '../storage/database.ts';
-import { type PendingDelivery, putOff } from './deliveries.ts';
+import { type PendingDelivery, putOff, sendWaiting } from './deliveries.ts';
 import { afterAttempt, type Ownership, standardSchedule } from './delivery.ts';
 import { noteOutcome, warnOfEndpoint } from './endpoint-warnings.ts';
-import { pauseEndpoint } from './endpoints/change-endpoint.ts';
+import { stopEndpoint } from './endpoints/change-endpoint.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
+import type { LaneChange } from './lane.ts';
+import { saveLane } from './lane-store.ts';
 import type { InstanceLanes } from './lanes.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
 import { settle, type Settlement } from './settle.ts';
+import type { Slot, Slots } from './slots.ts';
 
 /** The wait after results could not be stored; receivers that fail have their own schedule. */
 const backOffMs = 1_000;
 
 export interface FlightsOptions {
+  readonly slots: Slots;
   readonly ownership: Ownership;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -36,20 +40,13 @@ export class InFlight {
   /** The results that wait to be settled, for each instance that is settling. */
   readonly #landed = new Map<InstanceLanes, AttemptResult[]>();
   readonly #settling = new Set<Promise<void>>();
-  #claimedCount = 0;
   #giveUpAtMs = Number.POSITIVE_INFINITY;
 
   constructor(options: FlightsOptions) {
     this.#options = options;
   }
 
-  /** Tests not counted: they take no delivery's place. */
-  get claimedCount(): number {
-    return this.#claimedCount;
-  }
-
   add(flight: Flight): void {
-    if (flight.test === undefined) this.#claimedCount += 1;
     this.#flights.set(flight.pending.id, flight);
   }
 
@@ -61,7 +58,8 @@ export class InFlight {
       if (flight === undefined) continue;
       const { lanes, endpoint, pending, test } = flight;
       noteOutcome(lanes.instance, endpoint, { event: pending.eventId, result });
-      if (test === undefined) lanes.land(endpoint.id, result);
+      const context = { now: this.#options.clock.now(), random: randomUnit() };
+      if (test === undefined) flight.laneChange = lanes.land(endpoint.id, result, context);
       const landed = this.#landed.get(lanes);
       if (landed === undefined) {
         this.#landed.set(lanes, [result]);
@@ -106,9 +104,9 @@ export class InFlight {
 
   async #settle(lanes: InstanceLanes): Promise<void> {
     const results = await this.#store(lanes);
-    const gone = this.#findGone(results);
+    const landed = this.#landedOf(results);
     for (const result of results) this.#finish(lanes, result);
-    await this.#pauseGone(lanes, gone);
+    for (const { flight, result } of landed) await this.#follow(flight, result);
     this.#options.onSettled(lanes.instance.id);
   }
 
@@ -134,7 +132,8 @@ export class InFlight {
     }
   }
 
-  async #write({ instance }: InstanceLanes, results: readonly AttemptResult[]): Promise<void> {
+  async #write(lanes: InstanceLanes, results: readonly AttemptResult[]): Promise<void> {
+    const { instance } = lanes;
     const { clock, ownership } = this.#options;
     // Built for each try: the instance may have been handed over meanwhile, which changes the fences.
     const settlements = results.flatMap((result) => {
@@ -142,9 +141,16 @@ export class InFlight {
       return flight === undefined ? [] : [toSettlement(flight, result, clock)];
     });
     const options = { now: clock.now(), fence: ownership.fence(instance.id) };
-    const exhausted = await instance.database.write((tx) => settle(tx, settlements, options), {
-      findsByKey: true,
-    });
+    const changed = lanes.changedLanes();
+    const exhausted = await instance.database.write(
+      async (tx) => {
+        const ids = await settle(tx, settlements, options);
+        await tx.inOrder(changed.map((row) => () => saveLane(tx, row, options.fence)));
+        return ids;
+      },
+      { findsByKey: true },
+    );
+    lanes.noteStored(changed);
     for (const { id, result } of settlements) if (exhausted.has(id)) this.#warnOfExhausted(result);
   }
 
@@ -160,45 +166,64 @@ export class InFlight {
     const flight = this.#flights.get(result.deliveryId);
     if (flight === undefined) return;
     flight.test?.resolve(result);
-    if (flight.test === undefined) this.#claimedCount -= 1;
+    if (flight.slot !== undefined) this.#options.slots.release(flight.slot);
     this.#flights.delete(result.deliveryId);
   }
 
-  /**
-   * Returns a flight of each endpoint that is gone: 410 Gone means that the receiver wants no more requests (RFC 9110 section
-   * 15.5.11).
-   */
-  #findGone(results: readonly AttemptResult[]): Iterable<Flight> {
-    const gone = results.filter((result) => result.status === 410);
-    const flights = gone.map((result) => this.#flights.get(result.deliveryId));
-    return new Map(
-      flights.filter((flight) => flight !== undefined).map((one) => [one.endpoint, one]),
-    ).values();
+  /** Returns the flights whose results say something of their endpoint, one for each endpoint and what it says. */
+  #landedOf(
+    results: readonly AttemptResult[],
+  ): Iterable<{ readonly flight: Flight; readonly result: AttemptResult }> {
+    const telling = results.flatMap((result) => {
+      const flight = this.#flights.get(result.deliveryId);
+      const what = result.status === 410 ? 'gone' : flight?.laneChange;
+      return flight === undefined || what === undefined
+        ? []
+        : [[`${what} ${flight.endpoint.id}`, { flight, result }] as const];
+    });
+    return new Map(telling).values();
   }
 
-  async #pauseGone({ instance }: InstanceLanes, gone: Iterable<Flight>): Promise<void> {
-    for (const { endpoint, pending } of gone) {
-      try {
-        const reason = 'The receiver answered 410 Gone.';
-        await pauseEndpoint(instance, endpoint, { event: pending.eventId, reason });
-      } catch (error) {
-        // Nothing is lost: the next attempt is answered with 410 as well.
-        const message = 'An endpoint that answered 410 Gone could not be paused.';
-        this.#options.logger.error(message, { instance: instance.id, endpoint: endpoint.id, error });
-      }
+  /**
+   * Does what follows from a result for its endpoint, once it is stored. 410 Gone means that the receiver wants no more requests
+   * (RFC 9110 section 15.5.11).
+   */
+  async #follow(
+    { lanes: { instance }, endpoint, pending, laneChange }: Flight,
+    { status }: AttemptResult,
+  ): Promise<void> {
+    const event = pending.eventId;
+    try {
+      if (status === 410)
+        await stopEndpoint(instance, endpoint, { status: 'paused', event, reason: goneReason });
+      else if (laneChange === 'disabled')
+        await stopEndpoint(instance, endpoint, { status: 'disabled', event, reason: awayReason });
+      if (laneChange === 'recovered') await sendWaiting(instance, endpoint.id);
+    } catch (error) {
+      // Nothing is lost: the next attempt ends in the same way, and what waits has its own schedule.
+      const message = 'What an attempt says of its endpoint could not be stored.';
+      this.#options.logger.error(message, { instance: instance.id, endpoint: endpoint.id, error });
     }
   }
 }
+
+/** Why the service pauses or disables an endpoint. */
+const goneReason = 'The receiver answered 410 Gone.';
+const awayReason = 'The receiver was away for five days.';
 
 /** A claimed delivery, until its settlement is committed. */
 interface Flight {
   readonly lanes: InstanceLanes;
   readonly endpoint: Endpoint;
   readonly pending: PendingDelivery;
+  /** Taken for it, unless it is a test: those take no delivery's place. */
+  readonly slot?: Slot;
   /** Set for a test, whose caller waits for the result. This process settles it even if another node owns the instance. */
   readonly test?: PromiseWithResolvers<AttemptResult>;
   /** Set when the instance is handed over to another node during the attempt; see in-flight.ts. */
   putOffUntil?: number;
+  /** What the result means for the endpoint, if it has landed. */
+  laneChange?: LaneChange | undefined;
 }
 
 /** Returns the new state that a result gives its delivery, with what decides whether this process may write it. */

@@ -2,18 +2,43 @@ import { GenerationCache } from '../base/cache.ts';
 import type { Names } from '../storage/database.ts';
 import { type PendingDelivery, readDue, readPendings } from './deliveries.ts';
 import { type Endpoint, endpointsMax } from './endpoints/endpoint.ts';
+import { closedLane, Lane, type LaneChange, type StoredLane } from './lane.ts';
+import { type LaneRow, readLanes } from './lane-store.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
+import { type Candidate, type DueDelivery, type LaneCandidate, SlotTime } from './slots.ts';
 import type { WebhookInstance } from './webhook-instance.ts';
 
 /** Ids read ahead for one endpoint: one read per delivery would cost more than the delivery itself. */
 const readAheadMax = 256;
 
-/** What the dispatcher remembers of one endpoint. None of it must survive: the rows are the truth. */
+/** What is remembered of an instance's lanes for longer than the instance is on loan. */
+export interface KnownLanes {
+  /** The ownership in which it was learned: if that has been another's since, the stored lanes are read again. */
+  epoch: string | undefined;
+  /** What the instance has used of slots. */
+  readonly time: SlotTime;
+  /** By endpoint id. */
+  readonly lanes: Map<string, KnownLane>;
+}
+
+interface KnownLane {
+  readonly lane: Lane;
+  readonly time: SlotTime;
+  /** When the endpoint was changed last, and what of the lane is stored, as far as it is known here. */
+  updated: string | undefined;
+  stored: StoredLane;
+}
+
+export function newKnownLanes(): KnownLanes {
+  return { epoch: undefined, time: new SlotTime(), lanes: new Map() };
+}
+
+/** What the dispatcher remembers of one endpoint while its instance is on loan. None of it must survive: the rows are the truth. */
 interface LaneState {
   endpoint: Endpoint;
-  lane: Lane;
-  /** Ids of due deliveries that were read ahead and not sent yet. */
-  readonly due: string[];
+  readonly known: KnownLane;
+  /** Deliveries that were read ahead and not sent yet, the longest due first. */
+  readonly due: DueDelivery[];
   /** False when a read has shown that nothing more is due. */
   mayHaveMore: boolean;
   /** When the first delivery is due that was not due at the last read, in milliseconds since 1970. */
@@ -28,9 +53,11 @@ export class InstanceLanes {
   /** Ids of deliveries that were sent or are about to be; they stay here until their settlement is committed. */
   readonly claimed = new Set<string>();
   readonly #lanes = new Map<string, LaneState>();
+  readonly #known: KnownLanes;
 
-  constructor(instance: WebhookInstance) {
+  constructor(instance: WebhookInstance, known: KnownLanes) {
     this.instance = instance;
+    this.#known = known;
   }
 
   /** Makes every lane read again, as something new was committed. */
@@ -47,33 +74,30 @@ export class InstanceLanes {
     }
   }
 
-  /** Follows the endpoints as they are now, and reads due deliveries for lanes that have room and nothing read ahead. */
-  async refill(now: number): Promise<void> {
-    const endpoints = await this.instance.endpoints.all(this.instance.database);
-    this.#follow(endpoints);
+  /**
+   * Follows the endpoints as they are now, and reads due deliveries for lanes that have room and nothing read ahead. In another `epoch`
+   * than before, another node may have changed the lanes.
+   */
+  async refill(now: number, epoch: string): Promise<void> {
+    await this.#follow(await this.instance.endpoints.all(this.instance.database), epoch);
     for (const state of this.#lanes.values()) {
-      if (state.mayHaveMore && isReadable(state)) await this.#read(state, now);
+      if (state.mayHaveMore && isReadable(state, now)) await this.#read(state, now);
     }
   }
 
-  /** Endpoints that have something to send, and how many deliveries each can take now. */
-  sendable(): readonly { readonly endpointId: string; readonly sendable: number }[] {
-    return [...this.#lanes.values()]
-      .map((state) => ({
-        endpointId: state.endpoint.id,
-        sendable: Math.min(state.due.length, roomOf(state.lane)),
-      }))
-      .filter((lane) => lane.sendable > 0);
+  /** What takes part in the choice of turns at `now`. */
+  candidate(now: number): Candidate {
+    const lanes = [...this.#lanes.values()].filter((state) => hasSendable(state, now));
+    return {
+      instanceId: this.instance.id,
+      usedMs: this.#known.time.usedAt(now),
+      lanes: lanes.map((state) => toCandidate(state, now)),
+    };
   }
 
   /** True while the instance must stay open even if nothing changes. */
-  get isBusy(): boolean {
-    return this.claimed.size > 0 || this.sendable().length > 0;
-  }
-
-  /** Removes and returns the next id that was read ahead for an endpoint. */
-  take(endpointId: string): string | undefined {
-    return this.#lanes.get(endpointId)?.due.shift();
+  isBusy(now: number): boolean {
+    return this.claimed.size > 0 || this.#lanes.values().some((state) => hasSendable(state, now));
   }
 
   /**
@@ -86,7 +110,8 @@ export class InstanceLanes {
     const areKnown = pendings.every(
       ({ endpointId, endpointUpdated }) => this.#lanes.get(endpointId)?.endpoint.updated === endpointUpdated,
     );
-    if (!areKnown) this.#follow(await this.instance.endpoints.stored(database));
+    if (!areKnown)
+      await this.#follow(await this.instance.endpoints.stored(database), this.#known.epoch ?? '');
     return pendings;
   }
 
@@ -94,6 +119,11 @@ export class InstanceLanes {
   claim(endpointId: string, { id, state: { due } }: PendingDelivery, now: number): Endpoint | undefined {
     const state = this.#lanes.get(endpointId);
     if (state?.isActive !== true || this.claimed.has(id)) return undefined;
+    // The lane may have closed, or another been opened for the endpoint, while the delivery was read.
+    if (state.known.lane.roomAt(now, state.endpoint.maxInFlight) === 0) {
+      state.mayHaveMore = true;
+      return undefined;
+    }
     // The id may have been read before a failure that put the delivery off was settled, or the clock was set back.
     if (due > now) {
       // The read took it for due already, so nothing else would come back for it later.
@@ -101,48 +131,109 @@ export class InstanceLanes {
       return undefined;
     }
     this.claimed.add(id);
-    state.lane = afterSend(state.lane);
+    state.known.lane.send(id, now);
+    state.known.time.note(1, now);
+    this.#known.time.note(1, now);
     return state.endpoint;
   }
 
   /** Ends an attempt counted by {@link claim}. The delivery stays claimed until its settlement is committed. */
-  land(endpointId: string, result: AttemptResult): void {
-    const state = this.#lanes.get(endpointId);
-    if (state !== undefined) state.lane = afterResult(state.lane, result, state.endpoint.maxInFlight);
+  land(
+    endpointId: string,
+    result: AttemptResult,
+    context: { readonly now: number; readonly random: number },
+  ): LaneChange | undefined {
+    this.#known.time.note(-1, context.now);
+    const known = this.#known.lanes.get(endpointId);
+    known?.time.note(-1, context.now);
+    const maxInFlight = this.#lanes.get(endpointId)?.endpoint.maxInFlight ?? 1;
+    return known?.lane.end(result.deliveryId, result, { ...context, maxInFlight });
   }
 
-  /** Returns when the next delivery that is not due yet will be, over all lanes that would then read it. */
-  nextDue(): number | undefined {
-    let next: number | undefined;
-    for (const state of this.#lanes.values()) {
-      const due = isReadable(state) ? state.nextDue : undefined;
-      if (due !== undefined && (next === undefined || due < next)) next = due;
+  /** Returns the lanes that have changed since they were stored. */
+  changedLanes(): readonly LaneRow[] {
+    return [...this.#known.lanes].flatMap(([endpoint, { lane, stored, updated }]) =>
+      updated === undefined || lane.stored === stored ? [] : [{ endpoint, updated, lane: lane.stored }],
+    );
+  }
+
+  /** Notes that changed lanes are stored. */
+  noteStored(rows: readonly LaneRow[]): void {
+    for (const { endpoint, lane } of rows) {
+      const known = this.#known.lanes.get(endpoint);
+      if (known !== undefined) known.stored = lane;
     }
-    return next;
   }
 
-  #follow(all: readonly Endpoint[]): void {
+  /** Returns when a lane may next begin an attempt that it must not or cannot begin now. */
+  nextDue(now: number): number | undefined {
+    const dues = [...this.#lanes.values()].map((state) => nextDueOf(state, now));
+    const known = dues.filter((due) => due !== undefined);
+    return known.length === 0 ? undefined : Math.min(...known);
+  }
+
+  async #follow(all: readonly Endpoint[], epoch: string): Promise<void> {
     const endpoints = all.filter((endpoint) => endpoint.status === 'active');
     const active = new Set(endpoints.map((endpoint) => endpoint.id));
     for (const [id, state] of this.#lanes) if (!active.has(id)) this.#leave(id, state);
-    for (const endpoint of endpoints) {
-      const state = this.#lanes.get(endpoint.id);
-      if (state === undefined) this.#lanes.set(endpoint.id, newState(endpoint));
-      else this.#keep(state, endpoint);
+    for (const id of this.#known.lanes.keys())
+      if (!active.has(id) && !this.#lanes.has(id)) this.#known.lanes.delete(id);
+    for (const endpoint of endpoints) this.#keep(endpoint);
+    await this.#restore(endpoints, epoch);
+  }
+
+  /** Takes over what is stored of lanes that are new here, or whose endpoint or owner has changed. */
+  async #restore(endpoints: readonly Endpoint[], epoch: string): Promise<void> {
+    const isOurs = this.#known.epoch === epoch;
+    const unknown = endpoints.filter(
+      ({ id, updated }) => !isOurs || this.#known.lanes.get(id)?.updated !== updated,
+    );
+    if (unknown.length === 0) return;
+    const stored = await readLanes(this.instance.database);
+    for (const { id, updated } of unknown) {
+      const known = this.#known.lanes.get(id);
+      if (known === undefined) continue;
+      known.stored = stored.get(id) ?? closedLane;
+      known.lane.restore(known.stored);
+      known.updated = updated;
     }
+    this.#known.epoch = epoch;
   }
 
   /** Ends a lane, but keeps it while attempts are open: a new one made on resuming could let more than `maxInFlight` be open. */
   #leave(id: string, state: LaneState): void {
     state.due.length = 0;
     state.isActive = false;
-    if (state.lane.inFlight === 0) this.#lanes.delete(id);
+    if (state.known.lane.inFlight > 0) return;
+    this.#lanes.delete(id);
+    this.#known.lanes.delete(id);
   }
 
-  #keep(state: LaneState, endpoint: Endpoint): void {
-    state.isActive = true;
-    state.endpoint = endpoint;
-    state.lane = withinMax(state.lane, endpoint.maxInFlight);
+  #keep(endpoint: Endpoint): void {
+    const state = this.#lanes.get(endpoint.id);
+    if (state !== undefined) {
+      state.isActive = true;
+      state.endpoint = endpoint;
+      return;
+    }
+    let known = this.#known.lanes.get(endpoint.id);
+    if (known === undefined) {
+      known = {
+        lane: new Lane(endpoint.maxInFlight),
+        time: new SlotTime(),
+        updated: undefined,
+        stored: closedLane,
+      };
+      this.#known.lanes.set(endpoint.id, known);
+    }
+    this.#lanes.set(endpoint.id, {
+      endpoint,
+      known,
+      due: [],
+      mayHaveMore: true,
+      nextDue: undefined,
+      isActive: true,
+    });
   }
 
   /** Reads ahead. Claimed deliveries are still pending and due in the rows, so that many more are read. */
@@ -152,62 +243,57 @@ export class InstanceLanes {
     const { database } = this.instance;
     const floor = findDueFloor(database, state.endpoint.id);
     const options = { now, limit, since: floor?.beginAt(now) ?? 0 };
-    const { ids, firstDue, nextDue } = await readDue(database, state.endpoint.id, options);
+    const { due, firstDue, nextDue } = await readDue(database, state.endpoint.id, options);
     floor?.note(now, firstDue);
-    for (const id of ids) if (!this.claimed.has(id)) state.due.push(id);
+    for (const one of due) if (!this.claimed.has(one.id)) state.due.push(one);
     state.nextDue = nextDue;
-    if (ids.length === limit) state.mayHaveMore = true;
+    if (due.length === limit) state.mayHaveMore = true;
   }
 }
 
-function newState(endpoint: Endpoint): LaneState {
-  const lane = newLane(endpoint.maxInFlight);
-  return { endpoint, lane, due: [], mayHaveMore: true, nextDue: undefined, isActive: true };
+function roomAt({ isActive, known, endpoint }: LaneState, now: number): number {
+  return isActive ? known.lane.roomAt(now, endpoint.maxInFlight) : 0;
 }
 
 /** True when a read could find deliveries that the lane can send. */
-function isReadable(state: LaneState): boolean {
-  return state.isActive && state.due.length === 0 && roomOf(state.lane) > 0;
+function isReadable(state: LaneState, now: number): boolean {
+  return state.due.length === 0 && roomAt(state, now) > 0;
 }
 
-/**
- * How many requests one endpoint is sent at once. The window starts small, grows by one with each success and halves when the
- * whole endpoint seems to fail, so that a receiver that comes back is not overrun by everything that has waited for it.
- */
-export interface Lane {
-  /** Attempts that may be open at once: 1 … the endpoint's maxInFlight. */
-  readonly window: number;
-  readonly inFlight: number;
+function hasSendable(state: LaneState, now: number): boolean {
+  return state.due.length > 0 && roomAt(state, now) > 0;
 }
 
-const windowAtStart = 4;
-
-export function newLane(maxInFlight: number): Lane {
-  return { window: Math.min(windowAtStart, maxInFlight), inFlight: 0 };
+function toCandidate(state: LaneState, now: number): LaneCandidate {
+  const { endpoint, known, due } = state;
+  const { lane, time } = known;
+  return {
+    endpointId: endpoint.id,
+    origin: originOf(endpoint.url),
+    usedMs: time.usedAt(now),
+    room: roomAt(state, now),
+    isProven: lane.isProven(now),
+    hasFailed: lane.hasFailed,
+    inFlight: lane.inFlight,
+    take: (mayRetry) => {
+      const at = mayRetry ? 0 : due.findIndex(({ isRetry }) => !isRetry);
+      return at === -1 ? undefined : due.splice(at, 1)[0];
+    },
+  };
 }
 
-export function roomOf(lane: Lane): number {
-  return Math.max(0, lane.window - lane.inFlight);
+function originOf(url: string): string {
+  return URL.parse(url)?.origin ?? url;
 }
 
-/** The same lane after its endpoint was changed. */
-export function withinMax(lane: Lane, maxInFlight: number): Lane {
-  return lane.window <= maxInFlight ? lane : { ...lane, window: maxInFlight };
-}
-
-export function afterSend(lane: Lane): Lane {
-  return { ...lane, inFlight: lane.inFlight + 1 };
-}
-
-export function afterResult(
-  lane: Lane,
-  result: { readonly isSuccess: boolean; readonly isEndpointWide: boolean },
-  maxInFlight: number,
-): Lane {
-  const inFlight = Math.max(0, lane.inFlight - 1);
-  if (result.isSuccess) return { window: Math.min(maxInFlight, lane.window + 1), inFlight };
-  if (result.isEndpointWide) return { window: Math.max(1, Math.floor(lane.window / 2)), inFlight };
-  return { ...lane, inFlight };
+/** When a lane that waits for a time has, or may have, something to send; otherwise when its next delivery is due. */
+function nextDueOf(state: LaneState, now: number): number | undefined {
+  if (!state.isActive) return undefined;
+  const { known, due, mayHaveMore, nextDue } = state;
+  const opensAt = known.lane.opensAt(now);
+  if (opensAt === undefined) return isReadable(state, now) ? nextDue : undefined;
+  if (due.length > 0 || mayHaveMore) return opensAt;
+  return nextDue === undefined ? undefined : Math.max(opensAt, nextDue);
 }
 
 /** A delivery gets its due time before its commit. One that is committed later than this is found by a look from the start. */

@@ -1,6 +1,8 @@
+import { GenerationCache } from '../base/cache.ts';
 import type { Clock } from '../base/clock.ts';
 import type { PendingDelivery } from './deliveries.ts';
-import { InstanceLanes } from './lanes.ts';
+import { InstanceLanes, type KnownLanes, newKnownLanes } from './lanes.ts';
+import type { Turn } from './slots.ts';
 import type { WebhookInstanceLoan } from './webhook-instance.ts';
 
 /** Tells which instances the dispatcher should look at, and when: woken ones at once, others when a delivery of theirs is due. */
@@ -75,10 +77,13 @@ export class Scheduler {
   }
 }
 
-/** The instances that the dispatcher has borrowed, each with its lanes, and the order in which they take turns. */
+/** Instances whose lanes are remembered while they are not on loan. */
+const knownMax = 10_000;
+
+/** The instances that the dispatcher has borrowed, each with its lanes. */
 export class Claims {
   readonly #loans = new Map<string, { readonly lanes: InstanceLanes; readonly loan: WebhookInstanceLoan }>();
-  #round = 0;
+  readonly #known = new GenerationCache<string, KnownLanes>(knownMax);
 
   /** Adds a loan and returns its lanes. An instance that is on loan already keeps its lanes, and the second loan is released. */
   add(loan: WebhookInstanceLoan): InstanceLanes {
@@ -87,7 +92,7 @@ export class Claims {
       if (known.loan !== loan) loan.release();
       return known.lanes;
     }
-    const lanes = new InstanceLanes(loan.instance);
+    const lanes = new InstanceLanes(loan.instance, this.#known.findOrAdd(loan.instance.id, newKnownLanes));
     this.#loans.set(loan.instance.id, { lanes, loan });
     return lanes;
   }
@@ -109,76 +114,12 @@ export class Claims {
   allLanes(): IteratorObject<InstanceLanes> {
     return this.#loans.values().map(({ lanes }) => lanes);
   }
-
-  /**
-   * Returns the instances that compete for turns, each time beginning with another one, and with another endpoint once every
-   * instance was first: otherwise the first ones would win whenever there is less room than demand.
-   */
-  contenders(): readonly Candidate[] {
-    const lanesRound = Math.floor(this.#round / Math.max(1, this.#loans.size));
-    const all = [...this.#loans].map(([instanceId, { lanes }]) => ({
-      instanceId,
-      lanes: rotated(lanes.sendable(), lanesRound),
-    }));
-    this.#round += 1;
-    return rotated(all, this.#round);
-  }
-
-  take({ instanceId, endpointId }: Turn): Taken | undefined {
-    const lanes = this.lanesOf(instanceId);
-    const id = lanes?.take(endpointId);
-    return lanes === undefined || id === undefined ? undefined : { lanes, endpointId, id };
-  }
-}
-
-/** An instance's endpoints that have deliveries due, each with how many it may be sent now. */
-export interface Candidate {
-  readonly instanceId: string;
-  readonly lanes: readonly { readonly endpointId: string; readonly sendable: number }[];
-}
-
-export interface Turn {
-  readonly instanceId: string;
-  readonly endpointId: string;
-}
-
-/**
- * Returns whose turn it is: in each round one delivery for each instance, whose endpoints take turns among themselves, until
- * `capacity` is used up or nothing is left. A noisy instance gets the same share of each round as a quiet one.
- */
-export function chooseTurns(contenders: readonly Candidate[], capacity: number): readonly Turn[] {
-  const turns: Turn[] = [];
-  let rounds = contenders.map((contender) => ({
-    instanceId: contender.instanceId,
-    lanes: contender.lanes.filter((lane) => lane.sendable > 0).map((lane) => ({ ...lane })),
-    next: 0,
-  }));
-  while (turns.length < capacity) {
-    rounds = rounds.filter((round) => round.lanes.length > 0);
-    if (rounds.length === 0) break;
-    for (const round of rounds.slice(0, capacity - turns.length)) {
-      const lane = round.lanes[round.next % round.lanes.length];
-      if (lane === undefined) continue;
-      turns.push({ instanceId: round.instanceId, endpointId: lane.endpointId });
-      lane.sendable -= 1;
-      if (lane.sendable > 0) round.next += 1;
-      else round.lanes.splice(round.next % round.lanes.length, 1);
-    }
-  }
-  return turns;
-}
-
-/** Returns the same items in the same circular order, beginning with the one at index `by`. */
-function rotated<Item>(items: readonly Item[], by: number): readonly Item[] {
-  const at = items.length === 0 ? 0 : by % items.length;
-  return [...items.slice(at), ...items.slice(0, at)];
 }
 
 /** A delivery whose turn it is; only its id was read so far. */
 export interface Taken {
   readonly lanes: InstanceLanes;
-  readonly endpointId: string;
-  readonly id: string;
+  readonly turn: Turn;
 }
 
 /** Instances read in parallel where the database is a round trip away; requests share the same connections. */
@@ -196,7 +137,7 @@ export async function readTaken(
   const found = new Map<string, PendingDelivery>();
   for (let from = 0; from < byInstance.length; from += instancesTogetherMax) {
     const reads = byInstance.slice(from, from + instancesTogetherMax).map(([lanes, own]) => {
-      const ids = own.map(({ id }) => id);
+      const ids = own.map(({ turn }) => turn.id);
       return orRest(lanes, () => lanes.readPendings(ids));
     });
     for (const pendings of await Promise.all(reads))

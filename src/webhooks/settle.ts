@@ -57,13 +57,15 @@ const settledColumns: readonly InlineColumn[] = [
   ['counted_max', 'number'],
   ['was_due', 'number'],
   ['put_off_until', 'number'],
+  ['is_wide', 'number'],
   ['is_fenced', 'number'],
 ];
 
 function toSettledRow(settlement: Settlement): Tuple {
-  const { id, after, due, putOffUntil, isFenced } = settlement;
+  const { id, after, due, result, putOffUntil, isFenced } = settlement;
   const state = [after.status, after.attempts, after.due, after.cause];
-  return [id, ...state, countedMax(settlement), due, putOffUntil ?? null, isFenced ? 1 : 0];
+  const isWide = result.isEndpointWide ? 1 : 0;
+  return [id, ...state, countedMax(settlement), due, putOffUntil ?? null, isWide, isFenced ? 1 : 0];
 }
 
 /**
@@ -84,7 +86,7 @@ function changeDeliveries({ names }: Transaction, given: Sql, { now, fence }: Se
     UPDATE ${names.table('$delivery')} AS d SET
       status = CASE WHEN given.status <> 'delivered' AND ${isAskedAgain} THEN 'pending' ELSE given.status END,
       due = CASE WHEN given.status = 'delivered' OR NOT (${isAskedAgain}) THEN given.due WHEN d.due > ${now} THEN ${now} ELSE d.due END,
-      attempts = given.attempts, cause = given.cause, put_off_until = NULL, updated = ${toTimestamp(now)}
+      attempts = given.attempts, cause = given.cause, is_wide = given.is_wide, put_off_until = NULL, updated = ${toTimestamp(now)}
     FROM ${given}
     WHERE ${names.scopeOf('d')} AND d.id = given.delivery AND ${isPending(sql`d.status`)}
       AND d.attempts <= given.counted_max AND ${isOurs(fence)}`;

@@ -38,11 +38,12 @@ test('a stop lets requests in flight end, settles them, and the next start sends
   const before = await startWebhookService(t, { mode: { kind: 'held', until } });
   await before.addEndpoint({ maxInFlight: 4 });
   await Promise.all(Array.from({ length: 12 }, () => before.addPost()));
-  await before.receiver.waitForRequests(4);
+  // An endpoint that has not answered yet is sent two at once.
+  await before.receiver.waitForRequests(2);
   const stopped = before.stop();
   release();
   await stopped;
-  assert.equal(before.receiver.requests.length, 4);
+  assert.equal(before.receiver.requests.length, 2);
   before.receiver.mode = { kind: 'ok' };
   const after = await startWebhookService(t, { data: before.data });
   await eventually('all delivered', async () =>

@@ -45,8 +45,11 @@ test('on PostgreSQL a delivery is settled by its id, though statistics know of n
   await ask(url, `UPDATE chancery.delivery SET status = 'delivered'`);
   await ask(url, 'VACUUM ANALYZE chancery.delivery');
   await fill();
-  const { ids } = await readDue(database, endpoint.id, { now: Date.now() + 1_000, limit: 100 });
-  const pendings = await readPendings(database, ids);
+  const { due } = await readDue(database, endpoint.id, { now: Date.now() + 1_000, limit: 100 });
+  const pendings = await readPendings(
+    database,
+    due.map(({ id }) => id),
+  );
   assert.equal(pendings.length, 100);
   const success = { ...abortedResult(0, ''), isSuccess: true, kind: 'success', status: 200 } as const;
   const settlements = pendings.map(({ id, state }) => {

@@ -115,8 +115,11 @@ test('on PostgreSQL one delivery is claimed and settled by 8 statements in 4 rou
   const [endpoint] = await instance.endpoints.all(database);
   assert.ok(endpoint);
   const deliver = async (limit: number): Promise<void> => {
-    const { ids } = await readDue(database, endpoint.id, { now: Date.now() + 1_000, limit });
-    const pendings = await readPendings(database, ids);
+    const { due } = await readDue(database, endpoint.id, { now: Date.now() + 1_000, limit });
+    const pendings = await readPendings(
+      database,
+      due.map(({ id }) => id),
+    );
     assert.equal(pendings.length, limit);
     const success = { ...abortedResult(0, ''), isSuccess: true, kind: 'success', status: 200 } as const;
     const settlements = pendings.map(({ id, state }) => {

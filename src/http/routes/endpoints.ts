@@ -180,11 +180,12 @@ function toJson(endpoint: Endpoint): string {
 
 /** Audits each change in its transaction. Only names of members are recorded, as headers and the query of a URL may be secret. */
 function savingOf({ instance, request, input }: RequestContext): EndpointSaving {
-  const { database, endpoints, clock, collections } = instance;
+  const { database, endpoints, clock, dueClock, collections } = instance;
   return {
     database,
     endpoints,
     clock,
+    dueClock,
     collections,
     isForOperator: isFromOperator(instance, request),
     onChange: async (tx, { before, after }) => {
@@ -222,13 +223,17 @@ const settings: Readonly<Record<string, Schema>> = Object.fromEntries(
 
 const initialNames = namedOptions.flatMap(([name, { initial }]) => (initial === undefined ? [] : [name]));
 
-const status: Schema = { enum: ['active', 'paused'] };
-
 const shown: Readonly<Record<string, Schema>> = {
   id: text,
   ...settings,
-  status,
-  statusReason: { type: 'string', description: 'Why the service paused it; empty when its owner did.' },
+  status: {
+    enum: ['active', 'paused', 'disabled'],
+    description: 'The service disables an endpoint that has taken nothing for five days.',
+  },
+  statusReason: {
+    type: 'string',
+    description: 'Why the service paused or disabled it; empty when its owner paused it.',
+  },
   created: text,
   updated: text,
 };
@@ -251,7 +256,10 @@ export const endpointSchemas: Readonly<Record<string, Schema>> = {
   EndpointCreate: objectSchema(
     {
       ...settings,
-      status: { ...status, description: 'A paused one is sent nothing before it is resumed.' },
+      status: {
+        enum: ['active', 'paused'],
+        description: 'A paused one is sent nothing before it is resumed.',
+      },
       secret: { ...secret, description: 'Made by the service when it is left out.' },
     },
     [...initialNames, 'status', 'secret'],

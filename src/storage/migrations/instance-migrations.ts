@@ -167,6 +167,18 @@ const deliveryPutOff = sql`ALTER TABLE "$delivery" ADD COLUMN put_off_until INTE
 const deliveryOldest = sql`CREATE INDEX "$delivery_oldest" ON "$delivery" (created) WHERE status = 'pending'`;
 const deliveryExhausted = sql`CREATE INDEX "$delivery_exhausted" ON "$delivery" (updated) WHERE status = 'exhausted'`;
 
+// What is remembered of endpoints that fail, and of their deliveries that are due again as soon as they are back.
+const lane = sql`CREATE TABLE "$lane" (
+  endpoint TEXT PRIMARY KEY,
+  state TEXT NOT NULL,
+  since INTEGER NOT NULL,
+  probe_at INTEGER NOT NULL,
+  probe_delay INTEGER NOT NULL,
+  held_until INTEGER NOT NULL,
+  cause TEXT NOT NULL
+) STRICT, WITHOUT ROWID`;
+const deliveryWide = sql`ALTER TABLE "$delivery" ADD COLUMN is_wide INTEGER NOT NULL DEFAULT 0`;
+
 /**
  * The internal tables of one instance. Their names begin with `$`, which no collection's name can. Times that are shown are
  * timestamps as text; times that are compared while delivering are milliseconds since 1970.
@@ -192,4 +204,5 @@ export const instanceMigrations: readonly Migration[] = [
     statements: () => [deliveryOldest, deliveryExhausted],
     admits: 1,
   },
+  { name: 'lanes', statements: () => [lane, deliveryWide], admits: 1 },
 ];

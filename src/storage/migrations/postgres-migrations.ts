@@ -252,6 +252,20 @@ const deliveryOldest = sql`CREATE INDEX delivery_oldest ON chancery.delivery (in
 const deliveryExhausted = sql`CREATE INDEX delivery_exhausted ON chancery.delivery (instance_id, updated)
   WHERE status = 'exhausted'`;
 
+// What is remembered of endpoints that fail, and of their deliveries that are due again as soon as they are back.
+const lane = sql`CREATE TABLE chancery.lane (
+  instance_id text COLLATE "C" NOT NULL,
+  endpoint text COLLATE "C" NOT NULL,
+  state text COLLATE "C" NOT NULL,
+  since bigint NOT NULL,
+  probe_at bigint NOT NULL,
+  probe_delay bigint NOT NULL,
+  held_until bigint NOT NULL,
+  cause text COLLATE "C" NOT NULL,
+  PRIMARY KEY (instance_id, endpoint)
+)`;
+const deliveryWide = sql`ALTER TABLE chancery.delivery ADD COLUMN is_wide integer NOT NULL DEFAULT 0`;
+
 export const postgresMigrations: readonly Migration[] = [
   {
     name: 'instances, collections, secrets, events, endpoints, deliveries, attempts',
@@ -270,4 +284,5 @@ export const postgresMigrations: readonly Migration[] = [
     statements: () => [deliveryOldest, deliveryExhausted],
     admits: 1,
   },
+  { name: 'lanes', statements: () => [lane, deliveryWide], admits: 1 },
 ];

@@ -16,6 +16,8 @@ import {
 } from './endpoint.ts';
 import { newSigningSecret } from '../sending/signature.ts';
 import { warnOfEndpoint } from '../endpoint-warnings.ts';
+import { sendWaiting } from '../deliveries.ts';
+import { closeLane } from '../lane-store.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -23,7 +25,7 @@ type Body = Readonly<Record<string, unknown>>;
 /** What a change of endpoints needs of their instance, and a listener that notes the change. */
 export interface EndpointSaving extends Pick<
   WebhookInstance,
-  'database' | 'endpoints' | 'clock' | 'collections'
+  'database' | 'endpoints' | 'clock' | 'dueClock' | 'collections'
 > {
   /** Whether a refusal of a URL names the flag of the server that would allow it. */
   readonly isForOperator?: boolean;
@@ -78,7 +80,7 @@ export function updateEndpoint(
     });
     const after = { ...existing, ...settings, updated: timeOfChange(existing, saving.clock) };
     await saving.onChange?.(tx, { before: existing, after });
-    return save(tx, endpoints, after);
+    return save(tx, endpoints, { before: existing, after });
   });
 }
 
@@ -86,19 +88,21 @@ export function updateEndpoint(
  * Pauses or resumes an endpoint. A paused one collects its deliveries and is sent none; once active again it is sent all of them.
  * Throws conflict when none of an endpoint's collections exists any more: active, it would look well and never be told of anything.
  */
-export function setEndpointStatus(
+export async function setEndpointStatus(
   saving: EndpointSaving,
   id: string,
-  status: Endpoint['status'],
+  status: 'active' | 'paused',
 ): Promise<Endpoint> {
-  return change(saving, async (tx, endpoints) => {
+  const changed = await change(saving, async (tx, endpoints) => {
     const existing = await getEndpoint(tx, endpoints, id);
     if (status === 'active') refuseWithoutCollections(saving, existing);
     const updated = timeOfChange(existing, saving.clock);
     const after = { ...existing, status, statusReason: '', updated };
     await saving.onChange?.(tx, { before: existing, after });
-    return save(tx, endpoints, after);
+    return save(tx, endpoints, { before: existing, after });
   });
+  if (status === 'active') await sendWaiting(saving, id);
+  return changed;
 }
 
 function refuseWithoutCollections(
@@ -114,25 +118,31 @@ export function deleteEndpoint(saving: EndpointSaving, id: string): Promise<void
   return change(saving, async (tx, endpoints) => {
     const before = await getEndpoint(tx, endpoints, id);
     await saving.onChange?.(tx, { before, after: undefined });
+    await closeLane(tx, id);
     await endpoints.delete(tx, id, toTimestamp(saving.clock.now()));
   });
 }
 
 /**
- * Pauses an endpoint on behalf of the service, with a reason that its owner can read. `seen` is the endpoint as it was when the
- * reason arose: if its owner has changed the URL since, it is left alone. The operator is warned.
+ * Pauses or disables an endpoint on behalf of the service, with a reason that its owner can read. `seen` is the endpoint as it was when
+ * the reason arose: if its owner has changed the URL since, it is left alone. The operator is warned.
  */
-export function pauseEndpoint(
+export function stopEndpoint(
   instance: WebhookInstance,
   seen: Endpoint,
-  { event, reason }: { readonly event: string; readonly reason: string },
+  {
+    status,
+    event,
+    reason,
+  }: { readonly status: 'paused' | 'disabled'; readonly event: string; readonly reason: string },
 ): Promise<void> {
   return change(instance, async (tx, endpoints) => {
     const existing = await endpoints.find(tx, seen.id);
-    if (existing === undefined || existing.status === 'paused' || existing.url !== seen.url) return;
+    if (existing === undefined || existing.status !== 'active' || existing.url !== seen.url) return;
     const updated = timeOfChange(existing, instance.clock);
-    await save(tx, endpoints, { ...existing, status: 'paused', statusReason: reason, updated });
-    tx.afterCommit(() => warnOfEndpoint(instance, existing, { kind: 'paused', event, cause: reason }));
+    const after = { ...existing, status, statusReason: reason, updated };
+    await save(tx, endpoints, { before: existing, after });
+    tx.afterCommit(() => warnOfEndpoint(instance, existing, { kind: status, event, cause: reason }));
   });
 }
 
@@ -156,7 +166,7 @@ export async function forgetCollection(
       ...(isLast ? { status: 'paused', statusReason } : { collections: rest }),
       updated: timeOfChange(endpoint, clock),
     });
-    if (!isLast || endpoint.status === 'paused') continue;
+    if (!isLast || endpoint.status !== 'active') continue;
     tx.afterCommit(() => warnOfEndpoint(instance, endpoint, { kind: 'paused', cause: statusReason }));
   }
 }
@@ -176,8 +186,15 @@ export async function getEndpoint(
   return found;
 }
 
-async function save(tx: Transaction, endpoints: EndpointStore, endpoint: Endpoint): Promise<Endpoint> {
+/** Saves an endpoint. What is known of its receiver is forgotten when it is resumed or has another URL. */
+async function save(
+  tx: Transaction,
+  endpoints: EndpointStore,
+  { before, after: endpoint }: { readonly before: Endpoint; readonly after: Endpoint },
+): Promise<Endpoint> {
   await endpoints.update(tx, endpoint);
+  const isResumed = before.status !== 'active' && endpoint.status === 'active';
+  if (isResumed || before.url !== endpoint.url) await closeLane(tx, endpoint.id);
   return endpoint;
 }
 

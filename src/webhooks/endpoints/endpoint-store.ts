@@ -125,7 +125,7 @@ export class EndpointStore {
     return {
       ...settings,
       id,
-      status: row['status'] === 'paused' ? 'paused' : 'active',
+      status: statuses.find((status) => status === row['status']) ?? 'active',
       statusReason: String(row['status_reason']),
       secret: this.#sealer.open(String(row['secret']), secretPlace(id)),
       created: String(row['created']),
@@ -133,6 +133,8 @@ export class EndpointStore {
     };
   }
 }
+
+const statuses: readonly Endpoint['status'][] = ['active', 'paused', 'disabled'];
 
 function activeIds(endpoints: readonly Endpoint[]): readonly string[] {
   return endpoints.filter(({ status }) => status === 'active').map(({ id }) => id);

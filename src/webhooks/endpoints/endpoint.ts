@@ -8,9 +8,9 @@ import { type EndpointSettings, namedOptions, type OptionContext, settingsOf } f
 /** Where to tell what happened: the options that its owner has set, and what the service sets. */
 export interface Endpoint extends EndpointSettings {
   readonly id: string;
-  /** A paused endpoint still collects its deliveries. */
-  readonly status: 'active' | 'paused';
-  /** Why the service paused it, in words; empty when its owner did. */
+  /** A paused or disabled endpoint still collects its deliveries. Only the service disables one. */
+  readonly status: 'active' | 'paused' | 'disabled';
+  /** Why the service paused or disabled it, in words; empty when its owner did. */
   readonly statusReason: string;
   readonly secret: string;
   readonly created: Timestamp;
@@ -74,7 +74,7 @@ export function decodeSecret(raw: Raw, failed: string): string | undefined {
 }
 
 /** Returns the status that a new endpoint begins with. Later only `pause` and `resume` change it. */
-export function decodeStatus(raw: Raw, failed: string): Endpoint['status'] {
+export function decodeStatus(raw: Raw, failed: string): 'active' | 'paused' {
   const { status = 'active' } = raw;
   if (status === 'active' || status === 'paused') return status;
   const details = { status: invalidValue('Must be active or paused.') };

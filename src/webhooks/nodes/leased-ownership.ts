@@ -55,6 +55,10 @@ export class LeasedOwnership implements Ownership {
     return this.#epochs.has(shard) && !this.#leaving.has(shard);
   }
 
+  epochOf(instanceId: string): string {
+    return String(this.#epochs.get(shardOf(instanceId)));
+  }
+
   fence(instanceId: string): Sql {
     const shard = shardOf(instanceId);
     const epoch = this.#epochs.get(shard) ?? -1;
