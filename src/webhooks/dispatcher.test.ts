@@ -298,8 +298,8 @@ test('a delivery that is cancelled after it was looked for takes no slot', async
     const release = database.holdReads('next_due');
     await service.addPost();
     await eventually('it is found', () => database.heldCount > 0);
-    const [{ id }] = (await service.deliveries("status = 'pending'")) as [{ id: string }];
-    await service.call('POST', `/api/webhooks/deliveries/${id}/cancel`);
+    const [pending] = await service.deliveries("status = 'pending'");
+    await service.call('POST', `/api/webhooks/deliveries/${pending.id}/cancel`);
     release();
   }
   assert.equal(service.receiver.requests.length, 0);
