@@ -45,9 +45,13 @@ export const standardSchedule: readonly number[] = [
 /** Events with larger bodies stay in the log and are not sent. */
 export const bodyBytesMax = 256 * 1024;
 
-/** Each delay is multiplied by a random factor from 0.75 to 1.25, so that deliveries that failed together spread out. */
 const jitterMin = 0.75;
 const jitterSpan = 0.5;
+
+/** Multiplies a delay by a factor from 0.75 to 1.25, so that what failed together spreads out. `random` is in [0, 1). */
+export function jittered(delayMs: number, random: number): number {
+  return delayMs * (jitterMin + random * jitterSpan);
+}
 
 export function newDelivery(nowMs: number, bodyBytes: number): DeliveryState {
   if (bodyBytes <= bodyBytesMax) return { status: 'pending', attempts: 0, due: nowMs, cause: '' };
@@ -74,7 +78,7 @@ export function afterAttempt(
   const delaySeconds = context.schedule[attempts - 1];
   if (delaySeconds === undefined)
     return { status: 'exhausted', attempts, due: context.now, cause: result.cause };
-  const delayMs = delaySeconds * 1_000 * (jitterMin + context.random * jitterSpan);
+  const delayMs = jittered(delaySeconds * 1_000, context.random);
   const askedMs = (result.retryAfterSeconds ?? 0) * 1_000;
   return {
     status: 'pending',

@@ -1,3 +1,4 @@
+import { jittered } from './delivery.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
 
 /**
@@ -76,7 +77,8 @@ export class Lane {
   isProven(now: number): boolean {
     if (this.hasFailed || now - this.#succeededAt > provenMs) return false;
     const [oldest = now] = this.#open.values();
-    return now - oldest <= Math.max(silentMsMin, silentFactor * this.#usualLatency());
+    const silentMs = now - oldest;
+    return silentMs <= silentMsMin || silentMs <= silentFactor * this.#usualLatency();
   }
 
   send(delivery: string, now: number): void {
@@ -157,7 +159,7 @@ export class Lane {
   }
 
   #openFor({ cause }: EndedAttempt, { now, random, since, probeDelayMs }: LaneContext & ProbePlan): void {
-    const probeAt = Math.ceil(now + probeDelayMs * (jitterMin + random * jitterSpan));
+    const probeAt = Math.ceil(now + jittered(probeDelayMs, random));
     this.#state = 'open';
     this.#stored = { ...this.#stored, state: 'open', since, probeAt, probeDelayMs, cause };
   }
@@ -273,6 +275,4 @@ const tallyMs = 10_000;
 
 const probeDelayMsMin = 5_000;
 const probeDelayMsMax = 600_000;
-const jitterMin = 0.75;
-const jitterSpan = 0.5;
 const disabledAfterMs = 5 * 86_400_000;

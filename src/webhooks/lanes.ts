@@ -36,6 +36,8 @@ export function newKnownLanes(): KnownLanes {
 /** What the dispatcher remembers of one endpoint while its instance is on loan. None of it must survive: the rows are the truth. */
 interface LaneState {
   endpoint: Endpoint;
+  /** Scheme, host and port of its URL. */
+  origin: string;
   readonly known: KnownLane;
   /** Deliveries that were read ahead and not sent yet, the longest due first. */
   readonly due: DueDelivery[];
@@ -213,6 +215,7 @@ export class InstanceLanes {
     const state = this.#lanes.get(endpoint.id);
     if (state !== undefined) {
       state.isActive = true;
+      if (state.endpoint.url !== endpoint.url) state.origin = originOf(endpoint.url);
       state.endpoint = endpoint;
       return;
     }
@@ -228,6 +231,7 @@ export class InstanceLanes {
     }
     this.#lanes.set(endpoint.id, {
       endpoint,
+      origin: originOf(endpoint.url),
       known,
       due: [],
       mayHaveMore: true,
@@ -265,11 +269,11 @@ function hasSendable(state: LaneState, now: number): boolean {
 }
 
 function toCandidate(state: LaneState, now: number): LaneCandidate {
-  const { endpoint, known, due } = state;
+  const { endpoint, origin, known, due } = state;
   const { lane, time } = known;
   return {
     endpointId: endpoint.id,
-    origin: originOf(endpoint.url),
+    origin,
     usedMs: time.usedAt(now),
     room: roomAt(state, now),
     isProven: lane.isProven(now),

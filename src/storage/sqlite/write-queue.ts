@@ -15,11 +15,11 @@ import { SqliteTransaction } from './sqlite-transaction.ts';
  *   BEGIN IMMEDIATE · work · work · … · COMMIT · sync of the log · answers
  *
  * COMMIT writes the log, which is synced then. On a slow disk, a thread of libuv's pool does that, so that this thread can answer reads
- * meanwhile (decision 18). Until the sync is over, readers see the state before the group, and no other group begins: whatever arrives meanwhile forms the next one. So the
- * slower the disk, the larger the groups. Clients that were just answered ask again a few turns later. Without waiting for them, the
- * clients would split into two groups that take turns. So a group waits while every turn brings more works, until it is as large as the
- * one before or has waited as long as that one took (decision 14). Nothing but works delays a group. Works of a group that has run for a
- * quarter of a second wait for the next one: between two groups this thread serves everybody else.
+ * meanwhile (decision 18). Until the sync is over, readers see the state before the group, and no other group begins: whatever arrives
+ * meanwhile forms the next one. So the slower the disk, the larger the groups. Clients that were just answered ask again a few turns
+ * later. Without waiting for them, the clients would split into two groups that take turns. So a group waits while every turn brings more
+ * works, until it is as large as the one before or has waited as long as that one took (decision 14). Nothing but works delays a group.
+ * Works of a group that has run for a quarter of a second wait for the next one: between two groups this thread serves everybody else.
  *
  * A work that fails before it has written anything leaves nothing to undo, and nearly all failures are of this kind. When a work
  * fails later, the group is rolled back and run again with a SAVEPOINT around each work. Savepoints are not used from the start, as
