@@ -3,8 +3,8 @@ import { newId } from '../src/base/ids.ts';
 import { sql } from '../src/sql/sql.ts';
 import type { Database } from '../src/storage/database.ts';
 import { openPostgresHome } from '../src/storage/postgres/home.ts';
-import { readDue } from '../src/webhooks/deliveries.ts';
-import { DueFloor } from '../src/webhooks/lanes.ts';
+import { DueFloor } from '../src/webhooks/due-floor.ts';
+import { readDue } from '../src/webhooks/lane-source.ts';
 import { median } from './support/median.ts';
 import type { BenchOptions } from './support/options.ts';
 import { createDatabase } from './support/service.ts';
@@ -13,7 +13,7 @@ const dead = 100_000;
 /** Settled rows that were due in the last two seconds are stepped over all the same. */
 const ageMs = 60_000;
 const looks = 200;
-const endpoint = 'e';
+const endpoint = 1;
 /** More than this, and a claim is not flat. */
 const growthMax = 1.5;
 
@@ -35,11 +35,11 @@ export async function deadRows({ postgres }: BenchOptions): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
-  await client.query('SELECT count(*) FROM chancery.delivery');
+  await client.query('SELECT count(*) FROM chancery.outcome');
   const due = Date.now() - ageMs;
   await insertPending(database, instanceId, { count: dead, due });
   await database.write((tx) =>
-    tx.run(sql`UPDATE chancery.delivery SET status = 'delivered' WHERE due = ${due}`),
+    tx.run(sql`UPDATE chancery.outcome SET status = 'delivered' WHERE due = ${due}`),
   );
   const floor = new DueFloor();
   floor.beginAt(Date.now());
@@ -58,15 +58,20 @@ export async function deadRows({ postgres }: BenchOptions): Promise<void> {
   );
 }
 
+/** How many events there are deliveries of. */
+let made = 0;
+
 async function insertPending(
   database: Database,
   instanceId: string,
   { count, due }: { readonly count: number; readonly due: number },
 ): Promise<void> {
+  const begun = made;
+  made += count;
   await database.write((tx) =>
     tx.run(sql`
-      INSERT INTO chancery.delivery (instance_id, id, event, endpoint, status, attempts, due, cause, created, updated)
-      SELECT ${instanceId}, ${newId()} || n, n, ${endpoint}, 'pending', 0, ${due}, '', '', '' FROM generate_series(1, ${count}) AS n`),
+      INSERT INTO chancery.outcome (instance_id, event, endpoint, status, attempts, due, is_wide, cause, updated)
+      SELECT ${instanceId}, n + ${begun}, ${endpoint}, 'pending', 0, ${due}, 0, '', '' FROM generate_series(1, ${count}) AS n`),
   );
 }
 
@@ -76,7 +81,8 @@ async function timeLooks(database: Database, floor: DueFloor | undefined): Promi
     const now = Date.now();
     const start = performance.now();
     const since = floor?.beginAt(now) ?? 0;
-    const { firstDue } = await readDue(database, endpoint, { now, limit: 256, since });
+    const look = { endpoint, now, since, from: 0, walkMax: 256, retriesMax: 256 };
+    const { firstDue } = await readDue(database, look);
     times.push(performance.now() - start);
     floor?.note(now, firstDue);
   }

@@ -16,7 +16,7 @@ import { SettingsStore } from './settings/settings-store.ts';
 import type { DataHome, Memory } from './storage/data-home.ts';
 import type { Database } from './storage/database.ts';
 import { EndpointStore } from './webhooks/endpoints/endpoint-store.ts';
-import { fanOut } from './webhooks/deliveries.ts';
+import { fanOut } from './webhooks/fan-out.ts';
 
 export interface InstanceParts {
   readonly home: DataHome;
@@ -55,8 +55,7 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
     await settings.reload(database);
     const events = new EventLog({
       instanceId: entry.id,
-      listener: (tx, events) =>
-        fanOut(tx, events, { endpoints, clock: dueClock, instance: { id: entry.id, clock, logger } }),
+      listener: (tx, events) => fanOut(tx, events, endpoints),
       listenerTables: ['$delivery'],
       wakeUp: () => wakeUp.notify(entry.id),
     });

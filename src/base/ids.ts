@@ -35,6 +35,21 @@ export function newTimeOrderedId(epochMs: number): string {
   return epochMs.toString(36).padStart(TIME_LENGTH, '0') + randomText(TAIL_LENGTH, idAlphabet);
 }
 
+/** Returns the time that an id of {@link newTimeOrderedId} begins with, in milliseconds since 1970; undefined for any other text. */
+export function idTime(id: string): number | undefined {
+  if (id.length !== TIME_LENGTH + TAIL_LENGTH || !isOfAlphabet(id)) return undefined;
+  const time = Number.parseInt(id.slice(0, TIME_LENGTH), 36);
+  return time <= timeMax ? time : undefined;
+}
+
+/** The end of the year 9999. */
+const timeMax = 253_402_300_799_999;
+
+function isOfAlphabet(id: string): boolean {
+  for (const letter of id) if (!idAlphabet.includes(letter)) return false;
+  return true;
+}
+
 /** Returns `length` characters of `alphabet` (at most 256 of them), each equally likely. */
 export function randomText(length: number, alphabet: string): string {
   // Bytes from the largest multiple of the alphabet's size on are drawn again, or its first letters would be more likely.

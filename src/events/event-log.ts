@@ -1,11 +1,11 @@
 import { newTimeOrderedId } from '../base/ids.ts';
-import { fromTimestamp, toIsoTimestamp } from '../base/timestamp.ts';
+import { fromTimestamp } from '../base/timestamp.ts';
 import { insertInto, sql, type Sql, withValues } from '../sql/sql.ts';
 import type { DependentRows, BulkInsert, InternalTable, Names, Transaction } from '../storage/database.ts';
-import type { Event, NewEvent } from './event.ts';
+import { type Event, type NewEvent, payloadOf } from './event.ts';
 
 /**
- * Returns the rows that follow from events, made of their `position`, `id` and `created`. They are inserted together with the events, in
+ * Returns the rows that follow from events, made of their `position`. They are inserted together with the events, in
  * the same transaction: all are committed or none. If the listener throws, neither records nor events are kept. It may await nothing
  * but `tx`.
  */
@@ -38,7 +38,7 @@ export class EventLog {
   /** Writes an event with the listener's rows, and returns it. The payload is built here, once for all attempts. */
   async append(tx: Transaction, event: NewEvent): Promise<Event> {
     const id = newTimeOrderedId(fromTimestamp(event.created));
-    const body = this.#payload(event);
+    const body = payloadOf(event, this.#options.instanceId);
     // Not all of `event`: the text of its data is in the body.
     const { kind, collection, collectionName, record, revision, created } = event;
     const about = { kind, collection, collectionName, record, revision, created };
@@ -46,12 +46,6 @@ export class EventLog {
     await tx.insertLater(this.#gathering, appended);
     tx.afterCommit(this.#options.wakeUp);
     return appended;
-  }
-
-  /** Builds the payload: five members, in the order that receivers rely on. The instance's id and the kind need no escaping. */
-  #payload(event: NewEvent): string {
-    const head = `{"event":"${event.kind}","timestamp":"${toIsoTimestamp(event.created)}","instance_id":"${this.#options.instanceId}"`;
-    return `${head},"collection":${JSON.stringify(event.collectionName)},"data":${event.dataJson}}`;
   }
 }
 
@@ -63,12 +57,9 @@ async function writeEvents(
   const { names } = tx;
   const following = await listener(tx, events);
   const inserts = events.map((event) => insertOf(names, event));
-  const statements = names.insertWithDependents({ from: names.table('$event'), inserts, columns }, following);
+  const statements = names.insertWithDependents({ from: names.table('$event'), inserts }, following);
   await tx.inOrder(statements.map((statement) => () => tx.run(statement)));
 }
-
-/** The columns of events that the listener's rows are made of, besides `position`. */
-const columns = sql`id, created`;
 
 /** The INSERT for each instance, by its names. */
 const insertOfNames = new WeakMap<Names, Sql>();

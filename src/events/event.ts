@@ -1,4 +1,4 @@
-import type { Timestamp } from '../base/timestamp.ts';
+import { type Timestamp, toIsoTimestamp } from '../base/timestamp.ts';
 
 /** The kinds of events that changes of records cause, as they stand in a webhook's `event`. */
 export const recordEventKinds = ['record.create', 'record.update', 'record.delete'] as const;
@@ -31,4 +31,13 @@ export interface Event extends Omit<NewEvent, 'dataJson'> {
   readonly body: string;
   /** The length of `body` in UTF-8. */
   readonly bodyBytes: number;
+}
+
+/** Builds the payload: five members, in the order that receivers rely on. The instance's id and the kind need no escaping. */
+export function payloadOf(
+  event: Pick<NewEvent, 'created' | 'collectionName' | 'dataJson'> & { readonly kind: string },
+  instanceId: string,
+): string {
+  const head = `{"event":"${event.kind}","timestamp":"${toIsoTimestamp(event.created)}","instance_id":"${instanceId}"`;
+  return `${head},"collection":${JSON.stringify(event.collectionName)},"data":${event.dataJson}}`;
 }

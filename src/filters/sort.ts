@@ -8,6 +8,8 @@ export interface SortContext {
   readonly resolve: Resolve;
   /** The hidden `$position`: what `@rowid` means, and the last key of every order, so that no two rows are equal (http-api A18). */
   readonly tieBreaker: Operand;
+  /** What tells rows with the same position apart, where several may have it. */
+  readonly tieBreakerEnd?: Operand;
 }
 
 export interface SortTerm {
@@ -21,7 +23,7 @@ export interface SortTerm {
  * newest of one millisecond also come first, and an index on (created, position) serves both directions. Throws a sort error.
  */
 export function sortTerms(keys: readonly SortKey[], context: SortContext): readonly SortTerm[] {
-  const { tieBreaker } = context;
+  const { tieBreaker, tieBreakerEnd } = context;
   const terms: SortTerm[] = [];
   const seen = new Set<string>();
   let last: SortTerm | undefined;
@@ -40,7 +42,9 @@ export function sortTerms(keys: readonly SortKey[], context: SortContext): reado
     terms.push({ operand, isDescending });
     if (operand !== undefined) isDescendingLast = isDescending;
   }
-  return [...terms, last ?? { operand: tieBreaker, isDescending: isDescendingLast }];
+  last ??= { operand: tieBreaker, isDescending: isDescendingLast };
+  const end = tieBreakerEnd && { operand: tieBreakerEnd, isDescending: last.isDescending };
+  return end === undefined ? [...terms, last] : [...terms, last, end];
 }
 
 /** Compiles the list that stands behind ORDER BY. */

@@ -18,6 +18,8 @@ export interface ListSource {
   readonly isInTime?: Sql;
   /** The hidden position: unique and never null. It is the default order and the last key of every other. */
   readonly tieBreaker: Operand;
+  /** What tells rows with the same position apart, where several may have it. */
+  readonly tieBreakerEnd?: Operand;
   /** Resolves the names in the sort and, without a scope, those in the filter. */
   readonly resolve: Resolve;
   /** For a table whose conditions may need joins. */

@@ -89,8 +89,12 @@ export interface Names {
    * rows; `columns` should be the same array each time.
    */
   valuesTable(columns: readonly InlineColumn[], rows: readonly Tuple[]): Sql;
-  /** Stands behind a text column: true when it equals one of the values. The SQL text is the same for any number of them: prepared once. */
+  /**
+   * Stands behind a column of texts, or of integers: true when it equals one of the values. The SQL text is the same for any number of
+   * them: prepared once.
+   */
   anyOf(values: readonly string[]): Sql;
+  anyNumberOf(values: readonly number[]): Sql;
   /**
    * A condition on rows that is true until the query timeout has passed, and then ends the statement. It reads the clock for every
    * row, which costs as much as reading the row, or for one row in 64. `number` is an integer column of these rows: the same condition
@@ -160,15 +164,13 @@ export interface Insertion {
   readonly from: Sql;
   /** INSERTs of one row each, all with the same SQL text. */
   readonly inserts: readonly Sql[];
-  /** The columns of the inserted rows that the following rows are made of, besides `position`. */
-  readonly columns: Sql;
 }
 
 /** Rows for another table, each made of an inserted row and of given values. */
 export interface DependentRows {
   /** `INSERT INTO table (columns)`, to stand before SELECT. */
   readonly into: Sql;
-  /** The SELECT list: expressions over columns of `inserted` and of `given`. */
+  /** The SELECT list: expressions over `inserted.position` and columns of `given`. */
   readonly row: Sql;
   /** The columns of `given`; the same array each time, as for {@link Names.valuesTable}. */
   readonly columns: readonly InlineColumn[];
@@ -196,7 +198,9 @@ export type InternalTable =
   | '$event'
   | '$endpoint'
   | '$delivery'
+  | '$outcome'
   | '$lane'
+  | '$gap'
   | '$attempt'
   | '$idempotency'
   | '$api_key'

@@ -9,7 +9,7 @@ const inserts = ['a', 'b', 'c', 'd'].map((id) => insertInto(sql`event`, sql`id`,
 
 /** Of what `runs` say: what one insertion is in SQL. */
 function textsOf(names: Names, runs: readonly DependentRun[]): readonly string[] {
-  const insertion = { from: sql`event`, inserts, columns: sql`id` };
+  const insertion = { from: sql`event`, inserts };
   const parts = {
     into: sql`INSERT INTO delivery (event, endpoint)`,
     columns: [['endpoint', 'text']],

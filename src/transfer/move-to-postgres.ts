@@ -10,6 +10,7 @@ import { identifier, sql, type Sql } from '../sql/sql.ts';
 import type { DataHome } from '../storage/data-home.ts';
 import type { Database, InternalTable, Reader, Transaction } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
+import { countWaiting } from '../webhooks/delivery-health.ts';
 import { copyTable, type TableCopy } from './copy-table.ts';
 import { clearMoveMark, markMove } from './move-mark.ts';
 
@@ -59,7 +60,9 @@ const places: Readonly<Record<InternalTable, Place>> = {
   $event: 'instance',
   $endpoint: 'instance',
   $delivery: 'instance',
+  $outcome: 'instance',
   $lane: 'instance',
+  $gap: 'instance',
   $attempt: 'instance',
   $idempotency: 'instance',
   $api_key: 'instance',
@@ -115,7 +118,7 @@ async function moveInstance(move: Move, instance: Instance): Promise<MovedInstan
       for (const collection of collections.all()) records += await copyRecords(copy, collection);
     });
     await moveLogs(move, id, report);
-    return { slug, collections: collections.all().length, records, pending: await countPending(target) };
+    return { slug, collections: collections.all().length, records, pending: await patiently(target, countWaiting) };
   } finally {
     await target.stop();
   }
@@ -217,10 +220,6 @@ async function countRows(reader: Reader, table: Sql, scope: Sql): Promise<number
   return Number(row?.['count']);
 }
 
-function countPending(target: Database): Promise<number> {
-  const { names } = target;
-  return countRows(target, names.table('$delivery'), sql`${names.scope} AND status = 'pending'`);
-}
 
 /** Runs work on a table. An error of an engine gets the reason, which clients are not told, and what the operator can do. */
 async function explainFailure<Result>(table: string, work: () => Promise<Result>): Promise<Result> {

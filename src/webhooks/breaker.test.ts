@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { deliveryKeys } from '../../test/support/delivery-rows.ts';
 import { eventually } from '../../test/support/eventually.ts';
 import { answers, HeldSender, type SenderPort } from '../../test/support/held-sender.ts';
 import { MovableClock } from '../../test/support/movable-clock.ts';
 import { startWebhookService, type WebhookService } from '../../test/support/webhook-service.ts';
 import { sql } from '../sql/sql.ts';
-import { readOldestPending } from './deliveries.ts';
+import { readOldestPending } from './delivery-health.ts';
 import { soleOwnership } from './delivery.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 import { closeLane } from './lane-store.ts';
@@ -165,11 +166,15 @@ test('neither idleness nor a restart nor another owner makes the service forget 
 
 test('what another owner has learned of an endpoint is taken over', async (t) => {
   const { service, sender, addPosts, idle, wake, passAround } = await start(t);
-  const { id } = await service.addEndpoint();
+  await service.addEndpoint();
   sender.answer = answers.down;
   await addPosts(20);
   const requests = await idle();
-  await service.withInstance('default', ({ database }) => database.write((tx) => closeLane(tx, id)));
+  await service.withInstance('default', async ({ database }) => {
+    const [key] = await deliveryKeys(database);
+    assert.ok(key);
+    await database.write((tx) => closeLane(tx, key.endpoint));
+  });
   sender.answer = answers.ok;
   assert.equal(await idle(), requests, 'nobody else was the owner');
   passAround();

@@ -1,20 +1,20 @@
-import { AppError, conflicting, notFound } from '../base/errors.ts';
+import { AppError, notFound } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
+import { findEvent } from '../events/find-event.ts';
 import type { Operand } from '../filters/operand.ts';
+import type { FilterTree } from '../filters/parse.ts';
 import type { ListQuery } from '../query/list-query.ts';
 import { column, columnResolver } from '../query/list-source.ts';
 import { type ListResult, runList } from '../query/run-list.ts';
-import { joinSql, sql, type Sql } from '../sql/sql.ts';
-import type { Database, Names, Reader, Row, Transaction, Tuple } from '../storage/database.ts';
-import { deliveryId, insertDelivery, moveDelivery, readPending } from './deliveries.ts';
-import { type DeliveryStatus, newDelivery } from './delivery.ts';
-import type { Dispatcher } from './dispatcher.ts';
-import { getEndpoint } from './endpoints/change-endpoint.ts';
-import type { Endpoint } from './endpoints/endpoint.ts';
-import type { WebhookInstance, WebhookInstanceLoan } from './webhook-instance.ts';
+import { joinSql, literal, sql, type Sql } from '../sql/sql.ts';
+import type { Names, Reader, Row, Transaction, Tuple } from '../storage/database.ts';
+import { deliveryId, type DeliveryKey, keyText } from './deliveries.ts';
+import type { DeliveryStatus } from './delivery.ts';
+import { deletedCause, moveDelivery } from './outcomes.ts';
+import type { WebhookInstance } from './webhook-instance.ts';
 
 /** A delivery with its event and its attempts, as its owner sees it. */
-interface DeliveryView {
+export interface DeliveryView {
   readonly id: string;
   readonly endpoint: string;
   readonly event: string;
@@ -32,138 +32,206 @@ interface DeliveryView {
 
 export type AttemptView = Readonly<Record<string, unknown>>;
 
-const columns = sql`d.id, d.endpoint, e.id, e.kind, e.collection_name, e.record, d.status, d.cause, d.due, d.created, d.updated, d.attempts`;
-
-function fromOf(names: Names): Sql {
-  const events = sql`${names.table('$event')} e ON ${names.scopeOf('e')} AND e.position = d.event`;
-  return sql`${names.table('$delivery')} d JOIN ${events}`;
+/**
+ * The parts of a statement about deliveries. What became of one is its outcome; without one it is what the gap says that it lies in, or
+ * it waits. What has failed for an endpoint that was deleted since is as good as cancelled.
+ */
+function partsOf(names: Names): {
+  readonly from: Sql;
+  readonly columns: Sql;
+  readonly status: Sql;
+  readonly cause: Sql;
+  readonly updated: Sql;
+} {
+  const event = sql`${names.table('$event')} e ON ${names.scopeOf('e')} AND e.position = d.event`;
+  const endpoint = sql`${names.table('$endpoint')} p ON ${names.scopeOf('p')} AND p.position = d.endpoint`;
+  const outcome = sql`${names.table('$outcome')} o ON ${names.scopeOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint`;
+  const ofGap = (name: Sql): Sql => sql`(
+    SELECT g.${name} FROM ${names.table('$gap')} g
+    WHERE ${names.scopeOf('g')} AND g.endpoint = d.endpoint AND g.first <= d.event AND g.last >= d.event LIMIT 1)`;
+  const isLeft = sql`o.status = 'pending' AND p.deleted <> ''`;
+  const status = sql`CASE WHEN o.event IS NULL THEN coalesce(${ofGap(sql`status`)}, 'pending') WHEN ${isLeft} THEN 'cancelled' ELSE o.status END`;
+  const cause = sql`CASE WHEN o.event IS NULL THEN coalesce(${ofGap(sql`cause`)}, '') WHEN ${isLeft} THEN ${literal(deletedCause)} ELSE o.cause END`;
+  const updated = sql`coalesce(o.updated, ${ofGap(sql`created`)}, e.created)`;
+  return {
+    // LEFT, so that an engine need not look at what a count does not ask for.
+    from: sql`${names.table('$delivery')} d LEFT JOIN ${event} LEFT JOIN ${endpoint} LEFT JOIN ${outcome}`,
+    columns: sql`d.event, d.endpoint, p.id, e.id, e.kind, e.collection_name, e.record, ${status}, ${cause}, o.due, e.created, ${updated}, o.attempts`,
+    status,
+    cause,
+    updated,
+  };
 }
-
-const id: Operand = column('text', sql`d.id`);
-
-const resolve = columnResolver({
-  id,
-  endpoint: column('text', sql`d.endpoint`),
-  event: column('text', sql`e.id`),
-  kind: column('text', sql`e.kind`),
-  collection: column('text', sql`e.collection_name`),
-  record: column('text', sql`e.record`),
-  status: column('text', sql`d.status`),
-  cause: column('text', sql`d.cause`),
-  created: column('date', sql`d.created`),
-  updated: column('date', sql`d.updated`),
-});
 
 /** Returns a page of deliveries, each with its attempts; only {@link readDelivery} shows what receivers answered. */
 export async function listDeliveries(
-  instance: WebhookInstance,
+  { database, clock }: WebhookInstance,
   query: ListQuery,
 ): Promise<ListResult<DeliveryView>> {
-  const now = instance.clock.now();
-  const { names } = instance.database;
-  const isInTime = names.isInTime(sql`d.event`, 'for every row');
+  const { names } = database;
+  const { from, columns, status, cause, updated } = partsOf(names);
+  const position = column('number', sql`d.event`);
+  const isInTime = names.isInTime(position.sql, 'for every row');
   const source = {
     columns,
-    from: fromOf(names),
-    where: names.scopeOf('d'),
+    from,
+    where: joinSql([names.scopeOf('d'), ...(await narrow(database, query.filter))], ' AND '),
     ...(isInTime && { isInTime }),
-    tieBreaker: id,
-    resolve,
+    tieBreaker: position,
+    tieBreakerEnd: column('number', sql`d.endpoint`),
+    resolve: columnResolver({
+      id: text(sql`e.id || '-' || p.id`),
+      endpoint: text(sql`p.id`),
+      event: text(sql`e.id`),
+      kind: text(sql`e.kind`),
+      collection: text(sql`e.collection_name`),
+      record: text(sql`e.record`),
+      status: text(status),
+      cause: text(cause),
+      created: column('date', sql`e.created`),
+      updated: column('date', updated),
+    }),
     dialect: names.dialect,
-    now,
+    now: clock.now(),
   };
-  const page = await runList(instance.database, query, source);
-  const ids = page.items.map((item) => String(item[0]));
-  const attempts = await readAttempts(instance.database, ids, false);
-  return { ...page, items: page.items.map((item) => toView(item, attempts.get(String(item[0])) ?? [])) };
+  // The log is in the order in which events were made: so its key serves the order.
+  const sort = query.sort.map((key) => (key.name === 'created' ? { ...key, name: '@rowid' } : key));
+  const page = await runList(database, { ...query, sort }, source);
+  const attempts = await readAttempts(database, page.items.map(toKey), false);
+  return { ...page, items: page.items.map((item) => toView(item, attempts.get(keyText(toKey(item))) ?? [])) };
+}
+
+function text(name: Sql): Operand {
+  return column('text', name);
+}
+
+/**
+ * Returns conditions that follow from a filter and lead into an index, while the filter itself would be asked of every delivery: its event,
+ * or that it is exhausted.
+ */
+async function narrow(reader: Reader, filter: FilterTree | undefined): Promise<readonly Sql[]> {
+  const { names } = reader;
+  const conditions: Sql[] = [];
+  const asked = new Map(wantedTexts(filter));
+  const event = asked.get('event') ?? asked.get('id')?.split('-')[0];
+  if (event !== undefined) conditions.push(sql`d.event = ${(await findEvent(reader, event)) ?? -1}`);
+  if (asked.get('status') === 'exhausted')
+    conditions.push(sql`(d.event, d.endpoint) IN (
+      SELECT event, endpoint FROM ${names.table('$outcome')} WHERE ${names.scope} AND status = 'exhausted')`);
+  return conditions;
+}
+
+/** Returns the names that a filter wants to equal a text. */
+function wantedTexts(filter: FilterTree | undefined): readonly [name: string, text: string][] {
+  if (filter === undefined) return [];
+  if (filter.kind === 'and') return filter.items.flatMap(wantedTexts);
+  if (filter.kind !== 'comparison' || filter.operator !== '=') return [];
+  const { left, right } = filter;
+  return left.kind === 'identifier' && right.kind === 'text' ? [[left.name, right.value]] : [];
+}
+
+/** Finds a delivery by its id. Throws not_found. */
+async function findDelivery(reader: Reader, id: string): Promise<DeliveryKey> {
+  const { names } = reader;
+  const [eventId = '', endpointId = '', ...rest] = id.split('-');
+  const event = rest.length > 0 ? undefined : await findEvent(reader, eventId);
+  if (event === undefined) throw notFound();
+  const endpoint = await reader.get(sql`
+    SELECT position FROM ${names.table('$endpoint')} WHERE ${names.scope} AND id = ${endpointId}`);
+  if (endpoint === undefined) throw notFound();
+  return { event, endpoint: Number(endpoint['position']) };
 }
 
 /** Reads one delivery with all that its attempts have recorded. Throws not_found. */
-export async function readDelivery(reader: Reader, deliveryId: string): Promise<DeliveryView> {
+export async function readDelivery(reader: Reader, delivery: string | DeliveryKey): Promise<DeliveryView> {
   const { names } = reader;
+  const key = typeof delivery === 'string' ? await findDelivery(reader, delivery) : delivery;
+  const { from, columns } = partsOf(names);
   const [row] = await reader.tuples(
-    sql`SELECT ${columns} FROM ${fromOf(names)} WHERE ${names.scopeOf('d')} AND d.id = ${deliveryId}`,
+    sql`SELECT ${columns} FROM ${from} WHERE ${names.scopeOf('d')} AND d.event = ${key.event} AND d.endpoint = ${key.endpoint}`,
   );
   if (row === undefined) throw notFound();
-  const attempts = await readAttempts(reader, [deliveryId], true);
-  return toView(row, attempts.get(deliveryId) ?? []);
+  const attempts = await readAttempts(reader, [key], true);
+  return toView(row, attempts.get(keyText(key)) ?? []);
 }
 
 /**
  * Makes a delivery due now, whatever its schedule said; one that is over gets one more attempt. Returns it as this has left it,
- * which may have changed by the time the answer is sent. Throws not_found, and conflict when the delivery could
- * never be sent or is a test whose attempt may be on its way.
+ * which may have changed by the time the answer is sent. Throws not_found, and conflict when its endpoint is gone, or when it is a test
+ * whose attempt may be on its way.
  */
-export function retryDelivery(instance: WebhookInstance, deliveryId: string): Promise<DeliveryView> {
+export async function retryDelivery(instance: WebhookInstance, id: string): Promise<DeliveryView> {
   // Not `clock`: the node that sends it decides by this clock what is due.
   const now = instance.dueClock.now();
+  const key = await findDelivery(instance.database, id);
   return instance.database.write(async (tx) => {
-    const from = await readRetryable(tx, deliveryId);
-    await move(tx, deliveryId, { from, to: 'pending', cause: '', now });
-    return readDelivery(tx, deliveryId);
+    const from = await readRetryable(tx, key);
+    await move(tx, key, { from, to: 'pending', cause: '', now });
+    return readDelivery(tx, key);
   });
 }
 
 /** Cancels a pending delivery and returns it. Throws not_found, and conflict when it is over already. */
-export function cancelDelivery(instance: WebhookInstance, deliveryId: string): Promise<DeliveryView> {
+export async function cancelDelivery(instance: WebhookInstance, id: string): Promise<DeliveryView> {
   const now = instance.dueClock.now();
+  const key = await findDelivery(instance.database, id);
   return instance.database.write(async (tx) => {
-    await move(tx, deliveryId, { from: ['pending'], to: 'cancelled', cause: 'Cancelled by hand.', now });
-    return readDelivery(tx, deliveryId);
+    await move(tx, key, { from: ['pending'], to: 'cancelled', cause: 'Cancelled by hand.', now });
+    return readDelivery(tx, key);
   });
 }
 
 /**
  * Returns the statuses from which a delivery may be sent again. Throws conflict when its endpoint is gone, as it would be pending
- * forever, and when its body is too large to be sent. A pending test is not among them: the process that was asked for the test
- * sends it, and the instance's owner would send it as well.
+ * forever. A pending test is not among them: the process that was asked for the test sends it, and the instance's owner would send it as
+ * well.
  */
-async function readRetryable(tx: Transaction, deliveryId: string): Promise<readonly DeliveryStatus[]> {
-  const row = await tx.get(sql`
-    SELECT length(e.body) AS body_bytes, e.kind, d.attempts, p.id AS endpoint FROM ${fromOf(tx.names)}
-    LEFT JOIN ${tx.names.table('$endpoint')} p ON ${tx.names.scopeOf('p')} AND p.id = d.endpoint
-    WHERE ${tx.names.scopeOf('d')} AND d.id = ${deliveryId}`);
+async function readRetryable(tx: Transaction, key: DeliveryKey): Promise<readonly DeliveryStatus[]> {
+  const [row] = await tx.tuples(sql`
+    SELECT e.kind, o.attempts, p.deleted FROM ${partsOf(tx.names).from}
+    WHERE ${tx.names.scopeOf('d')} AND d.event = ${key.event} AND d.endpoint = ${key.endpoint}`);
   if (row === undefined) return [];
-  if (row['endpoint'] === null) throw new AppError('conflict', 'The endpoint of the delivery was deleted.');
-  const { status, cause } = newDelivery(0, Number(row['body_bytes']));
-  if (status === 'exhausted') throw new AppError('conflict', cause);
-  if (row['kind'] !== 'ping') return ['pending', ...over];
+  const [kind, attempts, deleted] = row;
+  if (deleted !== '') throw new AppError('conflict', 'The endpoint of the delivery was deleted.');
+  if (kind !== 'ping') return ['pending', ...over];
   // A test that was cancelled while on its way: only its counted attempt shows that it is over.
-  return Number(row['attempts']) === 0 ? [] : over;
+  return Number(attempts) === 0 ? [] : over;
 }
 
 const over = ['delivered', 'exhausted', 'expired', 'cancelled'] as const;
 
 async function move(
   tx: Transaction,
-  deliveryId: string,
-  to: Parameters<typeof moveDelivery>[2],
+  key: DeliveryKey,
+  to: Omit<Parameters<typeof moveDelivery>[2], 'without'>,
 ): Promise<void> {
-  if (await moveDelivery(tx, deliveryId, to)) return;
-  const row = await tx.get(sql`
-    SELECT status FROM ${tx.names.table('$delivery')} WHERE ${tx.names.scope} AND id = ${deliveryId}`);
+  const { names } = tx;
+  const { from, status } = partsOf(names);
+  const [row] = await tx.tuples(
+    sql`SELECT ${status} FROM ${from} WHERE ${names.scopeOf('d')} AND d.event = ${key.event} AND d.endpoint = ${key.endpoint}`,
+  );
   if (row === undefined) throw notFound();
-  throw new AppError('conflict', `The delivery is ${String(row['status'])}.`);
+  const without = String(row[0]) as DeliveryStatus; // The statement makes nothing else.
+  if (await moveDelivery(tx, key, { ...to, without })) return;
+  throw new AppError('conflict', `The delivery is ${without}.`);
 }
 
 async function readAttempts(
   reader: Reader,
-  ids: readonly string[],
+  keys: readonly DeliveryKey[],
   withAnswers: boolean,
 ): Promise<ReadonlyMap<string, readonly AttemptView[]>> {
   const attempts = new Map<string, AttemptView[]>();
-  if (ids.length === 0) return attempts;
-  const list = joinSql(
-    ids.map((deliveryId) => sql`${deliveryId}`),
-    ', ',
-  );
+  if (keys.length === 0) return attempts;
+  const { names } = reader;
+  const events = names.anyNumberOf([...new Set(keys.map(({ event }) => event))]);
   const rows = await reader.all(
-    sql`SELECT * FROM ${reader.names.table('$attempt')} WHERE ${reader.names.scope} AND delivery IN (${list}) ORDER BY delivery, number`,
+    sql`SELECT * FROM ${names.table('$attempt')} WHERE ${names.scope} AND event${events} ORDER BY event, endpoint, number`,
   );
   for (const row of rows) {
-    const deliveryId = String(row['delivery']);
-    const known = attempts.get(deliveryId);
-    if (known === undefined) attempts.set(deliveryId, [attemptView(row, withAnswers)]);
+    const key = keyText({ event: Number(row['event']), endpoint: Number(row['endpoint']) });
+    const known = attempts.get(key);
+    if (known === undefined) attempts.set(key, [attemptView(row, withAnswers)]);
     else known.push(attemptView(row, withAnswers));
   }
   return attempts;
@@ -190,11 +258,14 @@ function attemptView(row: Row, withAnswers: boolean): AttemptView {
   return { ...view, responseHeaders, responseBody };
 }
 
+function toKey(tuple: Tuple): DeliveryKey {
+  return { event: Number(tuple[0]), endpoint: Number(tuple[1]) };
+}
+
 function toView(tuple: Tuple, attempts: readonly AttemptView[]): DeliveryView {
-  const [deliveryId, endpoint, event, kind, collection, record, status, cause, due, created, updated, made] =
-    tuple;
+  const [, , endpoint, event, kind, collection, record, status, cause, due, created, updated, made] = tuple;
   return {
-    id: String(deliveryId),
+    id: deliveryId(String(event), String(endpoint)),
     endpoint: String(endpoint),
     event: String(event),
     kind: String(kind),
@@ -202,7 +273,7 @@ function toView(tuple: Tuple, attempts: readonly AttemptView[]): DeliveryView {
     record: String(record),
     status: String(status),
     cause: String(cause),
-    nextAttempt: status === 'pending' ? toTimestamp(Number(due)) : '',
+    nextAttempt: status === 'pending' ? nextAttemptOf(due, created) : '',
     created: String(created),
     updated: String(updated),
     // Attempts are read a moment later than the delivery: newer ones do not fit the status shown here.
@@ -210,81 +281,7 @@ function toView(tuple: Tuple, attempts: readonly AttemptView[]): DeliveryView {
   };
 }
 
-/** For this long a test is its sender's alone. If that process dies, the dispatcher then finds the delivery due and ends it. */
-const handoverMs = 120_000;
-
-/** Tests of one instance under way at once. They bypass the lanes, so nothing else limits how many a receiver gets. */
-const testsMax = 8;
-const testsUnderWay = new WeakMap<Database, number>();
-
-export interface TestParts {
-  readonly dispatcher: Dispatcher;
-  readonly borrow: (instanceId: string) => Promise<WebhookInstanceLoan>;
-}
-
-/**
- * Sends the test event `ping` to one endpoint, paused or not, and returns the delivery with its attempt. The event is logged like
- * any other, and the request is never repeated. Throws not_found, and too_many_requests while `testsMax` others are under way.
- */
-export async function testEndpoint(
-  instance: WebhookInstance,
-  endpointId: string,
-  parts: TestParts,
-): Promise<DeliveryView> {
-  const { database } = instance;
-  const underWay = testsUnderWay.get(database) ?? 0;
-  if (underWay >= testsMax) {
-    const message = `At most ${testsMax} tests of endpoints can be under way.`;
-    throw new AppError('too_many_requests', message, { retryAfter: 1 });
-  }
-  testsUnderWay.set(database, underWay + 1);
-  try {
-    return await sendTest(instance, endpointId, parts);
-  } finally {
-    testsUnderWay.set(database, (testsUnderWay.get(database) ?? 1) - 1);
-  }
-}
-
-async function sendTest(
-  instance: WebhookInstance,
-  endpointId: string,
-  parts: TestParts,
-): Promise<DeliveryView> {
-  const { endpoint, id } = await insertTest(instance, endpointId);
-  const pending = await readPending(instance.database, id);
-  if (pending === undefined) throw conflicting();
-  await parts.dispatcher.sendNow(await parts.borrow(instance.id), endpoint, pending);
-  return readDelivery(instance.database, id);
-}
-
-function insertTest(
-  instance: WebhookInstance,
-  endpointId: string,
-): Promise<{ readonly endpoint: Endpoint; readonly id: string }> {
-  return instance.database.write(async (tx) => {
-    const endpoint = await getEndpoint(tx, instance.endpoints, endpointId);
-    return { endpoint, id: await writeTest(tx, instance, endpoint.id) };
-  });
-}
-
-/** Writes the test event and its one delivery, and returns the id of that delivery. */
-export async function writeTest(
-  tx: Transaction,
-  { clock, dueClock, events }: Pick<WebhookInstance, 'clock' | 'dueClock' | 'events'>,
-  endpointId: string,
-): Promise<string> {
-  const created = toTimestamp(clock.now());
-  const event = await events.append(tx, {
-    kind: 'ping',
-    collection: '',
-    collectionName: '',
-    record: '',
-    revision: 0,
-    created,
-    dataJson: '{}',
-  });
-  const due = dueClock.now() + handoverMs;
-  const state = { status: 'pending', attempts: 0, due, cause: '' } as const;
-  await tx.run(insertDelivery(tx.names, event, { endpoint: endpointId, state }));
-  return deliveryId(event.id, endpointId);
+/** One that was never attempted is due since it was made. */
+function nextAttemptOf(due: unknown, created: unknown): string {
+  return due === null || due === undefined ? String(created) : toTimestamp(Number(due));
 }

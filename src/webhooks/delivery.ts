@@ -31,8 +31,11 @@ export interface DeliveryState {
   readonly status: DeliveryStatus;
   /** How many attempts were made. */
   readonly attempts: number;
-  /** When the next attempt is due, in milliseconds since 1970; meaningless when the delivery is over. */
-  readonly due: number;
+  /**
+   * When the next attempt is due, in milliseconds since 1970; meaningless when the delivery is over. Undefined for one that was never
+   * attempted and waits in the log: it is due from the start.
+   */
+  readonly due: number | undefined;
   /** Why it is not delivered, in words; empty when there is nothing to explain. */
   readonly cause: string;
 }
@@ -42,7 +45,7 @@ export const standardSchedule: readonly number[] = [
   5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 43_200, 43_200, 43_200, 43_200, 43_200,
 ];
 
-/** Events with larger bodies stay in the log and are not sent. */
+/** Larger bodies stay in the log; what is sent instead has only the id of the record. */
 export const bodyBytesMax = 256 * 1024;
 
 const jitterMin = 0.75;
@@ -51,12 +54,6 @@ const jitterSpan = 0.5;
 /** Multiplies a delay by a factor from 0.75 to 1.25, so that what failed together spreads out. `random` is in [0, 1). */
 export function jittered(delayMs: number, random: number): number {
   return delayMs * (jitterMin + random * jitterSpan);
-}
-
-export function newDelivery(nowMs: number, bodyBytes: number): DeliveryState {
-  if (bodyBytes <= bodyBytesMax) return { status: 'pending', attempts: 0, due: nowMs, cause: '' };
-  const cause = `The body has ${bodyBytes} bytes, more than the ${bodyBytesMax} that are sent.`;
-  return { status: 'exhausted', attempts: 0, due: nowMs, cause };
 }
 
 export interface AttemptContext {

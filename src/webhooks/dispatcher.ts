@@ -25,6 +25,8 @@ export interface DispatcherOptions {
   /** Opens an instance; undefined when there is none with this id. */
   readonly borrow: (instanceId: string) => Promise<WebhookInstanceLoan | undefined>;
   readonly ownership: Ownership;
+  /** The position up to which no event can appear any more (`SafePosition`); any, where positions are in the order of the commits. */
+  readonly safePosition?: () => number;
   /** Told of an instance with something new that another node delivers. */
   readonly onForeign: (instanceId: string) => void;
   /** The most attempts in flight over all instances, tests not counted: bounds the sockets and memory of the sending thread. */
@@ -44,7 +46,7 @@ export class Dispatcher {
   readonly #scheduler: Scheduler;
   readonly #slots: Slots;
   readonly #inFlight: InFlight;
-  /** Whether the last look found something to send: then there may be more. */
+  /** Whether the last look found something to send, or did not read to the end: then there may be more. */
   #hasFound = false;
   #pumping: Promise<void> | undefined;
   #isPumpScheduled = false;
@@ -101,7 +103,7 @@ export class Dispatcher {
   sendNow(loan: WebhookInstanceLoan, endpoint: Endpoint, pending: PendingDelivery): Promise<AttemptResult> {
     const test = Promise.withResolvers<AttemptResult>();
     const lanes = this.#claims.add(loan);
-    lanes.claimed.add(pending.id);
+    lanes.noteTest(1);
     this.#inFlight.add({ lanes, endpoint, pending, test });
     this.#options.sender.send([toAttemptRequest(endpoint, pending, this.#options.version)]);
     return test.promise;
@@ -151,15 +153,17 @@ export class Dispatcher {
   async #pump(): Promise<void> {
     await this.#openWoken();
     const now = this.#options.clock.now();
-    const { ownership } = this.#options;
+    const { ownership, safePosition } = this.#options;
+    const safe = safePosition?.() ?? Number.POSITIVE_INFINITY;
     for (const lanes of this.#claims.allLanes()) {
       const { id } = lanes.instance;
-      if (ownership.owns(id)) await this.#orRest(lanes, () => lanes.refill(now, ownership.epochOf(id)));
+      const look = { now, safe, epoch: ownership.epochOf(id) };
+      if (ownership.owns(id)) await this.#orRest(lanes, () => lanes.refill(look));
       else lanes.rest();
     }
     const candidates = this.#claims.allLanes().map((lanes) => lanes.candidate(now));
     const turns = chooseTurns([...candidates], this.#slots);
-    this.#hasFound = turns.length > 0;
+    this.#hasFound = turns.length > 0 || this.#claims.allLanes().some((lanes) => lanes.hasUnread(now));
     const requests = await this.#claim(turns);
     if (requests.length > 0) this.#options.sender.send(requests);
     this.#letGo();
@@ -219,7 +223,7 @@ export class Dispatcher {
     // Rows are read only now: a delivery may have been settled or cancelled since its id was read, and bodies are large.
     const found = await readTaken(taken, (lanes, read) => this.#orRest(lanes, read));
     const requests = taken.map((one) => {
-      const request = this.#send(one, found.get(one.turn.id));
+      const request = this.#send(one, found.get(one.turn));
       if (request === undefined) this.#slots.release(one.turn);
       return request;
     });
@@ -228,9 +232,9 @@ export class Dispatcher {
 
   #send({ lanes, turn }: Taken, pending: PendingDelivery | undefined): AttemptRequest | undefined {
     // Checked again: the instance may have been handed over to another node during the read.
-    if (pending === undefined || !this.#options.ownership.owns(lanes.instance.id)) return undefined;
-    const endpoint = lanes.claim(turn.endpointId, pending, this.#options.clock.now());
-    if (endpoint === undefined) return undefined;
+    if (!this.#options.ownership.owns(lanes.instance.id)) return undefined;
+    const endpoint = lanes.claim(turn, pending, this.#options.clock.now());
+    if (endpoint === undefined || pending === undefined) return undefined;
     this.#inFlight.add({ lanes, endpoint, pending, slot: turn });
     return toAttemptRequest(endpoint, pending, this.#options.version);
   }
@@ -270,7 +274,7 @@ export interface Delivering {
   stop(graceMs: number): Promise<void>;
 }
 
-export type DeliveringParts = Omit<DispatcherOptions, 'ownership' | 'onForeign'>;
+export type DeliveringParts = Omit<DispatcherOptions, 'ownership' | 'onForeign' | 'safePosition'>;
 
 /** Delivers for all instances, as this process alone holds the data directory. The start looks once for what is still pending. */
 export function deliverAlone(parts: DeliveringParts): Delivering {
@@ -298,6 +302,7 @@ function toAttemptRequest(endpoint: Endpoint, pending: PendingDelivery, version:
     collection: pending.collectionName,
     attempt: pending.state.attempts + 1,
     sequence: pending.revision,
+    isThin: pending.isThin,
     customHeaders: endpoint.headers,
     secrets: [endpoint.secret],
     timeoutMs: endpoint.timeoutMs,

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DueFloor, findDueFloor } from './lanes.ts';
-import { endpointsMax } from './endpoints/endpoint.ts';
+import { DueFloor } from './due-floor.ts';
 
 const start = 1_000_000;
 
@@ -33,14 +32,4 @@ test('after the clock was set back, and when told so, a look begins at the start
   floor.note(start - 3_000, undefined);
   floor.reset();
   assert.equal(floor.beginAt(start - 2_999), 0);
-});
-
-test('the floors of as many endpoints as there may be are kept, and those of deleted ones go as others come', () => {
-  const database = { names: { leavesDeadRows: true } };
-  const ids = Array.from({ length: endpointsMax }, (_, index) => `endpoint ${index}`);
-  const first = ids.map((id) => findDueFloor(database, id));
-  assert.deepEqual(new Set(first).size, ids.length);
-  for (const [index, id] of ids.entries()) assert.equal(findDueFloor(database, id), first[index]);
-  for (const round of [1, 2]) for (const id of ids) findDueFloor(database, `${id} of round ${round}`);
-  for (const [index, id] of ids.entries()) assert.notEqual(findDueFloor(database, id), first[index]);
 });

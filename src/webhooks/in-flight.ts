@@ -2,13 +2,14 @@ import type { Clock } from '../base/clock.ts';
 import { randomUnit } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Transaction } from '../storage/database.ts';
-import { type PendingDelivery, putOff, sendWaiting } from './deliveries.ts';
+import { keyText, type PendingDelivery } from './deliveries.ts';
 import { afterAttempt, type Ownership, standardSchedule } from './delivery.ts';
 import { noteOutcome, warnOfEndpoint } from './endpoint-warnings.ts';
 import { stopEndpoint } from './endpoints/change-endpoint.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
 import type { LaneChange } from './lane.ts';
 import { saveLane } from './lane-store.ts';
+import { putOff, sendWaiting } from './outcomes.ts';
 import type { InstanceLanes } from './lanes.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
 import { settle, type Settlement } from './settle.ts';
@@ -141,7 +142,7 @@ export class InFlight {
       return flight === undefined ? [] : [toSettlement(flight, result, clock)];
     });
     const options = { now: clock.now(), fence: ownership.fence(instance.id) };
-    const changed = lanes.changedLanes();
+    const changed = lanes.changedLanes(options.now);
     const exhausted = await instance.database.write(
       async (tx) => {
         const ids = await settle(tx, settlements, options);
@@ -150,8 +151,8 @@ export class InFlight {
       },
       { findsByKey: true },
     );
-    lanes.noteStored(changed);
-    for (const { id, result } of settlements) if (exhausted.has(id)) this.#warnOfExhausted(result);
+    lanes.noteStored(changed, options.now);
+    for (const { key, result } of settlements) if (exhausted.has(keyText(key))) this.#warnOfExhausted(result);
   }
 
   #warnOfExhausted({ deliveryId, cause }: AttemptResult): void {
@@ -161,11 +162,14 @@ export class InFlight {
     warnOfEndpoint(lanes.instance, endpoint, { kind: 'exhausted', event: pending.eventId, cause });
   }
 
-  #finish({ claimed }: InstanceLanes, result: AttemptResult): void {
-    claimed.delete(result.deliveryId);
+  #finish(lanes: InstanceLanes, result: AttemptResult): void {
     const flight = this.#flights.get(result.deliveryId);
     if (flight === undefined) return;
-    flight.test?.resolve(result);
+    if (flight.test === undefined) lanes.settled(flight.pending, result.kind === 'aborted');
+    else {
+      lanes.noteTest(-1);
+      flight.test.resolve(result);
+    }
     if (flight.slot !== undefined) this.#options.slots.release(flight.slot);
     this.#flights.delete(result.deliveryId);
   }
@@ -198,7 +202,7 @@ export class InFlight {
         await stopEndpoint(instance, endpoint, { status: 'paused', event, reason: goneReason });
       else if (laneChange === 'disabled')
         await stopEndpoint(instance, endpoint, { status: 'disabled', event, reason: awayReason });
-      if (laneChange === 'recovered') await sendWaiting(instance, endpoint.id);
+      if (laneChange === 'recovered') await sendWaiting(instance, endpoint.number);
     } catch (error) {
       // Nothing is lost: the next attempt ends in the same way, and what waits has its own schedule.
       const message = 'What an attempt says of its endpoint could not be stored.';
@@ -232,12 +236,12 @@ function toSettlement(
   result: AttemptResult,
   clock: Clock,
 ): Settlement {
-  const { id, state, kind } = pending;
+  const { key, state, kind } = pending;
   // A test is never sent a second time, not even one that an earlier process left behind.
   const schedule = kind === 'ping' ? [] : (endpoint.schedule ?? standardSchedule);
   const context = { now: clock.now(), schedule, random: randomUnit() };
   const after = afterAttempt(state, result, context);
-  return { id, after, result, due: state.due, putOffUntil, isFenced: test === undefined };
+  return { key, after, result, due: state.due, putOffUntil, isFenced: test === undefined };
 }
 
 /** How long a settlement may take after its attempt's deadline; after that the next owner sends the delivery again. */
@@ -271,7 +275,7 @@ async function prepareHandOver(
     tx.inOrder(
       flights().map(({ lanes: { instance }, pending, putOffUntil: until = now }) => () => {
         const { names } = instance.database;
-        return putOff(tx, pending, { names, until, fence: ownership.fence(instance.id) });
+        return putOff(tx, pending, { names, until, now, fence: ownership.fence(instance.id) });
       }),
     );
 }

@@ -1,15 +1,11 @@
-import { GenerationCache } from '../base/cache.ts';
-import type { Names } from '../storage/database.ts';
-import { type PendingDelivery, readDue, readPendings } from './deliveries.ts';
-import { type Endpoint, endpointsMax } from './endpoints/endpoint.ts';
+import { type PendingDelivery, readPendings } from './deliveries.ts';
+import type { Endpoint } from './endpoints/endpoint.ts';
 import { closedLane, Lane, type LaneChange, type StoredLane } from './lane.ts';
+import { LaneSource } from './lane-source.ts';
 import { type LaneRow, readLanes } from './lane-store.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
-import { type Candidate, type DueDelivery, type LaneCandidate, SlotTime } from './slots.ts';
+import { type Candidate, type LaneCandidate, SlotTime, type Turn } from './slots.ts';
 import type { WebhookInstance } from './webhook-instance.ts';
-
-/** Ids read ahead for one endpoint: one read per delivery would cost more than the delivery itself. */
-const readAheadMax = 256;
 
 /** What is remembered of an instance's lanes for longer than the instance is on loan. */
 export interface KnownLanes {
@@ -22,40 +18,56 @@ export interface KnownLanes {
 }
 
 interface KnownLane {
+  /** That of the endpoint. */
+  readonly number: number;
   readonly lane: Lane;
+  readonly source: LaneSource;
   readonly time: SlotTime;
   /** When the endpoint was changed last, and what of the lane is stored, as far as it is known here. */
   updated: string | undefined;
   stored: StoredLane;
+  storedCursor: number;
+  /** When the cursor was stored last, in milliseconds since 1970. */
+  cursorStoredAt: number;
 }
 
 export function newKnownLanes(): KnownLanes {
   return { epoch: undefined, time: new SlotTime(), lanes: new Map() };
 }
 
-/** What the dispatcher remembers of one endpoint while its instance is on loan. None of it must survive: the rows are the truth. */
+/** What the dispatcher knows of one endpoint while its instance is on loan. None of it must survive: the rows are the truth. */
 interface LaneState {
   endpoint: Endpoint;
   /** Scheme, host and port of its URL. */
   origin: string;
   readonly known: KnownLane;
-  /** Deliveries that were read ahead and not sent yet, the longest due first. */
-  readonly due: DueDelivery[];
-  /** False when a read has shown that nothing more is due. */
-  mayHaveMore: boolean;
-  /** When the first delivery is due that was not due at the last read, in milliseconds since 1970. */
-  nextDue: number | undefined;
   /** False while the endpoint is paused or gone but has attempts in flight. */
   isActive: boolean;
 }
 
+/** When a look is made, and what it may rely on. */
+export interface LookContext {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** No event at or before this position can appear any more. */
+  readonly safe: number;
+  /** In another one than before, another node may have changed the lanes. */
+  readonly epoch: string;
+}
+
+/** A cursor is stored with the settlements that follow, at most this often. */
+const cursorEveryMs = 1_000;
+/** Reads for one lane in one look: others wait meanwhile. */
+const readsMax = 16;
+
 /** One instance as the dispatcher sees it: a lane for each active endpoint, and what is claimed. */
 export class InstanceLanes {
   readonly instance: WebhookInstance;
-  /** Ids of deliveries that were sent or are about to be; they stay here until their settlement is committed. */
-  readonly claimed = new Set<string>();
   readonly #lanes = new Map<string, LaneState>();
   readonly #known: KnownLanes;
+  /** Tests under way: they are of no lane. */
+  #tests = 0;
+  #safe = 0;
 
   constructor(instance: WebhookInstance, known: KnownLanes) {
     this.instance = instance;
@@ -64,27 +76,20 @@ export class InstanceLanes {
 
   /** Makes every lane read again, as something new was committed. */
   markChanged(): void {
-    for (const state of this.#lanes.values()) state.mayHaveMore = true;
+    for (const { known } of this.#lanes.values()) known.source.mayHaveMore = true;
   }
 
-  /** Stops sending and reading until something changes. Ids read ahead are dropped and read again then. */
+  /** Stops sending and reading until something changes. What was read ahead is dropped and read again then. */
   rest(): void {
-    for (const state of this.#lanes.values()) {
-      state.due.length = 0;
-      state.mayHaveMore = false;
-      state.nextDue = undefined;
-    }
+    for (const { known } of this.#lanes.values()) known.source.drop();
   }
 
-  /**
-   * Follows the endpoints as they are now, and reads due deliveries for lanes that have room and nothing read ahead. In another `epoch`
-   * than before, another node may have changed the lanes.
-   */
-  async refill(now: number, epoch: string): Promise<void> {
-    await this.#follow(await this.instance.endpoints.all(this.instance.database), epoch);
-    for (const state of this.#lanes.values()) {
-      if (state.mayHaveMore && isReadable(state, now)) await this.#read(state, now);
-    }
+  /** Follows the endpoints as they are now, and reads due deliveries for lanes that have room and nothing read ahead. */
+  async refill({ now, safe, epoch }: LookContext): Promise<void> {
+    const { endpoints, database } = this.instance;
+    this.#safe = safe;
+    await this.#follow(await endpoints.all(database), epoch);
+    for (const state of this.#lanes.values()) await this.#read(state, now);
   }
 
   /** What takes part in the choice of turns at `now`. */
@@ -99,42 +104,61 @@ export class InstanceLanes {
 
   /** True while the instance must stay open even if nothing changes. */
   isBusy(now: number): boolean {
-    return this.claimed.size > 0 || this.#lanes.values().some((state) => hasSendable(state, now));
+    if (this.#tests > 0) return true;
+    return this.#lanes
+      .values()
+      .some((state) => state.known.source.claimedCount > 0 || hasSendable(state, now));
+  }
+
+  /** Whether a lane has not read all that it could send. */
+  hasUnread(now: number): boolean {
+    return this.#lanes.values().some((state) => isReadable(state, now));
   }
 
   /**
-   * Reads those of the deliveries that are still pending. A change of an endpoint holds for all that is sent once it was answered,
+   * Reads those deliveries that are still pending. A change of an endpoint holds for all that is sent once it was answered,
    * but the lanes miss one that was made through another node or since they were filled. `endpointUpdated` of the rows shows it.
    */
-  async readPendings(ids: readonly string[]): Promise<readonly PendingDelivery[]> {
-    const { database } = this.instance;
-    const pendings = await readPendings(database, ids);
+  async readPendings(turns: readonly Turn[]): Promise<readonly PendingDelivery[]> {
+    const { database, endpoints, id } = this.instance;
+    const keys = turns.flatMap(({ endpointId, event }) => {
+      const state = this.#lanes.get(endpointId);
+      return state === undefined ? [] : [{ event, endpoint: state.endpoint.number }];
+    });
+    const pendings = await readPendings(database, { keys, instanceId: id });
     const areKnown = pendings.every(
       ({ endpointId, endpointUpdated }) => this.#lanes.get(endpointId)?.endpoint.updated === endpointUpdated,
     );
-    if (!areKnown)
-      await this.#follow(await this.instance.endpoints.stored(database), this.#known.epoch ?? '');
+    if (!areKnown) await this.#follow(await endpoints.stored(database), this.#known.epoch ?? '');
     return pendings;
   }
 
   /** Counts an attempt as open and returns its endpoint; undefined if the delivery is not to be sent now. */
-  claim(endpointId: string, { id, state: { due } }: PendingDelivery, now: number): Endpoint | undefined {
-    const state = this.#lanes.get(endpointId);
-    if (state?.isActive !== true || this.claimed.has(id)) return undefined;
+  claim(turn: Turn, pending: PendingDelivery | undefined, now: number): Endpoint | undefined {
+    const state = this.#lanes.get(turn.endpointId);
+    if (state === undefined) return undefined;
+    const { lane, source, time } = state.known;
+    if (!state.isActive || source.isClaimed(turn.event)) return undefined;
+    if (pending === undefined) {
+      source.release(turn.event);
+      return undefined;
+    }
     // The lane may have closed, or another been opened for the endpoint, while the delivery was read.
-    if (state.known.lane.roomAt(now, state.endpoint.maxInFlight) === 0) {
-      state.mayHaveMore = true;
+    if (lane.roomAt(now, state.endpoint.maxInFlight) === 0) {
+      source.putBack(turn);
       return undefined;
     }
-    // The id may have been read before a failure that put the delivery off was settled, or the clock was set back.
-    if (due > now) {
+    const { due } = pending.state;
+    // It may have been read before a failure that put the delivery off was settled, or the clock was set back.
+    if (due !== undefined && due > now) {
       // The read took it for due already, so nothing else would come back for it later.
-      state.nextDue = Math.min(state.nextDue ?? due, due);
+      source.nextDue = Math.min(source.nextDue ?? due, due);
+      source.release(turn.event);
       return undefined;
     }
-    this.claimed.add(id);
-    state.known.lane.send(id, now);
-    state.known.time.note(1, now);
+    source.claim(turn.event);
+    lane.send(pending.id, now);
+    time.note(1, now);
     this.#known.time.note(1, now);
     return state.endpoint;
   }
@@ -152,18 +176,39 @@ export class InstanceLanes {
     return known?.lane.end(result.deliveryId, result, { ...context, maxInFlight });
   }
 
+  /** Ends a claim, as its settlement is committed; an aborted first attempt has none and is made again. */
+  settled({ endpointId, key, state }: PendingDelivery, isAborted: boolean): void {
+    const source = this.#known.lanes.get(endpointId)?.source;
+    if (isAborted && state.due === undefined) source?.abort(key.event);
+    else source?.release(key.event);
+  }
+
+  /** Notes that a test is under way (1), or is over (-1). */
+  noteTest(by: 1 | -1): void {
+    this.#tests += by;
+  }
+
   /** Returns the lanes that have changed since they were stored. */
-  changedLanes(): readonly LaneRow[] {
-    return [...this.#known.lanes].flatMap(([endpoint, { lane, stored, updated }]) =>
-      updated === undefined || lane.stored === stored ? [] : [{ endpoint, updated, lane: lane.stored }],
-    );
+  changedLanes(now: number): readonly LaneRow[] {
+    return [...this.#known.lanes.values()].flatMap((known) => {
+      const { lane, stored, updated, source, number } = known;
+      if (updated === undefined) return [];
+      const isStored = lane.stored === stored;
+      const isCursorDue = Math.abs(now - known.cursorStoredAt) >= cursorEveryMs;
+      const cursor = isStored && !isCursorDue ? known.storedCursor : Math.min(source.low, this.#safe);
+      if (isStored && cursor <= known.storedCursor) return [];
+      return [{ endpoint: number, updated, lane: lane.stored, cursor }];
+    });
   }
 
   /** Notes that changed lanes are stored. */
-  noteStored(rows: readonly LaneRow[]): void {
-    for (const { endpoint, lane } of rows) {
-      const known = this.#known.lanes.get(endpoint);
-      if (known !== undefined) known.stored = lane;
+  noteStored(rows: readonly LaneRow[], now: number): void {
+    for (const known of this.#known.lanes.values()) {
+      const row = rows.find(({ endpoint }) => endpoint === known.number);
+      if (row === undefined) continue;
+      known.stored = row.lane;
+      known.storedCursor = row.cursor;
+      known.cursorStoredAt = now;
     }
   }
 
@@ -192,11 +237,14 @@ export class InstanceLanes {
     );
     if (unknown.length === 0) return;
     const stored = await readLanes(this.instance.database);
-    for (const { id, updated } of unknown) {
+    for (const { id, number, updated } of unknown) {
       const known = this.#known.lanes.get(id);
       if (known === undefined) continue;
-      known.stored = stored.get(id) ?? closedLane;
-      known.lane.restore(known.stored);
+      const { lane = closedLane, cursor = 0 } = stored.get(number) ?? {};
+      known.stored = lane;
+      known.storedCursor = cursor;
+      known.lane.restore(lane);
+      known.source.restart(cursor);
       known.updated = updated;
     }
     this.#known.epoch = epoch;
@@ -204,9 +252,10 @@ export class InstanceLanes {
 
   /** Ends a lane, but keeps it while attempts are open: a new one made on resuming could let more than `maxInFlight` be open. */
   #leave(id: string, state: LaneState): void {
-    state.due.length = 0;
+    const { source } = state.known;
+    source.drop();
     state.isActive = false;
-    if (state.known.lane.inFlight > 0) return;
+    if (source.claimedCount > 0) return;
     this.#lanes.delete(id);
     this.#known.lanes.delete(id);
   }
@@ -221,38 +270,34 @@ export class InstanceLanes {
     }
     let known = this.#known.lanes.get(endpoint.id);
     if (known === undefined) {
-      known = {
-        lane: new Lane(endpoint.maxInFlight),
-        time: new SlotTime(),
-        updated: undefined,
-        stored: closedLane,
-      };
+      known = newKnownLane(endpoint, this.instance);
       this.#known.lanes.set(endpoint.id, known);
     }
-    this.#lanes.set(endpoint.id, {
-      endpoint,
-      origin: originOf(endpoint.url),
-      known,
-      due: [],
-      mayHaveMore: true,
-      nextDue: undefined,
-      isActive: true,
-    });
+    // It may have been told of something since the lane was on loan before.
+    known.source.mayHaveMore = true;
+    this.#lanes.set(endpoint.id, { endpoint, origin: originOf(endpoint.url), known, isActive: true });
   }
 
-  /** Reads ahead. Claimed deliveries are still pending and due in the rows, so that many more are read. */
   async #read(state: LaneState, now: number): Promise<void> {
-    state.mayHaveMore = false;
-    const limit = readAheadMax + this.claimed.size;
+    const { endpoint, known } = state;
     const { database } = this.instance;
-    const floor = findDueFloor(database, state.endpoint.id);
-    const options = { now, limit, since: floor?.beginAt(now) ?? 0 };
-    const { due, firstDue, nextDue } = await readDue(database, state.endpoint.id, options);
-    floor?.note(now, firstDue);
-    for (const one of due) if (!this.claimed.has(one.id)) state.due.push(one);
-    state.nextDue = nextDue;
-    if (due.length === limit) state.mayHaveMore = true;
+    const look = { endpoint: endpoint.number, now, safe: this.#safe, endpoints: this.#lanes.size };
+    for (let reads = 0; reads < readsMax && isReadable(state, now); reads += 1)
+      await known.source.read(database, look);
   }
+}
+
+function newKnownLane({ number, maxInFlight }: Endpoint, { database }: WebhookInstance): KnownLane {
+  return {
+    number,
+    lane: new Lane(maxInFlight),
+    source: new LaneSource(0, database.names),
+    time: new SlotTime(),
+    updated: undefined,
+    stored: closedLane,
+    storedCursor: 0,
+    cursorStoredAt: 0,
+  };
 }
 
 function roomAt({ isActive, known, endpoint }: LaneState, now: number): number {
@@ -261,16 +306,17 @@ function roomAt({ isActive, known, endpoint }: LaneState, now: number): number {
 
 /** True when a read could find deliveries that the lane can send. */
 function isReadable(state: LaneState, now: number): boolean {
-  return state.due.length === 0 && roomAt(state, now) > 0;
+  const { source } = state.known;
+  return source.mayHaveMore && source.isEmpty && roomAt(state, now) > 0;
 }
 
 function hasSendable(state: LaneState, now: number): boolean {
-  return state.due.length > 0 && roomAt(state, now) > 0;
+  return !state.known.source.isEmpty && roomAt(state, now) > 0;
 }
 
 function toCandidate(state: LaneState, now: number): LaneCandidate {
-  const { endpoint, origin, known, due } = state;
-  const { lane, time } = known;
+  const { endpoint, origin, known } = state;
+  const { lane, source, time } = known;
   return {
     endpointId: endpoint.id,
     origin,
@@ -279,10 +325,7 @@ function toCandidate(state: LaneState, now: number): LaneCandidate {
     isProven: lane.isProven(now),
     hasFailed: lane.hasFailed,
     inFlight: lane.inFlight,
-    take: (mayRetry) => {
-      const at = mayRetry ? 0 : due.findIndex(({ isRetry }) => !isRetry);
-      return at === -1 ? undefined : due.splice(at, 1)[0];
-    },
+    take: (mayRetry) => source.take(mayRetry),
   };
 }
 
@@ -293,63 +336,10 @@ function originOf(url: string): string {
 /** When a lane that waits for a time has, or may have, something to send; otherwise when its next delivery is due. */
 function nextDueOf(state: LaneState, now: number): number | undefined {
   if (!state.isActive) return undefined;
-  const { known, due, mayHaveMore, nextDue } = state;
-  const opensAt = known.lane.opensAt(now);
-  if (opensAt === undefined) return isReadable(state, now) ? nextDue : undefined;
-  if (due.length > 0 || mayHaveMore) return opensAt;
+  const { lane, source } = state.known;
+  const { nextDue } = source;
+  const opensAt = lane.opensAt(now);
+  if (opensAt === undefined) return roomAt(state, now) > 0 && source.isEmpty ? nextDue : undefined;
+  if (!source.isEmpty || source.mayHaveMore) return opensAt;
   return nextDue === undefined ? undefined : Math.max(opensAt, nextDue);
-}
-
-/** A delivery gets its due time before its commit. One that is committed later than this is found by a look from the start. */
-const lateMs = 2_000;
-const fromStartEveryMs = 5_000;
-
-/**
- * The due time at which a look for pending deliveries begins. PostgreSQL keeps the index entries of settled rows for as long as any
- * snapshot may need them, and a look from the start steps over every one: with 100,000 of them behind one forgotten transaction,
- * each look takes tens of milliseconds more. So a look begins at the first pending delivery that the last one found, or two seconds
- * before the last one if that is earlier.
- *
- * Times are milliseconds since 1970 by the clock that deliveries are due by.
- */
-export class DueFloor {
-  #since = 0;
-  #fromStartAt = 0;
-
-  /** Returns where a look at `now` begins. It is 0 every 5 s and after the clock was set back, so that late commits are found. */
-  beginAt(now: number): number {
-    if (now >= this.#since && now < this.#fromStartAt) return this.#since;
-    this.#fromStartAt = now + fromStartEveryMs;
-    return 0;
-  }
-
-  /** Notes that a look at `now` found the first pending delivery due at `firstDue`, or none. */
-  note(now: number, firstDue: number | undefined): void {
-    this.#since = Math.min(firstDue ?? now, now - lateMs);
-  }
-
-  /** Makes the next look begin at the start. */
-  reset(): void {
-    this.#fromStartAt = 0;
-  }
-}
-
-/** By endpoint id. Floors of deleted endpoints drop out as new ones come. */
-type DueFloors = GenerationCache<string, DueFloor>;
-
-interface FlooredDatabase {
-  readonly names: Pick<Names, 'leavesDeadRows'>;
-}
-
-const floors = new WeakMap<FlooredDatabase, DueFloors>();
-
-/**
- * Returns the floor of one endpoint, which is kept while the instance is open, longer than its lane; undefined where settled rows leave
- * no index entries behind.
- */
-export function findDueFloor(database: FlooredDatabase, endpointId: string): DueFloor | undefined {
-  if (!database.names.leavesDeadRows) return undefined;
-  let known = floors.get(database);
-  if (known === undefined) floors.set(database, (known = new GenerationCache(endpointsMax)));
-  return known.findOrAdd(endpointId, () => new DueFloor());
 }

@@ -116,7 +116,7 @@ export class Claims {
   }
 }
 
-/** A delivery whose turn it is; only its id was read so far. */
+/** A delivery whose turn it is; only its place in the log was read so far. */
 export interface Taken {
   readonly lanes: InstanceLanes;
   readonly turn: Turn;
@@ -125,23 +125,31 @@ export interface Taken {
 /** Instances read in parallel where the database is a round trip away; requests share the same connections. */
 const instancesTogetherMax = 16;
 
-/** Returns the rows of a whole turn by id, read with one statement per instance. An instance whose read fails is left out. */
+/** Returns the deliveries of whole turns, read together for each instance. An instance whose read fails is left out. */
 export async function readTaken(
   taken: readonly Taken[],
   orRest: (
     lanes: InstanceLanes,
     read: () => Promise<readonly PendingDelivery[]>,
   ) => Promise<readonly PendingDelivery[] | undefined>,
-): Promise<ReadonlyMap<string, PendingDelivery>> {
+): Promise<ReadonlyMap<Turn, PendingDelivery>> {
   const byInstance = [...Map.groupBy(taken, ({ lanes }) => lanes)];
-  const found = new Map<string, PendingDelivery>();
+  const found = new Map<Turn, PendingDelivery>();
   for (let from = 0; from < byInstance.length; from += instancesTogetherMax) {
-    const reads = byInstance.slice(from, from + instancesTogetherMax).map(([lanes, own]) => {
-      const ids = own.map(({ turn }) => turn.id);
-      return orRest(lanes, () => lanes.readPendings(ids));
+    const reads = byInstance.slice(from, from + instancesTogetherMax).map(async ([lanes, own]) => {
+      const turns = own.map(({ turn }) => turn);
+      const pendings = (await orRest(lanes, () => lanes.readPendings(turns))) ?? [];
+      const byPlace = new Map(pendings.map((one) => [placeOf(one.endpointId, one.key.event), one]));
+      for (const turn of turns) {
+        const pending = byPlace.get(placeOf(turn.endpointId, turn.event));
+        if (pending !== undefined) found.set(turn, pending);
+      }
     });
-    for (const pendings of await Promise.all(reads))
-      for (const pending of pendings ?? []) found.set(pending.id, pending);
+    await Promise.all(reads);
   }
   return found;
+}
+
+function placeOf(endpointId: string, event: number): string {
+  return `${endpointId} ${event}`;
 }

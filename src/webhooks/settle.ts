@@ -2,16 +2,17 @@ import { toTimestamp } from '../base/timestamp.ts';
 import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { InlineColumn, Transaction, Tuple } from '../storage/database.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
-import { isPending, readExhausted } from './deliveries.ts';
+import { type DeliveryKey } from './deliveries.ts';
 import type { DeliveryState } from './delivery.ts';
+import { isPending, outcomeColumns, readExhausted } from './outcomes.ts';
 
 /** The result of an attempt, and the state that it gives its delivery. */
 export interface Settlement {
-  readonly id: string;
+  readonly key: DeliveryKey;
   readonly after: DeliveryState;
   readonly result: AttemptResult;
-  /** When the delivery was due as it was claimed. */
-  readonly due: number;
+  /** When the delivery was due as it was claimed; undefined when it had no outcome. */
+  readonly due: number | undefined;
   /** The time that the hand-over has put the delivery off until: while the row still has it, the settlement applies without the fence. */
   readonly putOffUntil: number | undefined;
   /** A settlement of a test applies without the fence as well. */
@@ -26,30 +27,32 @@ export interface SettleOptions {
 }
 
 /**
- * Writes attempts and the new states of their deliveries, by one statement each. A delivery that was cancelled meanwhile keeps its
- * state, but its attempt is counted: after a retry by hand the next one must not have the same number. A delivery that another node
- * has gone on with, because this one was away for longer than its lease, keeps that node's state and count. A retry that was asked
- * for meanwhile is made when this attempt has failed, whatever the schedule says. Returns the ids of those that are exhausted now.
+ * Writes attempts and the outcomes of their deliveries, by one statement each. A delivery that was never attempted gets its outcome. Of
+ * others the outcome is changed: one that was cancelled meanwhile keeps its state, but its attempt is counted: after a retry by hand the
+ * next one must not have the same number. A delivery that another node has gone on with, because this one was away for longer than its
+ * lease, keeps that node's state and count. A retry that was asked for meanwhile is made when this attempt has failed, whatever the
+ * schedule says. Returns those that are exhausted now, by `keyText`.
  */
 export async function settle(
   tx: Transaction,
   settlements: readonly Settlement[],
   options: SettleOptions,
 ): Promise<ReadonlySet<string>> {
-  const given = tx.names.valuesTable(settledColumns, settlements.map(toSettledRow));
+  const first = settlements.filter(({ due, result }) => due === undefined && result.kind !== 'aborted');
   const attempts = settlements.filter(({ result }) => result.kind !== 'aborted');
-  let changed = 0;
+  let inserted = 0;
   await tx.inOrder([
-    async () => (changed = await tx.run(changeDeliveries(tx, given, options))),
+    async () => (inserted = await insertOutcomes(tx, first, options)),
     () => insertAttempts(tx, attempts),
   ]);
-  if (changed < settlements.length) await tx.run(countAttempts(tx, given, options.fence));
-  const last = settlements.filter(({ after }) => after.status === 'exhausted').map(({ id }) => id);
+  if (inserted < settlements.length) await changeOutcomes(tx, settlements, options);
+  const last = settlements.filter(({ after }) => after.status === 'exhausted').map(({ key }) => key);
   return last.length === 0 ? new Set() : readExhausted(tx, last);
 }
 
 const settledColumns: readonly InlineColumn[] = [
-  ['delivery', 'text'],
+  ['event', 'number'],
+  ['endpoint', 'number'],
   ['status', 'text'],
   ['attempts', 'number'],
   ['due', 'number'],
@@ -62,10 +65,20 @@ const settledColumns: readonly InlineColumn[] = [
 ];
 
 function toSettledRow(settlement: Settlement): Tuple {
-  const { id, after, due, result, putOffUntil, isFenced } = settlement;
-  const state = [after.status, after.attempts, after.due, after.cause];
+  const { key, after, due, result, putOffUntil, isFenced } = settlement;
+  const next = after.status === 'delivered' ? null : (after.due ?? null);
+  const state = [after.status, after.attempts, next, after.cause];
   const isWide = result.isEndpointWide ? 1 : 0;
-  return [id, ...state, countedMax(settlement), due, putOffUntil ?? null, isWide, isFenced ? 1 : 0];
+  const place = [key.event, key.endpoint];
+  return [
+    ...place,
+    ...state,
+    countedMax(settlement),
+    due ?? null,
+    putOffUntil ?? null,
+    isWide,
+    isFenced ? 1 : 0,
+  ];
 }
 
 /**
@@ -77,18 +90,50 @@ function countedMax({ after, result }: Settlement): number {
   return isFailure ? after.attempts - 1 : after.attempts;
 }
 
-/** The row is due at none of the times that its claimer knows of: `moveDelivery` has moved it, as a retry was asked for. */
-const isAskedAgain = sql`d.due <> given.was_due AND (given.put_off_until IS NULL OR d.due <> given.put_off_until)`;
+/** Returns how many deliveries have an outcome now that had none. */
+async function insertOutcomes(
+  tx: Transaction,
+  settlements: readonly Settlement[],
+  { now, fence }: SettleOptions,
+): Promise<number> {
+  if (settlements.length === 0) return 0;
+  const { names } = tx;
+  const given = names.valuesTable(settledColumns, settlements.map(toSettledRow));
+  return tx.run(sql`
+    INSERT INTO ${names.table('$outcome')} (${names.scopeColumn}${outcomeColumns})
+    SELECT ${names.scopeValue}CAST(event AS bigint), CAST(endpoint AS bigint), status, attempts, CAST(due AS bigint), is_wide, cause,
+      CAST(NULL AS bigint), ${toTimestamp(now)}
+    FROM ${given} WHERE is_fenced = 0 OR ${fence}
+    ON CONFLICT (${names.scopeColumn}event, endpoint) DO NOTHING`);
+}
+
+/** Changes outcomes of deliveries that were attempted before, or moved by hand or put off during the attempt. */
+async function changeOutcomes(
+  tx: Transaction,
+  settlements: readonly Settlement[],
+  options: SettleOptions,
+): Promise<void> {
+  const given = tx.names.valuesTable(settledColumns, settlements.map(toSettledRow));
+  const changed = await tx.run(changeStates(tx, given, options));
+  if (changed < settlements.length) await tx.run(countAttempts(tx, given, options.fence));
+}
+
+/**
+ * The row is due at none of the times that its claimer knows of: `moveDelivery` has moved it, or has made it, as a retry was asked for.
+ */
+const isAskedAgain = sql`(given.was_due IS NULL OR d.due <> given.was_due) AND (given.put_off_until IS NULL OR d.due <> given.put_off_until)`;
+
+const isOfGiven = sql`d.event = CAST(given.event AS bigint) AND d.endpoint = CAST(given.endpoint AS bigint)`;
 
 /** A delivered one ignores a retry that was asked for; any other takes it, now if the hand-over has put it off. */
-function changeDeliveries({ names }: Transaction, given: Sql, { now, fence }: SettleOptions): Sql {
+function changeStates({ names }: Transaction, given: Sql, { now, fence }: SettleOptions): Sql {
   return sql`
-    UPDATE ${names.table('$delivery')} AS d SET
+    UPDATE ${names.table('$outcome')} AS d SET
       status = CASE WHEN given.status <> 'delivered' AND ${isAskedAgain} THEN 'pending' ELSE given.status END,
       due = CASE WHEN given.status = 'delivered' OR NOT (${isAskedAgain}) THEN given.due WHEN d.due > ${now} THEN ${now} ELSE d.due END,
       attempts = given.attempts, cause = given.cause, is_wide = given.is_wide, put_off_until = NULL, updated = ${toTimestamp(now)}
     FROM ${given}
-    WHERE ${names.scopeOf('d')} AND d.id = given.delivery AND ${isPending(sql`d.status`)}
+    WHERE ${names.scopeOf('d')} AND ${isOfGiven} AND ${isPending(sql`d.status`)}
       AND d.attempts <= given.counted_max AND ${isOurs(fence)}`;
 }
 
@@ -99,14 +144,15 @@ function isOurs(fence: Sql): Sql {
 /** Counts attempts of deliveries whose state stays as it is: those whose state has changed count them already. */
 function countAttempts({ names }: Transaction, given: Sql, fence: Sql): Sql {
   return sql`
-    UPDATE ${names.table('$delivery')} AS d SET attempts = given.attempts,
+    UPDATE ${names.table('$outcome')} AS d SET attempts = given.attempts,
       put_off_until = CASE WHEN ${isOurs(fence)} THEN NULL ELSE d.put_off_until END
     FROM ${given}
-    WHERE ${names.scopeOf('d')} AND d.id = given.delivery AND d.attempts < given.attempts`;
+    WHERE ${names.scopeOf('d')} AND ${isOfGiven} AND d.attempts < given.attempts`;
 }
 
 const attemptColumns: readonly InlineColumn[] = [
-  ['delivery', 'text'],
+  ['event', 'number'],
+  ['endpoint', 'number'],
   ['number', 'number'],
   ['started', 'text'],
   ['kind', 'text'],
@@ -134,13 +180,17 @@ async function insertAttempts(tx: Transaction, settlements: readonly Settlement[
   await tx.run(sql`
     INSERT INTO ${names.table('$attempt')} (${names.scopeColumn}${attemptNames})
     SELECT ${names.scopeValue}${attemptNames} FROM ${given} WHERE TRUE
-    ON CONFLICT (${names.scopeColumn}delivery, number) DO NOTHING`);
+    ON CONFLICT (${names.scopeColumn}event, endpoint, number) DO NOTHING`);
 }
 
-function toAttemptRow({ id, after, result }: Settlement): Tuple {
-  const { startedAt, kind, status, cause, timings, responseHeaders, responseBody } = result;
+/** How much is kept of an answer: of a failure the more, as somebody has to find out why. */
+const keptBytes = { success: 1_024, failure: 4_096 } as const;
+
+function toAttemptRow({ key, after, result }: Settlement): Tuple {
+  const { startedAt, kind, status, cause, timings, responseHeaders, responseBody, isSuccess } = result;
   const { dnsMs, connectMs, tlsMs, firstByteMs, totalMs } = timings;
   const times = [dnsMs, connectMs, tlsMs, firstByteMs, totalMs ?? 0];
-  const head = [id, after.attempts, toTimestamp(startedAt), kind, status, cause];
-  return [...head, ...times, responseHeaders, responseBody];
+  const head = [key.event, key.endpoint, after.attempts, toTimestamp(startedAt), kind, status, cause];
+  const kept = responseBody.subarray(0, isSuccess ? keptBytes.success : keptBytes.failure);
+  return [...head, ...times, responseHeaders, kept];
 }

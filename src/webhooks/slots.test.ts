@@ -20,11 +20,11 @@ interface Demand {
 }
 
 function firsts(count: number): readonly DueDelivery[] {
-  return Array.from({ length: count }, (_, n) => ({ id: `d${n}`, isRetry: false }));
+  return Array.from({ length: count }, (_, n) => ({ event: n, isRetry: false }));
 }
 
 function retries(count: number): readonly DueDelivery[] {
-  return Array.from({ length: count }, (_, n) => ({ id: `r${n}`, isRetry: true }));
+  return Array.from({ length: count }, (_, n) => ({ event: 1_000 + n, isRetry: true }));
 }
 
 let origins = 0;

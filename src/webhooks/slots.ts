@@ -148,7 +148,8 @@ export interface LaneCandidate {
 }
 
 export interface DueDelivery {
-  readonly id: string;
+  /** The position of its event. */
+  readonly event: number;
   readonly isRetry: boolean;
 }
 

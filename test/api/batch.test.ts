@@ -122,12 +122,12 @@ test('each event of a batch has a position of its own, and its deliveries belong
   assert.equal((await sendBatch(service, requests)).status, 200);
   const rows = await service.withInstance('default', ({ database }) =>
     database.tuples(sql`
-      SELECT d.id, e.id, e.body FROM ${database.names.table('$delivery')} d
+      SELECT e.id, e.body FROM ${database.names.table('$delivery')} d
       JOIN ${database.names.table('$event')} e ON e.position = d.event ORDER BY e.position`),
   );
   assert.equal(rows.length, 40);
-  for (const [index, [delivery, event, body]] of rows.entries()) {
-    assert.ok(String(delivery).startsWith(`${String(event)}-`), `${String(delivery)} is of ${String(event)}`);
+  assert.equal(new Set(rows.map(([event]) => event)).size, 20);
+  for (const [index, [, body]] of rows.entries()) {
     // A payload, as the column of events holds them.
     const payload = Buffer.from(body as Uint8Array).toString();
     assert.ok(payload.includes(`"title":"${Math.floor(index / 2)}"`), payload);

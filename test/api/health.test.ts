@@ -55,8 +55,8 @@ async function insertDeliveries(database: Database, count: number): Promise<void
   const numbers = sql`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})`;
   await database.write((tx) =>
     tx.run(sql`
-      INSERT INTO ${names.table('$delivery')} (${names.scopeColumn}id, event, endpoint, status, attempts, due, cause, created, updated)
-      ${numbers} SELECT ${names.scopeValue}'x' || i, i, 'e', 'exhausted', 1, 0, '', ${created}, ${created} FROM n`),
+      INSERT INTO ${names.table('$outcome')} (${names.scopeColumn}event, endpoint, status, attempts, is_wide, cause, updated)
+      ${numbers} SELECT ${names.scopeValue}i, 1, 'exhausted', 1, 0, '', ${created} FROM n`),
   );
 }
 

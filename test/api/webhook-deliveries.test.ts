@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';
-import { readDelivery, retryDelivery, writeTest } from '../../src/webhooks/delivery-log.ts';
+import { readDelivery, retryDelivery } from '../../src/webhooks/delivery-log.ts';
+import { getEndpoint } from '../../src/webhooks/endpoints/change-endpoint.ts';
+import { writeTest } from '../../src/webhooks/test-endpoint.ts';
 import { eventually } from '../support/eventually.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { type Json, listOf, startWebhookService, type WebhookService } from '../support/webhook-service.ts';
@@ -275,7 +277,7 @@ test('a test asks for nothing that is not there yet', async (t) => {
     const answer = await service.call('POST', `/api/webhooks/endpoints/${id}/test`, { body, status: 400 });
     assert.deepEqual(Object.keys(answer.data), Object.keys(body));
   }
-  const backlog = { body: { backlog: 'skip' }, status: 400 };
+  const backlog = { body: { backlog: 'newest-first' }, status: 400 };
   await service.call('POST', `/api/webhooks/endpoints/${id}/resume`, backlog);
   assert.deepEqual(service.receiver.requests, []);
 });
@@ -321,7 +323,7 @@ test('a test that an earlier process left behind is tried once by the dispatcher
   await service.withInstance('default', ({ database }) =>
     database.write((tx) =>
       tx.run(
-        sql`UPDATE ${database.names.table('$delivery')} SET status = 'pending', attempts = 0, due = ${clock.now() + 120_000}`,
+        sql`UPDATE ${database.names.table('$outcome')} SET status = 'pending', attempts = 0, due = ${clock.now() + 120_000}`,
       ),
     ),
   );
@@ -342,10 +344,9 @@ test('a retry by hand and a test are due by the clock of the deliveries, whateve
   for (const aheadMs of [600_000, -600_000]) {
     const off = new MovableClock(clock.now() + aheadMs);
     const dues = await service.withInstance('default', async (instance) => {
+      const { number } = await getEndpoint(instance.database, instance.endpoints, endpoint);
       const { nextAttempt } = await retryDelivery({ ...instance, clock: off }, id);
-      const test = await instance.database.write((tx) =>
-        writeTest(tx, { ...instance, clock: off }, endpoint),
-      );
+      const test = await instance.database.write((tx) => writeTest(tx, { ...instance, clock: off }, number));
       const left = await readDelivery(instance.database, test);
       return [Date.parse(nextAttempt), Date.parse(left.nextAttempt) - 120_000];
     });
@@ -362,7 +363,7 @@ test('no secret stands in the log of the service or of the deliveries', async (t
   await service.delivery('the end', ({ status }) => status === 'exhausted');
   await service.call('POST', `/api/webhooks/endpoints/${id}/test`, { body: {} });
   const rows = await service.withInstance('default', async ({ database }) => [
-    await database.all(sql`SELECT * FROM ${database.names.table('$delivery')}`),
+    await database.all(sql`SELECT * FROM ${database.names.table('$outcome')}`),
     await database.all(sql`SELECT * FROM ${database.names.table('$attempt')}`),
     await database.all(sql`SELECT CAST(body AS TEXT) AS body FROM ${database.names.table('$event')}`),
   ]);

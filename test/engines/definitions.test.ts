@@ -20,6 +20,7 @@ import { eventually } from '../support/eventually.ts';
 import { ask, openTestPostgres } from '../support/postgres.ts';
 import { Receiver } from '../support/receiver.ts';
 import { createRecord } from '../support/write-records.ts';
+import { storedDeliveries } from '../support/delivery-rows.ts';
 
 // What a process remembers of definitions, while it reads and changes them over several connections of PostgreSQL.
 
@@ -37,7 +38,7 @@ test('an endpoint that was read before its creation was answered is told of each
   release();
   const { id } = await creating;
   await createRecord(instance, ruleInputOfCaller({ kind: 'guest' }), { collection: 'posts', body: {} });
-  const deliveries = await ask(url, 'SELECT endpoint FROM chancery.delivery');
+  const deliveries = await ask(url, `SELECT endpoint FROM ${storedDeliveries.postgres}`);
   assert.deepEqual(
     deliveries.map(({ endpoint }) => endpoint),
     [id],

@@ -7,13 +7,14 @@ import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
 import type { Sql } from '../../src/sql/sql.ts';
 import { abortedResult } from '../../src/webhooks/sending/attempt-result.ts';
 import { createEndpoint, setEndpointStatus } from '../../src/webhooks/endpoints/change-endpoint.ts';
-import { readDue, readPendings } from '../../src/webhooks/deliveries.ts';
+import { readPendings } from '../../src/webhooks/deliveries.ts';
 import { afterAttempt, soleOwnership } from '../../src/webhooks/delivery.ts';
 import { settle } from '../../src/webhooks/settle.ts';
 import { explain } from '../plans/explain.ts';
 import { recordedDatabase } from '../plans/recorded-database.ts';
 import { ask, openTestPostgres } from '../support/postgres.ts';
 import { createRecord } from '../support/write-records.ts';
+import { deliveryKeys } from '../support/delivery-rows.ts';
 
 const key = '0056e30c23e3d6d1d258f141e4d8b44df26abf8475fec988b58013ec98633d94';
 const backlog = 400;
@@ -42,29 +43,32 @@ test('on PostgreSQL a delivery is settled by its id, though statistics know of n
       Array.from({ length: backlog }, () => createRecord(instance, facts, { collection: 'posts', body: {} })),
     );
   await fill();
-  await ask(url, `UPDATE chancery.delivery SET status = 'delivered'`);
-  await ask(url, 'VACUUM ANALYZE chancery.delivery');
+  // All of them have failed, and are over by now.
+  const outcomes = `INSERT INTO chancery.outcome (instance_id, event, endpoint, due, attempts, is_wide, status, cause, updated)
+    SELECT d.instance_id, d.event, d.endpoint, 1, 1, 0, 'pending', '', '' FROM chancery.delivery d
+    ON CONFLICT DO NOTHING`;
+  await ask(url, outcomes);
+  await ask(url, `UPDATE chancery.outcome SET status = 'delivered'`);
+  await ask(url, 'VACUUM ANALYZE chancery.outcome');
   await fill();
-  const { due } = await readDue(database, endpoint.id, { now: Date.now() + 1_000, limit: 100 });
-  const pendings = await readPendings(
-    database,
-    due.map(({ id }) => id),
-  );
+  await ask(url, outcomes);
+  const keys = (await deliveryKeys(database)).slice(-100);
+  const pendings = await readPendings(database, { keys, instanceId: instance.id });
   assert.equal(pendings.length, 100);
   const success = { ...abortedResult(0, ''), isSuccess: true, kind: 'success', status: 200 } as const;
-  const settlements = pendings.map(({ id, state }) => {
+  const settlements = pendings.map(({ id, key, state }) => {
     const result = { ...success, deliveryId: id };
     const after = afterAttempt(state, result, { now: Date.now(), schedule: [], random: 0 });
-    return { id, after, result, due: state.due, putOffUntil: undefined, isFenced: true };
+    return { key, after, result, due: state.due, putOffUntil: undefined, isFenced: true };
   });
   const noted: Sql[] = [];
   const recorded = recordedDatabase(database, (statement) => void noted.push(statement));
   await recorded.write((tx) => settle(tx, settlements, { now: Date.now(), fence: soleOwnership.fence('') }), {
     findsByKey: true,
   });
-  const update = noted.find(({ text }) => /^\s*UPDATE \S*delivery\W/.test(text));
+  const update = noted.find(({ text }) => /^\s*UPDATE \S*outcome\W/.test(text));
   assert.ok(update, noted.map(({ text }) => text).join('\n'));
   const plan = (await explain(database, update)).join('\n');
-  assert.match(plan, /Index Scan using delivery_pkey/);
-  assert.doesNotMatch(plan, /delivery_(?:pending|instance|oldest)/);
+  assert.match(plan, /Index Scan using outcome_pkey/);
+  assert.doesNotMatch(plan, /outcome_(?:due|instance|failed)/);
 });

@@ -14,7 +14,8 @@ import { valueOf } from '../../src/records/record.ts';
 import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
 import { abortedResult } from '../../src/webhooks/sending/attempt-result.ts';
 import { createEndpoint, setEndpointStatus } from '../../src/webhooks/endpoints/change-endpoint.ts';
-import { readDue, readPendings } from '../../src/webhooks/deliveries.ts';
+import { readPendings } from '../../src/webhooks/deliveries.ts';
+import { LaneSource } from '../../src/webhooks/lane-source.ts';
 import { afterAttempt, soleOwnership } from '../../src/webhooks/delivery.ts';
 import { settle } from '../../src/webhooks/settle.ts';
 import { startCountingProxy } from '../support/counting-proxy.ts';
@@ -114,19 +115,22 @@ test('on PostgreSQL one delivery is claimed and settled by 8 statements in 4 rou
   const { database } = instance;
   const [endpoint] = await instance.endpoints.all(database);
   assert.ok(endpoint);
+  const source = new LaneSource(0, database.names);
   const deliver = async (limit: number): Promise<void> => {
-    const { due } = await readDue(database, endpoint.id, { now: Date.now() + 1_000, limit });
-    const pendings = await readPendings(
-      database,
-      due.map(({ id }) => id),
-    );
+    await source.read(database, { endpoint: endpoint.number, now: Date.now(), safe: 0, endpoints: 1 });
+    const keys = Array.from({ length: limit }, () => {
+      const due = source.take(true);
+      assert.ok(due);
+      return { event: due.event, endpoint: endpoint.number };
+    });
+    const pendings = await readPendings(database, { keys, instanceId: instance.id });
     assert.equal(pendings.length, limit);
     const success = { ...abortedResult(0, ''), isSuccess: true, kind: 'success', status: 200 } as const;
-    const settlements = pendings.map(({ id, state }) => {
+    const settlements = pendings.map(({ id, key, state }) => {
       const context = { now: Date.now(), schedule: [], random: 0 };
       const result = { ...success, deliveryId: id };
       return {
-        id,
+        key,
         after: afterAttempt(state, result, context),
         result,
         due: state.due,

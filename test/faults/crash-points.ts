@@ -135,7 +135,7 @@ function crashingTransaction(tx: Transaction, trace: Trace, reach: Reach): Trans
       }
       if (statement.text.includes('INSERT INTO "$event"')) reach('after the event row');
       if (statement.text.includes('INSERT INTO "$delivery"')) trace.hasDelivery = true;
-      if (statement.text.includes('UPDATE "$delivery" AS d SET')) {
+      if (/^\s*(?:INSERT INTO|UPDATE) "\$outcome"/.test(statement.text)) {
         trace.hasSettled = true;
         reach('while settling');
       }

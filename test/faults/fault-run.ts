@@ -8,6 +8,7 @@ import { Random } from './random.ts';
 import { ServerProcess, type ServerEnd } from './server-process.ts';
 import { readStoredState } from './stored-state.ts';
 import { Client } from './workload.ts';
+import { storedDeliveries } from '../support/delivery-rows.ts';
 
 /** How one life of the server ends. */
 export type Ending =
@@ -157,7 +158,9 @@ async function lastLife(
 async function drain(folder: PreparedFolder): Promise<number> {
   const startMs = performance.now();
   const database = new DatabaseSync(folder.file, { readOnly: true, timeout: 10_000 });
-  const pending = database.prepare(`SELECT count(*) AS pending FROM "$delivery" WHERE status = 'pending'`);
+  const pending = database.prepare(
+    `SELECT count(*) AS pending FROM ${storedDeliveries.sqlite} WHERE status = 'pending'`,
+  );
   while (Number(pending.get()?.['pending']) > 0 && performance.now() - startMs < drainMsMax) await wait(10);
   database.close();
   return performance.now() - startMs;

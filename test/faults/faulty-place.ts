@@ -8,6 +8,7 @@ import { prepareFolder, type PreparedFolder } from './prepare-folder.ts';
 import { ServerProcess } from './server-process.ts';
 import { readStoredState } from './stored-state.ts';
 import { textOf } from './workload.ts';
+import { storedDeliveries } from '../support/delivery-rows.ts';
 
 /** What a commit writes and syncs. */
 export const log = '/data.db-wal';
@@ -93,7 +94,9 @@ export async function assertConsistent(place: Place): Promise<void> {
 async function untilDelivered(folder: PreparedFolder): Promise<void> {
   const deadlineMs = performance.now() + deliveredMsMax;
   const database = new DatabaseSync(folder.file, { readOnly: true, timeout: 10_000 });
-  const pending = database.prepare(`SELECT count(*) AS pending FROM "$delivery" WHERE status = 'pending'`);
+  const pending = database.prepare(
+    `SELECT count(*) AS pending FROM ${storedDeliveries.sqlite} WHERE status = 'pending'`,
+  );
   while (Number(pending.get()?.['pending']) > 0 && performance.now() < deadlineMs) {
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

@@ -2,12 +2,13 @@ import { shardOf } from '../../src/webhooks/nodes/leased-ownership.ts';
 import { ask } from '../support/postgres.ts';
 import { digestOf } from './journal.ts';
 import type { StoredState } from './stored-state.ts';
+import { storedDeliveries } from '../support/delivery-rows.ts';
 
 /** What a PostgreSQL database holds of one instance, read past the product. */
 export async function readPostgresState(url: string, instanceId: string): Promise<StoredState> {
   const owned = `WHERE instance_id = '${instanceId}'`;
   const events = await ask(url, `SELECT * FROM chancery.event ${owned} ORDER BY position`);
-  const deliveries = await ask(url, `SELECT id, status, event FROM chancery.delivery ${owned}`);
+  const deliveries = await ask(url, `SELECT id, status, event FROM ${storedDeliveries.postgres} ${owned}`);
   const records = await ask(
     url,
     `SELECT id, "$revision" AS revision, title, body FROM "i_${instanceId}".posts`,
@@ -49,7 +50,7 @@ export async function readPostgresState(url: string, instanceId: string): Promis
 export async function readPending(url: string, instanceId: string): Promise<ReadonlySet<string>> {
   const rows = await ask(
     url,
-    `SELECT id FROM chancery.delivery WHERE instance_id = '${instanceId}' AND status = 'pending'`,
+    `SELECT id FROM ${storedDeliveries.postgres} WHERE instance_id = '${instanceId}' AND status = 'pending'`,
   );
   return new Set(rows.map(({ id }) => String(id)));
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { digestOf } from './journal.ts';
+import { storedDeliveries } from '../support/delivery-rows.ts';
 
 export interface StoredEvent {
   readonly position: number;
@@ -56,7 +57,7 @@ function readState(database: DatabaseSync): StoredState {
     .map((row) => String(row['integrity_check']));
   const events = database.prepare('SELECT * FROM "$event" ORDER BY position').all();
   const records = database.prepare('SELECT id, "$revision" AS revision, title, body FROM posts').all();
-  const deliveries = database.prepare('SELECT id, status, event FROM "$delivery"').all();
+  const deliveries = database.prepare(`SELECT id, status, event FROM ${storedDeliveries.sqlite}`).all();
   return {
     integrity: integrity.join('; '),
     foreignKeyBreaches: database.prepare('PRAGMA foreign_key_check').all().length,

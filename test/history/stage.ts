@@ -80,7 +80,13 @@ export class Stage {
     return this.#withInstance(async ({ database }) => {
       const { names } = database;
       const rows = await database.all(
-        sql`SELECT id, endpoint, event, status FROM ${names.table('$delivery')} WHERE ${names.scope}`,
+        sql`
+          SELECT e.id || '-' || p.id AS id, p.id AS endpoint, d.event, coalesce(o.status, 'pending') AS status
+          FROM ${names.table('$delivery')} d
+          JOIN ${names.table('$event')} e ON ${names.scopeOf('e')} AND e.position = d.event
+          JOIN ${names.table('$endpoint')} p ON ${names.scopeOf('p')} AND p.position = d.endpoint
+          LEFT JOIN ${names.table('$outcome')} o ON ${names.scopeOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint
+          WHERE ${names.scopeOf('d')}`,
       );
       return rows.map(({ id, endpoint, event, status }) => ({
         id: String(id),

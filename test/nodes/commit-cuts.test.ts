@@ -5,6 +5,7 @@ import { startCommitProxy, type CommitProxy } from '../support/commit-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask } from '../support/postgres.ts';
 import { NodeGroup, posts } from './node-group.ts';
+import { storedDeliveries } from '../support/delivery-rows.ts';
 
 // Promise 1 of webhooks.md section 3, where the network ends at the one moment that leaves an outcome unknown.
 
@@ -84,7 +85,7 @@ test('an attempt that failed, and is stored once more as its COMMIT was answered
   await node.stop();
   const [row] = await ask(
     group.postgres,
-    `SELECT status, attempts, due > extract(epoch FROM now() + interval '40 minutes') * 1000 AS "isLater" FROM chancery.delivery`,
+    `SELECT status, attempts, due > extract(epoch FROM now() + interval '40 minutes') * 1000 AS "isLater" FROM ${storedDeliveries.postgres}`,
   );
   assert.deepEqual({ ...row }, { status: 'pending', attempts: 1, isLater: true });
   assert.match(group.log.join(), /Results of attempts could not be stored/);
@@ -140,14 +141,14 @@ async function assertToldOnce({ postgres, receiver }: NodeGroup, count: number):
   await eventually('all is settled', async () => {
     const [row] = await ask(
       postgres,
-      `SELECT count(*) AS pending FROM chancery.delivery WHERE status = 'pending'`,
+      `SELECT count(*) AS pending FROM ${storedDeliveries.postgres} WHERE status = 'pending'`,
     );
     return Number(row?.['pending']) === 0;
   });
   const rows = await ask(
     postgres,
-    `SELECT d.status, d.attempts, (SELECT count(*) FROM chancery.attempt a WHERE a.delivery = d.id)::integer AS logged, e.id
-     FROM chancery.event e JOIN chancery.delivery d ON d.event = e.position ORDER BY e.id`,
+    `SELECT d.status, d.attempts, (SELECT count(*) FROM chancery.attempt a WHERE a.event = d.event)::integer AS logged, e.id
+     FROM chancery.event e JOIN chancery.outcome d ON d.event = e.position ORDER BY e.id`,
   );
   const told = rows.map(({ status, attempts, logged }) => ({ status, attempts, logged }));
   assert.deepEqual(

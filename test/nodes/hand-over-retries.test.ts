@@ -4,6 +4,7 @@ import type { App } from '../../src/app.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask } from '../support/postgres.ts';
 import { NodeGroup, posts } from './node-group.ts';
+import { storedDeliveries } from '../support/delivery-rows.ts';
 
 const records = '/api/collections/posts/records';
 
@@ -47,7 +48,10 @@ async function holdAttempt(t: TestContext, status = 500): Promise<Held> {
 /** The attempts that arrived of each record, as the headers number them. */
 async function assertTold({ group }: Held, expected: readonly string[]): Promise<void> {
   const told = await eventually('all told', async () => {
-    const pending = await ask(group.postgres, `SELECT 1 FROM chancery.delivery WHERE status = 'pending'`);
+    const pending = await ask(
+      group.postgres,
+      `SELECT 1 FROM ${storedDeliveries.postgres} WHERE status = 'pending'`,
+    );
     return (
       pending.length === 0 &&
       group.receiver.requests.map(({ body, headers }) => {

@@ -4,6 +4,7 @@ import type { App } from '../../src/app.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask } from '../support/postgres.ts';
 import { NodeGroup } from './node-group.ts';
+import { storedDeliveries } from '../support/delivery-rows.ts';
 
 /** So many that each node owns some, whichever shards are theirs. */
 const slugs = Array.from({ length: 12 }, (_, index) => `instance-${index}`);
@@ -38,7 +39,10 @@ test('work is handed over at once, and what is on its way meanwhile is neither w
   release();
   await stopping;
   const states = (): Promise<readonly unknown[]> =>
-    ask(group.postgres, `SELECT status, attempts, count(*) FROM chancery.delivery GROUP BY status, attempts`);
+    ask(
+      group.postgres,
+      `SELECT status, attempts, count(*) FROM ${storedDeliveries.postgres} GROUP BY status, attempts`,
+    );
   await eventually('all settled', async () => {
     assert.deepEqual(await states(), [{ status: 'delivered', attempts: 1, count: String(2 * slugs.length) }]);
     return true;
@@ -60,10 +64,7 @@ test('an attempt that fails after its delivery was handed over is followed by th
   const releasedAt = Date.now();
   release();
   const rows = await eventually('all settled', async () => {
-    const settled = await ask(
-      group.postgres,
-      'SELECT due, updated FROM chancery.delivery WHERE attempts = 1',
-    );
+    const settled = await ask(group.postgres, 'SELECT due, updated FROM chancery.outcome WHERE attempts = 1');
     return settled.length === slugs.length ? settled : undefined;
   });
   for (const { due, updated } of rows) {

@@ -247,7 +247,9 @@ async function assertSameRows(data: string, url: string): Promise<void> {
     '$event',
     '$idempotency',
     '$instance_setting',
+    '$lane',
     '$log',
+    '$outcome',
     '$secret',
   ]);
 }

@@ -8,14 +8,11 @@ import { sweepWindows } from '../../src/limits/window-store.ts';
 import { sql, type Sql } from '../../src/sql/sql.ts';
 import { numberPlaceholders } from '../../src/storage/postgres/postgres-connection.ts';
 import type { Database } from '../../src/storage/database.ts';
-import {
-  countExhausted,
-  readDue,
-  readExhausted,
-  readOldestPending,
-  readPendings,
-} from '../../src/webhooks/deliveries.ts';
-import { writeTest } from '../../src/webhooks/delivery-log.ts';
+import { readPendings } from '../../src/webhooks/deliveries.ts';
+import { countExhausted, readOldestPending } from '../../src/webhooks/delivery-health.ts';
+import { LaneSource } from '../../src/webhooks/lane-source.ts';
+import { readExhausted } from '../../src/webhooks/outcomes.ts';
+import { writeTest } from '../../src/webhooks/test-endpoint.ts';
 import { type Blog, longId, startBlog } from '../support/blog.ts';
 import { testEngine } from '../support/test-config.ts';
 import { explain } from './explain.ts';
@@ -72,19 +69,25 @@ async function createAndDelete({ ask }: Blog): Promise<void> {
   assert.equal((await ask('DELETE', `/posts/records/${id}`)).status, 204);
 }
 
+const keys = [
+  { event: 1, endpoint: 1 },
+  { event: 2, endpoint: 1 },
+];
+
 const deliveries: readonly (readonly [what: string, ask: (database: Database) => Promise<unknown>])[] = [
-  ['look for due deliveries', (database) => readDue(database, 'e', { now: 1, limit: 16 })],
-  ['read deliveries that are to be sent', (database) => readPendings(database, ['a', 'b'])],
+  [
+    'look for due deliveries',
+    (database) =>
+      new LaneSource(0, database.names).read(database, { endpoint: 1, now: 1, safe: 0, endpoints: 1 }),
+  ],
+  ['read deliveries that are to be sent', (database) => readPendings(database, { keys, instanceId: 'i' })],
   ['the oldest delivery that is pending', (database) => readOldestPending(database)],
   ['count deliveries exhausted of late', (database) => countExhausted(database, toTimestamp(1))],
-  ['which deliveries are exhausted', (database) => readExhausted(database, ['a', 'b'])],
+  ['which deliveries are exhausted', (database) => readExhausted(database, keys)],
 ];
 
 const writes: readonly (readonly [what: string, ask: (instance: Instance) => Promise<unknown>])[] = [
-  [
-    'write a test of an endpoint',
-    (instance) => instance.database.write((tx) => writeTest(tx, instance, 'tested')),
-  ],
+  ['write a test of an endpoint', (instance) => instance.database.write((tx) => writeTest(tx, instance, 1))],
   ['write events together', appendTogether],
 ];
 

@@ -161,7 +161,7 @@ export class AccessStage {
         sql`* FROM ${names.table('$secret')} WHERE ${names.scope} ORDER BY collection, record, name`,
         sql`* FROM ${names.table('$instance_setting')} WHERE ${names.scope} ORDER BY name`,
         // Only these columns: the state of a delivery and the last use of a key change with time.
-        sql`id, endpoint FROM ${names.table('$delivery')} WHERE ${names.scope} ORDER BY id`,
+        sql`event, endpoint FROM ${names.table('$delivery')} WHERE ${names.scope} ORDER BY event, endpoint`,
         sql`id, digest, scopes FROM ${names.table('$api_key')} WHERE ${names.scope} ORDER BY id`,
         sql`* FROM ${names.table('$setup_token')} WHERE ${names.scope} ORDER BY digest`,
         ...['notes', 'users', '_superusers'].map(

@@ -7,6 +7,7 @@ export function attemptRequest(url: string, changes: Partial<AttemptRequest> = {
     endpointId: 'k2m9x4q7w1z8b5n',
     url,
     body: Buffer.from('{"event":"record.create","collection":"posts","data":{"title":"Grüße 🌍"}}'),
+    isThin: false,
     eventId: 'evt0001xk2m9q7w1z8b5',
     event: 'record.create',
     collection: 'posts',

@@ -93,7 +93,7 @@ async function writtenBy({ database, logs }: Instance): Promise<readonly Told[]>
     sql`SELECT cause, response_headers, response_body FROM ${names.table('$attempt')} WHERE ${names.scope}`,
   );
   const deliveries = await database.all(
-    sql`SELECT cause FROM ${names.table('$delivery')} WHERE ${names.scope}`,
+    sql`SELECT cause FROM ${names.table('$outcome')} WHERE ${names.scope}`,
   );
   const table = await logs.table();
   const requests = await table.all(

@@ -2,8 +2,9 @@ import { assert } from '../../base/assert.ts';
 import { AppError } from '../../base/errors.ts';
 import { invalidValue } from '../../fields/field-error.ts';
 import { changedPaths } from '../../logs/audit-entry.ts';
-import { testEndpoint, type TestParts } from '../../webhooks/delivery-log.ts';
+import { testEndpoint, type TestParts } from '../../webhooks/test-endpoint.ts';
 import {
+  type Backlog,
   createEndpoint,
   deleteEndpoint,
   type EndpointSaving,
@@ -33,6 +34,8 @@ const action = {
   scope: 'webhooks:write',
   refusals: [409, 413, 415, 507],
 } as const;
+
+const backlogs: readonly Backlog[] = ['drain', 'skip'];
 
 /** Endpoints, which say where webhooks go, for superusers. */
 export const endpointRoutes = [
@@ -142,12 +145,12 @@ export const endpointRoutes = [
     ...action,
     path: '/api/webhooks/endpoints/:id/resume',
     id: 'resumeEndpoint',
-    summary: 'Send again, what has waited first',
-    body: objectSchema({ backlog: { const: 'drain' } }, ['backlog']),
+    summary: 'Send again, what has waited first; or skip what has waited',
+    body: objectSchema({ backlog: { enum: backlogs } }, ['backlog']),
     isBodyOptional: true,
     handle: async (context) => {
-      refuseOthers(context.body, { backlog: 'drain' });
-      const endpoint = await setEndpointStatus(savingOf(context), context.params.id, 'active');
+      const to = decodeBacklog(context.body);
+      const endpoint = await setEndpointStatus(savingOf(context), context.params.id, to);
       context.services.dispatcher.wake(context.instance.id);
       return context.answer(toJson(endpoint));
     },
@@ -203,6 +206,14 @@ function savingOf({ instance, request, input }: RequestContext): EndpointSaving 
 }
 
 /** Refuses, rather than ignores, other values of members that have only one value so far. */
+function decodeBacklog({ backlog = 'drain' }: Readonly<Record<string, unknown>>): Backlog {
+  const found = backlogs.find((one) => one === backlog);
+  if (found !== undefined) return found;
+  throw new AppError('bad_request', 'Failed to resume endpoint.', {
+    details: { backlog: invalidValue(`Must be one of ${backlogs.join(', ')}.`) },
+  });
+}
+
 function refuseOthers(body: Readonly<Record<string, unknown>>, only: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(only)) {
     if (body[name] === undefined || body[name] === value) continue;

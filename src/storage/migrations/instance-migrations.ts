@@ -1,5 +1,6 @@
 import { sql } from '../../sql/sql.ts';
 import type { Migration } from '../migrate.ts';
+import { instanceDeliveryLog } from './instance-delivery-log.ts';
 
 // Rules, fields, indexes and options are one JSON text: they are only ever read and written together.
 const collection = sql`CREATE TABLE "$collection" (
@@ -205,4 +206,5 @@ export const instanceMigrations: readonly Migration[] = [
     admits: 1,
   },
   { name: 'lanes', statements: () => [lane, deliveryWide], admits: 1 },
+  instanceDeliveryLog,
 ];

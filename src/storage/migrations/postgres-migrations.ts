@@ -1,5 +1,6 @@
 import { sql, type Sql } from '../../sql/sql.ts';
 import type { Migration } from '../migrate.ts';
+import { postgresDeliveryLog } from './postgres-delivery-log.ts';
 
 /**
  * The schema `chancery`: the internal tables that all instances share, each key beginning with the instance. They hold what the
@@ -285,4 +286,5 @@ export const postgresMigrations: readonly Migration[] = [
     admits: 1,
   },
   { name: 'lanes', statements: () => [lane, deliveryWide], admits: 1 },
+  postgresDeliveryLog,
 ];

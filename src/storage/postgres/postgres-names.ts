@@ -34,6 +34,7 @@ export function postgresNames(schema: string, instanceId: string): Names {
     insertWithDependents: (insertion, following) => [postgresInsertWith(insertion, following)],
     valuesTable: postgresGiven,
     anyOf: (values) => sql` = ANY(${arrayText(values)}::text[])`,
+    anyNumberOf: (values) => sql` = ANY(${`{${values.join(',')}}`}::bigint[])`,
     isInTime: () => undefined,
     json: postgresJson,
     dialect: postgresDialect,
@@ -109,13 +110,13 @@ function hash64(text: string): bigint {
  * Inserts rows and the rows that follow from them by one statement, with the same SQL text for any number of either. Positions are
  * taken from RETURNING, not computed from `lastval()`: they may have gaps, as other sessions draw numbers meanwhile.
  */
-function postgresInsertWith({ inserts, columns }: Insertion, following: DependentRows): Sql {
+function postgresInsertWith({ inserts }: Insertion, following: DependentRows): Sql {
   const insert = insertFromArrays(inserts);
   const { into, row, runs } = following;
   if (runs.length === 0) return insert;
   const isOfAll = runs.every(({ first, last }) => first === 0 && last === inserts.length - 1);
   const from = isOfAll ? withAll(following) : withSome(following);
-  return sql`WITH inserted AS (${insert} RETURNING position, ${columns}) ${into} SELECT ${row} FROM ${from}`;
+  return sql`WITH inserted AS (${insert} RETURNING position) ${into} SELECT ${row} FROM ${from}`;
 }
 
 /** The usual case, in which each run covers all inserted rows: their places need not be known. */

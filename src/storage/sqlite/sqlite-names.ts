@@ -74,7 +74,8 @@ export const sqliteNames: Names = {
   lastPosition,
   insertWithDependents: sqliteInsertWith,
   valuesTable: sqliteGiven,
-  anyOf: (values) => sql` IN (SELECT value FROM json_each(${JSON.stringify(values)}))`,
+  anyOf: isAny,
+  anyNumberOf: isAny,
   // node:sqlite cannot interrupt a statement. The argument keeps SQLite from evaluating the function only once per statement.
   isInTime: (number, looks) => {
     const look = sql`"$in_time"(${number})`;
@@ -98,6 +99,10 @@ export const sqliteNames: Names = {
   forReference: none,
   skipLocked: none,
 };
+
+function isAny(values: readonly (string | number)[]): Sql {
+  return sql` IN (SELECT value FROM json_each(${JSON.stringify(values)}))`;
+}
 
 function tableOf(name: string): Sql {
   return tables.findOrAdd(name, () => ofTable(identifier(name), name));

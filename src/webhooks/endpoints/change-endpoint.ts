@@ -16,8 +16,9 @@ import {
 } from './endpoint.ts';
 import { newSigningSecret } from '../sending/signature.ts';
 import { warnOfEndpoint } from '../endpoint-warnings.ts';
-import { sendWaiting } from '../deliveries.ts';
-import { closeLane } from '../lane-store.ts';
+import { endLane, skippedCause, skipWaiting } from '../gaps.ts';
+import { closeLane, openLane } from '../lane-store.ts';
+import { cancelFailed, deletedCause, sendWaiting } from '../outcomes.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -46,7 +47,7 @@ export function createEndpoint(saving: EndpointSaving, body: Body, policy: Netwo
     const { collections, isForOperator } = saving;
     const settings = decodeEndpoint(body, { collections, policy, isForOperator, failed });
     const now = toTimestamp(saving.clock.now());
-    const endpoint: Endpoint = {
+    const given: Omit<Endpoint, 'number'> = {
       ...settings,
       id: newId(),
       status: decodeStatus(body, failed),
@@ -55,7 +56,8 @@ export function createEndpoint(saving: EndpointSaving, body: Body, policy: Netwo
       created: now,
       updated: now,
     };
-    await endpoints.insert(tx, endpoint);
+    const endpoint = await endpoints.insert(tx, given);
+    await openLane(tx, endpoint.number);
     await saving.onChange?.(tx, { before: undefined, after: endpoint });
     return endpoint;
   });
@@ -85,24 +87,38 @@ export function updateEndpoint(
 }
 
 /**
- * Pauses or resumes an endpoint. A paused one collects its deliveries and is sent none; once active again it is sent all of them.
+ * Pauses or resumes an endpoint. A paused one collects its deliveries and is sent none; once active again it is sent all of them, or
+ * only those that follow.
  * Throws conflict when none of an endpoint's collections exists any more: active, it would look well and never be told of anything.
  */
 export async function setEndpointStatus(
   saving: EndpointSaving,
   id: string,
-  status: 'active' | 'paused',
+  to: 'paused' | Backlog,
 ): Promise<Endpoint> {
+  const status = to === 'paused' ? 'paused' : 'active';
+  if (to === 'skip') await cancelOfPaused(saving, id);
   const changed = await change(saving, async (tx, endpoints) => {
     const existing = await getEndpoint(tx, endpoints, id);
     if (status === 'active') refuseWithoutCollections(saving, existing);
     const updated = timeOfChange(existing, saving.clock);
-    const after = { ...existing, status, statusReason: '', updated };
+    const after: Endpoint = { ...existing, status, statusReason: '', updated };
     await saving.onChange?.(tx, { before: existing, after });
+    if (to === 'skip') await skipWaiting(tx, existing.number, updated);
     return save(tx, endpoints, { before: existing, after });
   });
-  if (status === 'active') await sendWaiting(saving, id);
+  if (status === 'active') await sendWaiting(saving, changed.number);
   return changed;
+}
+
+/** What becomes of the deliveries that wait when an endpoint is resumed: `drain` sends them, `skip` cancels them. */
+export type Backlog = 'drain' | 'skip';
+
+/** Cancels what has failed before, while nothing of it is sent. What waits is then passed over by the change itself. */
+async function cancelOfPaused(saving: EndpointSaving, id: string): Promise<void> {
+  const existing = await getEndpoint(saving.database, saving.endpoints, id);
+  refuseWithoutCollections(saving, existing);
+  await cancelFailed(saving, { endpoint: existing.number, cause: skippedCause });
 }
 
 function refuseWithoutCollections(
@@ -114,13 +130,17 @@ function refuseWithoutCollections(
   throw new AppError('conflict', 'None of its collections exists any more: give it others first.');
 }
 
-export function deleteEndpoint(saving: EndpointSaving, id: string): Promise<void> {
-  return change(saving, async (tx, endpoints) => {
+/** Deletes an endpoint. What waits for it is cancelled at once, however much it is; what has failed, in writes that follow. */
+export async function deleteEndpoint(saving: EndpointSaving, id: string): Promise<void> {
+  const deleted = await change(saving, async (tx, endpoints) => {
     const before = await getEndpoint(tx, endpoints, id);
     await saving.onChange?.(tx, { before, after: undefined });
-    await closeLane(tx, id);
-    await endpoints.delete(tx, id, toTimestamp(saving.clock.now()));
+    const now = toTimestamp(saving.clock.now());
+    await endLane(tx, before.number, now);
+    await endpoints.delete(tx, id, now);
+    return before.number;
   });
+  await cancelFailed(saving, { endpoint: deleted, cause: deletedCause });
 }
 
 /**
@@ -194,7 +214,7 @@ async function save(
 ): Promise<Endpoint> {
   await endpoints.update(tx, endpoint);
   const isResumed = before.status !== 'active' && endpoint.status === 'active';
-  if (isResumed || before.url !== endpoint.url) await closeLane(tx, endpoint.id);
+  if (isResumed || before.url !== endpoint.url) await closeLane(tx, endpoint.number);
   return endpoint;
 }
 

@@ -32,7 +32,7 @@ export class EndpointStore {
   /** Reads all endpoints from the table: outside a transaction, memory may lack a change that another node has answered. */
   async stored(reader: Reader): Promise<readonly Endpoint[]> {
     const rows = await reader.all(
-      sql`SELECT * FROM ${reader.names.table('$endpoint')} WHERE ${reader.names.scope} ORDER BY position`,
+      sql`SELECT * FROM ${reader.names.table('$endpoint')} WHERE ${reader.names.scope} AND deleted = '' ORDER BY position`,
     );
     return rows.map((row) => this.#fromRow(row));
   }
@@ -51,17 +51,21 @@ export class EndpointStore {
     return (await this.all(reader)).find((endpoint) => endpoint.id === id);
   }
 
-  async insert(tx: Transaction, endpoint: Endpoint): Promise<void> {
+  /** Inserts an endpoint and returns it with its number. */
+  async insert(tx: Transaction, given: Omit<Endpoint, 'number'>): Promise<Endpoint> {
     const { names } = tx;
-    const secret = this.#sealer.seal(endpoint.secret, secretPlace(endpoint.id));
-    const row = this.#changingColumns(endpoint);
+    const secret = this.#sealer.seal(given.secret, secretPlace(given.id));
+    const row = this.#changingColumns(given);
     const columns = row.map(([column]) => column);
     const values = row.map(([, value]) => sql`${value}`);
-    await tx.run(sql`
+    const [inserted] = await tx.returning(sql`
       INSERT INTO ${names.table('$endpoint')} (${names.scopeColumn}id, ${joinSql(columns, ', ')}, secret, created)
-      VALUES (${names.scopeValue}${endpoint.id}, ${joinSql(values, ', ')}, ${secret}, ${endpoint.created})`);
+      VALUES (${names.scopeValue}${given.id}, ${joinSql(values, ', ')}, ${secret}, ${given.created})
+      RETURNING position`);
+    const endpoint = { ...given, number: Number(inserted?.[0]) };
     // It may be in memory already: a concurrent read may see the commit before this transaction learns of it.
     this.#changeAfterCommit(tx, (all) => [...all.filter(({ id }) => id !== endpoint.id), endpoint]);
+    return endpoint;
   }
 
   async update(tx: Transaction, endpoint: Endpoint): Promise<void> {
@@ -72,12 +76,11 @@ export class EndpointStore {
     this.#changeAfterCommit(tx, (all) => all.map((other) => (other.id === endpoint.id ? endpoint : other)));
   }
 
-  /** Deletes an endpoint and cancels its pending deliveries. */
+  /** Deletes an endpoint. Its row stays while the log names it, without what is secret. */
   async delete(tx: Transaction, id: string, now: Timestamp): Promise<void> {
-    await tx.run(sql`DELETE FROM ${tx.names.table('$endpoint')} WHERE ${tx.names.scope} AND id = ${id}`);
     await tx.run(sql`
-      UPDATE ${tx.names.table('$delivery')} SET status = 'cancelled', cause = 'The endpoint was deleted.', updated = ${now}
-      WHERE ${tx.names.scope} AND status = 'pending' AND endpoint = ${id}`);
+      UPDATE ${tx.names.table('$endpoint')} SET deleted = ${now}, url = '', headers = '', secret = ''
+      WHERE ${tx.names.scope} AND id = ${id}`);
     this.#changeAfterCommit(tx, (all) => all.filter((other) => other.id !== id));
   }
 
@@ -88,7 +91,7 @@ export class EndpointStore {
     });
   }
 
-  #changingColumns(endpoint: Endpoint): readonly (readonly [column: Sql, value: SqlValue])[] {
+  #changingColumns(endpoint: Omit<Endpoint, 'number'>): readonly (readonly [column: Sql, value: SqlValue])[] {
     const values: Readonly<Record<string, unknown>> = { ...endpoint };
     const options = namedOptions.map(
       ([name, { form }]) =>
@@ -125,6 +128,7 @@ export class EndpointStore {
     return {
       ...settings,
       id,
+      number: Number(row['position']),
       status: statuses.find((status) => status === row['status']) ?? 'active',
       statusReason: String(row['status_reason']),
       secret: this.#sealer.open(String(row['secret']), secretPlace(id)),
@@ -158,7 +162,7 @@ const resolve = columnResolver({
   updated: column('date', sql`updated`),
 });
 
-const ids: ListedTable = { name: '$endpoint', columns: sql`id`, resolve };
+const ids: ListedTable = { name: '$endpoint', columns: sql`id`, resolve, where: sql`deleted = ''` };
 
 interface StoredEndpoints {
   readonly database: Database;

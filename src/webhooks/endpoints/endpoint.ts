@@ -8,6 +8,8 @@ import { type EndpointSettings, namedOptions, type OptionContext, settingsOf } f
 /** Where to tell what happened: the options that its owner has set, and what the service sets. */
 export interface Endpoint extends EndpointSettings {
   readonly id: string;
+  /** What the log knows it by. */
+  readonly number: number;
   /** A paused or disabled endpoint still collects its deliveries. Only the service disables one. */
   readonly status: 'active' | 'paused' | 'disabled';
   /** Why the service paused or disabled it, in words; empty when its owner did. */
@@ -17,8 +19,8 @@ export interface Endpoint extends EndpointSettings {
   readonly updated: Timestamp;
 }
 
-/** Kept low, because every write of a record is matched against each endpoint. */
-export const endpointsMax = 100;
+/** Every write of a record is matched against each endpoint. */
+export const endpointsMax = 1_000;
 
 /** Whether the endpoint is to be told of the event. The test event is never fanned out. */
 export function wants(endpoint: Endpoint, event: Pick<Event, 'kind' | 'collection'>): boolean {
@@ -28,7 +30,7 @@ export function wants(endpoint: Endpoint, event: Pick<Event, 'kind' | 'collectio
 
 /** What the API shows of an endpoint. The secret has its own route. */
 export function endpointView(endpoint: Endpoint): Raw {
-  const { secret: _, ...members } = endpoint;
+  const { secret: _, number: __, ...members } = endpoint;
   const shown: Record<string, unknown> = members;
   for (const [name, option] of namedOptions) if (option.show) shown[name] = option.show(shown[name]);
   return shown;

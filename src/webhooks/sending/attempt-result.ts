@@ -6,8 +6,10 @@ export interface AttemptRequest {
   readonly deliveryId: string;
   readonly endpointId: string;
   readonly url: string;
-  /** The event's stored bytes, sent and signed as they are. */
+  /** Sent and signed as they are. */
   readonly body: Uint8Array;
+  /** Whether the body has only the id of the record, as all of it would be too large. */
+  readonly isThin: boolean;
   readonly eventId: string;
   readonly event: string;
   readonly collection: string;

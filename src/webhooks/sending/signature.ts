@@ -135,6 +135,7 @@ export function requestHeaders(request: AttemptRequest, timestampSeconds: number
     standardSignature({ id: eventId, timestampSeconds, body, secrets }),
   ];
   if (previous !== undefined) headers.push('X-Service-Signature-Previous', signBody(body, previous));
+  if (request.isThin) headers.push('X-Service-Truncated', 'data');
   for (const name in request.customHeaders) {
     // Saving an endpoint refuses reserved names, but an endpoint may be older than the name on the list.
     if (!isReservedHeader(name)) headers.push(name, request.customHeaders[name] ?? '');

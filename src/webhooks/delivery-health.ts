@@ -1,0 +1,53 @@
+import type { Timestamp } from '../base/timestamp.ts';
+import { limit, sql } from '../sql/sql.ts';
+import type { Reader } from '../storage/database.ts';
+
+/** How many rows of the log are walked for one that waits: they are few, as the janitor moves the cursors on. */
+const walkMax = 65_536;
+
+/** Returns when the oldest event was made that waits for an endpoint, paused or not; undefined when none does. */
+export async function readOldestPending(reader: Reader): Promise<Timestamp | undefined> {
+  const { names } = reader;
+  const outcome = names.table('$outcome');
+  const lane = names.table('$lane');
+  const [row] = await reader.tuples(sql`
+    WITH walked AS (
+      SELECT event, endpoint FROM ${names.table('$delivery')}
+      WHERE ${names.scope} AND event > (SELECT min(cursor) FROM ${lane} WHERE ${names.scope}) ORDER BY event${limit(walkMax)}),
+    oldest AS (
+      SELECT min(position) AS position FROM (
+        SELECT min(event) AS position FROM ${outcome} WHERE ${names.scope} AND status = 'pending'
+        UNION ALL SELECT * FROM (
+          SELECT w.event FROM walked w JOIN ${lane} l ON ${names.scopeOf('l')} AND l.endpoint = w.endpoint AND w.event > l.cursor
+          WHERE NOT EXISTS (
+            SELECT 1 FROM ${outcome} o WHERE ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = w.endpoint)
+          ORDER BY w.event LIMIT 1) AS first) AS both_kinds)
+    SELECT created FROM ${names.table('$event')} WHERE ${names.scope} AND position = (SELECT position FROM oldest)`);
+  return typeof row?.[0] === 'string' ? row[0] : undefined;
+}
+
+/** Counts what is still to be sent to endpoints, paused or not. Walks the log behind the cursors. */
+export async function countWaiting(reader: Reader): Promise<number> {
+  const { names } = reader;
+  const outcome = names.table('$outcome');
+  const [row] = await reader.tuples(sql`
+    SELECT (SELECT count(*) FROM ${outcome} WHERE ${names.scope} AND status = 'pending') + (
+      SELECT count(*) FROM ${names.table('$delivery')} d
+      JOIN ${names.table('$lane')} l ON ${names.scopeOf('l')} AND l.endpoint = d.endpoint AND d.event > l.cursor
+      WHERE ${names.scopeOf('d')} AND NOT EXISTS (
+        SELECT 1 FROM ${outcome} o WHERE ${names.scopeOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint))`);
+  return Number(row?.[0]);
+}
+
+/** More are not counted, so that a day on which everything fails makes no request slow. */
+export const exhaustedCountMax = 1_000;
+
+/** Returns how many deliveries were exhausted since a time, and are so still: at most `exhaustedCountMax`. */
+export async function countExhausted(reader: Reader, since: Timestamp): Promise<number> {
+  const { names } = reader;
+  const [row] = await reader.tuples(sql`
+    SELECT count(*) FROM (
+      SELECT event FROM ${names.table('$outcome')} WHERE ${names.scope} AND status = 'exhausted' AND updated > ${since}
+      LIMIT CAST(${exhaustedCountMax} AS bigint)) AS exhausted`);
+  return Number(row?.[0]);
+}

@@ -1,0 +1,223 @@
+import { limit, sql } from '../sql/sql.ts';
+import type { Reader } from '../storage/database.ts';
+import { DueFloor } from './due-floor.ts';
+import type { DueDelivery } from './slots.ts';
+
+/**
+ * Where the deliveries of one lane come from: the log, which is read onwards from the lane's cursor, and the outcomes that are due again.
+ * Both are read ahead. What is in memory here may be dropped at any time: the rows are the truth.
+ */
+export class LaneSource {
+  /** How far the log was read. */
+  #seen: number;
+  /** Deliveries of the log that were read and have no outcome yet, as far as is known here. */
+  readonly #open = new Set<number>();
+  /** Those of them that were not sent yet, in the order of the log. */
+  readonly #first: number[] = [];
+  /** Deliveries that are due again, the longest due first. */
+  readonly #again: number[] = [];
+  /** Sent or about to be, until their settlement is committed. */
+  readonly #claimed = new Set<number>();
+  /** Where a read for those that are due again begins, unless at the start. */
+  readonly #floor: DueFloor | undefined;
+  #wasAgain = false;
+  #cursor: number;
+  #sweptAt = Number.NEGATIVE_INFINITY;
+  /** Where the next sweep goes on. */
+  #sweepFrom = 0;
+  /** False when a read has shown that nothing more is due. */
+  mayHaveMore = true;
+  /** When the first delivery is due again that was not at the last read, in milliseconds since 1970. */
+  nextDue: number | undefined;
+
+  /** `leavesDeadRows` as in `Names`. */
+  constructor(cursor: number, { leavesDeadRows }: { readonly leavesDeadRows: boolean }) {
+    this.#seen = cursor;
+    this.#cursor = cursor;
+    this.#floor = leavesDeadRows ? new DueFloor() : undefined;
+  }
+
+  get isEmpty(): boolean {
+    return this.#first.length === 0 && this.#again.length === 0;
+  }
+
+  get claimedCount(): number {
+    return this.#claimed.size;
+  }
+
+  isClaimed(event: number): boolean {
+    return this.#claimed.has(event);
+  }
+
+  /** The position up to which every delivery of the lane has an outcome or is to have none. */
+  get low(): number {
+    let low = this.#seen;
+    for (const event of this.#open) if (event <= low) low = event - 1;
+    return low;
+  }
+
+  /** Begins at another place of the log: that of the stored cursor. */
+  restart(cursor: number): void {
+    this.#cursor = cursor;
+    this.drop();
+    this.#seen = cursor;
+    this.mayHaveMore = true;
+  }
+
+  /** Forgets what was read ahead: it is read again when something changes. */
+  drop(): void {
+    this.#seen = Math.max(this.#cursor, this.low);
+    for (const event of this.#open) if (!this.#claimed.has(event)) this.#open.delete(event);
+    this.#first.length = 0;
+    this.#again.length = 0;
+    this.mayHaveMore = false;
+    this.nextDue = undefined;
+  }
+
+  /** Removes and returns a delivery that is due: in turns one of the log and one that was attempted before. */
+  take(mayRetry: boolean): DueDelivery | undefined {
+    const isAgain = mayRetry && this.#again.length > 0 && (this.#first.length === 0 || !this.#wasAgain);
+    const event = isAgain ? this.#again.shift() : this.#first.shift();
+    if (event === undefined) return undefined;
+    this.#wasAgain = isAgain;
+    return { event, isRetry: isAgain };
+  }
+
+  /** Gives back a delivery that was taken and cannot be sent now. */
+  putBack({ event, isRetry }: DueDelivery): void {
+    if (isRetry) this.mayHaveMore = true;
+    else if (this.#open.has(event)) this.#first.unshift(event);
+  }
+
+  claim(event: number): void {
+    this.#claimed.add(event);
+  }
+
+  /** Ends a claim, or lets go of a delivery that was taken and is not to be sent: its outcome is stored. */
+  release(event: number): void {
+    this.#claimed.delete(event);
+    this.#open.delete(event);
+  }
+
+  /** Ends the claim of a delivery that is still to be sent. */
+  abort(event: number): void {
+    this.#claimed.delete(event);
+    if (this.#open.has(event)) this.#first.unshift(event);
+  }
+
+  /** Reads ahead what is due `now`. */
+  async read(reader: Reader, look: Look): Promise<void> {
+    this.mayHaveMore = false;
+    const { now } = look;
+    const { from, isSweep } = this.#begin(look);
+    const walkMax = walkMaxOf(look.endpoints);
+    const retriesMax = retriesAhead + this.#claimed.size;
+    const since = this.#floor?.beginAt(now) ?? 0;
+    const found = await readDue(reader, { ...look, from, walkMax, since, retriesMax });
+    for (const event of found.first) {
+      if (this.#claimed.has(event) || this.#open.has(event)) continue;
+      this.#open.add(event);
+      this.#first.push(event);
+    }
+    for (const event of found.again) if (!this.#claimed.has(event)) this.#again.push(event);
+    this.#floor?.note(now, found.firstDue);
+    this.nextDue = found.nextDue;
+    const hasRest = found.walked === walkMax;
+    // The last event may have deliveries that the walk did not reach.
+    const end = hasRest ? found.end - 1 : found.end;
+    this.#sweepFrom = hasRest ? end : 0;
+    if (!isSweep) this.#seen = Math.max(this.#seen, end);
+    this.mayHaveMore = isSweep || hasRest || found.again.length === retriesMax;
+  }
+
+  /**
+   * Returns the position behind which a read begins. Where writers commit at the same time, an event may appear behind later ones: the
+   * read begins at the safe position, up to which none can appear. If that lies far back, as one transaction has been open for long, the
+   * events behind it are swept through now and then, one read at a time.
+   */
+  #begin({ now, safe }: Look): { readonly from: number; readonly isSweep: boolean } {
+    const nearest = Math.min(this.#seen, Math.max(safe, this.#seen - behindMax));
+    const isSweepDue = now < this.#sweptAt || now >= this.#sweptAt + sweepEveryMs;
+    if (safe >= nearest || !isSweepDue) return { from: nearest, isSweep: false };
+    this.#sweptAt = now;
+    return { from: Math.max(safe, this.#sweepFrom), isSweep: true };
+  }
+}
+
+export interface Look {
+  readonly endpoint: number;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** No event at or before this position can appear any more. */
+  readonly safe: number;
+  /** How many endpoints the instance has: about so many rows of the log there are for each event. */
+  readonly endpoints: number;
+}
+
+/** How many positions before the last one a read begins while the safe position lies further back. */
+export const behindMax = 2_000;
+export const sweepEveryMs = 5_000;
+const retriesAhead = 256;
+const walkMin = 256;
+const walkMaxMax = 65_536;
+
+/** How many rows of the log one look walks. Few different numbers: each is a statement of its own, planned for it. */
+function walkMaxOf(endpoints: number): number {
+  let max = walkMin;
+  while (max < walkMaxMax && max < walkMin * endpoints) max *= 2;
+  return max;
+}
+
+interface Due {
+  /** Deliveries of the log without an outcome, in its order. */
+  readonly first: readonly number[];
+  /** Those that are due again, the longest due first. */
+  readonly again: readonly number[];
+  /** When the first of them was due. */
+  readonly firstDue: number | undefined;
+  /** When the first one is due that is not due yet. */
+  readonly nextDue: number | undefined;
+  /** The last position that was walked, and how many rows. */
+  readonly end: number;
+  readonly walked: number;
+}
+
+/** What a read is limited to: rows of the log behind `from`, and deliveries that are due again since then. */
+interface DueRange {
+  readonly from: number;
+  readonly walkMax: number;
+  readonly since: number;
+  readonly retriesMax: number;
+}
+
+/** Reads what a lane may send by one statement, as each wake-up needs all of it. */
+export async function readDue(reader: Reader, look: Pick<Look, 'endpoint' | 'now'> & DueRange): Promise<Due> {
+  const { names } = reader;
+  const { endpoint, now, since, from, walkMax, retriesMax } = look;
+  const outcome = names.table('$outcome');
+  const pending = sql`FROM ${outcome} WHERE ${names.scope} AND status = 'pending' AND endpoint = ${endpoint}`;
+  const rows = await reader.tuples(sql`
+    WITH walked AS MATERIALIZED (
+      SELECT event, endpoint FROM ${names.table('$delivery')} WHERE ${names.scope} AND event > ${from} ORDER BY event${limit(walkMax)})
+    SELECT 0, w.event, 0 FROM walked w LEFT JOIN ${outcome} o ON ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = ${endpoint}
+      WHERE w.endpoint = ${endpoint} AND o.event IS NULL
+    UNION ALL SELECT 1, max(event), count(*) FROM walked
+    UNION ALL SELECT * FROM (
+      SELECT 2, event, due ${pending} AND due >= ${since} AND due <= ${now} ORDER BY due, event LIMIT CAST(${retriesMax} AS bigint)) AS again
+    UNION ALL SELECT 3, 0, min(due) ${pending} AND due > ${now}`);
+  const of = (kind: number): [number, number][] =>
+    rows.flatMap(([its, event, number]) => (Number(its) === kind ? [[Number(event), Number(number)]] : []));
+  const again = of(2).toSorted(([a, aDue], [b, bDue]) => aDue - bDue || a - b);
+  const [[end = 0, walked = 0] = []] = of(1);
+  const nextDue = rows.find(([kind]) => Number(kind) === 3)?.[2];
+  return {
+    first: of(0)
+      .map(([event]) => event)
+      .toSorted((a, b) => a - b),
+    again: again.map(([event]) => event),
+    firstDue: again[0]?.[1],
+    nextDue: typeof nextDue === 'number' ? nextDue : undefined,
+    end,
+    walked,
+  };
+}

@@ -1,0 +1,118 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import { Poller } from '../../base/poller.ts';
+import { SafePosition } from '../../events/safe-position.ts';
+import { sql } from '../../sql/sql.ts';
+import type { Database } from '../../storage/database.ts';
+import { DueFloor } from '../due-floor.ts';
+import { behindMax, sweepEveryMs } from '../lane-source.ts';
+
+const pollIntervalMs = 250;
+
+export interface WorkPollOptions {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Called for every instance with something to deliver, with the time when that is due (milliseconds since 1970). */
+  readonly onPending: (instanceId: string, due: number) => void;
+}
+
+/**
+ * Looks for what is to be delivered for any instance of a PostgreSQL database, so that what other nodes wrote is found even if no hint
+ * came through: new deliveries behind the safe position of the last look, and those that are due again. A look from the start finds
+ * what waits behind the cursors of lanes.
+ */
+export class WorkPoll {
+  readonly #options: WorkPollOptions;
+  readonly #floor = new DueFloor();
+  readonly #safe = new SafePosition();
+  #isFromStart = true;
+  /** The last position of the log as it was at the last look. */
+  #last = 0;
+  #sweptAt = Number.NEGATIVE_INFINITY;
+  #watch: Poller | undefined;
+
+  constructor(options: WorkPollOptions) {
+    this.#options = options;
+  }
+
+  /** The position up to which no event can appear any more. */
+  get safePosition(): number {
+    return this.#safe.value;
+  }
+
+  start(): void {
+    const onError = (error: unknown): void =>
+      this.#options.logger.warn('Pending deliveries could not be looked for; trying again.', { error });
+    this.#watch = new Poller({ intervalMs: pollIntervalMs, poll: () => this.#look(), onError });
+    void this.#watch.look();
+  }
+
+  /** Looks at once and from the start, as this node has just gained shards. */
+  lookAgain(): void {
+    this.#floor.reset();
+    this.#isFromStart = true;
+    void this.#watch?.look();
+  }
+
+  async stop(): Promise<void> {
+    await this.#watch?.stop();
+  }
+
+  async #look(): Promise<void> {
+    const now = this.#options.clock.now();
+    const isFromStart = this.#isFromStart;
+    this.#isFromStart = false;
+    try {
+      await this.#lookForNew(now, isFromStart);
+      await this.#lookForDue(now);
+    } catch (error) {
+      this.#isFromStart ||= isFromStart;
+      throw error;
+    }
+  }
+
+  async #lookForNew(now: number, isFromStart: boolean): Promise<void> {
+    const { database, onPending } = this.#options;
+    const from = this.#begin(now);
+    const rows = isFromStart
+      ? await database.tuples(sql`
+          SELECT DISTINCT l.instance_id FROM chancery.lane l WHERE EXISTS (
+            SELECT 1 FROM chancery.delivery d WHERE d.instance_id = l.instance_id AND d.event > l.cursor)`)
+      : await database.tuples(sql`SELECT DISTINCT instance_id FROM chancery.delivery WHERE event > ${from}`);
+    const [state] = await database.tuples(sql`
+      SELECT (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM chancery.event_position_seq),
+        pg_snapshot_xmin(pg_current_snapshot())::text, pg_snapshot_xmax(pg_current_snapshot())::text`);
+    const [last, xmin, xmax] = state ?? [];
+    this.#last = Number(last);
+    this.#safe.note({ last: this.#last, xmin: BigInt(String(xmin)), xmax: BigInt(String(xmax)) });
+    for (const [instanceId] of rows) onPending(String(instanceId), now);
+  }
+
+  /** Returns where a look begins. While one transaction has been open for long, the safe position lies far back. */
+  #begin(now: number): number {
+    const isSweepDue = now < this.#sweptAt || now >= this.#sweptAt + sweepEveryMs;
+    if (!isSweepDue) return Math.max(this.#safe.value, this.#last - behindMax);
+    this.#sweptAt = now;
+    return this.#safe.value;
+  }
+
+  async #lookForDue(now: number): Promise<void> {
+    const { database, onPending } = this.#options;
+    const since = this.#floor.beginAt(now);
+    const pending = sql`status = 'pending' AND due IS NOT NULL AND due >= ${since}`;
+    const rows = await database.tuples(sql`
+      WITH RECURSIVE first AS (
+        (SELECT instance_id, due FROM chancery.outcome WHERE ${pending} ORDER BY instance_id, due LIMIT 1)
+        UNION ALL
+        SELECT next.instance_id, next.due FROM first, LATERAL (
+          SELECT instance_id, due FROM chancery.outcome
+          WHERE ${pending} AND instance_id > first.instance_id ORDER BY instance_id, due LIMIT 1
+        ) next
+      )
+      SELECT instance_id, due FROM first`);
+    // The listener remembers what is due for each instance, so the next look need not find the same again.
+    this.#floor.note(now, undefined);
+    for (const [instanceId, due] of rows) onPending(String(instanceId), Number(due));
+  }
+}

@@ -1,0 +1,191 @@
+import type { Clock } from '../base/clock.ts';
+import { toTimestamp } from '../base/timestamp.ts';
+import { sql, type Sql } from '../sql/sql.ts';
+import type { Database, Names, Reader, Transaction } from '../storage/database.ts';
+import { type DeliveryKey, keyText, type PendingDelivery } from './deliveries.ts';
+import type { DeliveryStatus } from './delivery.ts';
+
+/**
+ * Matches a pending row that is looked up by its key, in a form that no index of pending rows can serve. With statistics taken while
+ * nothing was pending, PostgreSQL would rather scan all of such an index than look one key up in the primary key.
+ */
+export function isPending(status: Sql): Sql {
+  return sql`CASE ${status} WHEN 'pending' THEN TRUE ELSE FALSE END`;
+}
+
+function oneOf(names: Names, { event, endpoint }: DeliveryKey): Sql {
+  return sql`${names.scope} AND event = ${event} AND endpoint = ${endpoint}`;
+}
+
+/** The columns of an outcome that every one has, in the order in which they are inserted. */
+export const outcomeColumns = sql`event, endpoint, status, attempts, due, is_wide, cause, put_off_until, updated`;
+
+/** Inserts the outcome of a delivery that is to be attempted at another time than at once. */
+export async function insertPending(
+  tx: Transaction,
+  { event, endpoint }: DeliveryKey,
+  { due, now }: { readonly due: number; readonly now: number },
+): Promise<void> {
+  const { names } = tx;
+  await tx.run(sql`
+    INSERT INTO ${names.table('$outcome')} (${names.scopeColumn}${outcomeColumns})
+    VALUES (${names.scopeValue}${event}, ${endpoint}, 'pending', 0, ${due}, 0, '', NULL, ${toTimestamp(now)})`);
+}
+
+/** Returns which of these deliveries are exhausted. */
+export async function readExhausted(
+  reader: Reader,
+  keys: readonly DeliveryKey[],
+): Promise<ReadonlySet<string>> {
+  const { names } = reader;
+  const events = names.anyNumberOf(keys.map(({ event }) => event));
+  // By event alone: PostgreSQL would rather read the index of all exhausted ones.
+  const rows = await reader.tuples(
+    sql`SELECT event, endpoint, status FROM ${names.table('$outcome')} WHERE ${names.scope} AND event${events}`,
+  );
+  return new Set(
+    rows
+      .filter(([, , status]) => status === 'exhausted')
+      .map(([event, endpoint]) => keyText({ event: Number(event), endpoint: Number(endpoint) })),
+  );
+}
+
+/**
+ * Puts a delivery off while its attempt is still open, so that its next owner does not send it as well. Cancelled ones are put off
+ * too, as a retry by hand may make them pending. A second call changes nothing, and a retry that was asked for is kept.
+ * If the attempt was settled meanwhile, the row counts one more attempt and stays as it is. `tx` is of another `Database` than
+ * the delivery's, hence `names`.
+ */
+export async function putOff(
+  tx: Transaction,
+  { key, state }: PendingDelivery,
+  { names, until, now, fence }: PutOffOptions,
+): Promise<void> {
+  const outcome = names.table('$outcome');
+  const { event, endpoint } = key;
+  await tx.inOrder([
+    () =>
+      tx.run(sql`
+        INSERT INTO ${outcome} (${names.scopeColumn}${outcomeColumns})
+        SELECT ${names.scopeValue}CAST(${event} AS bigint), CAST(${endpoint} AS bigint), 'pending', 0, CAST(${until} AS bigint), 0, '',
+          CAST(${until} AS bigint), ${toTimestamp(now)}
+        WHERE ${state.due === undefined ? sql`TRUE` : sql`FALSE`} AND ${fence}
+        ON CONFLICT (${names.scopeColumn}event, endpoint) DO NOTHING`),
+    () =>
+      tx.run(sql`
+        UPDATE ${outcome} SET put_off_until = ${until},
+          due = CASE WHEN due IN (${state.due ?? until}, ${until}) THEN CAST(${until} AS bigint) ELSE CAST(${askedAgainDue(until)} AS bigint) END
+        WHERE ${oneOf(names, key)} AND attempts = ${state.attempts} AND ${fence}`),
+  ]);
+}
+
+export interface PutOffOptions {
+  readonly names: Names;
+  /** In milliseconds since 1970, like `now`. */
+  readonly until: number;
+  readonly now: number;
+  readonly fence: Sql;
+}
+
+/** When a retry is due that is asked for while the delivery is put off: after that time, and distinguishable from it. */
+function askedAgainDue(putOffUntil: number): number {
+  return putOffUntil + 1;
+}
+
+/** How many deliveries are changed together: a write of records waits for no longer one. */
+const changedTogetherMax = 500;
+
+/**
+ * Makes those deliveries due that failed because the whole endpoint did, as it is back, in writes of some of them. Those that another
+ * node may still settle keep their time.
+ */
+export async function sendWaiting(
+  { database, dueClock }: { readonly database: Database; readonly dueClock: Clock },
+  endpoint: number,
+): Promise<void> {
+  let hasMore = true;
+  while (hasMore) hasMore = await database.write((tx) => makeSomeDue(tx, endpoint, dueClock.now()));
+}
+
+/** Returns whether there may be more. */
+async function makeSomeDue(tx: Transaction, endpoint: number, now: number): Promise<boolean> {
+  const { names } = tx;
+  const outcome = names.table('$outcome');
+  const changed = await tx.run(sql`
+    UPDATE ${outcome} SET due = ${now} WHERE ${names.scope} AND endpoint = ${endpoint} AND status = 'pending' AND event IN (
+      SELECT event FROM ${outcome} WHERE ${names.scope} AND status = 'pending' AND endpoint = ${endpoint} AND due > ${now}
+        AND is_wide = 1 AND put_off_until IS NULL
+      ORDER BY due LIMIT CAST(${changedTogetherMax} AS bigint))`);
+  return changed === changedTogetherMax;
+}
+
+export const deletedCause = 'The endpoint was deleted.';
+
+/** Cancels the deliveries of an endpoint that have failed, in writes of some of them: those that wait are ended by a gap. */
+export async function cancelFailed(
+  { database, dueClock }: { readonly database: Database; readonly dueClock: Clock },
+  { endpoint, cause }: { readonly endpoint: number; readonly cause: string },
+): Promise<void> {
+  let hasMore = true;
+  while (hasMore)
+    hasMore = await database.write((tx) => cancelSome(tx, { endpoint, cause, now: dueClock.now() }));
+}
+
+/** Returns whether there may be more. */
+async function cancelSome(
+  tx: Transaction,
+  { endpoint, cause, now }: { readonly endpoint: number; readonly cause: string; readonly now: number },
+): Promise<boolean> {
+  const { names } = tx;
+  const outcome = names.table('$outcome');
+  const changed = await tx.run(sql`
+    UPDATE ${outcome} SET status = 'cancelled', cause = ${cause}, updated = ${toTimestamp(now)}
+    WHERE ${names.scope} AND endpoint = ${endpoint} AND status = 'pending' AND event IN (
+      SELECT event FROM ${outcome} WHERE ${names.scope} AND status = 'pending' AND endpoint = ${endpoint} AND due IS NOT NULL
+      ORDER BY due LIMIT CAST(${changedTogetherMax} AS bigint))`);
+  return changed === changedTogetherMax;
+}
+
+/** Moves a delivery to another status by hand; returns false when it has a status that does not allow it. */
+export async function moveDelivery(
+  tx: Transaction,
+  key: DeliveryKey,
+  move: {
+    readonly from: readonly DeliveryStatus[];
+    readonly to: 'pending' | 'cancelled';
+    readonly cause: string;
+    readonly now: number;
+    /** The status that it has without an outcome. */
+    readonly without: DeliveryStatus;
+  },
+): Promise<boolean> {
+  const { names } = tx;
+  const { from, to, cause, now, without } = move;
+  const outcome = names.table('$outcome');
+  const updated = toTimestamp(now);
+  if (from.includes(without)) {
+    const inserted = await tx.run(sql`
+      INSERT INTO ${outcome} (${names.scopeColumn}${outcomeColumns})
+      VALUES (${names.scopeValue}${key.event}, ${key.endpoint}, ${to}, 0, ${now}, 0, ${cause}, NULL, ${updated})
+      ON CONFLICT (${names.scopeColumn}event, endpoint) DO NOTHING`);
+    if (inserted === 1) return true;
+  }
+  const row = await tx.get(sql`
+    SELECT status, due, put_off_until FROM ${outcome} WHERE ${oneOf(names, key)}${names.forUpdate}`);
+  if (row === undefined || !from.some((status) => status === row['status'])) return false;
+  const putOffUntil = Number(row['put_off_until'] ?? 0);
+  const due = putOffUntil > now ? askedAgainDue(putOffUntil) : anotherDue(now, Number(row['due'] ?? 0));
+  await tx.run(sql`
+    UPDATE ${outcome} SET status = ${to}, due = ${due}, cause = ${cause}, updated = ${updated}
+    WHERE ${oneOf(names, key)}`);
+  return true;
+}
+
+/**
+ * Returns now, or a slightly earlier time if the delivery was due within the last second: the new time must differ from every
+ * earlier one, as an attempt under way recognises the move by it. It goes backwards because two moves may be made in one
+ * millisecond; `DueFloor` looks back two seconds, so the delivery is still found.
+ */
+function anotherDue(now: number, before: number): number {
+  return before <= now && before > now - 1_000 ? before - 1 : now;
+}

@@ -1,0 +1,91 @@
+import { AppError, conflicting } from '../base/errors.ts';
+import { toTimestamp } from '../base/timestamp.ts';
+import type { Database, Transaction } from '../storage/database.ts';
+import { type DeliveryKey, readPendings } from './deliveries.ts';
+import { type DeliveryView, readDelivery } from './delivery-log.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import { getEndpoint } from './endpoints/change-endpoint.ts';
+import type { Endpoint } from './endpoints/endpoint.ts';
+import { tellOfLast } from './fan-out.ts';
+import { insertPending } from './outcomes.ts';
+import type { WebhookInstance, WebhookInstanceLoan } from './webhook-instance.ts';
+
+/** For this long a test is its sender's alone. If that process dies, the dispatcher then finds the delivery due and ends it. */
+const handoverMs = 120_000;
+
+/** Tests of one instance under way at once. They bypass the lanes, so nothing else limits how many a receiver gets. */
+const testsMax = 8;
+const testsUnderWay = new WeakMap<Database, number>();
+
+export interface TestParts {
+  readonly dispatcher: Dispatcher;
+  readonly borrow: (instanceId: string) => Promise<WebhookInstanceLoan>;
+}
+
+/**
+ * Sends the test event `ping` to one endpoint, paused or not, and returns the delivery with its attempt. The event is logged like
+ * any other, and the request is never repeated. Throws not_found, and too_many_requests while `testsMax` others are under way.
+ */
+export async function testEndpoint(
+  instance: WebhookInstance,
+  endpointId: string,
+  parts: TestParts,
+): Promise<DeliveryView> {
+  const { database } = instance;
+  const underWay = testsUnderWay.get(database) ?? 0;
+  if (underWay >= testsMax) {
+    const message = `At most ${testsMax} tests of endpoints can be under way.`;
+    throw new AppError('too_many_requests', message, { retryAfter: 1 });
+  }
+  testsUnderWay.set(database, underWay + 1);
+  try {
+    return await sendTest(instance, endpointId, parts);
+  } finally {
+    testsUnderWay.set(database, (testsUnderWay.get(database) ?? 1) - 1);
+  }
+}
+
+async function sendTest(
+  instance: WebhookInstance,
+  endpointId: string,
+  parts: TestParts,
+): Promise<DeliveryView> {
+  const { database, id: instanceId } = instance;
+  const { endpoint, key } = await insertTest(instance, endpointId);
+  const [pending] = await readPendings(database, { keys: [key], instanceId });
+  if (pending === undefined) throw conflicting();
+  await parts.dispatcher.sendNow(await parts.borrow(instanceId), endpoint, pending);
+  return readDelivery(database, key);
+}
+
+function insertTest(
+  instance: WebhookInstance,
+  endpointId: string,
+): Promise<{ readonly endpoint: Endpoint; readonly key: DeliveryKey }> {
+  return instance.database.write(async (tx) => {
+    const endpoint = await getEndpoint(tx, instance.endpoints, endpointId);
+    return { endpoint, key: await writeTest(tx, instance, endpoint.number) };
+  });
+}
+
+/** Writes the test event and its one delivery, which the lanes leave alone as it is due later. */
+export async function writeTest(
+  tx: Transaction,
+  { clock, dueClock, events }: Pick<WebhookInstance, 'clock' | 'dueClock' | 'events'>,
+  endpoint: number,
+): Promise<DeliveryKey> {
+  const created = toTimestamp(clock.now());
+  await events.append(tx, {
+    kind: 'ping',
+    collection: '',
+    collectionName: '',
+    record: '',
+    revision: 0,
+    created,
+    dataJson: '{}',
+  });
+  const key = { event: await tellOfLast(tx, endpoint), endpoint };
+  const now = dueClock.now();
+  await insertPending(tx, key, { due: now + handoverMs, now });
+  return key;
+}
