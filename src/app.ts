@@ -280,6 +280,7 @@ async function createDelivering(
       return entry === undefined ? undefined : data.instances.borrow(entry);
     },
     // Each takes a socket, and connections of clients may take half of the open files.
+    webhookDays: config.webhookDays,
     slotsMax: Math.min(config.webhookSlots, Math.floor(openFilesMax() / 4)),
     clock,
     logger: parts.logger,

@@ -22,6 +22,8 @@ export interface Config {
   readonly queryTimeoutMs: number;
   /** Days that audit entries are kept; 0 keeps them for ever. */
   readonly auditDays: number;
+  /** Days that events, deliveries and attempts are kept; 0 keeps them for ever. */
+  readonly webhookDays: number;
   /** How many attempts of webhooks may be open at once. */
   readonly webhookSlots: number;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
@@ -109,6 +111,12 @@ export const serverFlags: readonly FlagDefinition[] = [
     fallback: '2048',
   },
   {
+    name: 'webhook-days',
+    value: 'DAYS',
+    description: 'how long events and deliveries are kept, 0 for ever',
+    fallback: '30',
+  },
+  {
     name: 'audit-days',
     value: 'DAYS',
     description: 'how long the audit log is kept, 0 for ever',
@@ -154,6 +162,7 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     stopTimeoutMs: readInteger('stop-timeout', read('stop-timeout'), { max: 3_600 }) * 1_000,
     queryTimeoutMs: readSeconds('query-timeout', read('query-timeout'), 60) * 1_000,
     webhookSlots: readInteger('webhook-slots', read('webhook-slots'), { min: webhookSlotsMin, max: 65_536 }),
+    webhookDays: readInteger('webhook-days', read('webhook-days'), { max: 36_500 }),
     auditDays: readInteger('audit-days', read('audit-days'), { max: 36_500 }),
     logLevel: readLevel(read('log-level')),
   };

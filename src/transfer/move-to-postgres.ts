@@ -10,7 +10,7 @@ import { identifier, sql, type Sql } from '../sql/sql.ts';
 import type { DataHome } from '../storage/data-home.ts';
 import type { Database, InternalTable, Reader, Transaction } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
-import { countWaiting } from '../webhooks/delivery-health.ts';
+import { countWaiting } from '../webhooks/count-waiting.ts';
 import { copyTable, type TableCopy } from './copy-table.ts';
 import { clearMoveMark, markMove } from './move-mark.ts';
 
@@ -118,7 +118,12 @@ async function moveInstance(move: Move, instance: Instance): Promise<MovedInstan
       for (const collection of collections.all()) records += await copyRecords(copy, collection);
     });
     await moveLogs(move, id, report);
-    return { slug, collections: collections.all().length, records, pending: await patiently(target, countWaiting) };
+    return {
+      slug,
+      collections: collections.all().length,
+      records,
+      pending: await patiently(target, countWaiting),
+    };
   } finally {
     await target.stop();
   }
@@ -219,7 +224,6 @@ async function countRows(reader: Reader, table: Sql, scope: Sql): Promise<number
   const row = await reader.get(sql`SELECT count(*) AS count FROM ${table} WHERE ${scope}`);
   return Number(row?.['count']);
 }
-
 
 /** Runs work on a table. An error of an engine gets the reason, which clients are not told, and what the operator can do. */
 async function explainFailure<Result>(table: string, work: () => Promise<Result>): Promise<Result> {

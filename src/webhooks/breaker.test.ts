@@ -7,7 +7,7 @@ import { answers, HeldSender, type SenderPort } from '../../test/support/held-se
 import { MovableClock } from '../../test/support/movable-clock.ts';
 import { startWebhookService, type WebhookService } from '../../test/support/webhook-service.ts';
 import { sql } from '../sql/sql.ts';
-import { readOldestPending } from './delivery-health.ts';
+import { readOldestPending } from './count-waiting.ts';
 import { soleOwnership } from './delivery.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 import { closeLane } from './lane-store.ts';

@@ -4,6 +4,7 @@ import type { PendingDelivery } from './deliveries.ts';
 import { type Ownership, soleOwnership } from './delivery.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
 import { InFlight, type HandOver } from './in-flight.ts';
+import { Janitor } from './janitor.ts';
 import type { InstanceLanes } from './lanes.ts';
 import { Claims, readTaken, Scheduler, type Taken } from './scheduler.ts';
 import type { AttemptRequest, AttemptResult } from './sending/attempt-result.ts';
@@ -274,19 +275,31 @@ export interface Delivering {
   stop(graceMs: number): Promise<void>;
 }
 
-export type DeliveringParts = Omit<DispatcherOptions, 'ownership' | 'onForeign' | 'safePosition'>;
+export interface DeliveringParts extends Omit<DispatcherOptions, 'ownership' | 'onForeign' | 'safePosition'> {
+  /** How many days the log of events and deliveries is kept; 0 for ever. */
+  readonly webhookDays: number;
+}
 
 /** Delivers for all instances, as this process alone holds the data directory. The start looks once for what is still pending. */
 export function deliverAlone(parts: DeliveringParts): Delivering {
   const dispatcher = new Dispatcher({ ...parts, ownership: soleOwnership, onForeign: () => undefined });
+  const janitor = new Janitor({
+    ...parts,
+    days: parts.webhookDays,
+    owns: () => true,
+    safePosition: () => Number.MAX_SAFE_INTEGER,
+  });
   return {
     dispatcher,
     wake: (instanceId) => dispatcher.wake(instanceId),
     start: () => {
       dispatcher.start();
+      janitor.start();
       return Promise.resolve();
     },
-    stop: (graceMs) => dispatcher.stop(graceMs),
+    stop: async (graceMs) => {
+      await Promise.all([janitor.stop(), dispatcher.stop(graceMs)]);
+    },
   };
 }
 

@@ -208,7 +208,7 @@ export async function readDue(reader: Reader, look: Pick<Look, 'endpoint' | 'now
   const of = (kind: number): [number, number][] =>
     rows.flatMap(([its, event, number]) => (Number(its) === kind ? [[Number(event), Number(number)]] : []));
   const again = of(2).toSorted(([a, aDue], [b, bDue]) => aDue - bDue || a - b);
-  const [[end = 0, walked = 0] = []] = of(1);
+  const [[end, walked] = [0, 0]] = of(1);
   const nextDue = rows.find(([kind]) => Number(kind) === 3)?.[2];
   return {
     first: of(0)

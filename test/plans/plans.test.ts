@@ -9,7 +9,7 @@ import { sql, type Sql } from '../../src/sql/sql.ts';
 import { numberPlaceholders } from '../../src/storage/postgres/postgres-connection.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { readPendings } from '../../src/webhooks/deliveries.ts';
-import { countExhausted, readOldestPending } from '../../src/webhooks/delivery-health.ts';
+import { countExhausted, readOldestPending } from '../../src/webhooks/count-waiting.ts';
 import { LaneSource } from '../../src/webhooks/lane-source.ts';
 import { readExhausted } from '../../src/webhooks/outcomes.ts';
 import { writeTest } from '../../src/webhooks/test-endpoint.ts';

@@ -16,7 +16,7 @@ import {
 } from './endpoint.ts';
 import { newSigningSecret } from '../sending/signature.ts';
 import { warnOfEndpoint } from '../endpoint-warnings.ts';
-import { endLane, skippedCause, skipWaiting } from '../gaps.ts';
+import { endLane, skippedCause, skipWaiting } from '../skip-waiting.ts';
 import { closeLane, openLane } from '../lane-store.ts';
 import { cancelFailed, deletedCause, sendWaiting } from '../outcomes.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';

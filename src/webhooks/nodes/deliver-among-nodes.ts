@@ -5,6 +5,7 @@ import type { Database } from '../../storage/database.ts';
 import type { DatabaseClock } from '../../storage/postgres/database-clock.ts';
 import { listenPostgres } from '../../storage/postgres/listen-postgres.ts';
 import { type Delivering, type DeliveringParts, Dispatcher } from '../dispatcher.ts';
+import { Janitor } from '../janitor.ts';
 import { LeasedOwnership } from './leased-ownership.ts';
 import { WorkPoll } from './work-poll.ts';
 
@@ -42,6 +43,13 @@ export function deliverAmongNodes(
   });
   const onPending = (id: string, due: number): void => dispatcher.noteDue(id, due);
   const poll = new WorkPoll({ database, clock, logger, onPending });
+  const janitor = new Janitor({
+    ...parts,
+    days: parts.webhookDays,
+    clock,
+    owns: (id) => ownership.owns(id),
+    safePosition: () => poll.safePosition,
+  });
   const running: { stop(): Promise<void> }[] = [];
   return {
     dispatcher,
@@ -50,12 +58,13 @@ export function deliverAmongNodes(
       await clock.look(database);
       await ownership.start();
       poll.start();
+      janitor.start();
       running.push(hear(dispatcher, ownership, { url, logger }), watchClock(clock, database, logger));
     },
     stop: async (graceMs) => {
       // First, and awaited only below: claims must stop before anything else takes its time.
       const stopped = dispatcher.stop(graceMs);
-      await poll.stop();
+      await Promise.all([poll.stop(), janitor.stop()]);
       for (const one of running) await one.stop();
       // Ownership ends while attempts are still in flight: those may take as long as the grace, and other nodes need not wait.
       await Promise.all([ownership.leave(), stopped]);

@@ -1,0 +1,97 @@
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import { Poller } from '../base/poller.ts';
+import { moveCursors, tidyDeleted, trimLog } from './trim-log.ts';
+import type { WebhookInstance, WebhookInstanceLoan } from './webhook-instance.ts';
+
+const intervalMs = 60_000;
+/** How often each instance is looked at. */
+const tidyEveryMs = 3_600_000;
+const dayMs = 86_400_000;
+
+export interface JanitorOptions {
+  readonly instances: () => Iterable<string>;
+  readonly borrow: (instanceId: string) => Promise<WebhookInstanceLoan | undefined>;
+  readonly owns: (instanceId: string) => boolean;
+  /** The position up to which no event can appear any more. */
+  readonly safePosition: () => number;
+  /** How many days the log of events and deliveries is kept; 0 for ever. */
+  readonly days: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Keeps the log of events and deliveries short, of one instance after the other, each once an hour whether or not it is used. */
+export class Janitor {
+  readonly #options: JanitorOptions;
+  #watch: Poller | undefined;
+  /** When each instance was looked at, by the monotonic clock. */
+  readonly #tidiedAtMs = new Map<string, number>();
+  #isStopping = false;
+
+  constructor(options: JanitorOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { logger } = this.#options;
+    const onError = (error: unknown): void =>
+      logger.warn('The log of webhooks could not be trimmed; trying again.', { error });
+    this.#watch = new Poller({ intervalMs, poll: () => this.tidy(), onError });
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#watch?.stop();
+  }
+
+  /** Looks through all instances that this process delivers for. One that cannot be read does not keep it from the others. */
+  async tidy(): Promise<void> {
+    const { instances, owns, clock, logger } = this.#options;
+    for (const id of instances()) {
+      if (this.#isStopping) return;
+      const dueMs = (this.#tidiedAtMs.get(id) ?? Number.NEGATIVE_INFINITY) + tidyEveryMs;
+      if (!owns(id) || clock.monotonic() < dueMs) continue;
+      this.#tidiedAtMs.set(id, clock.monotonic());
+      try {
+        await this.#tidyOne(id);
+      } catch (error) {
+        logger.warn('The log of webhooks of an instance could not be trimmed.', { instance: id, error });
+      }
+    }
+  }
+
+  async #tidyOne(id: string): Promise<void> {
+    const loan = await this.#options.borrow(id);
+    if (loan === undefined) return;
+    try {
+      const { instance } = loan;
+      await this.#trim(instance);
+      await tidyDeleted(instance);
+      await moveCursors(instance.database, {
+        safe: this.#options.safePosition(),
+        isEnding: () => this.#isStopping,
+      });
+    } finally {
+      loan.release();
+    }
+  }
+
+  async #trim({ id, database }: WebhookInstance): Promise<void> {
+    const { days, clock, logger } = this.#options;
+    if (days === 0) return;
+    const before = clock.now() - days * dayMs;
+    let [events, expired, hasMore] = [0, 0, true];
+    while (hasMore && !this.#isStopping) {
+      const trimmed = await trimLog(database, before);
+      hasMore = trimmed.events > 0;
+      events += trimmed.events;
+      expired += trimmed.expired;
+    }
+    if (expired > 0) {
+      const message = 'Webhooks were given up that had waited for as long as the log is kept.';
+      logger.warn(message, { instance: id, expired });
+    }
+    if (events > 0) logger.debug('Old events were deleted.', { instance: id, events });
+  }
+}

@@ -1,0 +1,120 @@
+import { toTimestamp } from '../base/timestamp.ts';
+import { limit, sql, type Sql } from '../sql/sql.ts';
+import type { Database, Reader, Transaction } from '../storage/database.ts';
+import { cancelFailed, deletedCause } from './outcomes.ts';
+import type { WebhookInstance } from './webhook-instance.ts';
+
+/** Events of one work: a write of records waits for no longer one. */
+const trimmedTogetherMax = 500;
+
+/** What is left of the log when old events are trimmed, and what was lost with them. */
+export interface Trimmed {
+  readonly events: number;
+  /** Deliveries that were still to be sent. */
+  readonly expired: number;
+}
+
+/**
+ * Deletes events that are older than `before` (milliseconds since 1970), the oldest first, with their deliveries, outcomes and attempts.
+ * One work deletes some of them; returns what it has deleted, nothing when none is that old.
+ */
+export function trimLog(database: Database, before: number): Promise<Trimmed> {
+  return database.write((tx) => trim(tx, toTimestamp(before)), { findsByKey: true });
+}
+
+async function trim(tx: Transaction, before: string): Promise<Trimmed> {
+  const { names } = tx;
+  const [row] = await tx.tuples(sql`
+    SELECT max(CASE WHEN created < ${before} THEN position END), count(CASE WHEN created < ${before} THEN 1 END) FROM (
+      SELECT position, created FROM ${names.table('$event')} WHERE ${names.scope} ORDER BY position${limit(trimmedTogetherMax)}) AS oldest`);
+  const [last, events] = row ?? [];
+  if (typeof last !== 'number') return { events: 0, expired: 0 };
+  const expired = await countWaitingUpTo(tx, last);
+  const upTo = (table: Sql, position: Sql): Sql =>
+    sql`DELETE FROM ${table} WHERE ${names.scope} AND ${position} <= ${last}`;
+  for (const name of ['$attempt', '$outcome', '$delivery'] as const)
+    await tx.run(upTo(names.table(name), sql`event`));
+  await tx.run(upTo(names.table('$event'), sql`position`));
+  await tx.run(upTo(names.table('$gap'), sql`last`));
+  await tx.run(sql`
+    UPDATE ${names.table('$lane')} SET cursor = ${last} WHERE ${names.scope} AND cursor < ${last}`);
+  return { events: Number(events), expired };
+}
+
+/** Counts deliveries of active endpoints, paused or not, that are still to be sent. */
+async function countWaitingUpTo(tx: Transaction, last: number): Promise<number> {
+  const { names } = tx;
+  const outcome = names.table('$outcome');
+  const [row] = await tx.tuples(sql`
+    SELECT count(*) FROM ${names.table('$delivery')} d
+    JOIN ${names.table('$lane')} l ON ${names.scopeOf('l')} AND l.endpoint = d.endpoint
+    LEFT JOIN ${outcome} o ON ${names.scopeOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint
+    WHERE ${names.scopeOf('d')} AND d.event <= ${last}
+      AND (o.status = 'pending' OR (o.event IS NULL AND d.event > l.cursor))`);
+  return Number(row?.[0]);
+}
+
+/** Ends what a deletion of endpoints has left, and forgets deleted endpoints that nothing in the log names any more. */
+export async function tidyDeleted({ database, dueClock }: WebhookInstance): Promise<void> {
+  const { names } = database;
+  const endpoint = names.table('$endpoint');
+  const left = await database.tuples(sql`
+    SELECT position FROM ${endpoint} p WHERE ${names.scopeOf('p')} AND deleted <> '' AND EXISTS (
+      SELECT 1 FROM ${names.table('$outcome')} o
+      WHERE ${names.scopeOf('o')} AND o.endpoint = p.position AND o.status = 'pending' AND o.due IS NOT NULL)`);
+  for (const [number] of left)
+    await cancelFailed({ database, dueClock }, { endpoint: Number(number), cause: deletedCause });
+  const first = sql`(SELECT created FROM ${names.table('$event')} WHERE ${names.scope} ORDER BY position LIMIT 1)`;
+  const gone = sql`SELECT position FROM ${endpoint} WHERE ${names.scope} AND deleted <> '' AND deleted < coalesce(${first}, ${toTimestamp(dueClock.now())})`;
+  if ((await database.tuples(gone)).length === 0) return;
+  await database.write(async (tx) => {
+    await tx.run(sql`DELETE FROM ${names.table('$gap')} WHERE ${names.scope} AND endpoint IN (${gone})`);
+    await tx.run(sql`DELETE FROM ${endpoint} WHERE ${names.scope} AND position IN (${gone})`);
+  });
+}
+
+/** Rows of the log that are walked for one endpoint at a time. */
+const walkMax = 65_536;
+
+/**
+ * Moves the cursors of lanes on that are told of little, or send nothing: over what is others', has an outcome already, or lies at or before
+ * `safe`. So nothing has to walk the same part of the log again and again.
+ */
+export async function moveCursors(
+  database: Database,
+  { safe, isEnding }: { readonly safe: number; readonly isEnding: () => boolean },
+): Promise<void> {
+  const { names } = database;
+  const lanes = await database.tuples(
+    sql`SELECT endpoint, cursor FROM ${names.table('$lane')} WHERE ${names.scope}`,
+  );
+  for (const [endpoint, cursor] of lanes) {
+    if (isEnding()) return;
+    const to = Math.min(safe, await readCursor(database, Number(endpoint), Number(cursor)));
+    if (to <= Number(cursor)) continue;
+    await database.write((tx) =>
+      tx.run(sql`
+        UPDATE ${names.table('$lane')} SET cursor = ${to}
+        WHERE ${names.scope} AND endpoint = ${Number(endpoint)} AND cursor < ${to}`),
+    );
+  }
+}
+
+/** Returns where the first delivery stands, from here on, that the endpoint still waits for: the place before it. */
+async function readCursor(reader: Reader, endpoint: number, cursor: number): Promise<number> {
+  const { names } = reader;
+  const [row] = await reader.tuples(sql`
+    WITH walked AS MATERIALIZED (
+      SELECT event, endpoint FROM ${names.table('$delivery')}
+      WHERE ${names.scope} AND event > ${cursor} ORDER BY event, endpoint${limit(walkMax)})
+    SELECT max(event), count(*), (
+      SELECT min(w.event) FROM walked w WHERE w.endpoint = ${endpoint} AND NOT EXISTS (
+        SELECT 1 FROM ${names.table('$outcome')} o
+        WHERE ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = ${endpoint}))
+    FROM walked`);
+  const [end, walked, first] = row ?? [];
+  if (typeof first === 'number') return first - 1;
+  if (typeof end !== 'number') return cursor;
+  // The last event may have deliveries that the walk did not reach.
+  return Number(walked) === walkMax ? end - 1 : end;
+}
