@@ -81,7 +81,7 @@ async function timeLooks(database: Database, floor: DueFloor | undefined): Promi
     const now = Date.now();
     const start = performance.now();
     const since = floor?.beginAt(now) ?? 0;
-    const look = { endpoint, now, since, from: 0, walkMax: 256, retriesMax: 256 };
+    const look = { endpoint, now, since, safe: 0, from: 0, walkMax: 256, retriesMax: 256 };
     const { firstDue } = await readDue(database, look);
     times.push(performance.now() - start);
     floor?.note(now, firstDue);

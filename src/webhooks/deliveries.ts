@@ -1,8 +1,10 @@
-import type { Timestamp } from '../base/timestamp.ts';
+import { fromTimestamp, type Timestamp } from '../base/timestamp.ts';
 import { payloadOf } from '../events/event.ts';
 import { sql } from '../sql/sql.ts';
 import type { Reader, Tuple } from '../storage/database.ts';
-import { bodyBytesMax, type DeliveryState } from './delivery.ts';
+import { bodyBytesMax, type DeliveryState, type Fate } from './delivery.ts';
+import type { Endpoint } from './endpoints/endpoint.ts';
+import { isHeld, isSuperseded, recordKey } from './record-order.ts';
 
 /** Which delivery: the position of its event in the log, and the number of its endpoint. */
 export interface DeliveryKey {
@@ -16,6 +18,9 @@ export interface PendingDelivery {
   readonly id: string;
   readonly key: DeliveryKey;
   readonly state: DeliveryState;
+  readonly fate: Fate;
+  /** The record of the event; see `recordKey`. */
+  readonly record: string;
   readonly endpointId: string;
   /** When the endpoint was last changed. */
   readonly endpointUpdated: string;
@@ -41,50 +46,74 @@ export function keyText({ event, endpoint }: DeliveryKey): string {
 /** Larger bodies are read one at a time: 256 of the largest at once would take 64 MiB. */
 const bodyTogetherMax = 16 * 1024;
 
+/** What an endpoint wants of a delivery whose turn it is. */
+export type SendPolicy = Pick<Endpoint, 'order' | 'coalesce' | 'maxAgeSeconds'>;
+
+/** One that is sent whatever else there is. */
+export const sendAnyway: SendPolicy = { order: 'none', coalesce: false, maxAgeSeconds: null };
+
+export interface PendingQuery {
+  readonly keys: readonly DeliveryKey[];
+  /** By the number of the endpoint. */
+  readonly policyOf: (endpoint: number) => SendPolicy;
+  readonly instanceId: string;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
 /**
  * Reads deliveries that are still pending, with their events, in no order; those that are over, or whose endpoint was deleted, are missing.
  * Endpoints that are told of the same events share a statement.
  */
-export async function readPendings(
-  reader: Reader,
-  { keys, instanceId }: { readonly keys: readonly DeliveryKey[]; readonly instanceId: string },
-): Promise<PendingDelivery[]> {
-  const eventsOf = Map.groupBy(keys, ({ endpoint }) => endpoint);
-  const groups = Map.groupBy(eventsOf, ([, its]) => its.map(({ event }) => event).join());
+export async function readPendings(reader: Reader, query: PendingQuery): Promise<PendingDelivery[]> {
+  const eventsOf = Map.groupBy(query.keys, ({ endpoint }) => endpoint);
+  const groups = Map.groupBy(eventsOf, ([endpoint, its]) => {
+    const { order, coalesce } = query.policyOf(endpoint);
+    return `${order} ${coalesce} ${its.map(({ event }) => event).join()}`;
+  });
   const reads = [...groups.values()].map((group) => {
-    const events = (group[0]?.[1] ?? []).map(({ event }) => event);
+    const [[first, its] = [0, []]] = group;
+    const { order, coalesce } = query.policyOf(first);
+    const events = its.map(({ event }) => event);
     const endpoints = group.map(([endpoint]) => endpoint);
-    return readTogether(reader, { events, endpoints, instanceId });
+    return readTogether(reader, { events, endpoints, order, coalesce, query });
   });
   return (await Promise.all(reads)).flat();
 }
 
-interface PendingGroup {
+interface PendingGroup extends Pick<SendPolicy, 'order' | 'coalesce'> {
   readonly events: readonly number[];
   readonly endpoints: readonly number[];
-  readonly instanceId: string;
+  readonly query: PendingQuery;
 }
 
 async function readTogether(
   reader: Reader,
-  { events, endpoints, instanceId }: PendingGroup,
+  { events, endpoints, order, coalesce, query }: PendingGroup,
 ): Promise<PendingDelivery[]> {
   const { names } = reader;
   const event = sql`${names.table('$event')} e ON ${names.scopeOf('e')} AND e.position = d.event`;
   const endpoint = sql`${names.table('$endpoint')} p ON ${names.scopeOf('p')} AND p.position = d.endpoint`;
   const outcome = sql`${names.table('$outcome')} o ON ${names.scopeOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint`;
+  const held = order === 'record' ? isHeld(names) : sql`FALSE`;
+  const superseded = coalesce ? isSuperseded(names) : sql`FALSE`;
+  const fate = sql`CASE WHEN ${superseded} THEN 'superseded' WHEN ${held} THEN 'held' ELSE 'send' END`;
   const rows = await reader.tuples(sql`
-    SELECT d.event, d.endpoint, o.attempts, o.due, o.cause, p.id, p.updated, e.id, e.kind, e.collection_name, e.revision, e.record, e.created,
+    SELECT ${fate}, ${recordKey(sql`e`)}, d.event, d.endpoint, o.attempts, o.due, o.cause, p.id, p.updated, e.id, e.kind, e.collection_name, e.revision, e.record, e.created,
       length(e.body), CASE WHEN length(e.body) <= ${bodyTogetherMax} THEN e.body END
     FROM ${names.table('$delivery')} d JOIN ${event} JOIN ${endpoint} LEFT JOIN ${outcome}
     WHERE ${names.scopeOf('d')} AND d.event${names.anyNumberOf(events)} AND d.endpoint${names.anyNumberOf(endpoints)}
       AND p.deleted = '' AND coalesce(o.status, 'pending') = 'pending'`);
   const pendings: PendingDelivery[] = [];
-  for (const row of rows) pendings.push(await toPending(reader, row, instanceId));
+  for (const row of rows) pendings.push(await toPending(reader, row, query));
   return pendings;
 }
 
-async function toPending(reader: Reader, row: Tuple, instanceId: string): Promise<PendingDelivery> {
+async function toPending(
+  reader: Reader,
+  [fate, recordOfEvent, ...row]: Tuple,
+  { instanceId, policyOf, now }: PendingQuery,
+): Promise<PendingDelivery> {
   const [event, endpoint, attempts, due, cause, endpointId, endpointUpdated, eventId, ...about] = row;
   const [kind, collectionName, revision, record, created, length, read] = about;
   const key = { event: Number(event), endpoint: Number(endpoint) };
@@ -93,13 +122,23 @@ async function toPending(reader: Reader, row: Tuple, instanceId: string): Promis
   const body = isThin
     ? thinBody({ ...sent, record: String(record), created: String(created) }, instanceId)
     : (read ?? (await readBody(reader, key.event)));
+  const { maxAgeSeconds } = policyOf(key.endpoint);
+  const isOld = maxAgeSeconds !== null && now - fromTimestamp(String(created)) > maxAgeSeconds * 1_000;
   return {
+    // The statement makes nothing else.
+    fate: isOld ? 'expired' : (String(fate) as Fate),
+    record: String(recordOfEvent),
     id: deliveryId(String(eventId), String(endpointId)),
     key,
     state:
       attempts === null
         ? waiting
-        : { status: 'pending', attempts: Number(attempts), due: Number(due), cause: String(cause) },
+        : {
+            status: 'pending',
+            attempts: Number(attempts),
+            due: due === null ? undefined : Number(due),
+            cause: String(cause),
+          },
     endpointId: String(endpointId),
     endpointUpdated: String(endpointUpdated),
     eventId: String(eventId),

@@ -11,6 +11,7 @@ import type { Names, Reader, Row, Transaction, Tuple } from '../storage/database
 import { deliveryId, type DeliveryKey, keyText } from './deliveries.ts';
 import type { DeliveryStatus } from './delivery.ts';
 import { deletedCause, moveDelivery } from './outcomes.ts';
+import { recordKey } from './record-order.ts';
 import type { WebhookInstance } from './webhook-instance.ts';
 
 /** A delivery with its event and its attempts, as its owner sees it. */
@@ -203,16 +204,16 @@ const over = ['delivered', 'exhausted', 'expired', 'cancelled'] as const;
 async function move(
   tx: Transaction,
   key: DeliveryKey,
-  to: Omit<Parameters<typeof moveDelivery>[2], 'without'>,
+  to: Omit<Parameters<typeof moveDelivery>[2], 'without' | 'record'>,
 ): Promise<void> {
   const { names } = tx;
   const { from, status } = partsOf(names);
   const [row] = await tx.tuples(
-    sql`SELECT ${status} FROM ${from} WHERE ${names.scopeOf('d')} AND d.event = ${key.event} AND d.endpoint = ${key.endpoint}`,
+    sql`SELECT ${status}, ${recordKey(sql`e`)} FROM ${from} WHERE ${names.scopeOf('d')} AND d.event = ${key.event} AND d.endpoint = ${key.endpoint}`,
   );
   if (row === undefined) throw notFound();
   const without = String(row[0]) as DeliveryStatus; // The statement makes nothing else.
-  if (await moveDelivery(tx, key, { ...to, without })) return;
+  if (await moveDelivery(tx, key, { ...to, without, record: String(row[1]) })) return;
   throw new AppError('conflict', `The delivery is ${without}.`);
 }
 

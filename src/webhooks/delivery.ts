@@ -56,6 +56,25 @@ export function jittered(delayMs: number, random: number): number {
   return delayMs * (jitterMin + random * jitterSpan);
 }
 
+/** What is done with a delivery whose turn it is. */
+export type Fate =
+  /** It is sent. */
+  | 'send'
+  /** It waits until the events of its record before it are over. */
+  | 'held'
+  /** A later event of its record is sent instead. */
+  | 'superseded'
+  /** It is older than its endpoint wants. */
+  | 'expired';
+
+/** Returns the state that a delivery gets which is not sent. One that is held has no time: another delivery lets it go. */
+export function unsent(state: DeliveryState, fate: Exclude<Fate, 'send'>): DeliveryState {
+  if (fate === 'held') return { ...state, due: undefined };
+  if (fate === 'expired')
+    return { ...state, status: 'expired', cause: 'It was older than its endpoint wants.' };
+  return { ...state, status: 'cancelled', cause: 'A later change was sent instead.' };
+}
+
 export interface AttemptContext {
   readonly now: number;
   readonly schedule: readonly number[];

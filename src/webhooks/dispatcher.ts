@@ -222,10 +222,10 @@ export class Dispatcher {
       return lanes === undefined ? [] : [{ lanes, turn }];
     });
     // Rows are read only now: a delivery may have been settled or cancelled since its id was read, and bodies are large.
-    const found = await readTaken(taken, (lanes, read) => this.#orRest(lanes, read));
+    const now = this.#options.clock.now();
+    const found = await readTaken({ taken, now }, (lanes, read) => this.#orRest(lanes, read));
     const requests = taken.map((one) => {
       const request = this.#send(one, found.get(one.turn));
-      if (request === undefined) this.#slots.release(one.turn);
       return request;
     });
     return requests.filter((request) => request !== undefined);
@@ -233,10 +233,17 @@ export class Dispatcher {
 
   #send({ lanes, turn }: Taken, pending: PendingDelivery | undefined): AttemptRequest | undefined {
     // Checked again: the instance may have been handed over to another node during the read.
-    if (!this.#options.ownership.owns(lanes.instance.id)) return undefined;
-    const endpoint = lanes.claim(turn, pending, this.#options.clock.now());
-    if (endpoint === undefined || pending === undefined) return undefined;
+    const isOurs = this.#options.ownership.owns(lanes.instance.id);
+    const endpoint = isOurs ? lanes.claim(turn, pending, this.#options.clock.now()) : undefined;
+    if (endpoint === undefined || pending === undefined) {
+      this.#slots.release(turn);
+      return undefined;
+    }
     this.#inFlight.add({ lanes, endpoint, pending, slot: turn });
+    if (pending.fate !== 'send') {
+      this.#inFlight.leave(pending);
+      return undefined;
+    }
     return toAttemptRequest(endpoint, pending, this.#options.version);
   }
 

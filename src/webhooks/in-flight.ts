@@ -3,15 +3,15 @@ import { randomUnit } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Transaction } from '../storage/database.ts';
 import { keyText, type PendingDelivery } from './deliveries.ts';
-import { afterAttempt, type Ownership, standardSchedule } from './delivery.ts';
+import { afterAttempt, type Ownership, standardSchedule, unsent } from './delivery.ts';
 import { noteOutcome, warnOfEndpoint } from './endpoint-warnings.ts';
 import { stopEndpoint } from './endpoints/change-endpoint.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
 import type { LaneChange } from './lane.ts';
-import { saveLane } from './lane-store.ts';
+import { type LaneRow, saveLane } from './lane-store.ts';
 import { putOff, sendWaiting } from './outcomes.ts';
 import type { InstanceLanes } from './lanes.ts';
-import type { AttemptResult } from './sending/attempt-result.ts';
+import { abortedResult, type AttemptResult } from './sending/attempt-result.ts';
 import { settle, type Settlement } from './settle.ts';
 import type { Slot, Slots } from './slots.ts';
 
@@ -68,6 +68,20 @@ export class InFlight {
       } else landed.push(result);
     }
     for (const lanes of idle) this.#settleLanded(lanes);
+  }
+
+  /** Stores what becomes of a claimed delivery that is not sent. */
+  leave({ id }: PendingDelivery): void {
+    const flight = this.#flights.get(id);
+    if (flight === undefined) return;
+    flight.hasNoAttempt = true;
+    // By the kind of an attempt that was cut short, which says nothing of the receiver either.
+    const result = { ...abortedResult(this.#options.clock.now(), ''), deliveryId: id };
+    const landed = this.#landed.get(flight.lanes);
+    if (landed === undefined) {
+      this.#landed.set(flight.lanes, [result]);
+      this.#settleLanded(flight.lanes);
+    } else landed.push(result);
   }
 
   /** Prepares handing over instances to other nodes. No new delivery of these instances may be claimed any more. */
@@ -142,17 +156,32 @@ export class InFlight {
       return flight === undefined ? [] : [toSettlement(flight, result, clock)];
     });
     const options = { now: clock.now(), fence: ownership.fence(instance.id) };
-    const changed = lanes.changedLanes(options.now);
+    let changed: readonly LaneRow[] = [];
     const exhausted = await instance.database.write(
       async (tx) => {
         const ids = await settle(tx, settlements, options);
+        // In the same transaction, so that nothing is sent in between, not even by another process.
+        this.#block(lanes, ids);
+        changed = lanes.changedLanes(options.now);
         await tx.inOrder(changed.map((row) => () => saveLane(tx, row, options.fence)));
         return ids;
       },
       { findsByKey: true },
     );
     lanes.noteStored(changed, options.now);
-    for (const { key, result } of settlements) if (exhausted.has(keyText(key))) this.#warnOfExhausted(result);
+    for (const { key, result } of settlements) if (result !== undefined && exhausted.has(keyText(key))) this.#warnOfExhausted(result);
+  }
+
+  /** Blocks the lanes of strict orders of which one of these deliveries is. */
+  #block(lanes: InstanceLanes, exhausted: ReadonlySet<string>): void {
+    if (exhausted.size === 0) return;
+    for (const flight of this.#flights.values()) {
+      const { endpoint, pending, test } = flight;
+      const isLast = flight.lanes === lanes && test === undefined && exhausted.has(keyText(pending.key));
+      if (!isLast || endpoint.onExhausted !== 'pause') continue;
+      flight.laneChange = 'blocked';
+      lanes.block(endpoint.id, blockedReason(pending.id));
+    }
   }
 
   #warnOfExhausted({ deliveryId, cause }: AttemptResult): void {
@@ -165,7 +194,8 @@ export class InFlight {
   #finish(lanes: InstanceLanes, result: AttemptResult): void {
     const flight = this.#flights.get(result.deliveryId);
     if (flight === undefined) return;
-    if (flight.test === undefined) lanes.settled(flight.pending, result.kind === 'aborted');
+    const isAborted = result.kind === 'aborted' && flight.hasNoAttempt !== true;
+    if (flight.test === undefined) lanes.settled(flight.pending, isAborted);
     else {
       lanes.noteTest(-1);
       flight.test.resolve(result);
@@ -200,6 +230,12 @@ export class InFlight {
     try {
       if (status === 410)
         await stopEndpoint(instance, endpoint, { status: 'paused', event, reason: goneReason });
+      else if (laneChange === 'blocked')
+        await stopEndpoint(instance, endpoint, {
+          status: 'paused',
+          event,
+          reason: blockedReason(pending.id),
+        });
       else if (laneChange === 'disabled')
         await stopEndpoint(instance, endpoint, { status: 'disabled', event, reason: awayReason });
       if (laneChange === 'recovered') await sendWaiting(instance, endpoint.number);
@@ -209,6 +245,10 @@ export class InFlight {
       this.#options.logger.error(message, { instance: instance.id, endpoint: endpoint.id, error });
     }
   }
+}
+
+function blockedReason(delivery: string): string {
+  return `The delivery ${delivery} is exhausted, and the order is strict.`;
 }
 
 /** Why the service pauses or disables an endpoint. */
@@ -227,21 +267,26 @@ interface Flight {
   /** Set when the instance is handed over to another node during the attempt; see in-flight.ts. */
   putOffUntil?: number;
   /** What the result means for the endpoint, if it has landed. */
-  laneChange?: LaneChange | undefined;
+  laneChange?: LaneChange | 'blocked' | undefined;
+  /** Set for a delivery that is not sent; its state is stored all the same. */
+  hasNoAttempt?: boolean;
 }
 
 /** Returns the new state that a result gives its delivery, with what decides whether this process may write it. */
 function toSettlement(
-  { pending, endpoint, test, putOffUntil }: Flight,
+  { pending, endpoint, test, putOffUntil, hasNoAttempt = false }: Flight,
   result: AttemptResult,
   clock: Clock,
 ): Settlement {
-  const { key, state, kind } = pending;
+  const { key, state, kind, fate, record } = pending;
+  const isOrdered = endpoint.order === 'record';
+  const common = { key, record, isOrdered, due: state.due, putOffUntil, isFenced: test === undefined };
+  if (hasNoAttempt && fate !== 'send') return { ...common, after: unsent(state, fate), result: undefined };
   // A test is never sent a second time, not even one that an earlier process left behind.
   const schedule = kind === 'ping' ? [] : (endpoint.schedule ?? standardSchedule);
   const context = { now: clock.now(), schedule, random: randomUnit() };
   const after = afterAttempt(state, result, context);
-  return { key, after, result, due: state.due, putOffUntil, isFenced: test === undefined };
+  return { ...common, after, result };
 }
 
 /** How long a settlement may take after its attempt's deadline; after that the next owner sends the delivery again. */

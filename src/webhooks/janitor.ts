@@ -77,13 +77,14 @@ export class Janitor {
     }
   }
 
-  async #trim({ id, database }: WebhookInstance): Promise<void> {
+  async #trim(instance: WebhookInstance): Promise<void> {
+    const { id } = instance;
     const { days, clock, logger } = this.#options;
     if (days === 0) return;
     const before = clock.now() - days * dayMs;
     let [events, expired, hasMore] = [0, 0, true];
     while (hasMore && !this.#isStopping) {
-      const trimmed = await trimLog(database, before);
+      const trimmed = await trimLog(instance, before);
       hasMore = trimmed.events > 0;
       events += trimmed.events;
       expired += trimmed.expired;

@@ -1,6 +1,7 @@
 import { limit, sql } from '../sql/sql.ts';
 import type { Reader } from '../storage/database.ts';
 import { DueFloor } from './due-floor.ts';
+import type { Endpoint } from './endpoints/endpoint.ts';
 import type { DueDelivery } from './slots.ts';
 
 /**
@@ -21,6 +22,9 @@ export class LaneSource {
   /** Where a read for those that are due again begins, unless at the start. */
   readonly #floor: DueFloor | undefined;
   #wasAgain = false;
+  /** Set for a strict order while nothing may be taken before the next read. */
+  #isHeld = false;
+  #isStrict = false;
   #cursor: number;
   #sweptAt = Number.NEGATIVE_INFINITY;
   /** Where the next sweep goes on. */
@@ -38,7 +42,7 @@ export class LaneSource {
   }
 
   get isEmpty(): boolean {
-    return this.#first.length === 0 && this.#again.length === 0;
+    return this.#isHeld || (this.#first.length === 0 && this.#again.length === 0);
   }
 
   get claimedCount(): number {
@@ -70,13 +74,16 @@ export class LaneSource {
     for (const event of this.#open) if (!this.#claimed.has(event)) this.#open.delete(event);
     this.#first.length = 0;
     this.#again.length = 0;
+    this.#isHeld = false;
     this.mayHaveMore = false;
     this.nextDue = undefined;
   }
 
   /** Removes and returns a delivery that is due: in turns one of the log and one that was attempted before. */
   take(mayRetry: boolean): DueDelivery | undefined {
-    const isAgain = mayRetry && this.#again.length > 0 && (this.#first.length === 0 || !this.#wasAgain);
+    if (this.#isHeld) return undefined;
+    const isAgain =
+      (mayRetry || this.#isStrict) && this.#again.length > 0 && (this.#first.length === 0 || !this.#wasAgain);
     const event = isAgain ? this.#again.shift() : this.#first.shift();
     if (event === undefined) return undefined;
     this.#wasAgain = isAgain;
@@ -91,6 +98,8 @@ export class LaneSource {
 
   claim(event: number): void {
     this.#claimed.add(event);
+    // Whether it comes again decides what follows it.
+    this.#isHeld = this.#isStrict;
   }
 
   /** Ends a claim, or lets go of a delivery that was taken and is not to be sent: its outcome is stored. */
@@ -108,7 +117,10 @@ export class LaneSource {
   /** Reads ahead what is due `now`. */
   async read(reader: Reader, look: Look): Promise<void> {
     this.mayHaveMore = false;
-    const { now } = look;
+    this.#isHeld = false;
+    const { now, order } = look;
+    this.#isStrict = order === 'strict';
+    if (this.#isStrict) this.#again.length = 0;
     const { from, isSweep } = this.#begin(look);
     const walkMax = walkMaxOf(look.endpoints);
     const retriesMax = retriesAhead + this.#claimed.size;
@@ -119,7 +131,8 @@ export class LaneSource {
       this.#open.add(event);
       this.#first.push(event);
     }
-    for (const event of found.again) if (!this.#claimed.has(event)) this.#again.push(event);
+    for (const [event] of found.again) if (!this.#claimed.has(event)) this.#again.push(event);
+    if (this.#isStrict) this.#hold(found, now);
     this.#floor?.note(now, found.firstDue);
     this.nextDue = found.nextDue;
     const hasRest = found.walked === walkMax;
@@ -128,6 +141,18 @@ export class LaneSource {
     this.#sweepFrom = hasRest ? end : 0;
     if (!isSweep) this.#seen = Math.max(this.#seen, end);
     this.mayHaveMore = isSweep || hasRest || found.again.length === retriesMax;
+  }
+
+  /** Lets the first of all go first: nothing is sent while that is not due. */
+  #hold({ again: [head] }: Due, now: number): void {
+    if (head === undefined) return;
+    const [event, due] = head;
+    const isFirst = this.#first[0] === undefined || event < this.#first[0];
+    if (!isFirst) this.#again.length = 0;
+    else if (due > now) {
+      this.#isHeld = true;
+      this.nextDue = due;
+    }
   }
 
   /**
@@ -152,6 +177,7 @@ export interface Look {
   readonly safe: number;
   /** How many endpoints the instance has: about so many rows of the log there are for each event. */
   readonly endpoints: number;
+  readonly order?: Endpoint['order'];
 }
 
 /** How many positions before the last one a read begins while the safe position lies further back. */
@@ -171,8 +197,8 @@ function walkMaxOf(endpoints: number): number {
 interface Due {
   /** Deliveries of the log without an outcome, in its order. */
   readonly first: readonly number[];
-  /** Those that are due again, the longest due first. */
-  readonly again: readonly number[];
+  /** Those that are due again, the longest due first; of a strict order the first one, whenever that is due. */
+  readonly again: readonly (readonly [event: number, due: number])[];
   /** When the first of them was due. */
   readonly firstDue: number | undefined;
   /** When the first one is due that is not due yet. */
@@ -191,31 +217,40 @@ interface DueRange {
 }
 
 /** Reads what a lane may send by one statement, as each wake-up needs all of it. */
-export async function readDue(reader: Reader, look: Pick<Look, 'endpoint' | 'now'> & DueRange): Promise<Due> {
+export async function readDue(
+  reader: Reader,
+  look: Pick<Look, 'endpoint' | 'now' | 'order' | 'safe'> & DueRange,
+): Promise<Due> {
   const { names } = reader;
-  const { endpoint, now, since, from, walkMax, retriesMax } = look;
+  const { endpoint, now, since, from, walkMax, retriesMax, order = 'none', safe } = look;
   const outcome = names.table('$outcome');
   const pending = sql`FROM ${outcome} WHERE ${names.scope} AND status = 'pending' AND endpoint = ${endpoint}`;
+  const isStrict = order === 'strict';
+  // Where an event may still appear before others, a strict order waits until none can.
+  const upTo = isStrict && names.isConcurrent ? sql` AND event <= ${safe}` : sql``;
+  const again = isStrict
+    ? sql`due IS NOT NULL ORDER BY event`
+    : sql`due >= ${since} AND due <= ${now} ORDER BY due, event`;
   const rows = await reader.tuples(sql`
     WITH walked AS MATERIALIZED (
-      SELECT event, endpoint FROM ${names.table('$delivery')} WHERE ${names.scope} AND event > ${from} ORDER BY event${limit(walkMax)})
+      SELECT event, endpoint FROM ${names.table('$delivery')} WHERE ${names.scope} AND event > ${from}${upTo} ORDER BY event${limit(walkMax)})
     SELECT 0, w.event, 0 FROM walked w LEFT JOIN ${outcome} o ON ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = ${endpoint}
       WHERE w.endpoint = ${endpoint} AND o.event IS NULL
     UNION ALL SELECT 1, max(event), count(*) FROM walked
     UNION ALL SELECT * FROM (
-      SELECT 2, event, due ${pending} AND due >= ${since} AND due <= ${now} ORDER BY due, event LIMIT CAST(${retriesMax} AS bigint)) AS again
+      SELECT 2, event, due ${pending} AND ${again} LIMIT CAST(${retriesMax} AS bigint)) AS again
     UNION ALL SELECT 3, 0, min(due) ${pending} AND due > ${now}`);
   const of = (kind: number): [number, number][] =>
     rows.flatMap(([its, event, number]) => (Number(its) === kind ? [[Number(event), Number(number)]] : []));
-  const again = of(2).toSorted(([a, aDue], [b, bDue]) => aDue - bDue || a - b);
+  const dueAgain = of(2).toSorted(([a, aDue], [b, bDue]) => (isStrict ? 0 : aDue - bDue) || a - b);
   const [[end, walked] = [0, 0]] = of(1);
   const nextDue = rows.find(([kind]) => Number(kind) === 3)?.[2];
   return {
     first: of(0)
       .map(([event]) => event)
       .toSorted((a, b) => a - b),
-    again: again.map(([event]) => event),
-    firstDue: again[0]?.[1],
+    again: dueAgain,
+    firstDue: dueAgain[0]?.[1],
     nextDue: typeof nextDue === 'number' ? nextDue : undefined,
     end,
     walked,

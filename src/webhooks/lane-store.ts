@@ -25,7 +25,7 @@ export async function readLanes(
       {
         cursor: Number(cursor),
         lane: {
-          state: state === 'open' || state === 'slow' ? state : 'closed',
+          state: storedStates.find((one) => one === state) ?? 'closed',
           since: Number(since),
           probeAt: Number(probeAt),
           probeDelayMs: Number(probeDelayMs),
@@ -36,6 +36,8 @@ export async function readLanes(
     ]),
   );
 }
+
+const storedStates: readonly StoredLane['state'][] = ['open', 'slow', 'blocked'];
 
 const stateColumns = sql`state, since, probe_at, probe_delay, held_until, cause`;
 

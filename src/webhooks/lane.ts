@@ -59,8 +59,15 @@ export class Lane {
     if (stored.state === 'slow') this.#window = 1;
   }
 
+  /** Sends nothing until the endpoint is resumed. */
+  block(cause: string): void {
+    this.#state = 'blocked';
+    this.#stored = { ...closedLane, state: 'blocked', cause };
+  }
+
   /** How many more attempts may be open. */
   roomAt(now: number, maxInFlight: number): number {
+    if (this.#state === 'blocked') return 0;
     if (now < this.#stored.heldUntil || this.#state === 'probing') return 0;
     if (this.#state === 'open') return now >= this.#stored.probeAt ? 1 : 0;
     return Math.max(0, Math.min(this.#window, maxInFlight) - this.#open.size);
@@ -97,8 +104,8 @@ export class Lane {
       this.#state = 'open';
       this.#probe = undefined;
     }
-    // It says nothing about the receiver; a probe is made again.
-    if (result.kind === 'aborted') return undefined;
+    // An aborted one says nothing about the receiver; a probe is made again.
+    if (result.kind === 'aborted' || this.#state === 'blocked') return undefined;
     const { now } = context;
     this.#tally(now, result.isEndpointWide && !result.isSuccess);
     if (result.isSuccess) return this.#succeed(now, beganAt, context);
@@ -198,7 +205,8 @@ export class Lane {
   }
 }
 
-export type LaneState = 'closed' | 'open' | 'probing' | 'slow';
+/** `blocked`: a delivery of a strict order is exhausted. */
+export type LaneState = 'closed' | 'open' | 'probing' | 'slow' | 'blocked';
 
 /** What is remembered of a lane that is not as it begins: neither idleness nor a restart nor another node may forget it. */
 export interface StoredLane {

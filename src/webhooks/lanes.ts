@@ -1,10 +1,11 @@
-import { type PendingDelivery, readPendings } from './deliveries.ts';
+import { type PendingDelivery, readPendings, sendAnyway, type SendPolicy } from './deliveries.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
 import { closedLane, Lane, type LaneChange, type StoredLane } from './lane.ts';
 import { LaneSource } from './lane-source.ts';
 import { type LaneRow, readLanes } from './lane-store.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
 import { type Candidate, type LaneCandidate, SlotTime, type Turn } from './slots.ts';
+import { TokenBucket } from './token-bucket.ts';
 import type { WebhookInstance } from './webhook-instance.ts';
 
 /** What is remembered of an instance's lanes for longer than the instance is on loan. */
@@ -23,6 +24,7 @@ interface KnownLane {
   readonly lane: Lane;
   readonly source: LaneSource;
   readonly time: SlotTime;
+  readonly bucket: TokenBucket;
   /** When the endpoint was changed last, and what of the lane is stored, as far as it is known here. */
   updated: string | undefined;
   stored: StoredLane;
@@ -119,13 +121,17 @@ export class InstanceLanes {
    * Reads those deliveries that are still pending. A change of an endpoint holds for all that is sent once it was answered,
    * but the lanes miss one that was made through another node or since they were filled. `endpointUpdated` of the rows shows it.
    */
-  async readPendings(turns: readonly Turn[]): Promise<readonly PendingDelivery[]> {
+  async readPendings(turns: readonly Turn[], now: number): Promise<readonly PendingDelivery[]> {
     const { database, endpoints, id } = this.instance;
+    const asked = new Map<number, Endpoint>();
     const keys = turns.flatMap(({ endpointId, event }) => {
-      const state = this.#lanes.get(endpointId);
-      return state === undefined ? [] : [{ event, endpoint: state.endpoint.number }];
+      const endpoint = this.#lanes.get(endpointId)?.endpoint;
+      if (endpoint === undefined) return [];
+      asked.set(endpoint.number, endpoint);
+      return [{ event, endpoint: endpoint.number }];
     });
-    const pendings = await readPendings(database, { keys, instanceId: id });
+    const policyOf = (number: number): SendPolicy => asked.get(number) ?? sendAnyway;
+    const pendings = await readPendings(database, { keys, policyOf, instanceId: id, now });
     const areKnown = pendings.every(
       ({ endpointId, endpointUpdated }) => this.#lanes.get(endpointId)?.endpoint.updated === endpointUpdated,
     );
@@ -137,14 +143,14 @@ export class InstanceLanes {
   claim(turn: Turn, pending: PendingDelivery | undefined, now: number): Endpoint | undefined {
     const state = this.#lanes.get(turn.endpointId);
     if (state === undefined) return undefined;
-    const { lane, source, time } = state.known;
+    const { lane, source, time, bucket } = state.known;
     if (!state.isActive || source.isClaimed(turn.event)) return undefined;
     if (pending === undefined) {
       source.release(turn.event);
       return undefined;
     }
     // The lane may have closed, or another been opened for the endpoint, while the delivery was read.
-    if (lane.roomAt(now, state.endpoint.maxInFlight) === 0) {
+    if (roomAt(state, now) === 0) {
       source.putBack(turn);
       return undefined;
     }
@@ -157,7 +163,9 @@ export class InstanceLanes {
       return undefined;
     }
     source.claim(turn.event);
+    if (pending.fate !== 'send') return state.endpoint;
     lane.send(pending.id, now);
+    bucket.take(now, state.endpoint.rateLimit);
     time.note(1, now);
     this.#known.time.note(1, now);
     return state.endpoint;
@@ -181,6 +189,11 @@ export class InstanceLanes {
     const source = this.#known.lanes.get(endpointId)?.source;
     if (isAborted && state.due === undefined) source?.abort(key.event);
     else source?.release(key.event);
+  }
+
+  /** Sends nothing more to an endpoint of a strict order whose delivery is exhausted, until it is resumed. */
+  block(endpointId: string, cause: string): void {
+    this.#known.lanes.get(endpointId)?.lane.block(cause);
   }
 
   /** Notes that a test is under way (1), or is over (-1). */
@@ -281,7 +294,8 @@ export class InstanceLanes {
   async #read(state: LaneState, now: number): Promise<void> {
     const { endpoint, known } = state;
     const { database } = this.instance;
-    const look = { endpoint: endpoint.number, now, safe: this.#safe, endpoints: this.#lanes.size };
+    const { number, order } = endpoint;
+    const look = { endpoint: number, now, safe: this.#safe, endpoints: this.#lanes.size, order };
     for (let reads = 0; reads < readsMax && isReadable(state, now); reads += 1)
       await known.source.read(database, look);
   }
@@ -293,6 +307,7 @@ function newKnownLane({ number, maxInFlight }: Endpoint, { database }: WebhookIn
     lane: new Lane(maxInFlight),
     source: new LaneSource(0, database.names),
     time: new SlotTime(),
+    bucket: new TokenBucket(),
     updated: undefined,
     stored: closedLane,
     storedCursor: 0,
@@ -301,7 +316,13 @@ function newKnownLane({ number, maxInFlight }: Endpoint, { database }: WebhookIn
 }
 
 function roomAt({ isActive, known, endpoint }: LaneState, now: number): number {
-  return isActive ? known.lane.roomAt(now, endpoint.maxInFlight) : 0;
+  if (!isActive) return 0;
+  const { order, maxInFlight, rateLimit } = endpoint;
+  const { lane, bucket, source } = known;
+  // A delivery of a strict order that is not to be sent is open in no lane, but claimed until that is stored.
+  if (order === 'strict' && source.claimedCount > 0) return 0;
+  const room = lane.roomAt(now, order === 'strict' ? 1 : maxInFlight);
+  return rateLimit === 0 ? room : Math.min(room, bucket.available(now, rateLimit));
 }
 
 /** True when a read could find deliveries that the lane can send. */
@@ -336,9 +357,11 @@ function originOf(url: string): string {
 /** When a lane that waits for a time has, or may have, something to send; otherwise when its next delivery is due. */
 function nextDueOf(state: LaneState, now: number): number | undefined {
   if (!state.isActive) return undefined;
-  const { lane, source } = state.known;
+  const { lane, source, bucket } = state.known;
   const { nextDue } = source;
-  const opensAt = lane.opensAt(now);
+  const { rateLimit } = state.endpoint;
+  const tokenAt = rateLimit === 0 ? now : bucket.nextAt(now, rateLimit);
+  const opensAt = lane.opensAt(now) ?? (tokenAt > now ? tokenAt : undefined);
   if (opensAt === undefined) return roomAt(state, now) > 0 && source.isEmpty ? nextDue : undefined;
   if (!source.isEmpty || source.mayHaveMore) return opensAt;
   return nextDue === undefined ? undefined : Math.max(opensAt, nextDue);

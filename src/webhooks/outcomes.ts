@@ -4,6 +4,7 @@ import { sql, type Sql } from '../sql/sql.ts';
 import type { Database, Names, Reader, Transaction } from '../storage/database.ts';
 import { type DeliveryKey, keyText, type PendingDelivery } from './deliveries.ts';
 import type { DeliveryStatus } from './delivery.ts';
+import { releaseNext } from './record-order.ts';
 
 /**
  * Matches a pending row that is looked up by its key, in a form that no index of pending rows can serve. With statistics taken while
@@ -18,7 +19,7 @@ function oneOf(names: Names, { event, endpoint }: DeliveryKey): Sql {
 }
 
 /** The columns of an outcome that every one has, in the order in which they are inserted. */
-export const outcomeColumns = sql`event, endpoint, status, attempts, due, is_wide, cause, put_off_until, updated`;
+export const outcomeColumns = sql`event, endpoint, status, attempts, due, is_wide, record, cause, put_off_until, updated`;
 
 /** Inserts the outcome of a delivery that is to be attempted at another time than at once. */
 export async function insertPending(
@@ -29,7 +30,7 @@ export async function insertPending(
   const { names } = tx;
   await tx.run(sql`
     INSERT INTO ${names.table('$outcome')} (${names.scopeColumn}${outcomeColumns})
-    VALUES (${names.scopeValue}${event}, ${endpoint}, 'pending', 0, ${due}, 0, '', NULL, ${toTimestamp(now)})`);
+    VALUES (${names.scopeValue}${event}, ${endpoint}, 'pending', 0, ${due}, 0, NULL, '', NULL, ${toTimestamp(now)})`);
 }
 
 /** Returns which of these deliveries are exhausted. */
@@ -58,7 +59,7 @@ export async function readExhausted(
  */
 export async function putOff(
   tx: Transaction,
-  { key, state }: PendingDelivery,
+  { key, state, record }: PendingDelivery,
   { names, until, now, fence }: PutOffOptions,
 ): Promise<void> {
   const outcome = names.table('$outcome');
@@ -67,7 +68,7 @@ export async function putOff(
     () =>
       tx.run(sql`
         INSERT INTO ${outcome} (${names.scopeColumn}${outcomeColumns})
-        SELECT ${names.scopeValue}CAST(${event} AS bigint), CAST(${endpoint} AS bigint), 'pending', 0, CAST(${until} AS bigint), 0, '',
+        SELECT ${names.scopeValue}CAST(${event} AS bigint), CAST(${endpoint} AS bigint), 'pending', 0, CAST(${until} AS bigint), 0, ${record}, '',
           CAST(${until} AS bigint), ${toTimestamp(now)}
         WHERE ${state.due === undefined ? sql`TRUE` : sql`FALSE`} AND ${fence}
         ON CONFLICT (${names.scopeColumn}event, endpoint) DO NOTHING`),
@@ -107,6 +108,22 @@ export async function sendWaiting(
   while (hasMore) hasMore = await database.write((tx) => makeSomeDue(tx, endpoint, dueClock.now()));
 }
 
+/** Makes deliveries due that wait for earlier ones of their record, as their endpoint keeps no such order any more. */
+export async function releaseAll(
+  { database, dueClock }: { readonly database: Database; readonly dueClock: Clock },
+  endpoint: number,
+): Promise<void> {
+  let changed = changedTogetherMax;
+  while (changed === changedTogetherMax)
+    changed = await database.write((tx) => {
+      const outcome = tx.names.table('$outcome');
+      return tx.run(sql`
+        UPDATE ${outcome} SET due = ${dueClock.now()} WHERE ${tx.names.scope} AND endpoint = ${endpoint} AND status = 'pending' AND event IN (
+          SELECT event FROM ${outcome} WHERE ${tx.names.scope} AND status = 'pending' AND endpoint = ${endpoint} AND due IS NULL
+          ORDER BY event LIMIT CAST(${changedTogetherMax} AS bigint))`);
+    });
+}
+
 /** Returns whether there may be more. */
 async function makeSomeDue(tx: Transaction, endpoint: number, now: number): Promise<boolean> {
   const { names } = tx;
@@ -141,8 +158,8 @@ async function cancelSome(
   const changed = await tx.run(sql`
     UPDATE ${outcome} SET status = 'cancelled', cause = ${cause}, updated = ${toTimestamp(now)}
     WHERE ${names.scope} AND endpoint = ${endpoint} AND status = 'pending' AND event IN (
-      SELECT event FROM ${outcome} WHERE ${names.scope} AND status = 'pending' AND endpoint = ${endpoint} AND due IS NOT NULL
-      ORDER BY due LIMIT CAST(${changedTogetherMax} AS bigint))`);
+      SELECT event FROM ${outcome} WHERE ${names.scope} AND status = 'pending' AND endpoint = ${endpoint}
+      ORDER BY record, event LIMIT CAST(${changedTogetherMax} AS bigint))`);
   return changed === changedTogetherMax;
 }
 
@@ -157,18 +174,23 @@ export async function moveDelivery(
     readonly now: number;
     /** The status that it has without an outcome. */
     readonly without: DeliveryStatus;
+    /** The record of the event; see `recordKey`. */
+    readonly record: string;
   },
 ): Promise<boolean> {
   const { names } = tx;
-  const { from, to, cause, now, without } = move;
+  const { from, to, cause, now, without, record } = move;
   const outcome = names.table('$outcome');
   const updated = toTimestamp(now);
   if (from.includes(without)) {
     const inserted = await tx.run(sql`
       INSERT INTO ${outcome} (${names.scopeColumn}${outcomeColumns})
-      VALUES (${names.scopeValue}${key.event}, ${key.endpoint}, ${to}, 0, ${now}, 0, ${cause}, NULL, ${updated})
+      VALUES (${names.scopeValue}${key.event}, ${key.endpoint}, ${to}, 0, ${now}, 0, ${record}, ${cause}, NULL, ${updated})
       ON CONFLICT (${names.scopeColumn}event, endpoint) DO NOTHING`);
-    if (inserted === 1) return true;
+    if (inserted === 1) {
+      if (to === 'cancelled') await releaseNext(tx, [{ endpoint: key.endpoint, record }], now);
+      return true;
+    }
   }
   const row = await tx.get(sql`
     SELECT status, due, put_off_until FROM ${outcome} WHERE ${oneOf(names, key)}${names.forUpdate}`);
@@ -176,8 +198,9 @@ export async function moveDelivery(
   const putOffUntil = Number(row['put_off_until'] ?? 0);
   const due = putOffUntil > now ? askedAgainDue(putOffUntil) : anotherDue(now, Number(row['due'] ?? 0));
   await tx.run(sql`
-    UPDATE ${outcome} SET status = ${to}, due = ${due}, cause = ${cause}, updated = ${updated}
+    UPDATE ${outcome} SET status = ${to}, due = ${due}, cause = ${cause}, record = ${record}, updated = ${updated}
     WHERE ${oneOf(names, key)}`);
+  if (to === 'cancelled') await releaseNext(tx, [{ endpoint: key.endpoint, record }], now);
   return true;
 }
 

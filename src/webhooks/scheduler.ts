@@ -127,7 +127,7 @@ const instancesTogetherMax = 16;
 
 /** Returns the deliveries of whole turns, read together for each instance. An instance whose read fails is left out. */
 export async function readTaken(
-  taken: readonly Taken[],
+  { taken, now }: { readonly taken: readonly Taken[]; readonly now: number },
   orRest: (
     lanes: InstanceLanes,
     read: () => Promise<readonly PendingDelivery[]>,
@@ -138,7 +138,7 @@ export async function readTaken(
   for (let from = 0; from < byInstance.length; from += instancesTogetherMax) {
     const reads = byInstance.slice(from, from + instancesTogetherMax).map(async ([lanes, own]) => {
       const turns = own.map(({ turn }) => turn);
-      const pendings = (await orRest(lanes, () => lanes.readPendings(turns))) ?? [];
+      const pendings = (await orRest(lanes, () => lanes.readPendings(turns, now))) ?? [];
       const byPlace = new Map(pendings.map((one) => [placeOf(one.endpointId, one.key.event), one]));
       for (const turn of turns) {
         const pending = byPlace.get(placeOf(turn.endpointId, turn.event));

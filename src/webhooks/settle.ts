@@ -5,12 +5,17 @@ import type { AttemptResult } from './sending/attempt-result.ts';
 import { type DeliveryKey } from './deliveries.ts';
 import type { DeliveryState } from './delivery.ts';
 import { isPending, outcomeColumns, readExhausted } from './outcomes.ts';
+import { releaseNext } from './record-order.ts';
 
-/** The result of an attempt, and the state that it gives its delivery. */
+/** The state that a delivery gets by an attempt, or without one. */
 export interface Settlement {
   readonly key: DeliveryKey;
   readonly after: DeliveryState;
-  readonly result: AttemptResult;
+  /** Undefined for a delivery that is not sent: it waits, or is over. */
+  readonly result: AttemptResult | undefined;
+  /** The record of the event (`recordKey`), and whether its endpoint keeps the order of each record. */
+  readonly record: string;
+  readonly isOrdered: boolean;
   /** When the delivery was due as it was claimed; undefined when it had no outcome. */
   readonly due: number | undefined;
   /** The time that the hand-over has put the delivery off until: while the row still has it, the settlement applies without the fence. */
@@ -38,14 +43,17 @@ export async function settle(
   settlements: readonly Settlement[],
   options: SettleOptions,
 ): Promise<ReadonlySet<string>> {
-  const first = settlements.filter(({ due, result }) => due === undefined && result.kind !== 'aborted');
-  const attempts = settlements.filter(({ result }) => result.kind !== 'aborted');
+  const first = settlements.filter(({ due, result }) => due === undefined && result?.kind !== 'aborted');
+  const attempts = settlements.filter(({ result }) => result !== undefined && result.kind !== 'aborted');
   let inserted = 0;
   await tx.inOrder([
     async () => (inserted = await insertOutcomes(tx, first, options)),
     () => insertAttempts(tx, attempts),
   ]);
   if (inserted < settlements.length) await changeOutcomes(tx, settlements, options);
+  const ordered = settlements.filter(({ isOrdered }) => isOrdered);
+  const records = ordered.map(({ key: { endpoint }, record }) => ({ endpoint, record }));
+  await releaseNext(tx, records, options.now);
   const last = settlements.filter(({ after }) => after.status === 'exhausted').map(({ key }) => key);
   return last.length === 0 ? new Set() : readExhausted(tx, last);
 }
@@ -62,13 +70,14 @@ const settledColumns: readonly InlineColumn[] = [
   ['put_off_until', 'number'],
   ['is_wide', 'number'],
   ['is_fenced', 'number'],
+  ['record', 'text'],
 ];
 
 function toSettledRow(settlement: Settlement): Tuple {
-  const { key, after, due, result, putOffUntil, isFenced } = settlement;
+  const { key, after, due, result, putOffUntil, isFenced, record } = settlement;
   const next = after.status === 'delivered' ? null : (after.due ?? null);
   const state = [after.status, after.attempts, next, after.cause];
-  const isWide = result.isEndpointWide ? 1 : 0;
+  const isWide = result?.isEndpointWide === true ? 1 : 0;
   const place = [key.event, key.endpoint];
   return [
     ...place,
@@ -78,6 +87,7 @@ function toSettledRow(settlement: Settlement): Tuple {
     putOffUntil ?? null,
     isWide,
     isFenced ? 1 : 0,
+    after.status === 'pending' ? record : null,
   ];
 }
 
@@ -86,7 +96,7 @@ function toSettledRow(settlement: Settlement): Tuple {
  * already, the row counts it and is due at the next time; writing it again would take that time for a retry that was asked for.
  */
 function countedMax({ after, result }: Settlement): number {
-  const isFailure = result.kind !== 'aborted' && after.status !== 'delivered';
+  const isFailure = result !== undefined && result.kind !== 'aborted' && after.status !== 'delivered';
   return isFailure ? after.attempts - 1 : after.attempts;
 }
 
@@ -101,7 +111,7 @@ async function insertOutcomes(
   const given = names.valuesTable(settledColumns, settlements.map(toSettledRow));
   return tx.run(sql`
     INSERT INTO ${names.table('$outcome')} (${names.scopeColumn}${outcomeColumns})
-    SELECT ${names.scopeValue}CAST(event AS bigint), CAST(endpoint AS bigint), status, attempts, CAST(due AS bigint), is_wide, cause,
+    SELECT ${names.scopeValue}CAST(event AS bigint), CAST(endpoint AS bigint), status, attempts, CAST(due AS bigint), is_wide, record, cause,
       CAST(NULL AS bigint), ${toTimestamp(now)}
     FROM ${given} WHERE is_fenced = 0 OR ${fence}
     ON CONFLICT (${names.scopeColumn}event, endpoint) DO NOTHING`);
@@ -121,7 +131,7 @@ async function changeOutcomes(
 /**
  * The row is due at none of the times that its claimer knows of: `moveDelivery` has moved it, or has made it, as a retry was asked for.
  */
-const isAskedAgain = sql`(given.was_due IS NULL OR d.due <> given.was_due) AND (given.put_off_until IS NULL OR d.due <> given.put_off_until)`;
+const isAskedAgain = sql`d.due IS NOT NULL AND (given.was_due IS NULL OR d.due <> given.was_due) AND (given.put_off_until IS NULL OR d.due <> given.put_off_until)`;
 
 const isOfGiven = sql`d.event = CAST(given.event AS bigint) AND d.endpoint = CAST(given.endpoint AS bigint)`;
 
@@ -131,7 +141,7 @@ function changeStates({ names }: Transaction, given: Sql, { now, fence }: Settle
     UPDATE ${names.table('$outcome')} AS d SET
       status = CASE WHEN given.status <> 'delivered' AND ${isAskedAgain} THEN 'pending' ELSE given.status END,
       due = CASE WHEN given.status = 'delivered' OR NOT (${isAskedAgain}) THEN given.due WHEN d.due > ${now} THEN ${now} ELSE d.due END,
-      attempts = given.attempts, cause = given.cause, is_wide = given.is_wide, put_off_until = NULL, updated = ${toTimestamp(now)}
+      attempts = given.attempts, cause = given.cause, record = given.record, is_wide = given.is_wide, put_off_until = NULL, updated = ${toTimestamp(now)}
     FROM ${given}
     WHERE ${names.scopeOf('d')} AND ${isOfGiven} AND ${isPending(sql`d.status`)}
       AND d.attempts <= given.counted_max AND ${isOurs(fence)}`;
@@ -175,7 +185,10 @@ const attemptNames = joinSql(
 async function insertAttempts(tx: Transaction, settlements: readonly Settlement[]): Promise<void> {
   if (settlements.length === 0) return;
   const { names } = tx;
-  const given = names.valuesTable(attemptColumns, settlements.map(toAttemptRow));
+  const given = names.valuesTable(
+    attemptColumns,
+    settlements.flatMap((one) => (one.result === undefined ? [] : [toAttemptRow(one, one.result)])),
+  );
   // A row exists when a commit of unknown outcome did succeed and the settlement is written again.
   await tx.run(sql`
     INSERT INTO ${names.table('$attempt')} (${names.scopeColumn}${attemptNames})
@@ -186,7 +199,7 @@ async function insertAttempts(tx: Transaction, settlements: readonly Settlement[
 /** How much is kept of an answer: of a failure the more, as somebody has to find out why. */
 const keptBytes = { success: 1_024, failure: 4_096 } as const;
 
-function toAttemptRow({ key, after, result }: Settlement): Tuple {
+function toAttemptRow({ key, after }: Settlement, result: AttemptResult): Tuple {
   const { startedAt, kind, status, cause, timings, responseHeaders, responseBody, isSuccess } = result;
   const { dnsMs, connectMs, tlsMs, firstByteMs, totalMs } = timings;
   const times = [dnsMs, connectMs, tlsMs, firstByteMs, totalMs ?? 0];

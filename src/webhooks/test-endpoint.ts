@@ -1,7 +1,7 @@
 import { AppError, conflicting } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { Database, Transaction } from '../storage/database.ts';
-import { type DeliveryKey, readPendings } from './deliveries.ts';
+import { type DeliveryKey, readPendings, sendAnyway } from './deliveries.ts';
 import { type DeliveryView, readDelivery } from './delivery-log.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { getEndpoint } from './endpoints/change-endpoint.ts';
@@ -52,7 +52,12 @@ async function sendTest(
 ): Promise<DeliveryView> {
   const { database, id: instanceId } = instance;
   const { endpoint, key } = await insertTest(instance, endpointId);
-  const [pending] = await readPendings(database, { keys: [key], instanceId });
+  const [pending] = await readPendings(database, {
+    keys: [key],
+    policyOf: () => sendAnyway,
+    instanceId,
+    now: instance.dueClock.now(),
+  });
   if (pending === undefined) throw conflicting();
   await parts.dispatcher.sendNow(await parts.borrow(instanceId), endpoint, pending);
   return readDelivery(database, key);

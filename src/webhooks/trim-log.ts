@@ -2,6 +2,7 @@ import { toTimestamp } from '../base/timestamp.ts';
 import { limit, sql, type Sql } from '../sql/sql.ts';
 import type { Database, Reader, Transaction } from '../storage/database.ts';
 import { cancelFailed, deletedCause } from './outcomes.ts';
+import { releaseStray } from './record-order.ts';
 import type { WebhookInstance } from './webhook-instance.ts';
 
 /** Events of one work: a write of records waits for no longer one. */
@@ -18,11 +19,18 @@ export interface Trimmed {
  * Deletes events that are older than `before` (milliseconds since 1970), the oldest first, with their deliveries, outcomes and attempts.
  * One work deletes some of them; returns what it has deleted, nothing when none is that old.
  */
-export function trimLog(database: Database, before: number): Promise<Trimmed> {
-  return database.write((tx) => trim(tx, toTimestamp(before)), { findsByKey: true });
+export function trimLog(
+  { database, dueClock }: Pick<WebhookInstance, 'database' | 'dueClock'>,
+  before: number,
+): Promise<Trimmed> {
+  const now = dueClock.now();
+  return database.write((tx) => trim(tx, { before: toTimestamp(before), now }), { findsByKey: true });
 }
 
-async function trim(tx: Transaction, before: string): Promise<Trimmed> {
+async function trim(
+  tx: Transaction,
+  { before, now }: { readonly before: string; readonly now: number },
+): Promise<Trimmed> {
   const { names } = tx;
   const [row] = await tx.tuples(sql`
     SELECT max(CASE WHEN created < ${before} THEN position END), count(CASE WHEN created < ${before} THEN 1 END) FROM (
@@ -38,6 +46,7 @@ async function trim(tx: Transaction, before: string): Promise<Trimmed> {
   await tx.run(upTo(names.table('$gap'), sql`last`));
   await tx.run(sql`
     UPDATE ${names.table('$lane')} SET cursor = ${last} WHERE ${names.scope} AND cursor < ${last}`);
+  if (expired > 0) await releaseStray(tx, now);
   return { events: Number(events), expired };
 }
 
@@ -61,7 +70,7 @@ export async function tidyDeleted({ database, dueClock }: WebhookInstance): Prom
   const left = await database.tuples(sql`
     SELECT position FROM ${endpoint} p WHERE ${names.scopeOf('p')} AND deleted <> '' AND EXISTS (
       SELECT 1 FROM ${names.table('$outcome')} o
-      WHERE ${names.scopeOf('o')} AND o.endpoint = p.position AND o.status = 'pending' AND o.due IS NOT NULL)`);
+      WHERE ${names.scopeOf('o')} AND o.endpoint = p.position AND o.status = 'pending')`);
   for (const [number] of left)
     await cancelFailed({ database, dueClock }, { endpoint: Number(number), cause: deletedCause });
   const first = sql`(SELECT created FROM ${names.table('$event')} WHERE ${names.scope} ORDER BY position LIMIT 1)`;

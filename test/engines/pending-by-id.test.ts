@@ -7,7 +7,7 @@ import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
 import type { Sql } from '../../src/sql/sql.ts';
 import { abortedResult } from '../../src/webhooks/sending/attempt-result.ts';
 import { createEndpoint, setEndpointStatus } from '../../src/webhooks/endpoints/change-endpoint.ts';
-import { readPendings } from '../../src/webhooks/deliveries.ts';
+import { readPendings, sendAnyway } from '../../src/webhooks/deliveries.ts';
 import { afterAttempt, soleOwnership } from '../../src/webhooks/delivery.ts';
 import { settle } from '../../src/webhooks/settle.ts';
 import { explain } from '../plans/explain.ts';
@@ -53,13 +53,27 @@ test('on PostgreSQL a delivery is settled by its id, though statistics know of n
   await fill();
   await ask(url, outcomes);
   const keys = (await deliveryKeys(database)).slice(-100);
-  const pendings = await readPendings(database, { keys, instanceId: instance.id });
+  const pendings = await readPendings(database, {
+    keys,
+    policyOf: () => sendAnyway,
+    instanceId: instance.id,
+    now: Date.now(),
+  });
   assert.equal(pendings.length, 100);
   const success = { ...abortedResult(0, ''), isSuccess: true, kind: 'success', status: 200 } as const;
   const settlements = pendings.map(({ id, key, state }) => {
     const result = { ...success, deliveryId: id };
     const after = afterAttempt(state, result, { now: Date.now(), schedule: [], random: 0 });
-    return { key, after, result, due: state.due, putOffUntil: undefined, isFenced: true };
+    return {
+      key,
+      after,
+      result,
+      record: '',
+      isOrdered: false,
+      due: state.due,
+      putOffUntil: undefined,
+      isFenced: true,
+    };
   });
   const noted: Sql[] = [];
   const recorded = recordedDatabase(database, (statement) => void noted.push(statement));

@@ -14,7 +14,7 @@ import { valueOf } from '../../src/records/record.ts';
 import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
 import { abortedResult } from '../../src/webhooks/sending/attempt-result.ts';
 import { createEndpoint, setEndpointStatus } from '../../src/webhooks/endpoints/change-endpoint.ts';
-import { readPendings } from '../../src/webhooks/deliveries.ts';
+import { readPendings, sendAnyway } from '../../src/webhooks/deliveries.ts';
 import { LaneSource } from '../../src/webhooks/lane-source.ts';
 import { afterAttempt, soleOwnership } from '../../src/webhooks/delivery.ts';
 import { settle } from '../../src/webhooks/settle.ts';
@@ -123,7 +123,12 @@ test('on PostgreSQL one delivery is claimed and settled by 8 statements in 4 rou
       assert.ok(due);
       return { event: due.event, endpoint: endpoint.number };
     });
-    const pendings = await readPendings(database, { keys, instanceId: instance.id });
+    const pendings = await readPendings(database, {
+      keys,
+      policyOf: () => sendAnyway,
+      instanceId: instance.id,
+      now: Date.now(),
+    });
     assert.equal(pendings.length, limit);
     const success = { ...abortedResult(0, ''), isSuccess: true, kind: 'success', status: 200 } as const;
     const settlements = pendings.map(({ id, key, state }) => {
@@ -133,6 +138,8 @@ test('on PostgreSQL one delivery is claimed and settled by 8 statements in 4 rou
         key,
         after: afterAttempt(state, result, context),
         result,
+        record: '',
+        isOrdered: false,
         due: state.due,
         putOffUntil: undefined,
         isFenced: true,

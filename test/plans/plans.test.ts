@@ -8,7 +8,12 @@ import { sweepWindows } from '../../src/limits/window-store.ts';
 import { sql, type Sql } from '../../src/sql/sql.ts';
 import { numberPlaceholders } from '../../src/storage/postgres/postgres-connection.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { readPendings } from '../../src/webhooks/deliveries.ts';
+import {
+  type PendingQuery,
+  readPendings,
+  sendAnyway,
+  type SendPolicy,
+} from '../../src/webhooks/deliveries.ts';
 import { countExhausted, readOldestPending } from '../../src/webhooks/count-waiting.ts';
 import { LaneSource } from '../../src/webhooks/lane-source.ts';
 import { readExhausted } from '../../src/webhooks/outcomes.ts';
@@ -74,13 +79,24 @@ const keys = [
   { event: 2, endpoint: 1 },
 ];
 
+const query = (policy: SendPolicy): PendingQuery => ({
+  keys,
+  policyOf: () => policy,
+  instanceId: 'i',
+  now: 1,
+});
+
 const deliveries: readonly (readonly [what: string, ask: (database: Database) => Promise<unknown>])[] = [
   [
     'look for due deliveries',
     (database) =>
       new LaneSource(0, database.names).read(database, { endpoint: 1, now: 1, safe: 0, endpoints: 1 }),
   ],
-  ['read deliveries that are to be sent', (database) => readPendings(database, { keys, instanceId: 'i' })],
+  ['read deliveries that are to be sent', (database) => readPendings(database, query(sendAnyway))],
+  [
+    'read deliveries that are to be sent in the order of their records',
+    (database) => readPendings(database, query({ ...sendAnyway, order: 'record', coalesce: true })),
+  ],
   ['the oldest delivery that is pending', (database) => readOldestPending(database)],
   ['count deliveries exhausted of late', (database) => countExhausted(database, toTimestamp(1))],
   ['which deliveries are exhausted', (database) => readExhausted(database, keys)],

@@ -3,6 +3,13 @@ import type { Migration } from '../migrate.ts';
 
 // A deleted endpoint stays while the log names it. Its `position` is what the log knows it by.
 const endpointDeleted = sql`ALTER TABLE "$endpoint" ADD COLUMN deleted TEXT NOT NULL DEFAULT ''`;
+const endpointOptions = [
+  sql`ALTER TABLE "$endpoint" ADD COLUMN "order" TEXT NOT NULL DEFAULT 'none'`,
+  sql`ALTER TABLE "$endpoint" ADD COLUMN "coalesce" TEXT NOT NULL DEFAULT 'false'`,
+  sql`ALTER TABLE "$endpoint" ADD COLUMN on_exhausted TEXT NOT NULL DEFAULT 'skip'`,
+  sql`ALTER TABLE "$endpoint" ADD COLUMN max_age_seconds TEXT`,
+  sql`ALTER TABLE "$endpoint" ADD COLUMN rate_limit INTEGER NOT NULL DEFAULT 0`,
+];
 const deletedEndpoints = sql`INSERT INTO "$endpoint"
     (id, url, description, events, collections, headers, max_in_flight, timeout_ms, status, status_reason, secret, created, updated, deleted)
   SELECT endpoint, '', '', '[]', '[]', '', 1, 1000, 'paused', '', '', min(created), max(updated), max(updated)
@@ -21,7 +28,8 @@ const narrowDelivery = sql`CREATE TABLE "$delivery" (
   PRIMARY KEY (event, endpoint)
 ) STRICT, WITHOUT ROWID`;
 
-// What became of a delivery that was attempted or changed by hand. Of one that was delivered `due` is NULL.
+// What became of a delivery that was attempted or changed by hand. Of one that was delivered `due` is NULL, as it is of one that waits
+// for an earlier event of its record.
 const outcome = sql`CREATE TABLE "$outcome" (
   event INTEGER NOT NULL,
   endpoint INTEGER NOT NULL,
@@ -38,6 +46,8 @@ const outcome = sql`CREATE TABLE "$outcome" (
 ) STRICT, WITHOUT ROWID`;
 // None of them has an entry for a delivery that succeeds at once.
 const outcomeDue = sql`CREATE INDEX "$outcome_due" ON "$outcome" (endpoint, due, event) WHERE status = 'pending' AND due IS NOT NULL`;
+// Finds what waits behind earlier events of its record.
+const outcomeWaiting = sql`CREATE INDEX "$outcome_waiting" ON "$outcome" (endpoint, record, event) WHERE status = 'pending'`;
 const outcomeFailed = sql`CREATE INDEX "$outcome_failed" ON "$outcome" (status, event) WHERE status <> 'delivered'`;
 const outcomeExhausted = sql`CREATE INDEX "$outcome_exhausted" ON "$outcome" (updated) WHERE status = 'exhausted'`;
 
@@ -87,9 +97,10 @@ const eventRecord = sql`CREATE INDEX "$event_record" ON "$event" (record)`;
 const copyLog = [
   sql`INSERT INTO "$delivery" (event, endpoint)
     SELECT d.event, p.position FROM "$delivery_before" d JOIN "$endpoint" p ON p.id = d.endpoint`,
-  sql`INSERT INTO "$outcome" (event, endpoint, status, attempts, due, is_wide, put_off_until, cause, updated)
-    SELECT d.event, p.position, d.status, d.attempts, CASE WHEN d.status = 'pending' THEN d.due END, d.is_wide, d.put_off_until, d.cause, d.updated
-    FROM "$delivery_before" d JOIN "$endpoint" p ON p.id = d.endpoint`,
+  sql`INSERT INTO "$outcome" (event, endpoint, status, attempts, due, is_wide, record, put_off_until, cause, updated)
+    SELECT d.event, p.position, d.status, d.attempts, CASE WHEN d.status = 'pending' THEN d.due END, d.is_wide,
+      CASE WHEN d.status = 'pending' THEN e.collection || '/' || e.record END, d.put_off_until, d.cause, d.updated
+    FROM "$delivery_before" d JOIN "$endpoint" p ON p.id = d.endpoint JOIN "$event" e ON e.position = d.event`,
   sql`INSERT INTO "$attempt"
     SELECT d.event, p.position, a.number, a.started, a.kind, a.status, a.cause, a.dns_ms, a.connect_ms, a.tls_ms, a.first_byte_ms, a.total_ms,
       a.response_headers, a.response_body
@@ -111,6 +122,7 @@ export const instanceDeliveryLog: Migration = {
   name: 'a log of deliveries, and what became of them',
   statements: () => [
     endpointDeleted,
+    ...endpointOptions,
     deletedEndpoints,
     ...beforeLog,
     narrowDelivery,
@@ -120,6 +132,7 @@ export const instanceDeliveryLog: Migration = {
     gap,
     ...copyLog,
     outcomeDue,
+    outcomeWaiting,
     outcomeFailed,
     outcomeExhausted,
     eventRecord,

@@ -4,6 +4,11 @@ import type { Migration } from '../migrate.ts';
 // A deleted endpoint stays while the log names it. Its `position` is what the log knows it by.
 const endpointDeleted = [
   sql`ALTER TABLE chancery.endpoint ADD COLUMN deleted text COLLATE "C" NOT NULL DEFAULT ''`,
+  sql`ALTER TABLE chancery.endpoint ADD COLUMN "order" text COLLATE "C" NOT NULL DEFAULT 'none'`,
+  sql`ALTER TABLE chancery.endpoint ADD COLUMN "coalesce" text COLLATE "C" NOT NULL DEFAULT 'false'`,
+  sql`ALTER TABLE chancery.endpoint ADD COLUMN on_exhausted text COLLATE "C" NOT NULL DEFAULT 'skip'`,
+  sql`ALTER TABLE chancery.endpoint ADD COLUMN max_age_seconds text COLLATE "C"`,
+  sql`ALTER TABLE chancery.endpoint ADD COLUMN rate_limit integer NOT NULL DEFAULT 0`,
   sql`CREATE UNIQUE INDEX endpoint_position ON chancery.endpoint (instance_id, position)`,
   sql`INSERT INTO chancery.endpoint
       (instance_id, id, url, description, events, collections, headers, max_in_flight, timeout_ms, status, status_reason, secret,
@@ -34,7 +39,8 @@ const narrowDelivery = sql`CREATE TABLE chancery.delivery (
 const deliveryEvent = sql`CREATE INDEX delivery_event ON chancery.delivery USING brin (event)
   WITH (pages_per_range = 16, autosummarize = on)`;
 
-// What became of a delivery that was attempted or changed by hand. Of one that was delivered `due` is NULL.
+// What became of a delivery that was attempted or changed by hand. Of one that was delivered `due` is NULL, as it is of one that waits
+// for an earlier event of its record.
 const outcome = sql`CREATE TABLE chancery.outcome (
   instance_id text COLLATE "C" NOT NULL,
   event bigint NOT NULL,
@@ -53,6 +59,9 @@ const outcome = sql`CREATE TABLE chancery.outcome (
 // None of them has an entry for a delivery that succeeds at once.
 const outcomeDue = sql`CREATE INDEX outcome_due ON chancery.outcome (instance_id, endpoint, due, event)
   WHERE status = 'pending' AND due IS NOT NULL`;
+// Finds what waits behind earlier events of its record.
+const outcomeWaiting = sql`CREATE INDEX outcome_waiting ON chancery.outcome (instance_id, endpoint, record, event)
+  WHERE status = 'pending'`;
 const outcomeInstance = sql`CREATE INDEX outcome_instance ON chancery.outcome (instance_id, due)
   WHERE status = 'pending' AND due IS NOT NULL`;
 const outcomeFailed = sql`CREATE INDEX outcome_failed ON chancery.outcome (instance_id, status, event)
@@ -105,7 +114,7 @@ const gap = sql`CREATE TABLE chancery.gap (
   PRIMARY KEY (instance_id, endpoint, first)
 )`;
 
-const eventRecord = sql`CREATE INDEX event_record ON chancery.event (instance_id, record)`;
+const eventRecord = sql`CREATE INDEX event_record ON chancery.event (instance_id, record, position)`;
 // A reader that remembers where it was reads only up to a position behind which none can appear any more.
 const eventTransaction = sql`ALTER TABLE chancery.event DROP COLUMN transaction`;
 
@@ -114,10 +123,11 @@ const ofEndpoint = sql`chancery.endpoint p ON p.instance_id = d.instance_id AND 
 const copyLog = [
   sql`INSERT INTO chancery.delivery (instance_id, event, endpoint)
     SELECT d.instance_id, d.event, p.position FROM chancery.delivery_before d JOIN ${ofEndpoint}`,
-  sql`INSERT INTO chancery.outcome (instance_id, event, endpoint, status, attempts, due, is_wide, put_off_until, cause, updated)
+  sql`INSERT INTO chancery.outcome (instance_id, event, endpoint, status, attempts, due, is_wide, record, put_off_until, cause, updated)
     SELECT d.instance_id, d.event, p.position, d.status, d.attempts, CASE WHEN d.status = 'pending' THEN d.due END, d.is_wide,
-      d.put_off_until, d.cause, d.updated
-    FROM chancery.delivery_before d JOIN ${ofEndpoint}`,
+      CASE WHEN d.status = 'pending' THEN e.collection || '/' || e.record END, d.put_off_until, d.cause, d.updated
+    FROM chancery.delivery_before d JOIN ${ofEndpoint}
+    JOIN chancery.event e ON e.instance_id = d.instance_id AND e.position = d.event`,
   sql`INSERT INTO chancery.attempt
     SELECT d.instance_id, d.event, p.position, a.number, a.started, a.kind, a.status, a.cause, a.dns_ms, a.connect_ms, a.tls_ms,
       a.first_byte_ms, a.total_ms, a.response_headers, a.response_body
@@ -151,6 +161,7 @@ export const postgresDeliveryLog: Migration = {
     ...copyLog,
     deliveryEvent,
     outcomeDue,
+    outcomeWaiting,
     outcomeInstance,
     outcomeFailed,
     outcomeExhausted,

@@ -18,7 +18,7 @@ import { newSigningSecret } from '../sending/signature.ts';
 import { warnOfEndpoint } from '../endpoint-warnings.ts';
 import { endLane, skippedCause, skipWaiting } from '../skip-waiting.ts';
 import { closeLane, openLane } from '../lane-store.ts';
-import { cancelFailed, deletedCause, sendWaiting } from '../outcomes.ts';
+import { cancelFailed, deletedCause, releaseAll, sendWaiting } from '../outcomes.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -64,13 +64,13 @@ export function createEndpoint(saving: EndpointSaving, body: Body, policy: Netwo
 }
 
 /** Changes the given members of an endpoint. Throws bad_request for a different status or secret, which cannot be changed here. */
-export function updateEndpoint(
+export async function updateEndpoint(
   saving: EndpointSaving,
   request: { readonly id: string; readonly body: Body },
   policy: NetworkPolicy,
 ): Promise<Endpoint> {
   const failed = 'Failed to update endpoint.';
-  return change(saving, async (tx, endpoints) => {
+  const changed = await change(saving, async (tx, endpoints) => {
     const existing = await getEndpoint(tx, endpoints, request.id);
     refuseFixed(request.body, existing, failed);
     const settings = decodeEndpoint(request.body, {
@@ -84,6 +84,8 @@ export function updateEndpoint(
     await saving.onChange?.(tx, { before: existing, after });
     return save(tx, endpoints, { before: existing, after });
   });
+  if (changed.order !== 'record') await releaseAll(saving, changed.number);
+  return changed;
 }
 
 /**

@@ -38,6 +38,9 @@ export interface OptionContext {
 const collectionsMax = 200;
 const scheduleLengthMax = 50;
 const scheduleSecondsMax = 7 * 86_400;
+const maxAgeSecondsMax = 366 * 86_400;
+
+const orders = ['none', 'record', 'strict'] as const;
 
 export const endpointOptions = {
   url: option<string>({
@@ -98,6 +101,50 @@ export const endpointOptions = {
       description: 'Seconds between attempts; null for the standard schedule, 15 attempts in about 76 hours.',
     },
   }),
+  /** In which order deliveries are sent, and whether they wait for each other. */
+  order: choiceOption(orders, {
+    initial: 'none',
+    description:
+      'none: begun in the order of the changes; record: one at a time for each record, in their order; strict: one at a time.',
+  }),
+  /** Whether only the last of the changes of a record is sent that wait. */
+  coalesce: option<boolean>({
+    initial: false,
+    decode: (value) =>
+      typeof value === 'boolean' ? { value } : { error: invalidValue('Must be true or false.') },
+    form: 'json',
+    schema: {
+      type: 'boolean',
+      description: 'Of the changes of a record that wait, only the last one is sent.',
+    },
+  }),
+  /** What becomes of the endpoint when a delivery is exhausted. */
+  onExhausted: choiceOption(['skip', 'pause'], {
+    initial: 'skip',
+    description:
+      'What follows an exhausted delivery; pause only with the order strict, of which it is the default.',
+  }),
+  /** Age at which a delivery is not attempted any more, or null. */
+  maxAgeSeconds: option<number | null>({
+    initial: null,
+    decode: (value) =>
+      value === null || (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= maxAgeSecondsMax)
+        ? { value: value === null ? null : Number(value) }
+        : { error: invalidValue(`Must be null or an integer between 1 and ${maxAgeSecondsMax}.`) },
+    form: 'json',
+    schema: {
+      type: ['integer', 'null'],
+      minimum: 1,
+      maximum: maxAgeSecondsMax,
+      description: 'Age at which a delivery is not attempted any more; null for as long as the log is kept.',
+    },
+  }),
+  rateLimit: integerOption({
+    initial: 0,
+    min: 0,
+    max: 10_000,
+    description: 'Attempts per second; 0 for no limit.',
+  }),
 } as const;
 
 /** The value of each option. */
@@ -124,6 +171,22 @@ export function optionColumn(name: string): string {
 
 function option<Value>(declaration: EndpointOption<Value>): EndpointOption<Value> {
   return declaration;
+}
+
+function choiceOption<Choice extends string>(
+  choices: readonly Choice[],
+  { initial, description }: { readonly initial: Choice; readonly description: string },
+): EndpointOption<Choice> {
+  const problem = invalidValue(`Must be one of ${choices.join(', ')}.`);
+  return {
+    initial,
+    decode: (value) => {
+      const found = choices.find((choice) => choice === value);
+      return found === undefined ? { error: problem } : { value: found };
+    },
+    form: 'text',
+    schema: { enum: choices, description },
+  };
 }
 
 function textOption(lengthMax: number): EndpointOption<string> {

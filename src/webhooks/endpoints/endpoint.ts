@@ -42,7 +42,7 @@ type Raw = Readonly<Record<string, unknown>>;
 const shownNames = ['id', 'statusReason', 'created', 'updated', 'warnings'] as const;
 
 /** Members of the API that later versions will bring, each with the only value it can have until then. */
-const notYet: Raw = { filter: '', order: 'none', rateLimit: 0 };
+const notYet: Raw = { filter: '' };
 
 /** Reads options from a body; those that an update leaves out stay. Throws bad_request with the problem of each member. */
 export function decodeEndpoint(
@@ -62,8 +62,19 @@ export function decodeEndpoint(
     return decoded !== undefined && 'value' in decoded ? decoded.value : before;
   });
   refuseNotYet(raw, errors);
+  const combined = withOrder(settings, raw, context.existing);
+  if (combined.onExhausted === 'pause' && combined.order !== 'strict')
+    errors['onExhausted'] ??= invalidValue('Only an endpoint with the order strict can pause.');
+  if (combined.coalesce && combined.order === 'strict')
+    errors['coalesce'] ??= invalidValue('Not with the order strict.');
   if (Object.keys(errors).length > 0) throw new AppError('bad_request', context.failed, { details: errors });
-  return settings;
+  return combined;
+}
+
+/** What an endpoint does when a delivery is exhausted follows its order, unless the body says it. */
+function withOrder(settings: EndpointSettings, raw: Raw, existing: Endpoint | undefined): EndpointSettings {
+  if (raw['onExhausted'] !== undefined || settings.order === (existing?.order ?? 'none')) return settings;
+  return { ...settings, onExhausted: settings.order === 'strict' ? 'pause' : 'skip' };
 }
 
 /** Returns the secret given in a body, or undefined when the service is to make one. */
