@@ -81,7 +81,7 @@ test('A15 a look through related records is ended in time, also if none of them 
   await service.request('/api/records/posts', { method: 'POST', token: true, body: {} });
   await service.withInstance('default', async ({ database }) => {
     const table = database.names.collectionTable('comments');
-      const numbers = sql`WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${20 * rowsMax})`;
+    const numbers = sql`WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${20 * rowsMax})`;
     await database.write((tx) =>
       tx.run(sql`INSERT INTO ${table} (id, post, note, created, updated, "$revision")
         ${numbers} SELECT 'comment' || n, 'other', 'some', '', '', 1 FROM n`),
@@ -101,7 +101,7 @@ test('A15 a page far behind the first one is ended in time', async (t) => {
   await service.request('/api/collections', { method: 'POST', token: true, body: { name: 'posts' } });
   await service.withInstance('default', async ({ database }) => {
     const table = database.names.collectionTable('posts');
-      const numbers = sql`WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${100 * rowsMax})`;
+    const numbers = sql`WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${100 * rowsMax})`;
     await database.write((tx) =>
       tx.run(sql`INSERT INTO ${table} (id, created, updated, "$revision")
         ${numbers} SELECT 'post' || n, '', '', 1 FROM n`),

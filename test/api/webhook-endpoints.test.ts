@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { listOf, startWebhookService } from '../support/webhook-service.ts';
+import { newId } from '../../src/base/ids.ts';
 
 const idForm = /^[a-z0-9]{15}$/;
 const timestampForm = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -25,6 +26,11 @@ test('an endpoint is created with defaults, and its secret is shown then and by 
     maxInFlight: 16,
     timeoutMs: 15_000,
     schedule: null,
+    order: 'none',
+    coalesce: false,
+    onExhausted: 'skip',
+    maxAgeSeconds: null,
+    rateLimit: 0,
     status: 'active',
     statusReason: '',
     warnings: [],
@@ -136,12 +142,23 @@ test('endpoints are listed in the order they were made, by page, sort and filter
   await service.call('GET', '/api/webhooks/endpoints?sort=headers', { status: 400 });
 });
 
-test('W-46 an instance has at most 100 endpoints', async (t) => {
+test('W-46 an instance has at most 1,000 endpoints', async (t) => {
   const service = await startWebhookService(t);
-  for (let count = 0; count < 100; count += 1) await service.addEndpoint();
+  await service.addEndpoint();
+  // As that many requests would have left it: one endpoint so many times.
+  await service.withInstance('default', async ({ database, endpoints }) => {
+    const [one] = await endpoints.stored(database);
+    assert.ok(one);
+    await database.write(
+      async (tx) => {
+        for (let count = 1; count < 1_000; count += 1) await endpoints.insert(tx, { ...one, id: newId() });
+      },
+      { isExclusive: true },
+    );
+  });
   const body = { url: service.receiver.url };
   const refused = await service.call('POST', '/api/webhooks/endpoints', { body, status: 400 });
-  assert.equal(refused.message, 'Failed to create endpoint. There can be at most 100 endpoints.');
+  assert.equal(refused.message, 'Failed to create endpoint. There can be at most 1000 endpoints.');
   const [first] = (await service.call('GET', '/api/webhooks/endpoints?perPage=1')).items;
   await service.call('DELETE', `/api/webhooks/endpoints/${first.id}`, { status: 204 });
   await service.addEndpoint();

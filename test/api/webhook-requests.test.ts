@@ -247,8 +247,9 @@ const answers: readonly (readonly [mode: ReceiverMode, status: string, cause: Re
 
 test('W-30 only a complete answer of 200 to 299 is success', async (t) => {
   const service = await startWebhookService(t);
-  await service.addEndpoint({ schedule: [] });
   for (const [mode, status, cause] of answers) {
+    // Another one each time, as one that has failed so often is left alone for a while.
+    const { id } = await service.addEndpoint({ schedule: [] });
     service.receiver.mode = mode;
     const { id: record } = await service.addPost();
     const delivery = await eventually(`${JSON.stringify(mode)} settled`, async () => {
@@ -258,6 +259,7 @@ test('W-30 only a complete answer of 200 to 299 is success', async (t) => {
     assert.equal(delivery.status, status, JSON.stringify(mode));
     assert.match(delivery.cause, cause);
     assert.equal(delivery.attempts.length, 1);
+    await service.call('DELETE', `/api/webhooks/endpoints/${id}`, { status: 204 });
   }
 });
 
@@ -277,19 +279,4 @@ test('a redirect is a failure and is not followed', async (t) => {
     service.receiver.requests.map(({ path }) => path),
     ['/hook'],
   );
-});
-
-test('a body over 256 KiB is written, listed as exhausted with the cause, and never sent', async (t) => {
-  const service = await startWebhookService(t);
-  await service.addEndpoint({ maxInFlight: 1 });
-  const body = { title: 'large', extra: 'x'.repeat(256 * 1_024) };
-  await service.call('POST', '/api/collections/posts/records', { body, status: 201 });
-  const [delivery] = await service.deliveries();
-  assert.equal(delivery.status, 'exhausted');
-  assert.match(delivery.cause, /^The body has \d+ bytes, more than the 262144 that are sent\.$/);
-  const refused = await service.call('POST', `/api/webhooks/deliveries/${delivery.id}/retry`, {
-    status: 409,
-  });
-  assert.equal(refused.message, delivery.cause);
-  assert.deepEqual(await storyUpToNow(service), []);
 });

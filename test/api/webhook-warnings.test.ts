@@ -38,17 +38,6 @@ test('one line in a minute says that deliveries of an endpoint are exhausted, an
   assert.doesNotMatch(JSON.stringify(service.log), /s3cret|\/hook/);
 });
 
-test('a webhook that is too large to be sent is told as one that is exhausted', async (t) => {
-  const service = await startWebhookService(t);
-  const { id: endpoint } = await service.addEndpoint();
-  const body = { title: 'large', extra: 'x'.repeat(300_000) };
-  await service.call('POST', '/api/collections/posts/records', { body });
-  const [line, ...others] = linesOf(service, exhausted);
-  assert.deepEqual(others, []);
-  assert.equal(line.endpoint, endpoint);
-  assert.match(line.cause, /^The body has \d+ bytes, more than the 262144 that are sent\.$/);
-});
-
 test('a last attempt that fails is not told as exhausted when a retry by hand goes on', async (t) => {
   const { promise: until, resolve: release } = Promise.withResolvers<void>();
   const service = await startWebhookService(t, { mode: { kind: 'held', until, status: 500 } });
