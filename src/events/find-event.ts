@@ -20,7 +20,7 @@ export async function findEvent(reader: Reader, id: string): Promise<number | un
 }
 
 /** Returns a position with no event at or before it that was made at or after this time, where the log is in the order of time. */
-async function findTime(reader: Reader, time: string): Promise<number> {
+export async function findTime(reader: Reader, time: string): Promise<number> {
   const [range] = await reader.tuples(sql`SELECT min(position), max(position) ${from(reader)}`);
   let low = Number(range?.[0] ?? 0) - 1;
   let high = Number(range?.[1] ?? 0);

@@ -7,11 +7,13 @@ import { collectionRoutes } from './routes/collections.ts';
 import { deliveryRoutes } from './routes/deliveries.ts';
 import { descriptionRoute } from './routes/descriptions.ts';
 import { endpointRoutes } from './routes/endpoints.ts';
+import { eventRoutes } from './routes/events.ts';
 import { healthRoutes } from './routes/health.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { logRoutes } from './routes/logs.ts';
 import { mailRoutes } from './routes/mail.ts';
 import { recordRoutes } from './routes/records.ts';
+import { replayRoutes } from './routes/replays.ts';
 import { ruleRoutes } from './routes/rules.ts';
 import { settingsRoutes } from './routes/settings.ts';
 import { setupRoutes } from './routes/setup.ts';
@@ -26,6 +28,8 @@ export const routes: readonly Route[] = [
   ...accountRoutes,
   ...endpointRoutes,
   ...deliveryRoutes,
+  ...replayRoutes,
+  ...eventRoutes,
   ...keyRoutes,
   ...auditRoutes,
   ...settingsRoutes,

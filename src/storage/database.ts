@@ -201,6 +201,7 @@ export type InternalTable =
   | '$outcome'
   | '$lane'
   | '$gap'
+  | '$replay'
   | '$attempt'
   | '$idempotency'
   | '$api_key'

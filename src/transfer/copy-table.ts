@@ -129,6 +129,9 @@ export interface TableColumn {
   readonly kind: InlineKind;
 }
 
+/** The names of columns that number the rows of their table. */
+const numberNames = ['position', '$position', 'number'];
+
 const kinds: Readonly<Record<string, InlineKind>> = {
   TEXT: 'text',
   INTEGER: 'number',
@@ -141,7 +144,9 @@ async function readTableColumns(source: Reader, table: string): Promise<TableCol
   const rows = await source.all(sql`SELECT name, type, pk FROM pragma_table_info(${table}) ORDER BY pk, cid`);
   const columns = rows.map((row) => ({ name: String(row['name']), kind: kindOf(row['type']) }));
   const key = rows.filter((row) => row['pk'] !== 0).map((row) => String(row['name']));
-  const position = key.find((name) => name === 'position' || name === '$position');
+  const [first] = key;
+  const isNumber = key.length === 1 && first !== undefined && numberNames.includes(first);
+  const position = isNumber ? first : undefined;
   return { all: columns, key, position };
 }
 

@@ -63,6 +63,7 @@ const places: Readonly<Record<InternalTable, Place>> = {
   $outcome: 'instance',
   $lane: 'instance',
   $gap: 'instance',
+  $replay: 'instance',
   $attempt: 'instance',
   $idempotency: 'instance',
   $api_key: 'instance',

@@ -156,6 +156,25 @@ export async function readDelivery(reader: Reader, delivery: string | DeliveryKe
   return toView(row, attempts.get(keyText(key)) ?? []);
 }
 
+/** Reads the deliveries of events, by their positions, with their attempts and without what receivers answered. */
+export async function readDeliveriesOf(
+  reader: Reader,
+  events: readonly number[],
+): Promise<ReadonlyMap<number, readonly DeliveryView[]>> {
+  const { names } = reader;
+  const { from, columns } = partsOf(names);
+  const rows = await reader.tuples(sql`
+    SELECT ${columns} FROM ${from} WHERE ${names.scopeOf('d')} AND d.event${names.anyNumberOf(events)} ORDER BY d.event, d.endpoint`);
+  const attempts = await readAttempts(reader, rows.map(toKey), false);
+  const byEvent = Map.groupBy(rows, (row) => toKey(row).event);
+  return new Map(
+    [...byEvent].map(([event, its]) => [
+      event,
+      its.map((row) => toView(row, attempts.get(keyText(toKey(row))) ?? [])),
+    ]),
+  );
+}
+
 /**
  * Makes a delivery due now, whatever its schedule said; one that is over gets one more attempt. Returns it as this has left it,
  * which may have changed by the time the answer is sent. Throws not_found, and conflict when its endpoint is gone, or when it is a test

@@ -169,7 +169,8 @@ export class InFlight {
       { findsByKey: true },
     );
     lanes.noteStored(changed, options.now);
-    for (const { key, result } of settlements) if (result !== undefined && exhausted.has(keyText(key))) this.#warnOfExhausted(result);
+    for (const { key, result } of settlements)
+      if (result !== undefined && exhausted.has(keyText(key))) this.#warnOfExhausted(result);
   }
 
   /** Blocks the lanes of strict orders of which one of these deliveries is. */

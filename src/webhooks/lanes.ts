@@ -3,6 +3,7 @@ import type { Endpoint } from './endpoints/endpoint.ts';
 import { closedLane, Lane, type LaneChange, type StoredLane } from './lane.ts';
 import { LaneSource } from './lane-source.ts';
 import { type LaneRow, readLanes } from './lane-store.ts';
+import { ReplayRunner } from './replay-runner.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
 import { type Candidate, type LaneCandidate, SlotTime, type Turn } from './slots.ts';
 import { TokenBucket } from './token-bucket.ts';
@@ -14,6 +15,7 @@ export interface KnownLanes {
   epoch: string | undefined;
   /** What the instance has used of slots. */
   readonly time: SlotTime;
+  readonly replays: ReplayRunner;
   /** By endpoint id. */
   readonly lanes: Map<string, KnownLane>;
 }
@@ -34,7 +36,7 @@ interface KnownLane {
 }
 
 export function newKnownLanes(): KnownLanes {
-  return { epoch: undefined, time: new SlotTime(), lanes: new Map() };
+  return { epoch: undefined, time: new SlotTime(), replays: new ReplayRunner(), lanes: new Map() };
 }
 
 /** What the dispatcher knows of one endpoint while its instance is on loan. None of it must survive: the rows are the truth. */
@@ -90,7 +92,9 @@ export class InstanceLanes {
   async refill({ now, safe, epoch }: LookContext): Promise<void> {
     const { endpoints, database } = this.instance;
     this.#safe = safe;
-    await this.#follow(await endpoints.all(database), epoch);
+    const all = await endpoints.all(database);
+    await this.#follow(all, epoch);
+    if (await this.#known.replays.advance(database, all, now)) this.markChanged();
     for (const state of this.#lanes.values()) await this.#read(state, now);
   }
 
@@ -228,6 +232,7 @@ export class InstanceLanes {
   /** Returns when a lane may next begin an attempt that it must not or cannot begin now. */
   nextDue(now: number): number | undefined {
     const dues = [...this.#lanes.values()].map((state) => nextDueOf(state, now));
+    dues.push(this.#known.replays.nextAt);
     const known = dues.filter((due) => due !== undefined);
     return known.length === 0 ? undefined : Math.min(...known);
   }
@@ -249,6 +254,7 @@ export class InstanceLanes {
       ({ id, updated }) => !isOurs || this.#known.lanes.get(id)?.updated !== updated,
     );
     if (unknown.length === 0) return;
+    await this.#known.replays.reload(this.instance.database);
     const stored = await readLanes(this.instance.database);
     for (const { id, number, updated } of unknown) {
       const known = this.#known.lanes.get(id);

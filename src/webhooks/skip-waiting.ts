@@ -14,7 +14,7 @@ const forever = sql`9007199254740991`;
 /** Ends what waits for an endpoint that is being deleted, and its lane. To be called while nothing else is written. */
 export async function endLane(tx: Transaction, endpoint: number, now: Timestamp): Promise<void> {
   const { names } = tx;
-  await insertGap(tx, { endpoint, last: forever, cause: deletedCause, now });
+  await insertGapBehind(tx, { endpoint, last: forever, cause: deletedCause, now });
   await tx.run(sql`DELETE FROM ${names.table('$lane')} WHERE ${names.scope} AND endpoint = ${endpoint}`);
 }
 
@@ -24,10 +24,28 @@ export const skippedCause = 'Skipped when the endpoint was resumed.';
 export async function skipWaiting(tx: Transaction, endpoint: number, now: Timestamp): Promise<void> {
   const { names } = tx;
   const end = sql`(SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.scope})`;
-  await insertGap(tx, { endpoint, last: end, cause: skippedCause, now });
+  await insertGapBehind(tx, { endpoint, last: end, cause: skippedCause, now });
   await tx.run(
     sql`UPDATE ${names.table('$lane')} SET cursor = ${end} WHERE ${names.scope} AND endpoint = ${endpoint}`,
   );
+}
+
+/** Ends deliveries without an outcome from `first` to `last`. */
+export async function insertGap(
+  tx: Transaction,
+  gap: {
+    readonly endpoint: number;
+    readonly first: number;
+    readonly last: number;
+    readonly cause: string;
+    readonly now: Timestamp;
+  },
+): Promise<void> {
+  const { names } = tx;
+  const { endpoint, first, last, cause, now } = gap;
+  await tx.run(sql`
+    INSERT INTO ${names.table('$gap')} (${names.scopeColumn}endpoint, first, last, status, cause, created)
+    VALUES (${names.scopeValue}${endpoint}, ${first}, ${last}, 'cancelled', ${cause}, ${now})`);
 }
 
 interface NewGap {
@@ -38,7 +56,7 @@ interface NewGap {
 }
 
 /** Inserts a gap of cancelled deliveries that begins behind the lane's cursor. */
-async function insertGap(tx: Transaction, { endpoint, last, cause, now }: NewGap): Promise<void> {
+async function insertGapBehind(tx: Transaction, { endpoint, last, cause, now }: NewGap): Promise<void> {
   const { names } = tx;
   await tx.run(sql`
     INSERT INTO ${names.table('$gap')} (${names.scopeColumn}endpoint, first, last, status, cause, created)

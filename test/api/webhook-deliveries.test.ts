@@ -277,7 +277,7 @@ test('a test asks for nothing that is not there yet', async (t) => {
     const answer = await service.call('POST', `/api/webhooks/endpoints/${id}/test`, { body, status: 400 });
     assert.deepEqual(Object.keys(answer.data), Object.keys(body));
   }
-  const backlog = { body: { backlog: 'newest-first' }, status: 400 };
+  const backlog = { body: { backlog: 'oldest-first' }, status: 400 };
   await service.call('POST', `/api/webhooks/endpoints/${id}/resume`, backlog);
   assert.deepEqual(service.receiver.requests, []);
 });

@@ -188,6 +188,12 @@ export const parameters: Readonly<Record<string, Schema>> = {
   RecordId: inPath('id', 'Id of a record.'),
   EndpointId: inPath('id', 'Id of an endpoint.'),
   DeliveryId: inPath('id', 'Id of a delivery.'),
+  EventId: inPath('id', 'Id of an event.'),
+  ReplayId: inPath('id', 'Id of a replay.'),
+  RecordStory: inQuery('record', {
+    description: 'Only events of this record: `{collection}/{id}`.',
+    schema: { type: 'string' },
+  }),
   ApiKeyId: inPath('id', 'Id of an API key.'),
   LogId: inPath('id', 'Id of an entry of the log.'),
   Page: inQuery('page', {

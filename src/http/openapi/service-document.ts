@@ -5,11 +5,13 @@ import { batchSchemas } from '../routes/batch.ts';
 import { collectionSchemas } from '../routes/collection-schemas.ts';
 import { deliverySchemas } from '../routes/deliveries.ts';
 import { endpointSchemas } from '../routes/endpoints.ts';
+import { eventSchemas } from '../routes/events.ts';
 import { healthSchemas } from '../routes/health.ts';
 import { keySchemas } from '../routes/keys.ts';
 import { logSchemas } from '../routes/logs.ts';
 import { mailSchemas } from '../routes/mail.ts';
 import { recordSchemas } from '../routes/records.ts';
+import { replaySchemas } from '../routes/replays.ts';
 import { ruleSchemas } from '../routes/rules.ts';
 import { settingsSchemas } from '../routes/settings.ts';
 import { fillPath, type Route } from '../route.ts';
@@ -78,6 +80,8 @@ const schemas = {
   ...accountSchemas,
   ...endpointSchemas,
   ...deliverySchemas,
+  ...eventSchemas,
+  ...replaySchemas,
   ...keySchemas,
   ...auditSchemas,
   ...settingsSchemas,

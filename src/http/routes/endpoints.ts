@@ -35,7 +35,7 @@ const action = {
   refusals: [409, 413, 415, 507],
 } as const;
 
-const backlogs: readonly Backlog[] = ['drain', 'skip'];
+const backlogs: readonly Backlog[] = ['drain', 'skip', 'newest-first'];
 
 /** Endpoints, which say where webhooks go, for superusers. */
 export const endpointRoutes = [
@@ -145,7 +145,7 @@ export const endpointRoutes = [
     ...action,
     path: '/api/webhooks/endpoints/:id/resume',
     id: 'resumeEndpoint',
-    summary: 'Send again, what has waited first; or skip what has waited',
+    summary: 'Send again: what has waited first, or last, or not at all',
     body: objectSchema({ backlog: { enum: backlogs } }, ['backlog']),
     isBodyOptional: true,
     handle: async (context) => {
@@ -182,7 +182,7 @@ function toJson(endpoint: Endpoint): string {
 }
 
 /** Audits each change in its transaction. Only names of members are recorded, as headers and the query of a URL may be secret. */
-function savingOf({ instance, request, input }: RequestContext): EndpointSaving {
+export function savingOf({ instance, request, input }: RequestContext): EndpointSaving {
   const { database, endpoints, clock, dueClock, collections } = instance;
   return {
     database,

@@ -92,6 +92,25 @@ const gap = sql`CREATE TABLE "$gap" (
   PRIMARY KEY (endpoint, first)
 ) STRICT, WITHOUT ROWID`;
 
+// A replay is a job: its cursor goes over the log, and what it has taken is marked with its number.
+const replay = sql`CREATE TABLE "$replay" (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  endpoint INTEGER NOT NULL,
+  scope TEXT NOT NULL,
+  first INTEGER NOT NULL,
+  last INTEGER NOT NULL,
+  is_descending INTEGER NOT NULL,
+  rate INTEGER NOT NULL,
+  cursor INTEGER NOT NULL,
+  total INTEGER NOT NULL,
+  taken INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  created TEXT NOT NULL,
+  updated TEXT NOT NULL
+) STRICT`;
+const outcomeReplay = sql`CREATE INDEX "$outcome_replay" ON "$outcome" (replay, status) WHERE replay IS NOT NULL`;
+
 const eventRecord = sql`CREATE INDEX "$event_record" ON "$event" (record)`;
 
 const copyLog = [
@@ -130,9 +149,11 @@ export const instanceDeliveryLog: Migration = {
     attemptOfLog,
     laneOfLog,
     gap,
+    replay,
     ...copyLog,
     outcomeDue,
     outcomeWaiting,
+    outcomeReplay,
     outcomeFailed,
     outcomeExhausted,
     eventRecord,

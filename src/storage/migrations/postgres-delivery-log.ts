@@ -114,6 +114,27 @@ const gap = sql`CREATE TABLE chancery.gap (
   PRIMARY KEY (instance_id, endpoint, first)
 )`;
 
+// A replay is a job: its cursor goes over the log, and what it has taken is marked with its number.
+const replay = sql`CREATE TABLE chancery.replay (
+  instance_id text COLLATE "C" NOT NULL,
+  number bigint GENERATED ALWAYS AS IDENTITY,
+  id text COLLATE "C" NOT NULL,
+  endpoint bigint NOT NULL,
+  scope text COLLATE "C" NOT NULL,
+  first bigint NOT NULL,
+  last bigint NOT NULL,
+  is_descending smallint NOT NULL,
+  rate integer NOT NULL,
+  cursor bigint NOT NULL,
+  total bigint NOT NULL,
+  taken bigint NOT NULL,
+  state text COLLATE "C" NOT NULL,
+  created text COLLATE "C" NOT NULL,
+  updated text COLLATE "C" NOT NULL,
+  PRIMARY KEY (instance_id, id)
+)`;
+const outcomeReplay = sql`CREATE INDEX outcome_replay ON chancery.outcome (instance_id, replay, status) WHERE replay IS NOT NULL`;
+
 const eventRecord = sql`CREATE INDEX event_record ON chancery.event (instance_id, record, position)`;
 // A reader that remembers where it was reads only up to a position behind which none can appear any more.
 const eventTransaction = sql`ALTER TABLE chancery.event DROP COLUMN transaction`;
@@ -158,10 +179,12 @@ export const postgresDeliveryLog: Migration = {
     attemptOfLog,
     laneOfLog,
     gap,
+    replay,
     ...copyLog,
     deliveryEvent,
     outcomeDue,
     outcomeWaiting,
+    outcomeReplay,
     outcomeInstance,
     outcomeFailed,
     outcomeExhausted,

@@ -18,6 +18,7 @@ import { newSigningSecret } from '../sending/signature.ts';
 import { warnOfEndpoint } from '../endpoint-warnings.ts';
 import { endLane, skippedCause, skipWaiting } from '../skip-waiting.ts';
 import { closeLane, openLane } from '../lane-store.ts';
+import { replayWaiting } from '../replays.ts';
 import { cancelFailed, deletedCause, releaseAll, sendWaiting } from '../outcomes.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
 
@@ -107,14 +108,33 @@ export async function setEndpointStatus(
     const after: Endpoint = { ...existing, status, statusReason: '', updated };
     await saving.onChange?.(tx, { before: existing, after });
     if (to === 'skip') await skipWaiting(tx, existing.number, updated);
+    if (to === 'newest-first') await replayWaiting(tx, after, saving.dueClock.now());
     return save(tx, endpoints, { before: existing, after });
   });
   if (status === 'active') await sendWaiting(saving, changed.number);
   return changed;
 }
 
-/** What becomes of the deliveries that wait when an endpoint is resumed: `drain` sends them, `skip` cancels them. */
-export type Backlog = 'drain' | 'skip';
+/** Runs a change that the owner of an endpoint learns of, as the endpoint counts as changed. Throws not_found. */
+export function changeEndpoint<Result>(
+  saving: EndpointSaving,
+  id: string,
+  work: (tx: Transaction, endpoint: Endpoint) => Promise<Result>,
+): Promise<Result> {
+  return change(saving, async (tx, endpoints) => {
+    const existing = await getEndpoint(tx, endpoints, id);
+    const after = { ...existing, updated: timeOfChange(existing, saving.clock) };
+    await saving.onChange?.(tx, { before: existing, after });
+    await endpoints.update(tx, after);
+    return work(tx, after);
+  });
+}
+
+/**
+ * What becomes of the deliveries that wait when an endpoint is resumed: `drain` sends them, `skip` cancels them, `newest-first` sends what
+ * comes from now on, and them by a replay that begins at the last.
+ */
+export type Backlog = 'drain' | 'skip' | 'newest-first';
 
 /** Cancels what has failed before, while nothing of it is sent. What waits is then passed over by the change itself. */
 async function cancelOfPaused(saving: EndpointSaving, id: string): Promise<void> {

@@ -78,7 +78,8 @@ export class WorkPoll {
     const rows = isFromStart
       ? await database.tuples(sql`
           SELECT DISTINCT l.instance_id FROM chancery.lane l WHERE EXISTS (
-            SELECT 1 FROM chancery.delivery d WHERE d.instance_id = l.instance_id AND d.event > l.cursor)`)
+            SELECT 1 FROM chancery.delivery d WHERE d.instance_id = l.instance_id AND d.event > l.cursor)
+          UNION SELECT instance_id FROM chancery.replay WHERE state = 'running'`)
       : await database.tuples(sql`SELECT DISTINCT instance_id FROM chancery.delivery WHERE event > ${from}`);
     const [state] = await database.tuples(sql`
       SELECT (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM chancery.event_position_seq),

@@ -1,0 +1,97 @@
+import { replayScopes } from '../../webhooks/replays.ts';
+import { endReplay, replayView, requestReplay } from '../../webhooks/request-replay.ts';
+import { jsonAnswer } from '../openapi/operation.ts';
+import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { route } from '../route.ts';
+import { savingOf } from './endpoints.ts';
+
+const common = { tag: 'webhooks', isForSuperusers: true } as const;
+const onOne = {
+  ...common,
+  path: '/api/webhooks/replays/:id',
+  parameters: ['ReplayId', 'Fields'],
+  answers: { 200: jsonAnswer('The replay.', schemaReference('Replay')) },
+} as const;
+
+/** Replays: past deliveries that are sent again, for superusers. */
+export const replayRoutes = [
+  route({
+    ...common,
+    method: 'POST',
+    path: '/api/webhooks/endpoints/:id/replay',
+    id: 'replayEndpoint',
+    scope: 'webhooks:write',
+    summary: 'Send past deliveries of an endpoint again, or count them',
+    parameters: ['EndpointId', 'Fields'],
+    body: schemaReference('ReplayRequest'),
+    isBodyOptional: true,
+    answers: { 200: jsonAnswer('The replay, or with `dryRun` the count.', schemaReference('ReplayOrCount')) },
+    refusals: [409, 507],
+    handle: async (context) => {
+      const { services, instance, params, body } = context;
+      const replay = await requestReplay(savingOf(context), params.id, body);
+      services.dispatcher.wake(instance.id);
+      return context.answer(JSON.stringify(replay));
+    },
+  }),
+  route({
+    ...onOne,
+    method: 'GET',
+    id: 'getReplay',
+    scope: 'webhooks:read',
+    summary: 'A replay and how far it has come',
+    handle: async (context) =>
+      context.answer(JSON.stringify(await replayView(context.instance.database, context.params.id))),
+  }),
+  route({
+    ...onOne,
+    method: 'DELETE',
+    id: 'cancelReplay',
+    scope: 'webhooks:write',
+    summary: 'End a replay; what it has not sent yet is cancelled',
+    refusals: [409, 413, 415, 507],
+    handle: async (context) =>
+      context.answer(JSON.stringify(await endReplay(savingOf(context), context.params.id))),
+  }),
+];
+
+const text: Schema = { type: 'string' };
+const count: Schema = { type: 'integer', minimum: 0 };
+const date: Schema = { type: ['string', 'null'], description: 'A date; null or empty for no bound.' };
+
+export const replaySchemas: Readonly<Record<string, Schema>> = {
+  ReplayRequest: objectSchema(
+    {
+      scope: {
+        enum: replayScopes,
+        description:
+          'failed: what was exhausted, expired or cancelled; missing: all that was not delivered, also from before the endpoint was made; all: everything.',
+      },
+      since: date,
+      until: date,
+      rate: {
+        type: 'integer',
+        minimum: 0,
+        maximum: 10_000,
+        description: 'Deliveries per second; 0 for no limit.',
+      },
+      dryRun: { type: 'boolean', description: 'Only counts.' },
+    },
+    ['scope', 'since', 'until', 'rate', 'dryRun'],
+  ),
+  Replay: objectSchema({
+    id: text,
+    endpoint: { type: 'string', description: 'Its id.' },
+    scope: { enum: [...replayScopes, 'waiting'] },
+    state: { enum: ['running', 'done', 'cancelled'] },
+    rate: count,
+    total: { ...count, description: 'How many deliveries there were as it began.' },
+    taken: { ...count, description: 'How many of them are to be sent by now, or were.' },
+    delivered: count,
+    failed: count,
+    pending: count,
+    created: text,
+    updated: text,
+  }),
+  ReplayOrCount: { anyOf: [schemaReference('Replay'), objectSchema({ total: count })] },
+};

@@ -1,0 +1,326 @@
+import { AppError, notFound } from '../base/errors.ts';
+import { newId } from '../base/ids.ts';
+import { toTimestamp } from '../base/timestamp.ts';
+import { findTime } from '../events/find-event.ts';
+import { limit, sql, type Sql } from '../sql/sql.ts';
+import type { Database, Reader, Row, Transaction } from '../storage/database.ts';
+import type { Endpoint } from './endpoints/endpoint.ts';
+import { recordKey } from './record-order.ts';
+import { insertGap } from './skip-waiting.ts';
+
+/**
+ * A replay sends past deliveries of one endpoint again. It is a job that survives the process: its cursor goes over the log, and each step
+ * makes some deliveries due and moves the cursor in one transaction, so that each is taken once, whatever dies in between. Then they are
+ * sent like any others that are due again, at the lane's pace. So many wait at once and no more, so that a cancelled replay ends at once.
+ *
+ * - `failed`: what was exhausted, expired or cancelled
+ * - `missing`: every event that the endpoint wants and was not sent, also from before it was made
+ * - `all`: every event that the endpoint wants, sent or not
+ * - `waiting`: what an endpoint has not been sent when it is resumed with the newest first
+ */
+export const replayScopes = ['failed', 'missing', 'all'] as const;
+export type ReplayScope = (typeof replayScopes)[number] | 'waiting';
+
+export interface Replay {
+  readonly number: number;
+  readonly id: string;
+  /** The number of the endpoint, and its id. */
+  readonly endpoint: number;
+  readonly endpointId: string;
+  readonly scope: ReplayScope;
+  /** Between which positions of the log, both included. */
+  readonly first: number;
+  readonly last: number;
+  readonly isDescending: boolean;
+  /** Deliveries per second; 0 for no limit. */
+  readonly rate: number;
+  /** The last position that was dealt with. */
+  readonly cursor: number;
+  /** How many deliveries there were as it began, and how many were made due so far. */
+  readonly total: number;
+  readonly taken: number;
+  readonly state: 'running' | 'done' | 'cancelled';
+  readonly created: string;
+  readonly updated: string;
+}
+
+/** How many deliveries of a replay wait to be sent. */
+const waitingMax = 1_000;
+/** How many are made due together, and rows of the log that are walked for them. */
+const takenTogetherMax = 256;
+const walkMax = 16_384;
+
+export interface ReplayPlan extends Pick<Replay, 'scope' | 'first' | 'last' | 'isDescending' | 'rate'> {
+  readonly endpoint: Endpoint;
+}
+
+/** Returns the range of the log between two times (milliseconds since 1970), both of which may be left out. */
+export async function readRange(
+  reader: Reader,
+  { since, until }: { readonly since: number | undefined; readonly until: number | undefined },
+): Promise<{ readonly first: number; readonly last: number }> {
+  const { names } = reader;
+  const [row] = await reader.tuples(
+    sql`SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.scope}`,
+  );
+  const first = since === undefined ? 0 : (await findTime(reader, toTimestamp(since))) + 1;
+  const last = until === undefined ? Number(row?.[0]) : await findTime(reader, toTimestamp(until + 1));
+  return { first, last };
+}
+
+/** Counts what a replay would send, in reads of a part of the log each. */
+export async function countReplay(reader: Reader, plan: ReplayPlan): Promise<number> {
+  let total = 0;
+  let cursor = plan.isDescending ? plan.last + 1 : plan.first - 1;
+  for (;;) {
+    const { end, count } = await readCount(reader, plan, cursor);
+    total += count;
+    if (end === undefined) return total;
+    cursor = end;
+  }
+}
+
+async function readCount(
+  reader: Reader,
+  plan: ReplayPlan,
+  cursor: number,
+): Promise<{ readonly end: number | undefined; readonly count: number }> {
+  const found = candidates(reader, plan, { cursor, walk: walkMax });
+  const [row] = await reader.tuples(sql`
+    ${found.walked} SELECT (SELECT ${found.end} FROM walked), (SELECT count(*) FROM (${found.select}) AS wanted)`);
+  const [end, count] = row ?? [];
+  return { end: typeof end === 'number' ? end : undefined, count: Number(count) };
+}
+
+interface Walk {
+  readonly cursor: number;
+  readonly walk: number;
+}
+
+/**
+ * The parts of a statement on the next part of the log: the walk itself, its end, and the positions of what the replay takes of it. `failed`
+ * and `waiting` walk what the endpoint is told of, the others all events.
+ */
+function candidates(
+  { names }: Pick<Reader, 'names'>,
+  { scope, first, last, isDescending, endpoint }: ReplayPlan,
+  { cursor, walk }: Walk,
+): { readonly walked: Sql; readonly end: Sql; readonly select: Sql } {
+  const isTold = scope === 'failed' || scope === 'waiting';
+  const position = isTold ? sql`event` : sql`position`;
+  const range = isDescending
+    ? sql`${position} < ${cursor} AND ${position} >= ${first} ORDER BY ${position} DESC`
+    : sql`${position} > ${cursor} AND ${position} <= ${last} ORDER BY ${position}`;
+  const source = isTold
+    ? sql`SELECT event AS position, endpoint FROM ${names.table('$delivery')}`
+    : sql`SELECT position, kind, collection FROM ${names.table('$event')}`;
+  const outcome = sql`${names.table('$outcome')} o ON ${names.scopeOf('o')} AND o.event = w.position AND o.endpoint = ${endpoint.number}`;
+  const isInGap = sql`EXISTS (SELECT 1 FROM ${names.table('$gap')} g WHERE ${names.scopeOf('g')} AND g.endpoint = ${endpoint.number}
+    AND g.first <= w.position AND g.last >= w.position)`;
+  // What waits behind the cursor of the lane is sent anyway.
+  const waits = sql`(o.event IS NULL AND w.position > (
+    SELECT l.cursor FROM ${names.table('$lane')} l WHERE ${names.scopeOf('l')} AND l.endpoint = ${endpoint.number}))`;
+  const conditions: Readonly<Record<ReplayScope, Sql>> = {
+    failed: sql`(o.status IN ('exhausted', 'expired', 'cancelled') OR (o.event IS NULL AND ${isInGap}))`,
+    waiting: sql`(o.event IS NULL AND NOT ${isInGap})`,
+    missing: sql`coalesce(o.status, '') NOT IN ('delivered', 'pending') AND NOT ${waits}`,
+    all: sql`coalesce(o.status, '') <> 'pending' AND NOT ${waits}`,
+  };
+  const wanted = isTold ? sql`w.endpoint = ${endpoint.number}` : wantedOf(names, endpoint);
+  return {
+    walked: sql`WITH walked AS MATERIALIZED (${source} WHERE ${names.scope} AND ${range}${limit(walk)})`,
+    end: isDescending ? sql`min(position)` : sql`max(position)`,
+    select: sql`SELECT w.position FROM walked w LEFT JOIN ${outcome} WHERE ${wanted} AND ${conditions[scope]}`,
+  };
+}
+
+function wantedOf({ anyOf }: Reader['names'], { events, collections }: Endpoint): Sql {
+  const isOfKind = sql`w.kind${anyOf(events)}`;
+  return collections.length === 0 ? isOfKind : sql`${isOfKind} AND w.collection${anyOf(collections)}`;
+}
+
+/** Begins a replay. To be called in a change of its endpoint, by which its owner learns of it. */
+export async function insertReplay(
+  tx: Transaction,
+  plan: ReplayPlan,
+  { total, now }: { readonly total: number; readonly now: number },
+): Promise<string> {
+  const { names } = tx;
+  const { endpoint, scope, first, last, isDescending, rate } = plan;
+  const id = newId();
+  const cursor = isDescending ? last + 1 : first - 1;
+  const created = toTimestamp(now);
+  await tx.run(sql`
+    INSERT INTO ${names.table('$replay')} (${names.scopeColumn}id, endpoint, scope, first, last, is_descending, rate, cursor, total, taken,
+      state, created, updated)
+    VALUES (${names.scopeValue}${id}, ${endpoint.number}, ${scope}, ${first}, ${last}, ${isDescending ? 1 : 0}, ${rate}, ${cursor}, ${total},
+      0, 'running', ${created}, ${created})`);
+  return id;
+}
+
+/**
+ * Moves the lane of an endpoint to the end of the log, and begins a replay of what lies between, the last first. To be called while nothing
+ * else is written.
+ */
+export async function replayWaiting(tx: Transaction, endpoint: Endpoint, now: number): Promise<void> {
+  const { names } = tx;
+  const lane = sql`${names.table('$lane')} WHERE ${names.scope} AND endpoint = ${endpoint.number}`;
+  const [row] = await tx.tuples(sql`
+    SELECT cursor, (SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.scope}) FROM ${lane}`);
+  const [first, last] = [Number(row?.[0]) + 1, Number(row?.[1])];
+  if (last < first) return;
+  const plan = { endpoint, scope: 'waiting', first, last, isDescending: true, rate: 0 } as const;
+  const total = await countReplay(tx, plan);
+  await insertReplay(tx, plan, { total, now });
+  await tx.run(
+    sql`UPDATE ${names.table('$lane')} SET cursor = ${last} WHERE ${names.scope} AND endpoint = ${endpoint.number}`,
+  );
+}
+
+const columns = sql`r.number, r.id, r.endpoint, p.id AS endpoint_id, r.scope, r.first, r.last, r.is_descending, r.rate, r.cursor, r.total,
+  r.taken, r.state, r.created, r.updated`;
+
+function fromReplays({ names }: Reader): Sql {
+  return sql`FROM ${names.table('$replay')} r JOIN ${names.table('$endpoint')} p ON ${names.scopeOf('p')} AND p.position = r.endpoint
+    WHERE ${names.scopeOf('r')}`;
+}
+
+function toReplay(row: Row): Replay {
+  return {
+    number: Number(row['number']),
+    id: String(row['id']),
+    endpoint: Number(row['endpoint']),
+    endpointId: String(row['endpoint_id']),
+    // The columns hold nothing else.
+    scope: String(row['scope']) as ReplayScope,
+    first: Number(row['first']),
+    last: Number(row['last']),
+    isDescending: row['is_descending'] === 1,
+    rate: Number(row['rate']),
+    cursor: Number(row['cursor']),
+    total: Number(row['total']),
+    taken: Number(row['taken']),
+    state: String(row['state']) as Replay['state'],
+    created: String(row['created']),
+    updated: String(row['updated']),
+  };
+}
+
+/** Reads the replays that are not over, in the order in which they were made. */
+export async function readRunning(reader: Reader): Promise<readonly Replay[]> {
+  const rows = await reader.all(
+    sql`SELECT ${columns} ${fromReplays(reader)} AND r.state = 'running' ORDER BY r.number`,
+  );
+  return rows.map(toReplay);
+}
+
+/** Throws not_found. */
+export async function readReplay(reader: Reader, id: string): Promise<Replay> {
+  const row = await reader.get(sql`SELECT ${columns} ${fromReplays(reader)} AND r.id = ${id}`);
+  if (row === undefined) throw notFound();
+  return toReplay(row);
+}
+
+/** How many deliveries of a replay have which status. */
+export async function countByStatus(reader: Reader, number: number): Promise<ReadonlyMap<string, number>> {
+  const { names } = reader;
+  const rows = await reader.tuples(sql`
+    SELECT status, count(*) FROM ${names.table('$outcome')} WHERE ${names.scope} AND replay = ${number} GROUP BY status`);
+  return new Map(rows.map(([status, count]) => [String(status), Number(count)]));
+}
+
+/** Cancels a replay with what of it is still to be sent. To be called in a change of its endpoint. Throws conflict when it is over. */
+export async function cancelReplay(tx: Transaction, replay: Replay, now: number): Promise<void> {
+  const { names } = tx;
+  const updated = toTimestamp(now);
+  const changed = await tx.run(sql`
+    UPDATE ${names.table('$replay')} SET state = 'cancelled', updated = ${updated}
+    WHERE ${names.scope} AND number = ${replay.number} AND state = 'running'`);
+  if (changed === 0) throw new AppError('conflict', `The replay is ${replay.state}.`);
+  const cause = 'The replay was cancelled.';
+  await tx.run(sql`
+    UPDATE ${names.table('$outcome')} SET status = 'cancelled', cause = ${cause}, updated = ${updated}
+    WHERE ${names.scope} AND replay = ${replay.number} AND status = 'pending'`);
+  if (replay.scope === 'waiting')
+    await insertGap(tx, {
+      endpoint: replay.endpoint,
+      first: replay.first,
+      last: replay.last,
+      cause,
+      now: updated,
+    });
+}
+
+/** Makes the next deliveries of a replay due. Returns it as it is then, and whether it may go on at once. */
+export function advanceReplay(
+  database: Database,
+  plan: Replay & { readonly of: Endpoint },
+  { now, allowed }: { readonly now: number; readonly allowed: number },
+): Promise<{ readonly taken: number; readonly isOver: boolean; readonly isFull: boolean }> {
+  return database.write(async (tx) => {
+    const { names } = tx;
+    const [row] = await tx.tuples(sql`
+      SELECT cursor, state FROM ${names.table('$replay')} WHERE ${names.scope} AND number = ${plan.number}${names.forUpdate}`);
+    if (row?.[1] !== 'running') return { taken: 0, isOver: true, isFull: false };
+    const [open] = await tx.tuples(sql`
+      SELECT count(*) FROM ${names.table('$outcome')} WHERE ${names.scope} AND replay = ${plan.number} AND status = 'pending'`);
+    const room = Math.min(takenTogetherMax, allowed, waitingMax - Number(open?.[0]));
+    if (room <= 0) return { taken: 0, isOver: false, isFull: true };
+    return take(tx, plan, { cursor: Number(row[0]), room, now });
+  });
+}
+
+async function take(
+  tx: Transaction,
+  { of: endpoint, ...replay }: Replay & { readonly of: Endpoint },
+  { cursor, room, now }: { readonly cursor: number; readonly room: number; readonly now: number },
+): Promise<{ readonly taken: number; readonly isOver: boolean; readonly isFull: boolean }> {
+  const { names } = tx;
+  const { isDescending, number } = replay;
+  const found = candidates(tx, { ...replay, endpoint }, { cursor, walk: walkMax });
+  const order = isDescending ? sql`position DESC` : sql`position`;
+  const rows = await tx.tuples(sql`
+    ${found.walked} SELECT position, (SELECT ${found.end} FROM walked) FROM (${found.select}) AS wanted ORDER BY ${order}${limit(room)}`);
+  const events = rows.map(([position]) => Number(position));
+  const [end] = events.length === room ? [events.at(-1)] : await readEnd(tx, found);
+  const state = end === undefined ? 'done' : 'running';
+  if (events.length > 0) await makeDue(tx, { replay, events, endpoint, now });
+  await tx.run(sql`
+    UPDATE ${names.table('$replay')} SET cursor = ${end ?? cursor}, taken = taken + ${events.length}, state = ${state},
+      updated = ${toTimestamp(now)} WHERE ${names.scope} AND number = ${number}`);
+  return { taken: events.length, isOver: state === 'done', isFull: false };
+}
+
+async function readEnd(
+  tx: Transaction,
+  { walked, end }: { readonly walked: Sql; readonly end: Sql },
+): Promise<[number | undefined]> {
+  const [row] = await tx.tuples(sql`${walked} SELECT ${end} FROM walked`);
+  return [typeof row?.[0] === 'number' ? row[0] : undefined];
+}
+
+interface Due {
+  readonly replay: Pick<Replay, 'number' | 'isDescending'>;
+  readonly events: readonly number[];
+  readonly endpoint: Endpoint;
+  readonly now: number;
+}
+
+async function makeDue(tx: Transaction, { replay, events, endpoint, now }: Due): Promise<void> {
+  const { names } = tx;
+  const isIn = names.anyNumberOf(events);
+  const of = sql`FROM ${names.table('$event')} e WHERE ${names.scopeOf('e')} AND e.position${isIn}`;
+  await tx.run(sql`
+    INSERT INTO ${names.table('$delivery')} (${names.scopeColumn}event, endpoint)
+    SELECT ${names.scopeValue}e.position, CAST(${endpoint.number} AS bigint) ${of}
+    ON CONFLICT (${names.scopeColumn}event, endpoint) DO NOTHING`);
+  // Due in the past, the first of them longest: what is due longest is sent first.
+  const direction = replay.isDescending ? sql`DESC` : sql`ASC`;
+  const due = sql`CAST(${now - events.length} AS bigint) + row_number() OVER (ORDER BY e.position ${direction})`;
+  await tx.run(sql`
+    INSERT INTO ${names.table('$outcome')} (${names.scopeColumn}event, endpoint, status, attempts, due, is_wide, record, replay, cause, updated)
+    SELECT ${names.scopeValue}e.position, CAST(${endpoint.number} AS bigint), 'pending', 0, CAST(${due} AS bigint), 0, ${recordKey(sql`e`)},
+      CAST(${replay.number} AS bigint), '', ${toTimestamp(now)} ${of}
+    ON CONFLICT (${names.scopeColumn}event, endpoint) DO UPDATE SET status = 'pending', due = excluded.due, record = excluded.record,
+      replay = excluded.replay, cause = '', updated = excluded.updated`);
+}

@@ -1,0 +1,140 @@
+import { AppError, type FieldError, type FieldErrors } from '../base/errors.ts';
+import { fromTimestamp } from '../base/timestamp.ts';
+import { unknownMembers, invalidValue } from '../fields/field-error.ts';
+import { parseDate } from '../fields/date-field.ts';
+import type { Reader } from '../storage/database.ts';
+import { changeEndpoint, type EndpointSaving } from './endpoints/change-endpoint.ts';
+import { readEndpoint } from './endpoints/endpoint-store.ts';
+import {
+  cancelReplay,
+  countByStatus,
+  countReplay,
+  insertReplay,
+  readRunning,
+  readRange,
+  readReplay,
+  type ReplayPlan,
+  type ReplayScope,
+  replayScopes,
+} from './replays.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** A replay as its owner sees it. */
+export interface ReplayView {
+  readonly id: string;
+  readonly endpoint: string;
+  readonly scope: ReplayScope;
+  readonly state: string;
+  readonly rate: number;
+  /** How many deliveries there were as it began; how many of them were taken so far, and what became of those. */
+  readonly total: number;
+  readonly taken: number;
+  readonly delivered: number;
+  readonly failed: number;
+  readonly pending: number;
+  readonly created: string;
+  readonly updated: string;
+}
+
+const failed = 'Failed to replay.';
+const rateMax = 10_000;
+
+/**
+ * Begins a replay of an endpoint's past deliveries, or with `dryRun` only counts them. Throws bad_request, not_found, and conflict while
+ * another replay of the endpoint goes on.
+ */
+export async function requestReplay(
+  saving: EndpointSaving,
+  id: string,
+  body: Body,
+): Promise<ReplayView | { readonly total: number }> {
+  const { database } = saving;
+  const endpoint = await readEndpoint(saving, id);
+  const { dryRun, plan } = await decodePlan(database, body, endpoint);
+  const total = await countReplay(database, plan);
+  if (dryRun) return { total };
+  const now = saving.dueClock.now();
+  const replay = await changeEndpoint(saving, id, async (tx, changed) => {
+    await refuseSecond(tx, endpoint.number);
+    return insertReplay(tx, { ...plan, endpoint: changed }, { total, now });
+  });
+  return replayView(database, replay);
+}
+
+async function refuseSecond(reader: Reader, endpoint: number): Promise<void> {
+  const running = await readRunning(reader);
+  if (running.some((one) => one.endpoint === endpoint))
+    throw new AppError('conflict', 'Another replay of the endpoint goes on: wait for its end, or cancel it.');
+}
+
+async function decodePlan(
+  reader: Reader,
+  body: Body,
+  endpoint: ReplayPlan['endpoint'],
+): Promise<{ readonly dryRun: boolean; readonly plan: ReplayPlan }> {
+  const details: Record<string, FieldError | FieldErrors> = {
+    ...unknownMembers(body, ['since', 'until', 'scope', 'rate', 'dryRun'], []),
+  };
+  const { scope = 'failed', rate = 0, dryRun = false } = body;
+  const found = replayScopes.find((one) => one === scope);
+  if (found === undefined) details['scope'] = invalidValue(`Must be one of ${replayScopes.join(', ')}.`);
+  const isRate = typeof rate === 'number' && Number.isInteger(rate) && rate >= 0 && rate <= rateMax;
+  if (!isRate) details['rate'] = invalidValue(`Must be an integer between 0 and ${rateMax}.`);
+  if (typeof dryRun !== 'boolean') details['dryRun'] = invalidValue('Must be true or false.');
+  const since = decodeTime(body, 'since', details);
+  const until = decodeTime(body, 'until', details);
+  if (Object.keys(details).length > 0) throw new AppError('bad_request', failed, { details });
+  const range = await readRange(reader, { since, until });
+  const plan = { endpoint, scope: found ?? 'failed', ...range, isDescending: false, rate: Number(rate) };
+  return { dryRun: dryRun === true, plan };
+}
+
+/** Reads a point in time; adds what is wrong with it to `details`. */
+function decodeTime(
+  body: Body,
+  name: string,
+  details: Record<string, FieldError | FieldErrors>,
+): number | undefined {
+  const value = body[name];
+  if (value === undefined || value === null || value === '') return undefined;
+  const date = typeof value === 'string' ? parseDate(value) : undefined;
+  if (date === undefined || date === '') {
+    details[name] = invalidValue('Must be a date such as 2026-11-20 09:35:20.114Z.');
+    return undefined;
+  }
+  return fromTimestamp(date);
+}
+
+/** Returns a replay with what became of its deliveries. Throws not_found. */
+export async function replayView(reader: Reader, id: string): Promise<ReplayView> {
+  const { endpointId, number, scope, state, rate, total, taken, created, updated } = await readReplay(
+    reader,
+    id,
+  );
+  const counts = await countByStatus(reader, number);
+  const of = (...statuses: readonly string[]): number =>
+    statuses.reduce((sum, status) => sum + (counts.get(status) ?? 0), 0);
+  return {
+    id,
+    endpoint: endpointId,
+    scope,
+    state,
+    rate,
+    total,
+    taken,
+    delivered: of('delivered'),
+    failed: of('exhausted', 'expired', 'cancelled'),
+    pending: of('pending'),
+    created,
+    updated,
+  };
+}
+
+/** Ends a replay: what it has not sent yet is not sent. Throws not_found, and conflict when it is over. */
+export async function endReplay(saving: EndpointSaving, id: string): Promise<ReplayView> {
+  const replay = await readReplay(saving.database, id);
+  const now = saving.dueClock.now();
+  await changeEndpoint(saving, replay.endpointId, (tx) => cancelReplay(tx, replay, now));
+  return replayView(saving.database, id);
+}

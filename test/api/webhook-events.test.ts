@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { eventually } from '../support/eventually.ts';
+import { startWebhookService } from '../support/webhook-service.ts';
+
+interface Item {
+  readonly id: string;
+  readonly kind: string;
+  readonly revision: number;
+  readonly record: string;
+  readonly deliveries: readonly Readonly<Record<string, unknown>>[];
+}
+
+function itemsOf(page: { readonly items: readonly unknown[] }): readonly Item[] {
+  // openapi.json describes them.
+  return page.items as readonly Item[];
+}
+
+test('the log of events is listed with what became of each, and of one record it is its story', async (t) => {
+  const service = await startWebhookService(t);
+  const { id: endpoint } = await service.addEndpoint();
+  const { id } = await service.addPost('one');
+  await service.addPost('other');
+  await service.call('PATCH', `/api/collections/posts/records/${id}`, { body: { title: 'two' } });
+  await eventually(
+    'all are delivered',
+    async () => (await service.deliveries("status = 'delivered'")).length === 3,
+  );
+  const all = await service.call('GET', '/api/webhooks/events');
+  assert.equal(all.totalItems, 3);
+  const story = await service.call('GET', `/api/webhooks/events?record=posts/${id}&sort=-created`);
+  assert.deepEqual(
+    itemsOf(story).map(({ kind, revision, record }) => [kind, revision, record]),
+    [
+      ['record.update', 2, id],
+      ['record.create', 1, id],
+    ],
+  );
+  const [last] = itemsOf(story);
+  assert.deepEqual(
+    last?.deliveries.map((one) => [one['id'], one['endpoint'], one['status']]),
+    [[`${last?.id}-${endpoint}`, endpoint, 'delivered']],
+  );
+  const event = await service.call('GET', `/api/webhooks/events/${last?.id}`);
+  assert.equal(event.body.data.title, 'two');
+  assert.deepEqual({ ...event, body: undefined }, { ...last, body: undefined });
+  assert.equal((await service.call('GET', '/api/webhooks/events?record=posts/none')).totalItems, 0);
+  assert.equal((await service.call('GET', "/api/webhooks/events?filter=kind='record.update'")).totalItems, 1);
+  await service.call('GET', '/api/webhooks/events/unknown', { status: 404 });
+});
