@@ -3,7 +3,7 @@ import { newId } from '../base/ids.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import { findTime } from '../events/find-event.ts';
 import { limit, sql, type Sql } from '../sql/sql.ts';
-import type { Database, Reader, Row, Transaction } from '../storage/database.ts';
+import type { Database, Names, Reader, Row, Transaction } from '../storage/database.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
 import { recordKey } from './record-order.ts';
 import { insertGap } from './skip-waiting.ts';
@@ -134,9 +134,9 @@ function candidates(
   };
 }
 
-function wantedOf({ anyOf }: Reader['names'], { events, collections }: Endpoint): Sql {
-  const isOfKind = sql`w.kind${anyOf(events)}`;
-  return collections.length === 0 ? isOfKind : sql`${isOfKind} AND w.collection${anyOf(collections)}`;
+function wantedOf(names: Names, { events, collections }: Endpoint): Sql {
+  const isOfKind = sql`w.kind${names.anyOf(events)}`;
+  return collections.length === 0 ? isOfKind : sql`${isOfKind} AND w.collection${names.anyOf(collections)}`;
 }
 
 /** Begins a replay. To be called in a change of its endpoint, by which its owner learns of it. */
@@ -200,6 +200,7 @@ function toReplay(row: Row): Replay {
     cursor: Number(row['cursor']),
     total: Number(row['total']),
     taken: Number(row['taken']),
+    // As above.
     state: String(row['state']) as Replay['state'],
     created: String(row['created']),
     updated: String(row['updated']),
