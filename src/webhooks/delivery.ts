@@ -6,22 +6,31 @@ import type { AttemptResult } from './sending/attempt-result.ts';
  * is one request of a delivery.
  *
  *   endpoints/       what owners define, and its checks. It knows no deliveries
- *   deliveries       the rows. fanOut inserts them in the record's transaction: one for each endpoint that wants the event
+ *   fan-out          inserts deliveries in the record's transaction: one for each endpoint that wants the event
+ *   deliveries       reads those whose turn it is; outcomes: what became of them; skip-waiting: ends any number of them by one row
  *   scheduler        which instances have something due, and when
  *   lane             how much an endpoint takes at once, and when it is left alone; lane-store: what is stored of it
+ *   lane-source      where an endpoint's deliveries come from: the log behind its cursor, and what is due again
  *   lanes            an instance's lanes, and what of it is claimed
+ *   record-order     what waits for earlier events of its record, or is superseded by later ones
+ *   replays          past deliveries that are sent again; replay-runner: those that go on
  *   slots            how many attempts may be open, and who gets the next one
  *   dispatcher       finds work by these, claims what is due and gives it to the sender
  *   sending/         another thread, and the sender as its handle here: signs, posts through the guarded agent; every failure is a
  *                    value. It knows requests and their results, not deliveries
  *   in-flight        what was claimed: settles the results, one group of each instance at a time (settle)
- *   delivery-log     what owners see of deliveries; endpoint-warnings: what the operator reads of them in the log
+ *   delivery-log     what owners see of deliveries, list-events of events; endpoint-warnings: what the operator reads of them in the log
+ *   janitor          trims the log (trim-log), and moves cursors on that nothing else moves
  *   nodes/           several processes on one PostgreSQL: who delivers for which instance, and how they tell each other
+ *
+ *   A delivery is two numbers, the event's position and the endpoint's, and never changes. What became of it is an outcome; without one it
+ *   waits, or is what the gap says that it lies in.
  *
  *   pending ──attempt succeeded──► delivered
  *      │  ▲──attempt failed, the schedule goes on (due moves), or a retry by hand was asked for meanwhile
  *      ├──attempt failed, the schedule is over──► exhausted ──retry by hand──► pending
- *      └──cancelled by hand, or with the endpoint──► cancelled ──retry by hand──► pending
+ *      ├──cancelled by hand, skipped, superseded, or with the endpoint──► cancelled ──retry by hand, replay──► pending
+ *      └──older than its endpoint wants──► expired
  *
  * Only the rows are the truth. Claims are in memory; when the process dies, all that it had claimed is still pending and due.
  */
