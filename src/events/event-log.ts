@@ -25,6 +25,8 @@ export interface EventLogOptions {
 export class EventLog {
   readonly #options: EventLogOptions;
   readonly #gathering: BulkInsert<Event>;
+  /** Those who wait for the next event. */
+  readonly #waiting = new Set<() => void>();
 
   constructor(options: EventLogOptions) {
     this.#options = options;
@@ -44,8 +46,26 @@ export class EventLog {
     const about = { kind, collection, collectionName, record, revision, created };
     const appended: Event = { id, ...about, body, bodyBytes: Buffer.byteLength(body) };
     await tx.insertLater(this.#gathering, appended);
-    tx.afterCommit(this.#options.wakeUp);
+    tx.afterCommit(() => this.#announce());
     return appended;
+  }
+
+  /** Resolves when this process has committed an event, or after `delayMs`. */
+  next(delayMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, delayMs);
+      this.#waiting.add(end);
+    });
+  }
+
+  #announce(): void {
+    this.#options.wakeUp();
+    for (const end of this.#waiting) end();
   }
 }
 

@@ -8,6 +8,7 @@ import { deliveryRoutes } from './routes/deliveries.ts';
 import { descriptionRoute } from './routes/descriptions.ts';
 import { endpointRoutes } from './routes/endpoints.ts';
 import { eventRoutes } from './routes/events.ts';
+import { feedRoutes } from './routes/feed.ts';
 import { healthRoutes } from './routes/health.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { logRoutes } from './routes/logs.ts';
@@ -30,6 +31,7 @@ export const routes: readonly Route[] = [
   ...deliveryRoutes,
   ...replayRoutes,
   ...eventRoutes,
+  ...feedRoutes,
   ...keyRoutes,
   ...auditRoutes,
   ...settingsRoutes,

@@ -202,6 +202,7 @@ export type InternalTable =
   | '$lane'
   | '$gap'
   | '$replay'
+  | '$consumer'
   | '$attempt'
   | '$idempotency'
   | '$api_key'

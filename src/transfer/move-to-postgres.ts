@@ -64,6 +64,7 @@ const places: Readonly<Record<InternalTable, Place>> = {
   $lane: 'instance',
   $gap: 'instance',
   $replay: 'instance',
+  $consumer: 'instance',
   $attempt: 'instance',
   $idempotency: 'instance',
   $api_key: 'instance',

@@ -87,6 +87,11 @@ export class Dispatcher {
     if (this.#scheduler.noteDue(instanceId, due)) this.#setTimerToNext();
   }
 
+  /** The position up to which no event can appear any more. */
+  get safePosition(): number {
+    return this.#options.safePosition?.() ?? Number.MAX_SAFE_INTEGER;
+  }
+
   /** Prepares handing over instances to other nodes. No new delivery of these instances may be claimed any more. */
   prepareHandOver(isGoing: (instanceId: string) => boolean): Promise<HandOver> {
     return this.#inFlight.prepareHandOver(isGoing);
@@ -154,8 +159,8 @@ export class Dispatcher {
   async #pump(): Promise<void> {
     await this.#openWoken();
     const now = this.#options.clock.now();
-    const { ownership, safePosition } = this.#options;
-    const safe = safePosition?.() ?? Number.POSITIVE_INFINITY;
+    const { ownership } = this.#options;
+    const safe = this.safePosition;
     for (const lanes of this.#claims.allLanes()) {
       const { id } = lanes.instance;
       const look = { now, safe, epoch: ownership.epochOf(id) };

@@ -190,6 +190,36 @@ export const parameters: Readonly<Record<string, Schema>> = {
   DeliveryId: inPath('id', 'Id of a delivery.'),
   EventId: inPath('id', 'Id of an event.'),
   ReplayId: inPath('id', 'Id of a replay.'),
+  ConsumerName: inPath('name', 'Name of a consumer of the feed: up to 64 letters, digits and `_.-`.'),
+  FeedCursor: inQuery('cursor', {
+    description: 'The `nextCursor` of the answer before; empty for the beginning of the log.',
+    schema: { type: 'string' },
+  }),
+  Since: inQuery('since', { description: 'Begins at this time.', schema: { type: 'string' } }),
+  Consumer: inQuery('consumer', {
+    description: 'Begins where this consumer is, which only a `PUT` of it moves.',
+    schema: { type: 'string' },
+  }),
+  Wait: inQuery('wait', {
+    description: 'Seconds to wait for an event while there is none.',
+    schema: { type: 'integer', minimum: 0, maximum: 30, default: 0 },
+  }),
+  FeedPerPage: inQuery('perPage', {
+    description: 'Events of an answer, which may have fewer although more follow.',
+    schema: { type: 'integer', minimum: 1, maximum: 1_000, default: 100 },
+  }),
+  Events: inQuery('events', {
+    description: 'Kinds of events, separated by commas; all when empty.',
+    schema: { type: 'string' },
+  }),
+  Collections: inQuery('collections', {
+    description: 'Names or ids of collections, separated by commas; all when empty.',
+    schema: { type: 'string' },
+  }),
+  Signed: inQuery('signed', {
+    description: 'Id of an endpoint: each event then has the headers that this endpoint gets.',
+    schema: { type: 'string' },
+  }),
   RecordStory: inQuery('record', {
     description: 'Only events of this record: `{collection}/{id}`.',
     schema: { type: 'string' },

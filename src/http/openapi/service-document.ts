@@ -6,6 +6,7 @@ import { collectionSchemas } from '../routes/collection-schemas.ts';
 import { deliverySchemas } from '../routes/deliveries.ts';
 import { endpointSchemas } from '../routes/endpoints.ts';
 import { eventSchemas } from '../routes/events.ts';
+import { feedSchemas } from '../routes/feed.ts';
 import { healthSchemas } from '../routes/health.ts';
 import { keySchemas } from '../routes/keys.ts';
 import { logSchemas } from '../routes/logs.ts';
@@ -81,6 +82,7 @@ const schemas = {
   ...endpointSchemas,
   ...deliverySchemas,
   ...eventSchemas,
+  ...feedSchemas,
   ...replaySchemas,
   ...keySchemas,
   ...auditSchemas,

@@ -111,6 +111,14 @@ const replay = sql`CREATE TABLE "$replay" (
 ) STRICT`;
 const outcomeReplay = sql`CREATE INDEX "$outcome_replay" ON "$outcome" (replay, status) WHERE replay IS NOT NULL`;
 
+// A reader of the feed whose place is kept here.
+const consumer = sql`CREATE TABLE "$consumer" (
+  name TEXT PRIMARY KEY,
+  position INTEGER NOT NULL,
+  created TEXT NOT NULL,
+  updated TEXT NOT NULL
+) STRICT, WITHOUT ROWID`;
+
 const eventRecord = sql`CREATE INDEX "$event_record" ON "$event" (record)`;
 
 const copyLog = [
@@ -150,6 +158,7 @@ export const instanceDeliveryLog: Migration = {
     laneOfLog,
     gap,
     replay,
+    consumer,
     ...copyLog,
     outcomeDue,
     outcomeWaiting,

@@ -135,6 +135,16 @@ const replay = sql`CREATE TABLE chancery.replay (
 )`;
 const outcomeReplay = sql`CREATE INDEX outcome_replay ON chancery.outcome (instance_id, replay, status) WHERE replay IS NOT NULL`;
 
+// A reader of the feed whose place is kept here.
+const consumer = sql`CREATE TABLE chancery.consumer (
+  instance_id text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  position bigint NOT NULL,
+  created text COLLATE "C" NOT NULL,
+  updated text COLLATE "C" NOT NULL,
+  PRIMARY KEY (instance_id, name)
+) WITH (fillfactor = 50)`;
+
 const eventRecord = sql`CREATE INDEX event_record ON chancery.event (instance_id, record, position)`;
 // A reader that remembers where it was reads only up to a position behind which none can appear any more.
 const eventTransaction = sql`ALTER TABLE chancery.event DROP COLUMN transaction`;
@@ -180,6 +190,7 @@ export const postgresDeliveryLog: Migration = {
     laneOfLog,
     gap,
     replay,
+    consumer,
     ...copyLog,
     deliveryEvent,
     outcomeDue,

@@ -1,0 +1,121 @@
+import { AppError } from '../../base/errors.ts';
+import { fromTimestamp, toTimestamp } from '../../base/timestamp.ts';
+import { findTime } from '../../events/find-event.ts';
+import { parseDate } from '../../fields/date-field.ts';
+import { invalidValue, unknownMembers } from '../../fields/field-error.ts';
+import type { Instance } from '../../instances/instance.ts';
+import { deleteConsumer, putConsumer, readConsumer } from '../../webhooks/consumers.ts';
+import { openPosition, parseFeedQuery, readFeed } from '../../webhooks/feed.ts';
+import { nothing } from '../answer.ts';
+import { emptyAnswer, jsonAnswer } from '../openapi/operation.ts';
+import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { route } from '../route.ts';
+
+const common = { tag: 'webhooks', isForSuperusers: true } as const;
+const onOne = { ...common, path: '/api/webhooks/consumers/:name' } as const;
+const answers = { 200: jsonAnswer('The consumer.', schemaReference('Consumer')) };
+
+/** The feed of events for receivers that ask for them, and those whose place is kept here. */
+export const feedRoutes = [
+  route({
+    ...common,
+    method: 'GET',
+    path: '/api/webhooks/feed',
+    id: 'readFeed',
+    scope: 'webhooks:read',
+    summary: 'The events behind a cursor, as endpoints are sent them',
+    parameters: ['FeedCursor', 'Since', 'Consumer', 'Wait', 'FeedPerPage', 'Events', 'Collections', 'Signed'],
+    answers: { 200: jsonAnswer('The events.', schemaReference('Feed')) },
+    handle: async ({ services, instance, request, query }) => {
+      const { dispatcher, version, readiness } = services;
+      const json = await readFeed(instance, parseFeedQuery(query), {
+        safePosition: () => dispatcher.safePosition,
+        isOver: () => request.raw.socket.destroyed || readiness() === 'stopping',
+        version,
+      });
+      return { status: 200, json };
+    },
+  }),
+  route({
+    ...onOne,
+    method: 'GET',
+    id: 'getConsumer',
+    scope: 'webhooks:read',
+    summary: 'A consumer of the feed, and how far behind it is',
+    parameters: ['ConsumerName', 'Fields'],
+    answers,
+    handle: async (context) =>
+      context.answer(JSON.stringify(await readConsumer(context.instance.database, context.params.name))),
+  }),
+  route({
+    ...onOne,
+    method: 'PUT',
+    id: 'putConsumer',
+    scope: 'webhooks:write',
+    summary: 'Make a consumer, or move it to a cursor or a time',
+    parameters: ['ConsumerName', 'Fields'],
+    body: schemaReference('ConsumerPlace'),
+    isBodyOptional: true,
+    answers,
+    refusals: [507],
+    handle: async (context) => {
+      const { instance, params, body } = context;
+      const position = await positionOf(instance, body);
+      return context.answer(JSON.stringify(await putConsumer(instance, params.name, position)));
+    },
+  }),
+  route({
+    ...onOne,
+    method: 'DELETE',
+    id: 'deleteConsumer',
+    scope: 'webhooks:write',
+    summary: 'Forget a consumer',
+    parameters: ['ConsumerName'],
+    answers: { 204: emptyAnswer('The consumer is forgotten.') },
+    refusals: [413, 415, 507],
+    handle: async ({ instance, params }) => {
+      await deleteConsumer(instance, params.name);
+      return nothing;
+    },
+  }),
+];
+
+/** Reads where a consumer is put: at the beginning of the log, unless a cursor or a time is given. */
+async function positionOf(instance: Instance, body: Readonly<Record<string, unknown>>): Promise<number> {
+  const { cursor = '', since = '' } = body;
+  const details = { ...unknownMembers(body, ['cursor', 'since']) };
+  if (typeof cursor !== 'string') details['cursor'] = invalidValue('Must be text.');
+  const date = typeof since === 'string' && since !== '' ? parseDate(since) : '';
+  if (since !== '' && date === '') details['since'] = invalidValue('Must be a date.');
+  if (cursor !== '' && since !== '') details['since'] = invalidValue('Not together with a cursor.');
+  if (Object.keys(details).length > 0)
+    throw new AppError('bad_request', 'Failed to put consumer.', { details });
+  if (date !== '') return findTime(instance.database, toTimestamp(fromTimestamp(date)));
+  return cursor === '' ? 0 : openPosition(instance, String(cursor));
+}
+
+const text: Schema = { type: 'string' };
+
+export const feedSchemas: Readonly<Record<string, Schema>> = {
+  Feed: objectSchema({
+    items: { type: 'array', items: schemaReference('FeedItem') },
+    nextCursor: { type: 'string', description: 'For the next request, also if there were no events.' },
+  }),
+  FeedItem: objectSchema(
+    {
+      id: { type: 'string', description: 'The `webhook-id` that endpoints get.' },
+      sequence: { type: 'integer', minimum: 0, description: "The record's revision." },
+      payload: { type: 'object', additionalProperties: true, description: 'The five members.' },
+      body: { type: 'string', description: 'With `signed`: the payload as the text that is signed.' },
+      headers: { type: 'object', additionalProperties: text },
+    },
+    ['body', 'headers'],
+  ),
+  Consumer: objectSchema({
+    name: text,
+    lag: { type: 'integer', minimum: 0, description: 'Events behind its place, at most 100,000.' },
+    created: text,
+    updated: text,
+  }),
+  ConsumerPlace: objectSchema({ cursor: text, since: text }, ['cursor', 'since']),
+};
