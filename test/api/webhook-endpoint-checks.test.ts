@@ -52,8 +52,8 @@ const wrong: readonly (readonly [name: string, settings: Json, member: string, m
   ['a secret that is no text', { secret: 1234567890123456 }, 'secret', /must be text/],
   ['a status that none has', { status: 'disabled' }, 'status', /Must be active or paused/],
   ['a filter, which is not there yet', { filter: "title = 'x'" }, 'filter', /Only "" is supported/],
-  ['an order, which is not there yet', { order: 'strict' }, 'order', /Only "none" is supported/],
-  ['a rate limit, which is not there yet', { rateLimit: 5 }, 'rateLimit', /Only 0 is supported/],
+  ['an order of another kind', { order: 'reverse' }, 'order', /Must be one of none, record, strict/],
+  ['a negative rate limit', { rateLimit: -1 }, 'rateLimit', /between 0 and 10000/],
   ['a slip in a name', { event: ['record.delete'] }, 'event', /no such member\. Did you mean events\?$/],
   [
     'a collection, of which there may be several',

@@ -256,6 +256,27 @@ function webhookCases(): readonly AccessCase[] {
     ofDelivery('GET'),
     ofDelivery('POST', '/retry'),
     ofDelivery('POST', '/cancel'),
+    ofEndpoint('POST', '/replay', { dryRun: true }),
+    ...['GET', 'DELETE'].map((method) => ({
+      route: `${method} /api/webhooks/replays/{id}`,
+      of: '',
+      request: async (stage: AccessStage) => ({ path: `/api/webhooks/replays/${await stage.replay()}` }),
+    })),
+    { route: 'GET /api/webhooks/events', of: '', request: () => ({ path: '/api/webhooks/events' }) },
+    {
+      route: 'GET /api/webhooks/events/{id}',
+      of: '',
+      request: async (stage) => ({ path: `/api/webhooks/events/${(await stage.delivery()).split('-')[0]}` }),
+    },
+    { route: 'GET /api/webhooks/feed', of: '', request: () => ({ path: '/api/webhooks/feed' }) },
+    ...['GET', 'PUT', 'DELETE'].map((method) => ({
+      route: `${method} /api/webhooks/consumers/{name}`,
+      of: '',
+      request: async (stage: AccessStage) => ({
+        path: await stage.consumer(),
+        ...(method === 'PUT' && { body: {} }),
+      }),
+    })),
   ];
 }
 

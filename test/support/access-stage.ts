@@ -140,6 +140,19 @@ export class AccessStage {
     return page.json.items[0].id;
   }
 
+  /** Begins a replay of a new endpoint, which goes on while that is paused. */
+  async replay(): Promise<string> {
+    const endpoint = await this.endpoint();
+    return (await this.make(`/api/webhooks/endpoints/${endpoint}/replay`, { scope: 'missing' })).id;
+  }
+
+  /** Makes a consumer of the feed and returns its path. */
+  async consumer(): Promise<string> {
+    const path = '/api/webhooks/consumers/reader';
+    await this.service.request(path, { method: 'PUT', token: true, body: {} });
+    return path;
+  }
+
   async key(): Promise<string> {
     return (await makeKey(this.service, ['records:read'])).id;
   }
