@@ -18,7 +18,10 @@ export const crashPoints = [
   'after settling',
 ] as const;
 
-export type CrashPoint = (typeof crashPoints)[number];
+/** Places that a record passes seldom or never: cursors are stored once a second, ranges are skipped by their owner. */
+export const seldomCrashPoints = ['before the lane row', 'after the lane row', 'after the gap row'] as const;
+
+export type CrashPoint = (typeof crashPoints | typeof seldomCrashPoints)[number];
 
 /** The process dies when it comes to `point` for the `hit`-th time. */
 export interface CrashPlan {
@@ -126,16 +129,21 @@ function crashingTransaction(tx: Transaction, trace: Trace, reach: Reach): Trans
     insertRows: (into, rows) => tx.insertRows(into, rows),
     insertLater: (gathering, row) => tx.insertLater(crashingGathering(gathering, reach), row),
     run: async (statement) => {
-      const isRecord = /^(INSERT INTO|UPDATE|DELETE FROM) "posts"/.test(statement.text);
+      const { text } = statement;
+      const isRecord = /^(INSERT INTO|UPDATE|DELETE FROM) (?:"i_\w+"\.)?"?posts"?/.test(text);
+      const isLane = changesTable(text, 'lane');
       if (isRecord) reach('before the record row');
+      if (isLane) reach('before the lane row');
       const changes = await tx.run(statement);
       if (isRecord) {
         trace.hasRecord = true;
         reach('after the record row');
       }
-      if (statement.text.includes('INSERT INTO "$event"')) reach('after the event row');
-      if (statement.text.includes('INSERT INTO "$delivery"')) trace.hasDelivery = true;
-      if (/^\s*(?:INSERT INTO|UPDATE) "\$outcome"/.test(statement.text)) {
+      if (changesTable(text, 'event')) reach('after the event row');
+      if (changesTable(text, 'delivery')) trace.hasDelivery = true;
+      if (changesTable(text, 'gap')) reach('after the gap row');
+      if (isLane) reach('after the lane row');
+      if (changesTable(text, 'outcome')) {
         trace.hasSettled = true;
         reach('while settling');
       }
@@ -144,6 +152,15 @@ function crashingTransaction(tx: Transaction, trace: Trace, reach: Reach): Trans
   };
   return crashing;
 }
+
+/** Whether a statement inserts into a table of the service, or updates it, as either engine names it. */
+function changesTable(text: string, name: string): boolean {
+  return (tablePatterns[name] ??= new RegExp(
+    `\\b(?:INSERT INTO|UPDATE) (?:"\\$${name}"|chancery\\."?${name}"?)(?![\\w"])`,
+  )).test(text);
+}
+
+const tablePatterns: Record<string, RegExp> = {};
 
 /** One for each, or what is given to it would not be written together. */
 const crashing = new WeakMap<object, unknown>();

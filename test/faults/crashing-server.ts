@@ -15,6 +15,8 @@ import { crashParts, type CrashPlan, reachFor, watchAnswers } from './crash-poin
 
 export interface CrashingServerOptions {
   readonly data: string;
+  /** URL of a PostgreSQL database in place of the folder. */
+  readonly postgres?: string;
   readonly crash?: CrashPlan;
   /** Opens the instances' databases so that a commit is not synced: what the tests must notice. */
   readonly isUnsynced?: boolean;
@@ -24,7 +26,8 @@ export interface CrashingServerOptions {
 const options = JSON.parse(process.argv[2] ?? '{}') as CrashingServerOptions;
 const reach = reachFor(options.crash);
 const { wrapDatabase, ...parts } = crashParts(reach);
-const app = await startApp(readConfig({ data: options.data, port: '0', dev: true }, {}), {
+const place = options.postgres === undefined ? { data: options.data } : { postgres: options.postgres };
+const app = await startApp(readConfig({ ...place, port: '0', dev: true }, masterKey()), {
   ...parts,
   logger: errorLogger(),
   wrapDatabase: (database) => wrapDatabase?.(options.isUnsynced ? unsynced(database) : database) ?? database,
@@ -34,6 +37,12 @@ process.once('SIGTERM', () => void app.stop().then(() => process.exit(0)));
 // A parent that is gone must not leave it behind.
 process.stdin.resume().once('end', () => process.exit(1));
 process.stdout.write(`${app.url}\n`);
+
+/** Nodes on one database share a key; the folder has its own. */
+function masterKey(): Readonly<Record<string, string>> {
+  const key = process.env['CHANCERY_KEY'];
+  return options.postgres === undefined || key === undefined ? {} : { CHANCERY_KEY: key };
+}
 
 function errorLogger(): Logger {
   const say: Logger['error'] = (message, members = {}) => {

@@ -32,8 +32,12 @@ export interface StoredState {
   readonly deliveries: ReadonlyMap<string, { readonly status: string; readonly event: number }>;
 }
 
-/** Reads a copy: opening the file itself would recover it, which is what the server is to show that it does. */
 export function readStoredState(file: string): StoredState {
+  return withCopy(file, readState);
+}
+
+/** Reads a copy: opening the file itself would recover it, which is what the server is to show that it does. */
+export function withCopy<Result>(file: string, read: (database: DatabaseSync) => Result): Result {
   const folder = mkdtempSync(join(tmpdir(), 'chancery-copy-'));
   const copy = join(folder, 'data.db');
   try {
@@ -41,7 +45,7 @@ export function readStoredState(file: string): StoredState {
     if (existsSync(`${file}-wal`)) copyFileSync(`${file}-wal`, `${copy}-wal`);
     const database = new DatabaseSync(copy);
     try {
-      return readState(database);
+      return read(database);
     } finally {
       database.close();
     }

@@ -61,6 +61,8 @@ export interface ReceiverOptions {
   readonly address?: string;
   readonly port?: number;
   readonly tls?: { readonly key: string; readonly cert: string };
+  /** Called when a request has arrived, before it is answered in this mode. */
+  readonly onRequest?: (request: ReceivedRequest, mode: ReceiverMode) => void;
 }
 
 /** A real HTTP receiver on a free loopback port that can be told to be slow, rude, huge or gone. */
@@ -75,6 +77,7 @@ export class Receiver implements AsyncDisposable {
   readonly serverNames: string[] = [];
   readonly #server: Server;
   readonly #isTls: boolean;
+  readonly #listener: ReceiverOptions['onRequest'];
   #openRequests = 0;
   readonly #sockets = new Set<Socket>();
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -83,6 +86,7 @@ export class Receiver implements AsyncDisposable {
   constructor(options: ReceiverOptions = {}) {
     this.mode = options.mode ?? { kind: 'ok' };
     this.#isTls = options.tls !== undefined;
+    this.#listener = options.onRequest;
     const onRequest = (request: IncomingMessage, response: ServerResponse) =>
       this.#onRequest(request, response);
     this.#server =
@@ -116,6 +120,10 @@ export class Receiver implements AsyncDisposable {
     return `${this.#isTls ? 'https' : 'http'}://${host}:${this.port}${path}`;
   }
 
+  get openConnections(): number {
+    return this.#sockets.size;
+  }
+
   /** Resolves as soon as this many requests have arrived in all. */
   async waitForRequests(count: number): Promise<readonly ReceivedRequest[]> {
     if (this.requests.length < count) {
@@ -124,9 +132,13 @@ export class Receiver implements AsyncDisposable {
     return this.requests;
   }
 
+  cutConnections(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
   async close(): Promise<void> {
     for (const timer of this.#timers) clearTimeout(timer);
-    for (const socket of this.#sockets) socket.destroy();
+    this.cutConnections();
     this.#server.close();
     if (this.#server.listening) await once(this.#server, 'close');
   }
@@ -152,14 +164,16 @@ export class Receiver implements AsyncDisposable {
     response.on('close', () => (this.#openRequests -= 1));
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      this.requests.push({
+      const received = {
         method: request.method ?? '',
         path: request.url ?? '',
         headers: request.headers,
         rawHeaders: request.rawHeaders,
         body: Buffer.concat(chunks),
         receivedAt: Date.now(),
-      });
+      };
+      this.requests.push(received);
+      this.#listener?.(received, this.mode);
       this.#answer(request, response);
       for (const { count, resolve } of this.#waiting) if (this.requests.length >= count) resolve();
     });

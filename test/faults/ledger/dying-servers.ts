@@ -1,0 +1,89 @@
+import type { CrashPlan } from '../crash-points.ts';
+import { environment } from '../prepare-instances.ts';
+import { Random } from '../random.ts';
+import { ServerProcess } from '../server-process.ts';
+
+/** How the next death comes about: at the latest after this time, or before that where a server is to die at a named point. */
+export interface Death {
+  readonly afterMs: number;
+  readonly plan: CrashPlan | undefined;
+}
+
+/** The servers of a run: one on a folder, or several nodes on a database. One dies and is replaced, again and again. */
+export class DyingServers {
+  readonly violations: string[] = [];
+  /** What they logged as warnings and errors. */
+  readonly log: string[] = [];
+  readonly #place: { readonly data: string; readonly postgres?: string };
+  readonly #random: Random;
+  /** Of its own, as nobody knows how often it is asked. */
+  readonly #choices: Random;
+  #servers: ServerProcess[] = [];
+
+  constructor(place: { readonly data: string; readonly postgres: string | undefined }, random: Random) {
+    const { data, postgres } = place;
+    this.#place = postgres === undefined ? { data } : { data, postgres };
+    this.#random = random;
+    this.#choices = new Random(random.integer(0, 2 ** 31));
+  }
+
+  get isAnyoneLeft(): boolean {
+    return this.#servers.length > 0;
+  }
+
+  /** Where one of them listens; undefined while none does. */
+  url(): string | undefined {
+    const running = this.#servers.filter(({ isRunning }) => isRunning);
+    return this.#choices.pick(running)?.url;
+  }
+
+  /** Returns false if it came to the point at which it was to die before it listened, and another one was started. */
+  async start(plan?: CrashPlan): Promise<boolean> {
+    const crash = plan === undefined ? {} : { crash: plan };
+    try {
+      this.#servers.push(await ServerProcess.start({ ...this.#place, ...crash }, environment));
+      return true;
+    } catch (error) {
+      if (plan === undefined) throw error;
+      await this.start();
+      return false;
+    }
+  }
+
+  /** Waits for a death as planned, or kills one of them. Returns whether it died as planned. */
+  async die({ afterMs }: Pick<Death, 'afterMs'>): Promise<boolean> {
+    const victim = this.#random.pick(this.#servers);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<undefined>((resolve) => (timer = setTimeout(() => resolve(undefined), afterMs)));
+    const dead = await Promise.race([
+      late,
+      ...this.#servers.map((server) => server.ended.then(() => server)),
+    ]);
+    clearTimeout(timer);
+    const server = dead ?? victim;
+    if (server === undefined) throw new Error('no server to kill');
+    const end = await server.signal('SIGKILL');
+    if (end.signal !== 'SIGKILL') this.violations.push(`a server ended by itself: ${server.log.join('')}`);
+    this.#forget(server);
+    return dead !== undefined;
+  }
+
+  /** Stops them gracefully. */
+  async stop(): Promise<void> {
+    for (const server of this.#servers) {
+      const end = await server.signal('SIGTERM');
+      if (end.code !== 0)
+        this.violations.push(`a stop ended with ${JSON.stringify(end)}: ${server.log.join('')}`);
+      this.#forget(server);
+    }
+  }
+
+  async kill(): Promise<void> {
+    for (const server of this.#servers) await server.signal('SIGKILL');
+  }
+
+  #forget(server: ServerProcess): void {
+    this.log.push(...server.log);
+    this.#servers = this.#servers.filter((other) => other !== server);
+  }
+}

@@ -1,0 +1,255 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { setTimeout as wait } from 'node:timers/promises';
+import { startTestPostgres } from '../../support/postgres.ts';
+import { crashPoints, seldomCrashPoints } from '../crash-points.ts';
+import { readTakeovers } from '../postgres-state.ts';
+import { Random } from '../random.ts';
+import { checkCursors, checkLedger, type Kill, type LedgerFigures } from './check-ledger.ts';
+import { DyingServers, type Death } from './dying-servers.ts';
+import { countWaiting, keyOf, readLedger, type LedgerState } from './ledger-state.ts';
+import { Owner } from './owners.ts';
+import { prepareLedger, type LedgerInstance } from './prepare-ledger.ts';
+import { Receivers } from './receivers.ts';
+import { OpenLoopWriters } from './writers.ts';
+
+export interface LedgerRunOptions {
+  readonly engine: 'sqlite' | 'postgres';
+  readonly seed: number;
+  readonly kills: number;
+  readonly instances?: number;
+  /** Of each instance. */
+  readonly endpoints?: number;
+  /** To each instance. */
+  readonly writesPerSecond?: number;
+}
+
+export interface LedgerRunResult extends LedgerFigures {
+  readonly violations: readonly string[];
+  readonly kills: number;
+  /** Those of the kills that came at a named point. */
+  readonly atPoints: number;
+  readonly acknowledged: number;
+  /** Writes without an answer, whatever came of them. */
+  readonly unknown: number;
+  /** What owners did by hand. */
+  readonly byHand: number;
+  /** From the time when all receivers were well until nothing waited. */
+  readonly drainMs: number;
+}
+
+/** No measure of speed: only what never ends must fail. Probes come at most twenty-five seconds apart within a round. */
+const drainMsMax = 240_000;
+const pointMsMax = 3_000;
+const hitMax = 25;
+const resumedShare = 0.6;
+
+/** One round: writers, owners and receivers of all kinds, servers that are killed, an end in peace, and the balance of the ledger. */
+export async function ledgerRun(options: LedgerRunOptions): Promise<LedgerRunResult> {
+  const folder = mkdtempSync(join(tmpdir(), 'chancery-receivers-'));
+  const receivers = new Receivers(join(folder, 'journal'));
+  const database =
+    options.engine === 'postgres'
+      ? await startTestPostgres({ settings: ['max_connections=150'] })
+      : undefined;
+  try {
+    const postgres = await database?.createDatabase();
+    const round = await Round.prepare(options, { receivers, postgres });
+    const result = await round.run();
+    // What has failed is kept to be looked at.
+    if (result.violations.length === 0) round.remove();
+    else console.error(`kept: ${round.data} and ${folder}`);
+    if (result.violations.length === 0) rmSync(folder, { recursive: true });
+    return result;
+  } finally {
+    await receivers.stop();
+    await database?.stop();
+  }
+}
+
+interface Means {
+  readonly receivers: Receivers;
+  readonly postgres: string | undefined;
+}
+
+interface Party {
+  readonly instance: LedgerInstance;
+  readonly writers: OpenLoopWriters;
+  readonly owner: Owner;
+  readonly kills: Kill[];
+}
+
+class Round {
+  readonly data: string;
+  readonly #options: LedgerRunOptions;
+  readonly #means: Means;
+  readonly #random: Random;
+  readonly #servers: DyingServers;
+  readonly #parties: readonly Party[];
+  readonly #violations: string[] = [];
+  #atPoints = 0;
+
+  private constructor(
+    options: LedgerRunOptions,
+    means: Means,
+    {
+      random,
+      prepared,
+    }: { readonly random: Random; readonly prepared: Awaited<ReturnType<typeof prepareLedger>> },
+  ) {
+    this.#options = options;
+    this.#means = means;
+    this.#random = random;
+    this.data = prepared.data;
+    const part = (): Random => new Random(random.integer(0, 2 ** 31));
+    const servers = new DyingServers({ data: prepared.data, postgres: means.postgres }, part());
+    this.#servers = servers;
+    this.#parties = prepared.instances.map((instance) => {
+      const url = (): string | undefined => {
+        const found = servers.url();
+        return found === undefined ? undefined : `${found}/i/${instance.slug}`;
+      };
+      const { slug: name, apiKey: key, endpoints, spare } = instance;
+      const perSecond = options.writesPerSecond ?? 20;
+      return {
+        instance,
+        writers: new OpenLoopWriters({ url, name, perSecond, random: part() }),
+        owner: new Owner({ url, key, endpoints, spare, random: part() }),
+        kills: [],
+      };
+    });
+  }
+
+  static async prepare(options: LedgerRunOptions, means: Means): Promise<Round> {
+    const random = new Random(options.seed);
+    const { instances = 2, endpoints = 8 } = options;
+    const prepared = await prepareLedger({ ...means, instances, endpoints, random });
+    return new Round(options, means, { random, prepared });
+  }
+
+  remove(): void {
+    rmSync(this.data, { recursive: true, force: true });
+  }
+
+  async run(): Promise<LedgerRunResult> {
+    const { receivers } = this.#means;
+    const servers = this.#servers;
+    const deaths = Array.from({ length: this.#options.kills }, (_, index) => this.#deathOf(index));
+    try {
+      // Of two nodes one may die early: the other has to take over.
+      if (this.#options.engine === 'postgres') await servers.start();
+      await servers.start(deaths[0]?.plan);
+      await receivers.begin();
+      for (const { writers, owner } of this.#parties) {
+        writers.start();
+        owner.start();
+      }
+      for (const [index, death] of deaths.entries()) await this.#kill(death, deaths[index + 1]);
+      for (const { writers, owner } of this.#parties) await Promise.all([writers.stop(), owner.stop()]);
+      const drainMs = await this.#drain();
+      await servers.stop();
+      return { ...(await this.#check()), drainMs };
+    } finally {
+      await servers.kill();
+    }
+  }
+
+  /** Half of them at random times, half at named points in turn. */
+  #deathOf(index: number): Death {
+    const afterMs = this.#random.integer(50, 1_200);
+    const hit = this.#random.integer(1, hitMax);
+    const points = [...crashPoints, ...seldomCrashPoints];
+    const point = points[(Math.floor(index / 2) + this.#options.seed * 5) % points.length];
+    if (index % 2 === 0 || point === undefined) return { afterMs, plan: undefined };
+    const isSeldom = seldomCrashPoints.some((seldom) => seldom === point);
+    return { afterMs: pointMsMax, plan: { point, hit: isSeldom ? 1 + (hit % 3) : hit } };
+  }
+
+  async #kill(death: Death, next: Death | undefined): Promise<void> {
+    const { receivers } = this.#means;
+    if (await this.#servers.die(death)) this.#atPoints += 1;
+    const lines = await receivers.mark(this.#servers);
+    for (const { instance, kills } of this.#parties) {
+      const stored = await readLedger(instance.place);
+      kills.push({ lines, attempts: attemptsOf(stored) });
+      if (stored.integrity !== 'ok') this.#violations.push(`${instance.slug}: ${stored.integrity}`);
+      checkCursors(stored, (text) => void this.#violations.push(`${instance.slug}, after a kill: ${text}`));
+    }
+    if (!(await this.#servers.start(next?.plan))) this.#atPoints += 1;
+  }
+
+  async #drain(): Promise<number> {
+    const startMs = performance.now();
+    await this.#means.receivers.heal();
+    const isResumed = this.#random.unit() < resumedShare;
+    for (const { owner } of this.#parties) await owner.heal({ isResumed });
+    while (performance.now() - startMs < drainMsMax) {
+      let waiting = 0;
+      for (const { instance } of this.#parties) waiting += await countWaiting(instance.place);
+      if (waiting === 0) break;
+      await wait(100);
+    }
+    return performance.now() - startMs;
+  }
+
+  async #check(): Promise<Omit<LedgerRunResult, 'drainMs'>> {
+    const { receivers, postgres } = this.#means;
+    const received = receivers.receipts();
+    const figures: LedgerFigures[] = [];
+    const violations = [...this.#violations, ...this.#servers.violations];
+    for (const { instance, writers, owner, kills } of this.#parties) {
+      const { slug, endpoints, id, place } = instance;
+      const { cancelled } = owner;
+      const takeovers = postgres === undefined ? [] : await readTakeovers(postgres, id, new Set());
+      const receipts = received.filter(({ receiver }) => receiver.startsWith(`${slug} `));
+      const stored = await readLedger(place);
+      const evidence = { writes: writers.writes, endpoints, cancelled, receipts, kills, takeovers, stored };
+      const found = checkLedger(evidence);
+      figures.push(found.figures);
+      violations.push(...[...found.violations, ...owner.violations].map((text) => `${slug}: ${text}`));
+    }
+    const writes = this.#parties.flatMap(({ writers }) => writers.writes);
+    const count = (outcome: string): number => writes.filter((write) => write.outcome === outcome).length;
+    const byHand = this.#parties.flatMap(({ owner }) => Object.values(owner.counts));
+    return {
+      violations,
+      kills: this.#options.kills,
+      atPoints: this.#atPoints,
+      acknowledged: count('acknowledged'),
+      unknown: count('unknown'),
+      byHand: byHand.reduce((sum, one) => sum + one, 0),
+      ...addFigures(figures),
+    };
+  }
+}
+
+function attemptsOf({ events, endpoints, outcomes, deliveries }: LedgerState): ReadonlyMap<string, number> {
+  const eventIds = new Map(events.map(({ position, id }) => [position, id]));
+  const endpointIds = new Map(endpoints.map(({ number, id }) => [number, id]));
+  return new Map(
+    deliveries.map((delivery) => [
+      `${eventIds.get(delivery.event)}-${endpointIds.get(delivery.endpoint)}`,
+      outcomes.get(keyOf(delivery))?.attempts ?? 0,
+    ]),
+  );
+}
+
+/** The sums of all of them. */
+export function addFigures(all: readonly LedgerFigures[]): LedgerFigures {
+  const sum = (figure: keyof LedgerFigures): number => all.reduce((total, one) => total + one[figure], 0);
+  return {
+    events: sum('events'),
+    deliveries: sum('deliveries'),
+    delivered: sum('delivered'),
+    waiting: sum('waiting'),
+    exhausted: sum('exhausted'),
+    cancelled: sum('cancelled'),
+    attempts: sum('attempts'),
+    receipts: sum('receipts'),
+    duplicates: sum('duplicates'),
+    inFlightAtKills: sum('inFlightAtKills'),
+    resent: sum('resent'),
+  };
+}
