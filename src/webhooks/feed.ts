@@ -151,7 +151,7 @@ function toDate(epochMs: number): string {
 const place = { purpose: 'feed-cursor', id: '' };
 
 /** Seals a position of the log into a cursor of the feed. */
-export function sealPosition({ sealer }: Pick<WebhookInstance, 'sealer'>, position: number): string {
+function sealPosition({ sealer }: Pick<WebhookInstance, 'sealer'>, position: number): string {
   return sealer.seal(String(position), place);
 }
 

@@ -17,9 +17,9 @@ interface FeedItem {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-async function read({ call }: WebhookService, query: string): Promise<Feed> {
+async function read(service: WebhookService, query: string): Promise<Feed> {
   // openapi.json describes it.
-  return (await call('GET', `/api/webhooks/feed?${query}`)) as Feed;
+  return (await service.call('GET', `/api/webhooks/feed?${query}`)) as Feed;
 }
 
 const titlesOf = ({ items }: Feed): readonly string[] => items.map(({ payload }) => payload.data.title);

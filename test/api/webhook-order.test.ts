@@ -85,6 +85,19 @@ test('with the order of records, what waits goes on when the change before it is
   await sent(['a', 'b', 'd', 'e']);
 });
 
+test('with the order of records, what waits goes on when the change that has failed before it is cancelled', async (t) => {
+  const { service, sender, update, sent } = await start(t, { order: 'record', schedule: [3_600] });
+  const one = (await service.addPost('a')).id;
+  await sent(['a']);
+  await update(one, 'b');
+  sender().fail(sender().given);
+  await eventually('the failure', async () => (await service.deliveries())[0].attempts.length === 1);
+  await sent(['a']);
+  const [first] = await service.deliveries();
+  await service.call('POST', `/api/webhooks/deliveries/${first.id}/cancel`);
+  await sent(['a', 'b']);
+});
+
 test('with a strict order one delivery is sent at a time, and one that is exhausted stops all', async (t) => {
   const { service, clock, sender, endpoint, sent } = await start(t, { order: 'strict', schedule: [60] });
   assert.equal((await service.call('GET', endpoint)).onExhausted, 'pause');

@@ -20,6 +20,8 @@ export interface CrashingServerOptions {
   readonly crash?: CrashPlan;
   /** Opens the instances' databases so that a commit is not synced: what the tests must notice. */
   readonly isUnsynced?: boolean;
+  /** Logs only errors, as receivers that fail are expected. */
+  readonly isWithoutWarnings?: boolean;
 }
 
 // Only server-process.ts starts this file, and writes these options.
@@ -50,7 +52,8 @@ function errorLogger(): Logger {
     const text = error instanceof Error ? inspect(error) : '';
     process.stderr.write(`${message} ${JSON.stringify(rest)} ${text}\n`);
   };
-  return { debug: () => undefined, info: () => undefined, warn: say, error: say };
+  const warn = options.isWithoutWarnings === true ? () => undefined : say;
+  return { debug: () => undefined, info: () => undefined, warn, error: say };
 }
 
 /** Another connection to the only instance's file takes the writes; the first is only there to be stopped. */

@@ -1,4 +1,5 @@
 import type { CrashPlan } from '../crash-points.ts';
+import type { CrashingServerOptions } from '../crashing-server.ts';
 import { environment } from '../prepare-instances.ts';
 import { Random } from '../random.ts';
 import { ServerProcess } from '../server-process.ts';
@@ -12,9 +13,7 @@ export interface Death {
 /** The servers of a run: one on a folder, or several nodes on a database. One dies and is replaced, again and again. */
 export class DyingServers {
   readonly violations: string[] = [];
-  /** What they logged as warnings and errors. */
-  readonly log: string[] = [];
-  readonly #place: { readonly data: string; readonly postgres?: string };
+  readonly #place: Pick<CrashingServerOptions, 'data' | 'postgres' | 'isWithoutWarnings'>;
   readonly #random: Random;
   /** Of its own, as nobody knows how often it is asked. */
   readonly #choices: Random;
@@ -22,7 +21,7 @@ export class DyingServers {
 
   constructor(place: { readonly data: string; readonly postgres: string | undefined }, random: Random) {
     const { data, postgres } = place;
-    this.#place = postgres === undefined ? { data } : { data, postgres };
+    this.#place = { data, ...(postgres !== undefined && { postgres }), isWithoutWarnings: true };
     this.#random = random;
     this.#choices = new Random(random.integer(0, 2 ** 31));
   }
@@ -83,7 +82,7 @@ export class DyingServers {
   }
 
   #forget(server: ServerProcess): void {
-    this.log.push(...server.log);
+    if (server.log.length > 0) this.violations.push(`a server logged: ${server.log.join('')}`);
     this.#servers = this.#servers.filter((other) => other !== server);
   }
 }

@@ -1,7 +1,6 @@
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { startTestPostgres } from '../../support/postgres.ts';
 import { crashPoints, seldomCrashPoints } from '../crash-points.ts';
@@ -112,7 +111,7 @@ class Round {
         return found === undefined ? undefined : `${found}/i/${instance.slug}`;
       };
       const { slug: name, apiKey: key, endpoints, spare } = instance;
-      const perSecond = options.writesPerSecond ?? 20;
+      const perSecond = options.writesPerSecond ?? 30;
       return {
         instance,
         writers: new OpenLoopWriters({ url, name, perSecond, random: part() }),
