@@ -26,6 +26,8 @@ export class LaneSource {
   #isHeld = false;
   #isStrict = false;
   #cursor: number;
+  /** By how much more than usual a read walks. */
+  #reach = 1;
   #sweptAt = Number.NEGATIVE_INFINITY;
   /** Where the next sweep goes on. */
   #sweepFrom = 0;
@@ -122,7 +124,7 @@ export class LaneSource {
     this.#isStrict = order === 'strict';
     if (this.#isStrict) this.#again.length = 0;
     const { from, isSweep } = this.#begin(look);
-    const walkMax = walkMaxOf(look.endpoints);
+    const walkMax = walkMaxOf(look.endpoints * this.#reach);
     const retriesMax = retriesAhead + this.#claimed.size;
     const since = this.#floor?.beginAt(now) ?? 0;
     const found = await readDue(reader, { ...look, from, walkMax, since, retriesMax });
@@ -138,9 +140,11 @@ export class LaneSource {
     const hasRest = found.walked === walkMax;
     // The last event may have deliveries that the walk did not reach.
     const end = hasRest ? found.end - 1 : found.end;
+    // One event may have more deliveries than were walked, as paused and deleted endpoints are told as well.
+    this.#reach = hasRest && end <= from ? this.#reach * 2 : 1;
     this.#sweepFrom = hasRest ? end : 0;
     if (!isSweep) this.#seen = Math.max(this.#seen, end);
-    this.mayHaveMore = isSweep || hasRest || found.again.length === retriesMax;
+    if (isSweep || hasRest || found.again.length === retriesMax) this.mayHaveMore = true;
   }
 
   /** Lets the first of all go first: nothing is sent while that is not due. */

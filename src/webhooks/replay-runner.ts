@@ -28,8 +28,12 @@ export class ReplayRunner {
     let hasTaken = false;
     for (const replay of this.#running) {
       if (this.#at(replay) > now) continue;
-      const of = endpoints.find(({ number, status }) => number === replay.endpoint && status === 'active');
+      const of = endpoints.find(({ number }) => number === replay.endpoint);
       if (of === undefined) {
+        this.#running = this.#running.filter((one) => one !== replay);
+        continue;
+      }
+      if (of.status !== 'active') {
         this.#nextAt.set(replay.number, now + pausedMs);
         continue;
       }

@@ -126,11 +126,18 @@ function candidates(
     missing: sql`coalesce(o.status, '') NOT IN ('delivered', 'pending') AND NOT ${waits}`,
     all: sql`coalesce(o.status, '') <> 'pending' AND NOT ${waits}`,
   };
+  // Of the last event of a walk that was cut, some deliveries may lie behind it: the next walk begins with that event.
+  const end = isDescending
+    ? sql`CASE WHEN count(*) = ${walk} THEN min(position) + 1 ELSE min(position) END`
+    : sql`CASE WHEN count(*) = ${walk} THEN max(position) - 1 ELSE max(position) END`;
+  const isReached = isDescending
+    ? sql`w.position >= (SELECT ${end} FROM walked)`
+    : sql`w.position <= (SELECT ${end} FROM walked)`;
   const wanted = isTold ? sql`w.endpoint = ${endpoint.number}` : wantedOf(names, endpoint);
   return {
     walked: sql`WITH walked AS MATERIALIZED (${source} WHERE ${names.scope} AND ${range}${limit(walk)})`,
-    end: isDescending ? sql`min(position)` : sql`max(position)`,
-    select: sql`SELECT w.position FROM walked w LEFT JOIN ${outcome} WHERE ${wanted} AND ${conditions[scope]}`,
+    end,
+    select: sql`SELECT w.position FROM walked w LEFT JOIN ${outcome} WHERE ${wanted} AND ${conditions[scope]} AND ${isReached}`,
   };
 }
 

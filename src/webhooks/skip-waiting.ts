@@ -16,6 +16,9 @@ export async function endLane(tx: Transaction, endpoint: number, now: Timestamp)
   const { names } = tx;
   await insertGapBehind(tx, { endpoint, last: forever, cause: deletedCause, now });
   await tx.run(sql`DELETE FROM ${names.table('$lane')} WHERE ${names.scope} AND endpoint = ${endpoint}`);
+  await tx.run(sql`
+    UPDATE ${names.table('$replay')} SET state = 'cancelled', updated = ${now}
+    WHERE ${names.scope} AND endpoint = ${endpoint} AND state = 'running'`);
 }
 
 export const skippedCause = 'Skipped when the endpoint was resumed.';

@@ -5,6 +5,8 @@ import type { Instance } from '../../src/instances/instance.ts';
 import { sql } from '../../src/sql/sql.ts';
 import type { Transaction } from '../../src/storage/database.ts';
 import { startWebhookService } from '../support/webhook-service.ts';
+import { newId } from '../../src/base/ids.ts';
+import { openLane } from '../../src/webhooks/lane-store.ts';
 
 const count = 150;
 /** Of those of `posts`. */
@@ -69,4 +71,25 @@ test('events that are written at once go to each endpoint that wants them, and t
     assert.equal(id, `${event}-${endpoint}`);
     assert.equal(status, 'pending');
   }
+});
+
+test('an endpoint is told of what hundreds of paused ones are told as well', async (t) => {
+  const service = await startWebhookService(t);
+  await service.addEndpoint({ status: 'paused' });
+  await service.withInstance('default', async ({ database, endpoints }) => {
+    const [one] = await endpoints.stored(database);
+    assert.ok(one);
+    await database.write(
+      async (tx) => {
+        for (let made = 0; made < 300; made += 1) {
+          const { number } = await endpoints.insert(tx, { ...one, id: newId() });
+          await openLane(tx, number);
+        }
+      },
+      { isExclusive: true },
+    );
+  });
+  await service.addEndpoint();
+  for (const title of ['a', 'b']) await service.addPost(title);
+  await service.receiver.waitForRequests(2);
 });

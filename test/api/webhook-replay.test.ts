@@ -154,6 +154,20 @@ test('a replay goes on where it was, whatever has died in between', async (t) =>
   assert.deepEqual(titles().slice(4), ['c', 'd']);
 });
 
+test('a replay ends with its endpoint', async (t) => {
+  const trial = await start(t);
+  const { service, endpoint, allOver, replay, titles } = trial;
+  await addPosts(trial, ['a', 'b']);
+  await allOver();
+  await service.call('POST', `${endpoint}/pause`);
+  const { id } = await replay({ scope: 'all' });
+  await service.call('DELETE', endpoint, { status: 204 });
+  assert.equal((await service.call('GET', `/api/webhooks/replays/${id}`)).state, 'cancelled');
+  service.look();
+  await service.signIn();
+  assert.equal(titles().length, 2);
+});
+
 test('an endpoint that is resumed with the newest first is sent the last of what has waited first', async (t) => {
   const trial = await start(t, { maxInFlight: 1 });
   const { service, sender, endpoint, titles, allOver } = trial;
