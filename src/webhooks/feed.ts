@@ -112,11 +112,13 @@ export async function readFeed(
       { ...query, position, safe: context.safePosition() },
       sign,
     );
+    // Others may follow those that were looked through, none of which was asked for.
+    const delayMs = end > position ? 0 : lookMs;
     position = end;
     const leftMs = endsAtMs - instance.clock.monotonic();
     if (items.length > 0 || leftMs <= 0 || context.isOver())
       return `{"items":[${items.join(',')}],"nextCursor":${JSON.stringify(sealPosition(instance, end))}}`;
-    await waitFor(instance, Math.min(leftMs, lookMs));
+    await waitFor(instance, Math.min(leftMs, delayMs));
   }
 }
 

@@ -33,9 +33,9 @@ export function isHeld(names: Names): Sql {
   return sql`(EXISTS (${pending}) OR ${isBehindFirst(names)})`;
 }
 
-/** Whether a later event of the record is still to be sent. */
+/** Whether a later event of the record was sent, or is still to be: an older state would take the place of the newer one. */
 export function isSuperseded(names: Names): Sql {
-  return sql`EXISTS (${ofSameRecord(names)} AND b.position > e.position AND (x.event IS NULL OR x.status = 'pending'))`;
+  return sql`EXISTS (${ofSameRecord(names)} AND b.position > e.position AND (x.event IS NULL OR x.status IN ('pending', 'delivered')))`;
 }
 
 export interface RecordOfEndpoint {

@@ -152,6 +152,23 @@ for (const order of ['none', 'record'])
     );
   });
 
+test('an endpoint that coalesces is not sent an older state after a newer one', async (t) => {
+  const { service, clock, sender, update, sent } = await start(t, { coalesce: true, schedule: [60] });
+  const one = (await service.addPost('a')).id;
+  await sent(['a']);
+  sender().fail(sender().given);
+  await eventually('the failure', async () => (await service.deliveries())[0].attempts.length === 1);
+  await update(one, 'b');
+  await sent(['a', 'b']);
+  sender().succeed(sender().given.slice(1));
+  clock.move(80_000);
+  await eventually('the older one is over', async () => {
+    service.look();
+    return (await service.deliveries())[0].status === 'cancelled';
+  });
+  await sent(['a', 'b']);
+});
+
 test('what is older than its endpoint wants is not sent, and says so', async (t) => {
   const { service, clock, sender, endpoint, titles } = await start(t, { maxAgeSeconds: 60 });
   sender().answer = answers.ok;
