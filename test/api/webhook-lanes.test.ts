@@ -100,7 +100,7 @@ test('W-35 FW-02 an endpoint that hangs delays no other of its instance, retries
     mode: { kind: 'never answers' },
     flags: { 'stop-timeout': '0' },
   });
-  await using healthy = await Receiver.open({ mode: { kind: 'status', status: 500 } });
+  await using healthy = await Receiver.open({ mode: { kind: 'status', status: 404 } });
   await service.addEndpoint({ timeoutMs: 30_000 });
   await service.addEndpoint({ url: healthy.url, schedule: [1] });
   const start = performance.now();
