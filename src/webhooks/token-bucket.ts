@@ -17,7 +17,9 @@ export class TokenBucket {
   /** Returns when there will be a token. */
   nextAt(now: number, rate: number): number {
     this.#refill(now, rate);
-    return this.#tokens >= 1 ? now : Math.ceil(now + ((1 - this.#tokens) * 1_000) / rate);
+    if (this.#tokens >= 1) return now;
+    // Parts of tokens may add up to a little less than one: what is missing then is lost beside the time.
+    return Math.max(now + 1, Math.ceil(now + ((1 - this.#tokens) * 1_000) / rate));
   }
 
   #refill(now: number, rate: number): void {
