@@ -11,6 +11,13 @@ import type { DueDelivery } from './slots.ts';
 export class LaneSource {
   /** How far the log was read. */
   #seen: number;
+  /** Up to here it was read when nothing could appear there any more. */
+  #sealed: number;
+  /** The read onwards that is under way, by one statement after the other. */
+  #walk: Walk | undefined;
+  /** The same of what lies too far back to be read each time. */
+  #sweep: Walk | undefined;
+  #wasSweep = false;
   /** Deliveries of the log that were read and have no outcome yet, as far as is known here. */
   readonly #open = new Set<number>();
   /** Those of them that were not sent yet, in the order of the log. */
@@ -29,18 +36,28 @@ export class LaneSource {
   /** By how much more than usual a read walks. */
   #reach = 1;
   #sweptAt = Number.NEGATIVE_INFINITY;
-  /** Where the next sweep goes on. */
-  #sweepFrom = 0;
-  /** False when a read has shown that nothing more is due. */
-  mayHaveMore = true;
+  /** Whether something may have been committed since the last read onwards began. */
+  #isChanged = true;
+  #hasRest = false;
   /** When the first delivery is due again that was not at the last read, in milliseconds since 1970. */
   nextDue: number | undefined;
 
   /** `leavesDeadRows` as in `Names`. */
   constructor(cursor: number, { leavesDeadRows }: { readonly leavesDeadRows: boolean }) {
     this.#seen = cursor;
+    this.#sealed = cursor;
     this.#cursor = cursor;
     this.#floor = leavesDeadRows ? new DueFloor() : undefined;
+  }
+
+  /** False when a read has shown that nothing more is due. */
+  get mayHaveMore(): boolean {
+    return this.#isChanged || this.#hasRest;
+  }
+
+  /** Makes the lane read again, as something may have changed. */
+  markChanged(): void {
+    this.#isChanged = true;
   }
 
   get isEmpty(): boolean {
@@ -57,7 +74,7 @@ export class LaneSource {
 
   /** The position up to which every delivery of the lane has an outcome or is to have none. */
   get low(): number {
-    let low = this.#seen;
+    let low = Math.min(this.#seen, this.#sealed);
     for (const event of this.#open) if (event <= low) low = event - 1;
     return low;
   }
@@ -67,17 +84,22 @@ export class LaneSource {
     this.#cursor = cursor;
     this.drop();
     this.#seen = cursor;
-    this.mayHaveMore = true;
+    this.#sealed = cursor;
+    this.#isChanged = true;
   }
 
   /** Forgets what was read ahead: it is read again when something changes. */
   drop(): void {
     this.#seen = Math.max(this.#cursor, this.low);
+    this.#sealed = Math.min(this.#sealed, this.#seen);
+    this.#walk = undefined;
+    this.#sweep = undefined;
     for (const event of this.#open) if (!this.#claimed.has(event)) this.#open.delete(event);
     this.#first.length = 0;
     this.#again.length = 0;
     this.#isHeld = false;
-    this.mayHaveMore = false;
+    this.#isChanged = false;
+    this.#hasRest = false;
     this.nextDue = undefined;
   }
 
@@ -94,7 +116,7 @@ export class LaneSource {
 
   /** Gives back a delivery that was taken and cannot be sent now. */
   putBack({ event, isRetry }: DueDelivery): void {
-    if (isRetry) this.mayHaveMore = true;
+    if (isRetry) this.#isChanged = true;
     else if (this.#open.has(event)) this.#first.unshift(event);
   }
 
@@ -118,13 +140,15 @@ export class LaneSource {
 
   /** Reads ahead what is due `now`. */
   async read(reader: Reader, look: Look): Promise<void> {
-    this.mayHaveMore = false;
     this.#isHeld = false;
     const { now, order } = look;
     this.#isStrict = order === 'strict';
     if (this.#isStrict) this.#again.length = 0;
-    const { from, isSweep } = this.#begin(look);
-    const walkMax = walkMaxOf(look.endpoints * this.#reach);
+    const walk = this.#begin(look);
+    const from = walk.at;
+    // What is read again has outcomes already, most of it: it is passed over by one statement.
+    const again = walk === this.#sweep ? 0 : Math.ceil((this.#seen - from) / walkMin);
+    const walkMax = walkMaxOf(look.endpoints * (this.#reach + again));
     const retriesMax = retriesAhead + this.#claimed.size;
     const since = this.#floor?.beginAt(now) ?? 0;
     const found = await readDue(reader, { ...look, from, walkMax, since, retriesMax });
@@ -142,9 +166,8 @@ export class LaneSource {
     const end = hasRest ? found.end - 1 : found.end;
     // One event may have more deliveries than were walked, as paused and deleted endpoints are told as well.
     this.#reach = hasRest && end <= from ? this.#reach * 2 : 1;
-    this.#sweepFrom = hasRest ? end : 0;
-    if (!isSweep) this.#seen = Math.max(this.#seen, end);
-    if (isSweep || hasRest || found.again.length === retriesMax) this.mayHaveMore = true;
+    this.#end(walk, { end: Math.max(from, end), hasRest });
+    if (found.again.length === retriesMax) this.#isChanged = true;
   }
 
   /** Lets the first of all go first: nothing is sent while that is not due. */
@@ -160,17 +183,55 @@ export class LaneSource {
   }
 
   /**
-   * Returns the position behind which a read begins. Where writers commit at the same time, an event may appear behind later ones: the
-   * read begins at the safe position, up to which none can appear. If that lies far back, as one transaction has been open for long, the
-   * events behind it are swept through now and then, one read at a time.
+   * Returns the walk that a read goes on with, or begins. Where writers commit at the same time, an event may appear behind later ones: a
+   * walk begins where all was read that can appear. If that lies far back, as one transaction has been open for long, what is behind is
+   * swept through now and then, one read at a time; at once when a later position is safe, as what was waited for may be there now.
    */
-  #begin({ now, safe }: Look): { readonly from: number; readonly isSweep: boolean } {
-    const nearest = Math.min(this.#seen, Math.max(safe, this.#seen - behindMax));
-    const isSweepDue = now < this.#sweptAt || now >= this.#sweptAt + sweepEveryMs;
-    if (safe >= nearest || !isSweepDue) return { from: nearest, isSweep: false };
-    this.#sweptAt = now;
-    return { from: Math.max(safe, this.#sweepFrom), isSweep: true };
+  #begin({ now, safe }: Look): Walk {
+    const nearest = Math.max(this.#sealed, this.#seen - behindMax);
+    const isDue = safe > this.#sealed || now < this.#sweptAt || now >= this.#sweptAt + sweepEveryMs;
+    this.#wasSweep = !this.#wasSweep && nearest > this.#sealed && isDue;
+    if (this.#wasSweep) {
+      this.#sweptAt = now;
+      if (this.#sweep === undefined || safe > this.#sweep.safe)
+        this.#sweep = { at: this.#sealed, safe, isWhole: true };
+      return this.#sweep;
+    }
+    if (this.#walk === undefined || this.#walk.at <= this.#sealed) {
+      this.#isChanged = false;
+      this.#walk = { at: nearest, safe, isWhole: nearest === this.#sealed };
+    }
+    return this.#walk;
   }
+
+  /** Notes how far a read came. */
+  #end(walk: Walk, { end, hasRest }: { readonly end: number; readonly hasRest: boolean }): void {
+    const isSweep = walk === this.#sweep;
+    // The whole log was dropped during the read.
+    if (!isSweep && walk !== this.#walk) return;
+    if (!isSweep) this.#seen = Math.max(this.#seen, end);
+    const upTo = hasRest ? end : this.#seen;
+    if (walk.isWhole) this.#sealed = Math.max(this.#sealed, Math.min(walk.safe, upTo));
+    walk.at = upTo;
+    const isOver = !hasRest || (isSweep && end >= this.#seen - behindMax);
+    if (isOver && isSweep) this.#sweep = undefined;
+    else if (isOver) this.#walk = undefined;
+    this.#hasRest = isSweep || hasRest || this.#isSweepUrgent(walk.safe);
+  }
+
+  #isSweepUrgent(safe: number): boolean {
+    return safe > this.#sealed && this.#sealed < this.#seen - behindMax;
+  }
+}
+
+/** A read of the log in several statements. */
+interface Walk {
+  /** How far it has come. */
+  at: number;
+  /** What was safe when it began. */
+  readonly safe: number;
+  /** Whether it has begun where nothing before it was left out. */
+  readonly isWhole: boolean;
 }
 
 export interface Look {

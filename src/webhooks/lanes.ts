@@ -80,7 +80,7 @@ export class InstanceLanes {
 
   /** Makes every lane read again, as something new was committed. */
   markChanged(): void {
-    for (const { known } of this.#lanes.values()) known.source.mayHaveMore = true;
+    for (const { known } of this.#lanes.values()) known.source.markChanged();
   }
 
   /** Stops sending and reading until something changes. What was read ahead is dropped and read again then. */
@@ -293,7 +293,7 @@ export class InstanceLanes {
       this.#known.lanes.set(endpoint.id, known);
     }
     // It may have been told of something since the lane was on loan before.
-    known.source.mayHaveMore = true;
+    known.source.markChanged();
     this.#lanes.set(endpoint.id, { endpoint, origin: originOf(endpoint.url), known, isActive: true });
   }
 
