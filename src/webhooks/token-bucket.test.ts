@@ -41,11 +41,11 @@ test('it says when the next token comes: now if there is one', () => {
 });
 
 test('while there is none, the next one comes later than now, though parts of one add up to almost one', () => {
-  const bucket = emptied(10);
-  for (let ms = 1; ms <= 1_000; ms += 1) {
-    if (bucket.available(start + ms, 10) > 0) bucket.take(start + ms, 10);
-    if (bucket.available(start + ms, 10) === 0)
-      assert.ok(bucket.nextAt(start + ms, 10) > start + ms, `${ms} ms`);
+  for (let rate = 1; rate <= 50; rate += 1) {
+    const bucket = emptied(rate);
+    for (let now = start + 1; now <= start + 1_000; now += 1)
+      if (bucket.available(now, rate) > 0) bucket.take(now, rate);
+      else assert.ok(bucket.nextAt(now, rate) > now, `${rate} a second, after ${now - start} ms`);
   }
 });
 
