@@ -5,6 +5,7 @@ import { readDelivery, retryDelivery } from '../../src/webhooks/delivery-log.ts'
 import { getEndpoint } from '../../src/webhooks/endpoints/change-endpoint.ts';
 import { writeTest } from '../../src/webhooks/test-endpoint.ts';
 import { eventually } from '../support/eventually.ts';
+import { HeldSender, type SenderPort } from '../support/held-sender.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { type Json, listOf, startWebhookService, type WebhookService } from '../support/webhook-service.ts';
 
@@ -229,6 +230,25 @@ for (const [what, schedule, moves] of asked) {
     assert.equal(service.receiver.requests.length, 2);
   });
 }
+
+test('a retry by hand in the millisecond in which the delivery became due is made as well', async (t) => {
+  let sender = new HeldSender();
+  const wrapSender = (real: SenderPort): SenderPort => (sender = new HeldSender(real));
+  const clock = new MovableClock();
+  const service = await startWebhookService(t, { parts: { clock, wrapSender } });
+  await service.addEndpoint({ schedule: [600] });
+  await service.addPost();
+  await eventually('the first attempt', () => sender.given.length === 1);
+  const [{ id }] = await service.deliveries();
+  for (const attempt of [2, 3]) {
+    await move(service, `${id}/retry`);
+    sender.fail(sender.given.slice(-1));
+    await eventually(`attempt ${attempt}`, () => sender.given.length === attempt);
+  }
+  sender.succeed(sender.given.slice(-1));
+  const { attempts } = await service.delivery('the end', ({ status }) => status === 'delivered');
+  assert.equal(attempts.length, 3);
+});
 
 test('an attempt that succeeds after a retry by hand has delivered what was asked for', async (t) => {
   const { service, id, release } = await startHeld(t);
