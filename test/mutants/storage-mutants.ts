@@ -298,6 +298,13 @@ export const storageMutants: readonly Mutant[] = [
     tests: ['test/nodes/changed-definitions.test.ts'],
   },
   {
+    name: 'a search that has waited for a thread is told from a mistake by the definitions of when it was made',
+    file: 'src/storage/sqlite/sqlite-database.ts',
+    from: 'throw definitions.version === known ?',
+    to: 'throw definitions.version === known || true ?',
+    tests: ['src/storage/sqlite/sqlite-definitions.test.ts'],
+  },
+  {
     name: 'a read that waits is checked against the definitions of when it was made',
     file: 'src/storage/postgres/read-batches.ts',
     from: 'return `${timeoutMs} ${String(known)} ',

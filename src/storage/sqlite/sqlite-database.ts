@@ -128,12 +128,16 @@ class SqliteDatabase implements SqliteFile {
   }
 
   async #read<Result>(ask: () => Result | Promise<Result>): Promise<Result> {
+    const { definitions } = this.#options;
+    const known = definitions?.version;
     try {
       return await ask();
     } catch (error) {
-      const { definitions } = this.#options;
-      const isOutdated = isMissingName(error) && (await definitions?.refresh(this)) === true;
-      throw isOutdated ? new OutdatedDefinitions(error) : error;
+      if (definitions === undefined || !isMissingName(error)) throw error;
+      // A thread sees a change of this process before it is on the disk, and remembered here.
+      await this.#queue.synced;
+      await definitions.refresh(this);
+      throw definitions.version === known ? error : new OutdatedDefinitions(error);
     }
   }
 

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
-import { sql } from '../../sql/sql.ts';
+import { sql, type Sql } from '../../sql/sql.ts';
 import type { Database } from '../database.ts';
 import { OutdatedDefinitions } from '../engine-errors.ts';
 import { migrate } from '../migrate.ts';
 import { instanceMigrations } from '../migrations/instance-migrations.ts';
+import { ReaderPool } from './reader-pool.ts';
 import { SqliteDefinitions } from './sqlite-definitions.ts';
 import { openSqlite } from './sqlite-database.ts';
 
@@ -56,6 +57,24 @@ test('so does a search', async (t) => {
   await assert.rejects(search(), /no such column/);
 });
 
+test('so does a search that has waited for a thread while this process changed definitions', async (t) => {
+  const readers = new ReaderPool({ threads: 1 });
+  const { ours } = await openTwice(t, readers);
+  await ours.database.write((tx) => tx.run(sql`INSERT INTO t VALUES ('x')`));
+  const slowly = (columns: Sql): Promise<unknown> =>
+    ours.database.search(sql`
+      WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 300000 AND "$in_time"(n))
+      SELECT ${columns} FROM t WHERE (SELECT count(*) FROM n) > 0`);
+  // From now on, searches of these texts begin in the thread.
+  for (const columns of [sql`count(*)`, sql`a`]) await slowly(columns);
+  const ahead = slowly(sql`count(*)`);
+  const behind = slowly(sql`a`);
+  const changed = changeTable(ours.database, 'b');
+  await Promise.all([ahead, changed, assert.rejects(behind, OutdatedDefinitions)]);
+  await assert.rejects(slowly(sql`a`), /no such column/);
+  assert.equal(ours.reads(), 0, 'what this process has changed is not read again');
+});
+
 test('reads and changes of one turn come to an end while another process changes definitions', async (t) => {
   const { ours, theirs } = await openTwice(t);
   for (const column of ['b', 'c', 'd']) {
@@ -75,17 +94,21 @@ interface Handle {
 }
 
 /** As two processes would have it. */
-async function openTwice(t: TestContext): Promise<{ readonly ours: Handle; readonly theirs: Handle }> {
+async function openTwice(
+  t: TestContext,
+  readers?: ReaderPool,
+): Promise<{ readonly ours: Handle; readonly theirs: Handle }> {
   const path = join(temporaryFolder(t), 'data.db');
   const open = async (): Promise<Handle> => {
     let reads = 0;
     const definitions = new SqliteDefinitions({ read: async () => () => void (reads += 1) });
-    const database = openSqlite({ path, definitions });
+    const database = openSqlite({ path, definitions, ...(readers && { readers }) });
     t.after(() => database.stop());
     await migrate(database, instanceMigrations);
     definitions.start();
     return { database, definitions, reads: () => reads };
   };
+  t.after(() => readers?.stop());
   const ours = await open();
   await ours.database.write((tx) => tx.run(sql`CREATE TABLE t (a TEXT)`));
   return { ours, theirs: await open() };

@@ -38,6 +38,11 @@ export class SqliteDefinitions {
     return this.#hasEnded;
   }
 
+  /** Of the definitions in this process's memory: another one after each change of them. */
+  get version(): string {
+    return this.#known;
+  }
+
   /** Called at the start of each group of writes, under the file's lock. The version is read only if another connection has committed. */
   isOutdated(writer: SqliteConnection): boolean {
     if (!this.#isInForce) return false;

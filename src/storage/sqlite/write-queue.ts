@@ -185,7 +185,13 @@ export class WriteQueue {
       const run = await this.#commitGroup(group);
       // Those that this group has not begun are the first of the next one.
       this.#waiting.unshift(...group.splice(run.outcomes.length));
-      await this.#syncGroup();
+      if (this.#isToSync) {
+        this.#sync = this.#connection.syncLog();
+        // Who waits for the sync as well goes on only after what follows: it finds readers and memory as they are after the group.
+        await this.#sync;
+        this.#sync = undefined;
+      }
+      this.#options.endView();
       settle(group, run);
       if (this.#hasWritten) this.#connection.copyLongLog();
     } catch (error) {
@@ -199,16 +205,6 @@ export class WriteQueue {
   /** Whether the commit of this group is to be on the disk before anybody sees it. */
   get #isToSync(): boolean {
     return this.#hasWritten && this.#connection.isFullySynced;
-  }
-
-  async #syncGroup(): Promise<void> {
-    if (this.#isToSync) {
-      this.#sync = this.#connection.syncLog();
-      // Who waits for the sync as well goes on only after what follows.
-      await this.#sync;
-      this.#sync = undefined;
-    }
-    this.#options.endView();
   }
 
   /** Throws when nothing of the group was kept, or when it is unknown what was. */
