@@ -1,36 +1,65 @@
+import { sql } from '../sql/sql.ts';
+import type { Reader } from '../storage/database.ts';
+
 /** What is read of the log's state in one statement. */
 export interface LogState {
   /** The last position that was drawn. */
   readonly last: number;
-  /** Of the snapshot: every transaction before `xmin` is over, none from `xmax` on had begun (PostgreSQL 18, section 9.28.9). */
+  /** Every transaction with a lower id is over (PostgreSQL 18, section 9.28.9). */
   readonly xmin: bigint;
-  readonly xmax: bigint;
+  /** The id of the reading transaction, if it drew one: every transaction that had one by then has a lower one. */
+  readonly xid: bigint | undefined;
 }
 
 /**
  * The position up to which no event can appear any more, where several transactions write at the same time. A position is drawn before
  * its commit, so an event may become visible behind one with a later position. A transaction has its id before it draws a position, as
- * it has written the record by then. So when all transactions that had begun when a position was the last one are over, all events up
+ * it has written the record by then. So when all transactions that had an id when a position was the last one are over, all events up
  * to it are visible, or never will be.
  */
 export class SafePosition {
   #safe = 0;
-  #before: number | undefined;
-  /** A position, and the first transaction that began after it was drawn. */
-  #candidate: { readonly position: number; readonly xmax: bigint } | undefined;
+  #before = 0;
+  /** A position, and an id that is higher than that of each transaction that may have drawn it or one before it. */
+  #candidate: { readonly position: number; readonly xid: bigint } | undefined;
 
   get value(): number {
     return this.#safe;
   }
 
+  /**
+   * Whether the next state needs an id. The end of a snapshot does not replace it: that is one more than the highest id of a transaction
+   * that is over, and those that are open may have higher ones.
+   */
+  get needsId(): boolean {
+    return this.#candidate === undefined && this.#before > this.#safe;
+  }
+
   /** Takes the state of the log into account; states are given in the order in which they were read. */
-  note({ last, xmin, xmax }: LogState): void {
-    if (this.#candidate !== undefined && xmin >= this.#candidate.xmax) {
+  note({ last, xmin, xid }: LogState): void {
+    if (this.#candidate !== undefined && xmin > this.#candidate.xid) {
       this.#safe = Math.max(this.#safe, this.#candidate.position);
       this.#candidate = undefined;
     }
-    // The snapshot of a statement is older than the position that it reads, hence the one that was read before.
-    if (this.#before !== undefined) this.#candidate ??= { position: this.#before, xmax };
+    // The id may have been drawn before the position was read that stands in the same state, hence the one before.
+    if (xid !== undefined && this.#before > this.#safe) this.#candidate ??= { position: this.#before, xid };
     this.#before = last;
   }
+}
+
+/** Reads the state of the log. Drawing an id costs a few bytes in PostgreSQL's log, so it is done only where the position moves on. */
+export async function readLogState(
+  reader: Reader,
+  { needsId }: Pick<SafePosition, 'needsId'>,
+): Promise<LogState> {
+  const id = needsId ? sql`pg_current_xact_id()::text` : sql`NULL::text`;
+  const [row] = await reader.tuples(sql`
+    SELECT (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM chancery.event_position_seq),
+      pg_snapshot_xmin(pg_current_snapshot())::text, ${id}`);
+  const [last, xmin, xid] = row ?? [];
+  return {
+    last: Number(last),
+    xmin: BigInt(String(xmin)),
+    xid: typeof xid === 'string' ? BigInt(xid) : undefined,
+  };
 }

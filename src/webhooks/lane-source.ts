@@ -11,13 +11,6 @@ import type { DueDelivery } from './slots.ts';
 export class LaneSource {
   /** How far the log was read. */
   #seen: number;
-  /** Up to here it was read when nothing could appear there any more. */
-  #sealed: number;
-  /** The read onwards that is under way, by one statement after the other. */
-  #walk: Walk | undefined;
-  /** The same of what lies too far back to be read each time. */
-  #sweep: Walk | undefined;
-  #wasSweep = false;
   /** Deliveries of the log that were read and have no outcome yet, as far as is known here. */
   readonly #open = new Set<number>();
   /** Those of them that were not sent yet, in the order of the log. */
@@ -33,31 +26,30 @@ export class LaneSource {
   #isHeld = false;
   #isStrict = false;
   #cursor: number;
+  /** The position up to which everything was read, and nothing can have appeared since. */
+  #sure: number;
+  /** Where the next read goes on, if the last one has not reached the end of the log. */
+  #readOnFrom: number | undefined;
+  /** Whether something was committed since the reads began that are gone on with: it may lie behind them. */
+  #hasChanged = false;
   /** By how much more than usual a read walks. */
   #reach = 1;
   #sweptAt = Number.NEGATIVE_INFINITY;
-  /** Whether something may have been committed since the last read onwards began. */
-  #isChanged = true;
-  #hasRest = false;
+  /** Where the sweep goes on that is under way. */
+  #sweepFrom: number | undefined;
+  /** Whether the last read was one of a sweep. */
+  #isSweep = false;
+  /** False when a read has shown that nothing more is due. */
+  mayHaveMore = true;
   /** When the first delivery is due again that was not at the last read, in milliseconds since 1970. */
   nextDue: number | undefined;
 
   /** `leavesDeadRows` as in `Names`. */
   constructor(cursor: number, { leavesDeadRows }: { readonly leavesDeadRows: boolean }) {
     this.#seen = cursor;
-    this.#sealed = cursor;
     this.#cursor = cursor;
+    this.#sure = cursor;
     this.#floor = leavesDeadRows ? new DueFloor() : undefined;
-  }
-
-  /** False when a read has shown that nothing more is due. */
-  get mayHaveMore(): boolean {
-    return this.#isChanged || this.#hasRest;
-  }
-
-  /** Makes the lane read again, as something may have changed. */
-  markChanged(): void {
-    this.#isChanged = true;
   }
 
   get isEmpty(): boolean {
@@ -74,9 +66,14 @@ export class LaneSource {
 
   /** The position up to which every delivery of the lane has an outcome or is to have none. */
   get low(): number {
-    let low = Math.min(this.#seen, this.#sealed);
-    for (const event of this.#open) if (event <= low) low = event - 1;
-    return low;
+    return Math.min(this.#sure, this.#openFrom);
+  }
+
+  /** The position before the first delivery of those that were read that has no outcome yet. */
+  get #openFrom(): number {
+    let from = this.#seen;
+    for (const event of this.#open) if (event <= from) from = event - 1;
+    return from;
   }
 
   /** Begins at another place of the log: that of the stored cursor. */
@@ -84,22 +81,27 @@ export class LaneSource {
     this.#cursor = cursor;
     this.drop();
     this.#seen = cursor;
-    this.#sealed = cursor;
-    this.#isChanged = true;
+    this.#sure = cursor;
+    this.mayHaveMore = true;
+  }
+
+  /** Makes the lane read again, as something new was committed. */
+  noteChange(): void {
+    this.mayHaveMore = true;
+    this.#hasChanged = this.#readOnFrom !== undefined && this.#readOnFrom > this.#sure;
   }
 
   /** Forgets what was read ahead: it is read again when something changes. */
   drop(): void {
-    this.#seen = Math.max(this.#cursor, this.low);
-    this.#sealed = Math.min(this.#sealed, this.#seen);
-    this.#walk = undefined;
-    this.#sweep = undefined;
+    this.#seen = Math.max(this.#cursor, this.#openFrom);
+    this.#sure = Math.min(this.#sure, this.#seen);
+    this.#readOnFrom = undefined;
+    this.#sweepFrom = undefined;
     for (const event of this.#open) if (!this.#claimed.has(event)) this.#open.delete(event);
     this.#first.length = 0;
     this.#again.length = 0;
     this.#isHeld = false;
-    this.#isChanged = false;
-    this.#hasRest = false;
+    this.mayHaveMore = false;
     this.nextDue = undefined;
   }
 
@@ -116,7 +118,7 @@ export class LaneSource {
 
   /** Gives back a delivery that was taken and cannot be sent now. */
   putBack({ event, isRetry }: DueDelivery): void {
-    if (isRetry) this.#isChanged = true;
+    if (isRetry) this.mayHaveMore = true;
     else if (this.#open.has(event)) this.#first.unshift(event);
   }
 
@@ -140,15 +142,14 @@ export class LaneSource {
 
   /** Reads ahead what is due `now`. */
   async read(reader: Reader, look: Look): Promise<void> {
+    this.mayHaveMore = false;
     this.#isHeld = false;
     const { now, order } = look;
     this.#isStrict = order === 'strict';
     if (this.#isStrict) this.#again.length = 0;
-    const walk = this.#begin(look);
-    const from = walk.at;
-    // What is read again has outcomes already, most of it: it is passed over by one statement.
-    const again = walk === this.#sweep ? 0 : Math.ceil((this.#seen - from) / walkMin);
-    const walkMax = walkMaxOf(look.endpoints * (this.#reach + again));
+    const from = this.#begin(look);
+    const again = Math.min(this.#seen - from, behindMax) / walkMin;
+    const walkMax = walkMaxOf(look.endpoints * this.#reach * (1 + again));
     const retriesMax = retriesAhead + this.#claimed.size;
     const since = this.#floor?.beginAt(now) ?? 0;
     const found = await readDue(reader, { ...look, from, walkMax, since, retriesMax });
@@ -166,8 +167,11 @@ export class LaneSource {
     const end = hasRest ? found.end - 1 : found.end;
     // One event may have more deliveries than were walked, as paused and deleted endpoints are told as well.
     this.#reach = hasRest && end <= from ? this.#reach * 2 : 1;
-    this.#end(walk, { end: Math.max(from, end), hasRest });
-    if (found.again.length === retriesMax) this.#isChanged = true;
+    this.#goOn({ from, end: Math.max(from, end), hasRest }, look);
+    const isSweeping = this.#isSweep || this.#sweepFrom !== undefined;
+    if (isSweeping || hasRest || this.#hasChanged || found.again.length === retriesMax)
+      this.mayHaveMore = true;
+    if (!hasRest && !this.#isSweep) this.#hasChanged = false;
   }
 
   /** Lets the first of all go first: nothing is sent while that is not due. */
@@ -183,55 +187,38 @@ export class LaneSource {
   }
 
   /**
-   * Returns the walk that a read goes on with, or begins. Where writers commit at the same time, an event may appear behind later ones: a
-   * walk begins where all was read that can appear. If that lies far back, as one transaction has been open for long, what is behind is
-   * swept through now and then, one read at a time; at once when a later position is safe, as what was waited for may be there now.
+   * Returns the position behind which a read begins. Where writers commit at the same time, an event may appear behind later ones: the
+   * reads begin where that is ruled out. If that lies far back, as one transaction has been open for long, the events behind it are swept
+   * through now and then, in turns with the other reads.
    */
-  #begin({ now, safe }: Look): Walk {
-    const nearest = Math.max(this.#sealed, this.#seen - behindMax);
-    const isDue = safe > this.#sealed || now < this.#sweptAt || now >= this.#sweptAt + sweepEveryMs;
-    this.#wasSweep = !this.#wasSweep && nearest > this.#sealed && isDue;
-    if (this.#wasSweep) {
-      this.#sweptAt = now;
-      if (this.#sweep === undefined || safe > this.#sweep.safe)
-        this.#sweep = { at: this.#sealed, safe, isWhole: true };
-      return this.#sweep;
+  #begin({ now }: Look): number {
+    const nearest = Math.min(this.#seen, Math.max(this.#sure, this.#seen - behindMax));
+    const isSweepDue = now < this.#sweptAt || now >= this.#sweptAt + sweepEveryMs;
+    if (this.#sure >= nearest) this.#sweepFrom = undefined;
+    else if (isSweepDue) this.#sweepFrom ??= this.#sure;
+    this.#isSweep = this.#sweepFrom !== undefined && !this.#isSweep;
+    return this.#isSweep && this.#sweepFrom !== undefined ? this.#sweepFrom : (this.#readOnFrom ?? nearest);
+  }
+
+  /** Notes that everything was read from one position to another. */
+  #goOn(
+    { from, end, hasRest }: { readonly from: number; readonly end: number; readonly hasRest: boolean },
+    { now, safe }: Look,
+  ): void {
+    // What is safe was so before the read. What becomes safe later may have appeared since, so it is read once more.
+    if (from <= this.#sure) this.#sure = Math.max(this.#sure, Math.min(end, safe));
+    if (this.#isSweep) {
+      this.#sweepFrom = hasRest && end < this.#seen - behindMax ? end : undefined;
+      if (this.#sweepFrom === undefined) this.#sweptAt = now;
+    } else {
+      this.#readOnFrom = hasRest ? end : undefined;
+      this.#seen = Math.max(this.#seen, end);
     }
-    if (this.#walk === undefined || this.#walk.at <= this.#sealed) {
-      this.#isChanged = false;
-      this.#walk = { at: nearest, safe, isWhole: nearest === this.#sealed };
-    }
-    return this.#walk;
+    const nextSweep = Math.max(now, this.#sweptAt + sweepEveryMs);
+    const isUnsure = this.#sure < this.#seen - behindMax;
+    // Nothing else would come back for what is far behind: others look for work by clocks of their own.
+    if (isUnsure) this.nextDue = Math.min(this.nextDue ?? nextSweep, nextSweep);
   }
-
-  /** Notes how far a read came. */
-  #end(walk: Walk, { end, hasRest }: { readonly end: number; readonly hasRest: boolean }): void {
-    const isSweep = walk === this.#sweep;
-    // The whole log was dropped during the read.
-    if (!isSweep && walk !== this.#walk) return;
-    if (!isSweep) this.#seen = Math.max(this.#seen, end);
-    const upTo = hasRest ? end : this.#seen;
-    if (walk.isWhole) this.#sealed = Math.max(this.#sealed, Math.min(walk.safe, upTo));
-    walk.at = upTo;
-    const isOver = !hasRest || (isSweep && end >= this.#seen - behindMax);
-    if (isOver && isSweep) this.#sweep = undefined;
-    else if (isOver) this.#walk = undefined;
-    this.#hasRest = isSweep || hasRest || this.#isSweepUrgent(walk.safe);
-  }
-
-  #isSweepUrgent(safe: number): boolean {
-    return safe > this.#sealed && this.#sealed < this.#seen - behindMax;
-  }
-}
-
-/** A read of the log in several statements. */
-interface Walk {
-  /** How far it has come. */
-  at: number;
-  /** What was safe when it began. */
-  readonly safe: number;
-  /** Whether it has begun where nothing before it was left out. */
-  readonly isWhole: boolean;
 }
 
 export interface Look {

@@ -80,7 +80,7 @@ export class InstanceLanes {
 
   /** Makes every lane read again, as something new was committed. */
   markChanged(): void {
-    for (const { known } of this.#lanes.values()) known.source.markChanged();
+    for (const { known } of this.#lanes.values()) known.source.noteChange();
   }
 
   /** Stops sending and reading until something changes. What was read ahead is dropped and read again then. */
@@ -212,7 +212,7 @@ export class InstanceLanes {
       if (updated === undefined) return [];
       const isStored = lane.stored === stored;
       const isCursorDue = Math.abs(now - known.cursorStoredAt) >= cursorEveryMs;
-      const cursor = isStored && !isCursorDue ? known.storedCursor : Math.min(source.low, this.#safe);
+      const cursor = isStored && !isCursorDue ? known.storedCursor : source.low;
       if (isStored && cursor <= known.storedCursor) return [];
       return [{ endpoint: number, updated, lane: lane.stored, cursor }];
     });
@@ -293,7 +293,7 @@ export class InstanceLanes {
       this.#known.lanes.set(endpoint.id, known);
     }
     // It may have been told of something since the lane was on loan before.
-    known.source.markChanged();
+    known.source.noteChange();
     this.#lanes.set(endpoint.id, { endpoint, origin: originOf(endpoint.url), known, isActive: true });
   }
 

@@ -2,6 +2,7 @@ import { accessMutants } from './access-mutants.ts';
 import { deliveryMutants } from './delivery-mutants.ts';
 import { edgeMutants } from './edge-mutants.ts';
 import { limitMutants } from './limit-mutants.ts';
+import { logMutants } from './log-mutants.ts';
 import type { Mutant } from './mutant.ts';
 import { requestMutants } from './request-mutants.ts';
 import { storageMutants } from './storage-mutants.ts';
@@ -12,6 +13,7 @@ export const mutants: readonly Mutant[] = [
   ...deliveryMutants,
   ...edgeMutants,
   ...limitMutants,
+  ...logMutants,
   ...requestMutants,
   ...storageMutants,
 ];

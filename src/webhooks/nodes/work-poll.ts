@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { Poller } from '../../base/poller.ts';
-import { SafePosition } from '../../events/safe-position.ts';
+import { readLogState, SafePosition } from '../../events/safe-position.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Database } from '../../storage/database.ts';
 import { DueFloor } from '../due-floor.ts';
@@ -19,13 +19,15 @@ export interface WorkPollOptions {
 
 /**
  * Looks for what is to be delivered for any instance of a PostgreSQL database, so that what other nodes wrote is found even if no hint
- * came through: new deliveries behind the safe position of the last look, and those that are due again. A look from the start finds
+ * came through: new deliveries behind the position that was safe at the last look, and those that are due again. A look from the start finds
  * what waits behind the cursors of lanes.
  */
 export class WorkPoll {
   readonly #options: WorkPollOptions;
   readonly #floor = new DueFloor();
   readonly #safe = new SafePosition();
+  /** The position up to which all was told of, and nothing can have appeared since. */
+  #sure = 0;
   #isFromStart = true;
   /** The last position of the log as it was at the last look. */
   #last = 0;
@@ -75,27 +77,26 @@ export class WorkPoll {
   async #lookForNew(now: number, isFromStart: boolean): Promise<void> {
     const { database, onPending } = this.#options;
     const from = this.#begin(now);
+    // First: what is safe by this state is visible to what is read after it.
+    const state = await readLogState(database, this.#safe);
+    this.#safe.note(state);
     const rows = isFromStart
       ? await database.tuples(sql`
           SELECT DISTINCT l.instance_id FROM chancery.lane l WHERE EXISTS (
             SELECT 1 FROM chancery.delivery d WHERE d.instance_id = l.instance_id AND d.event > l.cursor)
           UNION SELECT instance_id FROM chancery.replay WHERE state = 'running'`)
       : await database.tuples(sql`SELECT DISTINCT instance_id FROM chancery.delivery WHERE event > ${from}`);
-    const [state] = await database.tuples(sql`
-      SELECT (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM chancery.event_position_seq),
-        pg_snapshot_xmin(pg_current_snapshot())::text, pg_snapshot_xmax(pg_current_snapshot())::text`);
-    const [last, xmin, xmax] = state ?? [];
-    this.#last = Number(last);
-    this.#safe.note({ last: this.#last, xmin: BigInt(String(xmin)), xmax: BigInt(String(xmax)) });
+    this.#last = state.last;
+    if (from === this.#sure) this.#sure = this.#safe.value;
     for (const [instanceId] of rows) onPending(String(instanceId), now);
   }
 
-  /** Returns where a look begins. While one transaction has been open for long, the safe position lies far back. */
+  /** Returns where a look begins. While one transaction has been open for long, that is not always where nothing can have appeared. */
   #begin(now: number): number {
     const isSweepDue = now < this.#sweptAt || now >= this.#sweptAt + sweepEveryMs;
-    if (!isSweepDue) return Math.max(this.#safe.value, this.#last - behindMax);
+    if (!isSweepDue) return Math.max(this.#sure, this.#last - behindMax);
     this.#sweptAt = now;
-    return this.#safe.value;
+    return this.#sure;
   }
 
   async #lookForDue(now: number): Promise<void> {
