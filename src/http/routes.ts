@@ -6,6 +6,7 @@ import { batchRoutes } from './routes/batch.ts';
 import { collectionRoutes } from './routes/collections.ts';
 import { deliveryRoutes } from './routes/deliveries.ts';
 import { descriptionRoute } from './routes/descriptions.ts';
+import { endpointStatsRoutes } from './routes/endpoint-stats.ts';
 import { endpointRoutes } from './routes/endpoints.ts';
 import { eventRoutes } from './routes/events.ts';
 import { feedRoutes } from './routes/feed.ts';
@@ -28,6 +29,7 @@ export const routes: readonly Route[] = [
   ...setupRoutes,
   ...accountRoutes,
   ...endpointRoutes,
+  ...endpointStatsRoutes,
   ...deliveryRoutes,
   ...replayRoutes,
   ...eventRoutes,

@@ -203,6 +203,7 @@ export type InternalTable =
   | '$gap'
   | '$replay'
   | '$consumer'
+  | '$endpoint_hour'
   | '$attempt'
   | '$idempotency'
   | '$api_key'

@@ -65,6 +65,7 @@ const places: Readonly<Record<InternalTable, Place>> = {
   $gap: 'instance',
   $replay: 'instance',
   $consumer: 'instance',
+  $endpoint_hour: 'instance',
   $attempt: 'instance',
   $idempotency: 'instance',
   $api_key: 'instance',

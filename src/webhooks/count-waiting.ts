@@ -39,6 +39,38 @@ export async function countWaiting(reader: Reader): Promise<number> {
   return Number(row?.[0]);
 }
 
+/** More deliveries of one endpoint are not counted. */
+export const waitingCountMax = 10_000;
+
+/** Counts what is still to be sent to an endpoint, at most `waitingCountMax`, and returns when the oldest of it happened. */
+export async function countWaitingOf(
+  reader: Reader,
+  endpoint: number,
+): Promise<{ readonly waiting: number; readonly oldest: Timestamp | undefined }> {
+  const { names } = reader;
+  const outcome = names.table('$outcome');
+  const [row] = await reader.tuples(sql`
+    WITH walked AS (
+      SELECT event, endpoint FROM ${names.table('$delivery')}
+      WHERE ${names.scope} AND event > (
+        SELECT cursor FROM ${names.table('$lane')} WHERE ${names.scope} AND endpoint = ${endpoint})
+      ORDER BY event${limit(walkMax)}),
+    waiting AS (
+      SELECT * FROM (
+        SELECT w.event FROM walked w WHERE w.endpoint = ${endpoint} AND NOT EXISTS (
+          SELECT 1 FROM ${outcome} o WHERE ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = w.endpoint)
+        ORDER BY w.event${limit(waitingCountMax)}) AS behind_cursor
+      UNION ALL SELECT * FROM (
+        SELECT event FROM ${outcome} WHERE ${names.scope} AND endpoint = ${endpoint} AND status = 'pending'${limit(waitingCountMax)}) AS failed)
+    SELECT (SELECT count(*) FROM waiting), (
+      SELECT created FROM ${names.table('$event')} WHERE ${names.scope} AND position = (SELECT min(event) FROM waiting))`);
+  const [waiting, oldest] = row ?? [];
+  return {
+    waiting: Math.min(waitingCountMax, Number(waiting)),
+    oldest: typeof oldest === 'string' ? oldest : undefined,
+  };
+}
+
 /** More are not counted, so that a day on which everything fails makes no request slow. */
 export const exhaustedCountMax = 1_000;
 

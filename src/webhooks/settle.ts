@@ -2,8 +2,9 @@ import { toTimestamp } from '../base/timestamp.ts';
 import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { InlineColumn, Transaction, Tuple } from '../storage/database.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
-import { type DeliveryKey } from './deliveries.ts';
+import { type DeliveryKey, keyText } from './deliveries.ts';
 import type { DeliveryState } from './delivery.ts';
+import { addToHours } from './endpoint-hours.ts';
 import { isPending, outcomeColumns, readExhausted } from './outcomes.ts';
 import { releaseNext } from './record-order.ts';
 
@@ -36,7 +37,7 @@ export interface SettleOptions {
  * others the outcome is changed: one that was cancelled meanwhile keeps its state, but its attempt is counted: after a retry by hand the
  * next one must not have the same number. A delivery that another node has gone on with, because this one was away for longer than its
  * lease, keeps that node's state and count. A retry that was asked for meanwhile is made when this attempt has failed, whatever the
- * schedule says. Returns those that are exhausted now, by `keyText`.
+ * schedule says. Attempts are added to the statistics of their endpoints, tests left out. Returns those that are exhausted now, by `keyText`.
  */
 export async function settle(
   tx: Transaction,
@@ -55,7 +56,14 @@ export async function settle(
   const records = ordered.map(({ key: { endpoint }, record }) => ({ endpoint, record }));
   await releaseNext(tx, records, options.now);
   const last = settlements.filter(({ after }) => after.status === 'exhausted').map(({ key }) => key);
-  return last.length === 0 ? new Set() : readExhausted(tx, last);
+  const exhausted: ReadonlySet<string> = last.length === 0 ? new Set() : await readExhausted(tx, last);
+  const counted = attempts.flatMap(({ key, result, isFenced }) =>
+    result === undefined || !isFenced
+      ? []
+      : [{ endpoint: key.endpoint, result, isLast: exhausted.has(keyText(key)) }],
+  );
+  await addToHours(tx, counted);
+  return exhausted;
 }
 
 const settledColumns: readonly InlineColumn[] = [

@@ -77,7 +77,7 @@ export async function tidyDeleted({ database, dueClock }: WebhookInstance): Prom
   const gone = sql`SELECT position FROM ${endpoint} WHERE ${names.scope} AND deleted <> '' AND deleted < coalesce(${first}, ${toTimestamp(dueClock.now())})`;
   if ((await database.tuples(gone)).length === 0) return;
   await database.write(async (tx) => {
-    for (const name of ['$gap', '$replay'] as const)
+    for (const name of ['$gap', '$replay', '$endpoint_hour'] as const)
       await tx.run(sql`DELETE FROM ${names.table(name)} WHERE ${names.scope} AND endpoint IN (${gone})`);
     await tx.run(sql`DELETE FROM ${endpoint} WHERE ${names.scope} AND position IN (${gone})`);
   });

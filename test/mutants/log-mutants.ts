@@ -206,4 +206,11 @@ export const logMutants: readonly Mutant[] = [
     to: '1',
     tests: ['src/webhooks/lane-source.test.ts'],
   },
+  {
+    name: 'a test is not counted in the statistics of its endpoint',
+    file: 'src/webhooks/settle.ts',
+    from: 'result === undefined || !isFenced\n',
+    to: 'result === undefined\n',
+    tests: ['test/api/webhook-stats.test.ts'],
+  },
 ];

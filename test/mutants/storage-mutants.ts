@@ -161,8 +161,8 @@ export const storageMutants: readonly Mutant[] = [
   {
     name: 'a slow search shows no commit that is not on the disk',
     file: 'src/storage/sqlite/sqlite-database.ts',
-    from: 'await this.#queue.synced;',
-    to: '',
+    from: 'await this.#queue.synced;\n    return rows;',
+    to: 'return rows;',
     engine: 'sqlite',
     tests: ['test/faults/slow-searches.test.ts'],
   },

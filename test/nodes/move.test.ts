@@ -244,6 +244,7 @@ async function assertSameRows(data: string, url: string): Promise<void> {
     '$collection',
     '$delivery',
     '$endpoint',
+    '$endpoint_hour',
     '$event',
     '$idempotency',
     '$instance_setting',

@@ -268,6 +268,12 @@ function webhookCases(): readonly AccessCase[] {
       of: '',
       request: async (stage) => ({ path: `/api/webhooks/events/${(await stage.delivery()).split('-')[0]}` }),
     },
+    {
+      route: 'GET /api/webhooks/endpoints/{id}/stats',
+      of: '',
+      request: async (stage) => ({ path: `/api/webhooks/endpoints/${await stage.endpoint()}/stats` }),
+    },
+    { route: 'GET /api/webhooks/lanes', of: '', request: () => ({ path: '/api/webhooks/lanes' }) },
     { route: 'GET /api/webhooks/feed', of: '', request: () => ({ path: '/api/webhooks/feed' }) },
     ...['GET', 'PUT', 'DELETE'].map((method) => ({
       route: `${method} /api/webhooks/consumers/{name}`,

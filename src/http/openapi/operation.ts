@@ -220,6 +220,18 @@ export const parameters: Readonly<Record<string, Schema>> = {
     description: 'Id of an endpoint: each event then has the headers that this endpoint gets.',
     schema: { type: 'string' },
   }),
+  From: inQuery('from', {
+    description: 'Where it begins, a date; 24 hours before `to` if it is left out.',
+    schema: { type: 'string' },
+  }),
+  To: inQuery('to', {
+    description: 'Where it ends, a date; now if it is left out.',
+    schema: { type: 'string' },
+  }),
+  Step: inQuery('step', {
+    description: 'The hours or days that are added up; at most 744 of them. Days if it is more than a week.',
+    schema: { enum: ['hour', 'day'] },
+  }),
   RecordStory: inQuery('record', {
     description: 'Only events of this record: `{collection}/{id}`.',
     schema: { type: 'string' },

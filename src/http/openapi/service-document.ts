@@ -4,6 +4,7 @@ import { authSchemas } from '../routes/auth.ts';
 import { batchSchemas } from '../routes/batch.ts';
 import { collectionSchemas } from '../routes/collection-schemas.ts';
 import { deliverySchemas } from '../routes/deliveries.ts';
+import { endpointStatsSchemas } from '../routes/endpoint-stats.ts';
 import { endpointSchemas } from '../routes/endpoints.ts';
 import { eventSchemas } from '../routes/events.ts';
 import { feedSchemas } from '../routes/feed.ts';
@@ -83,6 +84,7 @@ const schemas = {
   ...deliverySchemas,
   ...eventSchemas,
   ...feedSchemas,
+  ...endpointStatsSchemas,
   ...replaySchemas,
   ...keySchemas,
   ...auditSchemas,

@@ -178,6 +178,15 @@ const lane = sql`CREATE TABLE "$lane" (
   held_until INTEGER NOT NULL,
   cause TEXT NOT NULL
 ) STRICT, WITHOUT ROWID`;
+// How many attempts of an endpoint had which result, by ranges of their latency.
+const endpointHour = sql`CREATE TABLE "$endpoint_hour" (
+  endpoint INTEGER NOT NULL,
+  hour INTEGER NOT NULL,
+  result TEXT NOT NULL,
+  latency INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  PRIMARY KEY (endpoint, hour, result, latency)
+) STRICT, WITHOUT ROWID`;
 const deliveryWide = sql`ALTER TABLE "$delivery" ADD COLUMN is_wide INTEGER NOT NULL DEFAULT 0`;
 
 /**
@@ -207,4 +216,5 @@ export const instanceMigrations: readonly Migration[] = [
   },
   { name: 'lanes', statements: () => [lane, deliveryWide], admits: 1 },
   instanceDeliveryLog,
+  { name: 'what became of attempts, by hours', statements: () => [endpointHour], admits: 1 },
 ];

@@ -265,6 +265,16 @@ const lane = sql`CREATE TABLE chancery.lane (
   cause text COLLATE "C" NOT NULL,
   PRIMARY KEY (instance_id, endpoint)
 )`;
+// How many attempts of an endpoint had which result, by ranges of their latency.
+const endpointHour = sql`CREATE TABLE chancery.endpoint_hour (
+  instance_id text COLLATE "C" NOT NULL,
+  endpoint bigint NOT NULL,
+  hour bigint NOT NULL,
+  result text COLLATE "C" NOT NULL,
+  latency bigint NOT NULL,
+  count bigint NOT NULL,
+  PRIMARY KEY (instance_id, endpoint, hour, result, latency)
+) WITH (fillfactor = 50)`;
 const deliveryWide = sql`ALTER TABLE chancery.delivery ADD COLUMN is_wide integer NOT NULL DEFAULT 0`;
 
 export const postgresMigrations: readonly Migration[] = [
@@ -287,4 +297,5 @@ export const postgresMigrations: readonly Migration[] = [
   },
   { name: 'lanes', statements: () => [lane, deliveryWide], admits: 1 },
   postgresDeliveryLog,
+  { name: 'what became of attempts, by hours', statements: () => [endpointHour], admits: 1 },
 ];

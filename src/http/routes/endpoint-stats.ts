@@ -1,0 +1,88 @@
+import { endpointStats, parseStatsQuery, statsSteps } from '../../webhooks/endpoint-stats.ts';
+import { listLanes } from '../../webhooks/list-lanes.ts';
+import { jsonAnswer, listParameters } from '../openapi/operation.ts';
+import { listSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { route } from '../route.ts';
+
+const common = { tag: 'webhooks', isForSuperusers: true, scope: 'webhooks:read', method: 'GET' } as const;
+
+/** How endpoints do, now and over time, for superusers. */
+export const endpointStatsRoutes = [
+  route({
+    ...common,
+    path: '/api/webhooks/endpoints/:id/stats',
+    id: 'getEndpointStats',
+    summary: 'What became of the attempts of an endpoint, by hours or days',
+    parameters: ['EndpointId', 'From', 'To', 'Step', 'Fields'],
+    answers: { 200: jsonAnswer('The statistics.', schemaReference('EndpointStats')) },
+    handle: async (context) => {
+      const { instance, params, query } = context;
+      const range = parseStatsQuery(query, instance.clock.now());
+      return context.answer(JSON.stringify(await endpointStats(instance, params.id, range)));
+    },
+  }),
+  route({
+    ...common,
+    path: '/api/webhooks/lanes',
+    id: 'listLanes',
+    summary: 'A page of the states of endpoints: which fail, since when and why',
+    parameters: listParameters,
+    answers: { 200: jsonAnswer('The lanes.', schemaReference('LaneList')) },
+    handle: async (context) => context.answerList(await listLanes(context.instance, context.listQuery)),
+  }),
+];
+
+const text: Schema = { type: 'string' };
+const count: Schema = { type: 'integer', minimum: 0 };
+const latency: Schema = {
+  type: ['number', 'null'],
+  description: 'In milliseconds, within 5 %; null where nothing was delivered.',
+};
+const state: Schema = {
+  enum: ['closed', 'open', 'slow', 'blocked'],
+  description:
+    'open while it fails and is only probed, slow while it comes back, blocked at an exhausted delivery of a strict order.',
+};
+
+const figures: Readonly<Record<string, Schema>> = {
+  attempts: count,
+  delivered: count,
+  failed: count,
+  exhausted: { ...count, description: 'Deliveries of which no more attempts are made.' },
+  latencyP50Ms: latency,
+  latencyP95Ms: latency,
+  latencyP99Ms: latency,
+};
+
+export const endpointStatsSchemas: Readonly<Record<string, Schema>> = {
+  EndpointStats: objectSchema({
+    endpoint: { type: 'string', description: 'Its id.' },
+    step: { enum: statsSteps },
+    times: { type: 'array', items: text, description: 'When each step begins.' },
+    columns: objectSchema(
+      Object.fromEntries(
+        Object.entries(figures).map(([name, items]) => [name, { type: 'array', items } as const]),
+      ),
+    ),
+    total: objectSchema({
+      ...figures,
+      successRate: { type: ['number', 'null'], minimum: 0, maximum: 1 },
+      failures: { type: 'object', additionalProperties: count, description: 'By their kind.' },
+    }),
+    state,
+    waiting: { ...count, description: 'Deliveries that are still to be sent, at most `waitingMax`.' },
+    waitingMax: count,
+    oldestWaiting: { type: 'string', description: 'When the event of the oldest of them happened.' },
+  }),
+  Lane: objectSchema({
+    id: { type: 'string', description: 'The id of its endpoint.' },
+    url: text,
+    status: { enum: ['active', 'paused', 'disabled'] },
+    state,
+    cause: text,
+    since: { type: 'string', description: 'Since when it fails.' },
+    probeAt: text,
+    heldUntil: { type: 'string', description: 'Until when the receiver has asked to be sent nothing.' },
+  }),
+  LaneList: listSchema(schemaReference('Lane')),
+};

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { answers, HeldSender, type SenderPort } from '../support/held-sender.ts';
+import { eventually } from '../support/eventually.ts';
+import { MovableClock } from '../support/movable-clock.ts';
+import { listOf, startWebhookService, type Json, type WebhookService } from '../support/webhook-service.ts';
+
+const hourMs = 3_600_000;
+const start = '2026-11-20 12:30:00.000Z';
+
+interface Stage {
+  readonly service: WebhookService;
+  readonly clock: MovableClock;
+  readonly id: string;
+  /** From now on attempts end like this, after so many milliseconds. */
+  readonly answerWith: (answer: (typeof answers)[keyof typeof answers], totalMs: number) => void;
+  /** Writes a record and waits until nothing is to be sent any more. */
+  readonly deliver: (title: string) => Promise<void>;
+  readonly stats: (query?: string, status?: number) => Promise<Json>;
+}
+
+async function setUp(t: TestContext, options: Readonly<Record<string, unknown>> = {}): Promise<Stage> {
+  let sender = new HeldSender();
+  const wrapSender = (real: SenderPort): SenderPort => (sender = new HeldSender(real));
+  const clock = new MovableClock(Date.parse(start.replace(' ', 'T')));
+  const service = await startWebhookService(t, { parts: { wrapSender, clock } });
+  const { id } = await service.addEndpoint(options);
+  const none = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
+  return {
+    service,
+    clock,
+    id,
+    answerWith: (answer, totalMs) => {
+      sender.answer = { ...answer, startedAt: clock.now(), timings: { ...none, totalMs } };
+    },
+    deliver: async (title) => {
+      await service.addPost(title);
+      await eventually('all is over', async () => {
+        service.look();
+        return (await service.deliveries("status = 'pending'")).length === 0;
+      });
+    },
+    stats: (query = '', status = 200) =>
+      service.call('GET', `/api/webhooks/endpoints/${id}/stats?${query}`, { status }),
+  };
+}
+
+test('statistics of an endpoint count its attempts by hours and by days', async (t) => {
+  const { service, clock, id, answerWith, deliver, stats } = await setUp(t, { schedule: [] });
+  answerWith(answers.ok, 100);
+  await service.call('POST', `/api/webhooks/endpoints/${id}/test`);
+  for (const title of ['a', 'b', 'c']) await deliver(title);
+  answerWith(answers.ok, 4_000);
+  await deliver('d');
+  clock.move(hourMs);
+  answerWith(answers.missing, 20);
+  await deliver('e');
+  answerWith(answers.silent, 15_000);
+  await deliver('f');
+
+  const byHour = await stats();
+  assert.deepEqual(listOf(byHour.times).slice(-2), ['2026-11-20 12:00:00.000Z', '2026-11-20 13:00:00.000Z']);
+  const lastTwo = Object.entries<Json[]>(byHour.columns).map(([name, column]) => [name, column.slice(-2)]);
+  assert.deepEqual(Object.fromEntries(lastTwo), {
+    attempts: [4, 2],
+    delivered: [4, 0],
+    failed: [0, 2],
+    exhausted: [0, 2],
+    // Each in the middle of its range.
+    latencyP50Ms: [100, null],
+    latencyP95Ms: [3900, null],
+    latencyP99Ms: [3900, null],
+  });
+  const { times, columns, total } = byHour;
+  for (const column of Object.values<Json[]>(columns)) assert.equal(column.length, times.length);
+  assert.deepEqual(total, {
+    attempts: 6,
+    delivered: 4,
+    failed: 2,
+    exhausted: 2,
+    latencyP50Ms: 100,
+    latencyP95Ms: 3900,
+    latencyP99Ms: 3900,
+    successRate: 4 / 6,
+    failures: { status: 1, timeout: 1 },
+  });
+
+  const byDay = await stats('from=2026-11-18&to=2026-11-22&step=day');
+  assert.deepEqual(
+    byDay.times,
+    ['18', '19', '20', '21'].map((day) => `2026-11-${day} 00:00:00.000Z`),
+  );
+  assert.deepEqual(byDay.columns.attempts, [0, 0, 6, 0]);
+  const before = await stats('to=2026-11-20 13:00:00.000Z');
+  assert.equal(before.total.attempts, 4, 'the end is not included');
+});
+
+test('statistics of an endpoint show what waits for it, and since when', async (t) => {
+  const { service, clock, id, answerWith, deliver, stats } = await setUp(t);
+  answerWith(answers.ok, 5);
+  await deliver('sent');
+  assert.deepEqual(await waitingOf(stats()), ['closed', 0, '']);
+  await service.call('POST', `/api/webhooks/endpoints/${id}/pause`);
+  await service.addPost('first');
+  clock.move(hourMs);
+  await service.addPost('second');
+  assert.deepEqual(await waitingOf(stats()), ['closed', 2, start]);
+});
+
+async function waitingOf(stats: Promise<Json>): Promise<Json[]> {
+  const { state, waiting, oldestWaiting } = await stats;
+  return [state, waiting, oldestWaiting];
+}
+
+test('statistics refuse times and steps that make no sense', async (t) => {
+  const { service, stats } = await setUp(t);
+  const cases: readonly (readonly [query: string, name: string])[] = [
+    ['from=yesterday', 'from'],
+    ['to=x', 'to'],
+    ['from=2026-11-20&to=2026-11-20', 'from'],
+    ['step=week', 'step'],
+    ['from=2020-01-01&step=hour', 'step'],
+    ['from=1970-01-01', 'step'],
+  ];
+  for (const [query, name] of cases) {
+    const { data } = await stats(query, 400);
+    assert.deepEqual(Object.keys(data), [name], query);
+  }
+  await service.call('GET', '/api/webhooks/endpoints/nope/stats', { status: 404 });
+});
+
+test('lanes are listed by their state, with why and until when', async (t) => {
+  const { service, clock, id, answerWith } = await setUp(t, { schedule: [1, 1, 1, 1, 1, 1, 1, 1] });
+  const other = await service.addEndpoint({ events: ['record.delete'] });
+  const lanes = (filter = ''): Promise<Json> =>
+    service.call('GET', `/api/webhooks/lanes?filter=${encodeURIComponent(filter)}`);
+  answerWith(answers.down, 5);
+  await service.addPost('a');
+  const open = await eventually('the lane is open', async () => {
+    clock.move(2_000);
+    service.look();
+    const { items } = await lanes("state = 'open'");
+    return items.length === 0 ? undefined : items;
+  });
+  assert.equal(open.length, 1);
+  const { since, probeAt, ...rest } = open[0];
+  assert.deepEqual(rest, {
+    id,
+    url: service.receiver.url,
+    status: 'active',
+    state: 'open',
+    cause: 'Status 500.',
+    heldUntil: '',
+  });
+  assert.ok(since >= start && probeAt > since, `${since} ${probeAt}`);
+  const all = await lanes();
+  assert.deepEqual(
+    listOf(all.items).map((lane) => [lane.id, lane.state]),
+    [
+      [id, 'open'],
+      [other.id, 'closed'],
+    ],
+  );
+});
