@@ -84,7 +84,7 @@ export async function openDataDirectory(
     config.postgres === undefined ? clock : new DatabaseClock(clock, { isGiven: parts.clock !== undefined });
   const { masterKey, directory } = await openControl(home, config, clock);
   const wakeUp = new WakeUp();
-  const { auditDays } = config;
+  const { auditDays, webhookBodyBytesMax: bodyBytesMax } = config;
   const { wrapDatabase } = parts;
   const open = (entry: InstanceEntry): Promise<Instance> =>
     openInstance(entry, {
@@ -95,6 +95,7 @@ export async function openDataDirectory(
       dueClock,
       wakeUp,
       auditDays,
+      bodyBytesMax,
       logger,
       entries: () => directory.all(),
     });

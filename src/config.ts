@@ -26,6 +26,8 @@ export interface Config {
   readonly webhookDays: number;
   /** How many attempts of webhooks may be open at once. */
   readonly webhookSlots: number;
+  /** Larger bodies of webhooks are sent with the id of the record alone. */
+  readonly webhookBodyBytesMax: number;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
 
@@ -111,6 +113,12 @@ export const serverFlags: readonly FlagDefinition[] = [
     fallback: '2048',
   },
   {
+    name: 'webhook-body-max',
+    value: 'KIB',
+    description: 'the largest record that a webhook carries whole, in KiB',
+    fallback: '256',
+  },
+  {
     name: 'webhook-days',
     value: 'DAYS',
     description: 'how long events and deliveries are kept, 0 for ever',
@@ -162,6 +170,8 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     stopTimeoutMs: readInteger('stop-timeout', read('stop-timeout'), { max: 3_600 }) * 1_000,
     queryTimeoutMs: readSeconds('query-timeout', read('query-timeout'), 60) * 1_000,
     webhookSlots: readInteger('webhook-slots', read('webhook-slots'), { min: webhookSlotsMin, max: 65_536 }),
+    webhookBodyBytesMax:
+      readInteger('webhook-body-max', read('webhook-body-max'), { min: 1, max: 4_096 }) * 1024,
     webhookDays: readInteger('webhook-days', read('webhook-days'), { max: 36_500 }),
     auditDays: readInteger('audit-days', read('audit-days'), { max: 36_500 }),
     logLevel: readLevel(read('log-level')),

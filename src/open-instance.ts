@@ -16,6 +16,7 @@ import { SettingsStore } from './settings/settings-store.ts';
 import type { DataHome, Memory } from './storage/data-home.ts';
 import type { Database } from './storage/database.ts';
 import { EndpointStore } from './webhooks/endpoints/endpoint-store.ts';
+import { wants } from './webhooks/endpoints/endpoint.ts';
 import { fanOut } from './webhooks/fan-out.ts';
 
 export interface InstanceParts {
@@ -27,6 +28,7 @@ export interface InstanceParts {
   readonly dueClock: Clock;
   readonly wakeUp: WakeUp;
   readonly auditDays: number;
+  readonly bodyBytesMax: number;
   readonly logger: Logger;
   /** All instances. */
   readonly entries: () => readonly InstanceEntry[];
@@ -34,7 +36,7 @@ export interface InstanceParts {
 
 /** Puts the parts of one instance together, and caches the definitions and settings that requests need. On failure nothing stays open. */
 export async function openInstance(entry: InstanceEntry, options: InstanceParts): Promise<Instance> {
-  const { home, wrapDatabase, masterKey, clock, dueClock, wakeUp, auditDays, logger } = options;
+  const { home, wrapDatabase, masterKey, clock, dueClock, wakeUp, auditDays, bodyBytesMax, logger } = options;
   const sealer = sealerFor(masterKey, entry.id);
   const collections = new CollectionStore();
   const settings = new SettingsStore(sealer);
@@ -57,6 +59,9 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
       instanceId: entry.id,
       listener: (tx, events) => fanOut(tx, events, endpoints),
       listenerTables: ['$delivery'],
+      isWanted: async (tx, event) =>
+        settings.current.webhooks.events === 'always' ||
+        (await endpoints.all(tx)).some((endpoint) => wants(endpoint, event)),
       wakeUp: () => wakeUp.notify(entry.id),
     });
     const refresh = (): Promise<void> => home.refresh(entry.id);
@@ -88,6 +93,7 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
       clock,
       dueClock,
       auditDays,
+      bodyBytesMax,
       logger,
       stop,
     };

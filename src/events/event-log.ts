@@ -17,6 +17,8 @@ export interface EventLogOptions {
   readonly listener: EventListener;
   /** The tables that the listener's rows are inserted into. */
   readonly listenerTables: readonly InternalTable[];
+  /** Whether a change of a record is to be in the log. It may await nothing but `tx`. */
+  readonly isWanted?: (tx: Transaction, event: NewEvent) => Promise<boolean>;
   /** Called after the commit of a transaction that appended events. It is a hint that may be lost: nothing may depend on it. */
   readonly wakeUp: () => void;
 }
@@ -35,6 +37,12 @@ export class EventLog {
       bytesOf: ({ bodyBytes }) => bodyBytes,
       write: (tx, events) => writeEvents(tx, events, options.listener),
     };
+  }
+
+  /** Writes the event of a change of a record, unless the instance wants none of its kind. */
+  async note(tx: Transaction, event: NewEvent): Promise<void> {
+    const { isWanted } = this.#options;
+    if (isWanted === undefined || (await isWanted(tx, event))) await this.append(tx, event);
   }
 
   /** Writes an event with the listener's rows, and returns it. The payload is built here, once for all attempts. */

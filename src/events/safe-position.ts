@@ -1,6 +1,23 @@
 import { sql } from '../sql/sql.ts';
 import type { Reader } from '../storage/database.ts';
 
+/** How far the log can be read by a reader that remembers where it was. */
+export interface SafeEnd {
+  /** The position up to which no event can appear any more. */
+  readonly safePosition: number;
+  /** Asks for it to be looked at often for a moment, as somebody waits for it to move on. */
+  hurry(): void;
+  /** Resolves when it has moved on, or after `delayMs`. Hurries. */
+  nextSafe(delayMs: number): Promise<void>;
+}
+
+/** Of a log that one process writes, in the order of its commits. */
+export const alwaysSafe: SafeEnd = {
+  safePosition: Number.MAX_SAFE_INTEGER,
+  hurry: () => undefined,
+  nextSafe: () => Promise.resolve(),
+};
+
 /** What is read of the log's state in one statement. */
 export interface LogState {
   /** The last position that was drawn. */

@@ -43,6 +43,8 @@ export interface Instance {
   readonly dueClock: Clock;
   /** How long its audit log is kept; 0 for ever. */
   readonly auditDays: number;
+  /** The size of a webhook's body above which only the id of the record is sent. */
+  readonly bodyBytesMax: number;
   /** For what the operator has to know and no client is told. */
   readonly logger: Logger;
   /** Writes what is pending, and closes the database. */

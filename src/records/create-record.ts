@@ -89,7 +89,7 @@ async function create(scope: WriteScope, request: PreparedCreate): Promise<Store
   await tx.inOrder([
     () => insertRecord(tx, record),
     ...kept.map((change) => () => change(tx, id)),
-    async () => emitsEvents(collection) && instance.events.append(tx, event),
+    async () => emitsEvents(collection) && instance.events.note(tx, event),
     () => auditAccount(scope, record, { kind: 'create' }),
   ]);
   return record;

@@ -34,7 +34,7 @@ export async function saveChanges(
   await tx.inOrder([
     () => withUniqueErrors(updateRow(tx, existing, record), collection, tx.names),
     ...secrets.map((change) => () => change(tx, id)),
-    async () => emitsEvents(collection) && instance.events.append(tx, event),
+    async () => emitsEvents(collection) && instance.events.note(tx, event),
     () => auditAccount(scope, record, { kind: 'update', existing, secrets }),
   ]);
   return record;
@@ -67,7 +67,7 @@ export async function eraseRecord(scope: WriteScope, existing: StoredRecord): Pr
   await tx.inOrder([
     () => tx.run(withValues(recordTable(collection).statements(tx.names).deleteById, [id])),
     async () => hasSecrets && deleteSecrets(tx, { collection: collection.id, record: id }),
-    async () => emitsEvents(collection) && instance.events.append(tx, event),
+    async () => emitsEvents(collection) && instance.events.note(tx, event),
     () => auditAccount(scope, existing, { kind: 'delete' }),
   ]);
 }

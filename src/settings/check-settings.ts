@@ -8,7 +8,7 @@ import { type RateLimitRule, type S3Settings, type Settings, settingsLimits } fr
 
 /** Adds to `problems`, under the name of each group of settings, what is invalid in it. */
 export function checkSettings(settings: Settings, problems: ProblemList): void {
-  const { superuserIPs, smtp, backups, s3, meta, rateLimits, trustedProxy, batch, logs } = settings;
+  const { superuserIPs, smtp, backups, s3, meta, rateLimits, trustedProxy, batch, logs, webhooks } = settings;
   const inside = (name: string, check: (problems: ProblemList) => void): void => {
     const members = new ProblemList();
     check(members);
@@ -24,6 +24,10 @@ export function checkSettings(settings: Settings, problems: ProblemList): void {
   inside('batch', (members) => checkBatch(batch, members));
   inside('logs', (members) => {
     requireRange(members, 'maxDays', { value: logs.maxDays, min: 0, max: 3_650 });
+  });
+  inside('webhooks', (members) => {
+    if (!['always', 'when told'].includes(webhooks.events))
+      members.add('events', fieldError('validation_in_invalid'));
   });
 }
 

@@ -54,6 +54,10 @@ export interface Settings {
     readonly logIP: boolean;
     readonly logAuthId: boolean;
   };
+  readonly webhooks: {
+    /** `always`, or `when told`: then a change that no endpoint is told of is no event, which saves its row, and there is no feed. */
+    readonly events: string;
+  };
 }
 
 export interface S3Settings {
@@ -121,6 +125,7 @@ export const defaultSettings: Settings = {
   trustedProxy: { headers: [], useLeftmostIP: false },
   batch: { enabled: true, maxRequests: 50, timeout: 3, maxBodySize: 0 },
   logs: { maxDays: 5, minLevel: 0, logIP: true, logAuthId: false },
+  webhooks: { events: 'always' },
 };
 
 /** Names of members that are never shown. Only secrets have these names. */

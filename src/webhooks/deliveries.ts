@@ -2,9 +2,10 @@ import { fromTimestamp, type Timestamp } from '../base/timestamp.ts';
 import { payloadOf } from '../events/event.ts';
 import { sql } from '../sql/sql.ts';
 import type { Reader, Tuple } from '../storage/database.ts';
-import { bodyBytesMax, type DeliveryState, type Fate } from './delivery.ts';
+import type { DeliveryState, Fate } from './delivery.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
 import { isHeld, isSuperseded, recordKey } from './record-order.ts';
+import type { WebhookInstance } from './webhook-instance.ts';
 
 /** Which delivery: the position of its event in the log, and the number of its endpoint. */
 export interface DeliveryKey {
@@ -56,7 +57,7 @@ export interface PendingQuery {
   readonly keys: readonly DeliveryKey[];
   /** By the number of the endpoint. */
   readonly policyOf: (endpoint: number) => SendPolicy;
-  readonly instanceId: string;
+  readonly instance: Pick<WebhookInstance, 'id' | 'bodyBytesMax'>;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
@@ -112,15 +113,15 @@ async function readTogether(
 async function toPending(
   reader: Reader,
   [fate, recordOfEvent, ...row]: Tuple,
-  { instanceId, policyOf, now }: PendingQuery,
+  { instance, policyOf, now }: PendingQuery,
 ): Promise<PendingDelivery> {
   const [event, endpoint, attempts, due, cause, endpointId, endpointUpdated, eventId, ...about] = row;
   const [kind, collectionName, revision, record, created, length, read] = about;
   const key = { event: Number(event), endpoint: Number(endpoint) };
   const sent = { kind: String(kind), collectionName: String(collectionName) };
-  const isThin = Number(length) > bodyBytesMax;
+  const isThin = Number(length) > instance.bodyBytesMax;
   const body = isThin
-    ? thinBody({ ...sent, record: String(record), created: String(created) }, instanceId)
+    ? thinBody({ ...sent, record: String(record), created: String(created) }, instance.id)
     : (read ?? (await readBody(reader, key.event)));
   const { maxAgeSeconds } = policyOf(key.endpoint);
   const isOld = maxAgeSeconds !== null && now - fromTimestamp(String(created)) > maxAgeSeconds * 1_000;

@@ -54,9 +54,6 @@ export const standardSchedule: readonly number[] = [
   5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 43_200, 43_200, 43_200, 43_200, 43_200,
 ];
 
-/** Larger bodies stay in the log; what is sent instead has only the id of the record. */
-export const bodyBytesMax = 256 * 1024;
-
 const jitterMin = 0.75;
 const jitterSpan = 0.5;
 

@@ -360,7 +360,7 @@ test('tests of endpoints, however many, take none of the slots of deliveries', a
   const [pending] = await readPendings(instance.database, {
     keys,
     policyOf: () => sendAnyway,
-    instanceId: instance.id,
+    instance,
     now: Date.now(),
   });
   assert.ok(pending);

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
+import { alwaysSafe, type SafeEnd } from '../events/safe-position.ts';
 import type { PendingDelivery } from './deliveries.ts';
 import { type Ownership, soleOwnership } from './delivery.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
@@ -26,8 +27,8 @@ export interface DispatcherOptions {
   /** Opens an instance; undefined when there is none with this id. */
   readonly borrow: (instanceId: string) => Promise<WebhookInstanceLoan | undefined>;
   readonly ownership: Ownership;
-  /** The position up to which no event can appear any more (`SafePosition`); any, where positions are in the order of the commits. */
-  readonly safePosition?: () => number;
+  /** Where one process writes the log, all of it is safe. */
+  readonly safeEnd?: SafeEnd;
   /** Told of an instance with something new that another node delivers. */
   readonly onForeign: (instanceId: string) => void;
   /** The most attempts in flight over all instances, tests not counted: bounds the sockets and memory of the sending thread. */
@@ -87,9 +88,8 @@ export class Dispatcher {
     if (this.#scheduler.noteDue(instanceId, due)) this.#setTimerToNext();
   }
 
-  /** The position up to which no event can appear any more. */
-  get safePosition(): number {
-    return this.#options.safePosition?.() ?? Number.MAX_SAFE_INTEGER;
+  get safeEnd(): SafeEnd {
+    return this.#options.safeEnd ?? alwaysSafe;
   }
 
   /** Prepares handing over instances to other nodes. No new delivery of these instances may be claimed any more. */
@@ -160,13 +160,15 @@ export class Dispatcher {
     await this.#openWoken();
     const now = this.#options.clock.now();
     const { ownership } = this.#options;
-    const safe = this.safePosition;
+    const safe = this.safeEnd.safePosition;
     for (const lanes of this.#claims.allLanes()) {
       const { id } = lanes.instance;
       const look = { now, safe, epoch: ownership.epochOf(id) };
       if (ownership.owns(id)) await this.#orRest(lanes, () => lanes.refill(look));
       else lanes.rest();
     }
+    // Its next delivery may lie behind the safe position.
+    if (this.#claims.allLanes().some(({ hasStrict }) => hasStrict)) this.safeEnd.hurry();
     const candidates = this.#claims.allLanes().map((lanes) => lanes.candidate(now));
     const turns = chooseTurns([...candidates], this.#slots);
     this.#hasFound = turns.length > 0 || this.#claims.allLanes().some((lanes) => lanes.hasUnread(now));
@@ -287,19 +289,23 @@ export interface Delivering {
   stop(graceMs: number): Promise<void>;
 }
 
-export interface DeliveringParts extends Omit<DispatcherOptions, 'ownership' | 'onForeign' | 'safePosition'> {
+export interface DeliveringParts extends Omit<DispatcherOptions, 'ownership' | 'onForeign' | 'safeEnd'> {
   /** How many days the log of events and deliveries is kept; 0 for ever. */
   readonly webhookDays: number;
 }
 
 /** Delivers for all instances, as this process alone holds the data directory. The start looks once for what is still pending. */
 export function deliverAlone(parts: DeliveringParts): Delivering {
-  const dispatcher = new Dispatcher({ ...parts, ownership: soleOwnership, onForeign: () => undefined });
+  const dispatcher = new Dispatcher({
+    ...parts,
+    ownership: soleOwnership,
+    onForeign: () => undefined,
+  });
   const janitor = new Janitor({
     ...parts,
     days: parts.webhookDays,
     owns: () => true,
-    safePosition: () => Number.MAX_SAFE_INTEGER,
+    safeEnd: alwaysSafe,
   });
   return {
     dispatcher,

@@ -1,7 +1,9 @@
 import { AppError } from '../base/errors.ts';
-import { fromTimestamp } from '../base/timestamp.ts';
+import { fromTimestamp, type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import { recordEventKinds, type RecordEventKind } from '../events/event.ts';
 import { findTime } from '../events/find-event.ts';
+import type { SafeEnd } from '../events/safe-position.ts';
+import { readTrimmed } from '../events/trimmed.ts';
 import { parseDate } from '../fields/date-field.ts';
 import { parameterError } from '../query/list-parameters.ts';
 import type { QueryReader } from '../query/list-query.ts';
@@ -34,7 +36,7 @@ export interface FeedQuery {
 /** What a read needs besides the instance. */
 export interface FeedContext {
   /** Where events end that may be told. */
-  readonly safePosition: () => number;
+  readonly safeEnd: SafeEnd;
   /** Whether nobody waits for the answer any more. */
   readonly isOver: () => boolean;
   readonly version: string;
@@ -54,6 +56,8 @@ const feedLimits = {
 
 /** A wait ends when this process has written something; what other nodes write is found this late. */
 const lookMs = 250;
+/** How long it then waits for the log to become safe, before it looks in any case. */
+const safeMs = 60;
 
 const waiters = new WeakMap<object, number>();
 
@@ -103,13 +107,15 @@ export async function readFeed(
   query: FeedQuery,
   context: FeedContext,
 ): Promise<string> {
+  if (instance.settings.current.webhooks.events !== 'always')
+    throw new AppError('bad_request', 'There is a feed only while the setting webhooks.events is `always`.');
   const endsAtMs = instance.clock.monotonic() + query.waitMs;
   let position = await beginOf(instance, query);
   const sign = await signerOf(instance, query.signed, context.version);
   for (;;) {
     const { items, end } = await readPage(
       instance,
-      { ...query, position, safe: context.safePosition() },
+      { ...query, position, safe: context.safeEnd.safePosition },
       sign,
     );
     // Others may follow those that were looked through, none of which was asked for.
@@ -118,11 +124,15 @@ export async function readFeed(
     const leftMs = endsAtMs - instance.clock.monotonic();
     if (items.length > 0 || leftMs <= 0 || context.isOver())
       return `{"items":[${items.join(',')}],"nextCursor":${JSON.stringify(sealPosition(instance, end))}}`;
-    await waitFor(instance, Math.min(leftMs, delayMs));
+    await waitFor(instance, context.safeEnd, Math.min(leftMs, delayMs));
   }
 }
 
-async function waitFor({ database, events }: WebhookInstance, delayMs: number): Promise<void> {
+async function waitFor(
+  { database, events }: WebhookInstance,
+  safeEnd: SafeEnd,
+  delayMs: number,
+): Promise<void> {
   const count = waiters.get(database) ?? 0;
   if (count >= feedLimits.waitersMax) {
     const message = `At most ${feedLimits.waitersMax} requests can wait for the feed.`;
@@ -131,23 +141,37 @@ async function waitFor({ database, events }: WebhookInstance, delayMs: number): 
   waiters.set(database, count + 1);
   try {
     await events.next(delayMs);
+    // What has ended the wait is told when nothing can appear before it any more.
+    if (database.names.isConcurrent) await safeEnd.nextSafe(Math.min(delayMs, safeMs));
   } finally {
     waiters.set(database, (waiters.get(database) ?? 1) - 1);
   }
 }
 
-/** Returns the position behind which the feed begins. Throws bad_request and not_found. */
-function beginOf(
-  instance: WebhookInstance,
-  { cursor, since, consumer }: FeedQuery,
-): Promise<number> | number {
-  if (consumer !== undefined) return consumerPosition(instance.database, consumer);
-  if (since !== undefined) return findTime(instance.database, toDate(since));
-  return cursor === undefined ? 0 : openPosition(instance, cursor);
+/** Returns the position behind which the feed begins: by default all that is kept. Throws bad_request and not_found. */
+async function beginOf(instance: WebhookInstance, { cursor, since, consumer }: FeedQuery): Promise<number> {
+  if (since !== undefined) return placeAt(instance.database, since);
+  const trimmed = await readTrimmed(instance.database);
+  if (consumer === undefined && cursor === undefined) return trimmed.position;
+  const position =
+    cursor === undefined
+      ? await consumerPosition(instance.database, consumer ?? '')
+      : openPosition(instance, cursor);
+  if (position >= trimmed.position) return position;
+  throw parameterError(consumer === undefined ? 'cursor' : 'consumer', notKept(trimmed.time));
 }
 
-function toDate(epochMs: number): string {
-  return new Date(epochMs).toISOString().replace('T', ' ');
+/** Returns the place of the log at a time, in milliseconds since 1970. Throws bad_request when it is not kept any more. */
+export async function placeAt(reader: Reader, since: number): Promise<number> {
+  const { time } = await readTrimmed(reader);
+  const date = toTimestamp(since);
+  if (date <= time) throw parameterError('since', notKept(time));
+  return findTime(reader, date);
+}
+
+/** Says why events cannot be told. */
+export function notKept(time: Timestamp): string {
+  return `Events up to ${time} are not kept any more.`;
 }
 
 const place = { purpose: 'feed-cursor', id: '' };

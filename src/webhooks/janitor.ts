@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { Poller } from '../base/poller.ts';
+import type { SafeEnd } from '../events/safe-position.ts';
 import { moveCursors, tidyDeleted, trimLog } from './trim-log.ts';
 import type { WebhookInstance, WebhookInstanceLoan } from './webhook-instance.ts';
 
@@ -13,8 +14,7 @@ export interface JanitorOptions {
   readonly instances: () => Iterable<string>;
   readonly borrow: (instanceId: string) => Promise<WebhookInstanceLoan | undefined>;
   readonly owns: (instanceId: string) => boolean;
-  /** The position up to which no event can appear any more. */
-  readonly safePosition: () => number;
+  readonly safeEnd: SafeEnd;
   /** How many days the log of events and deliveries is kept; 0 for ever. */
   readonly days: number;
   readonly clock: Clock;
@@ -69,7 +69,7 @@ export class Janitor {
       await this.#trim(instance);
       await tidyDeleted(instance);
       await moveCursors(instance.database, {
-        safe: this.#options.safePosition(),
+        safe: this.#options.safeEnd.safePosition,
         isEnding: () => this.#isStopping,
       });
     } finally {

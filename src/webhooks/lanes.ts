@@ -126,7 +126,7 @@ export class InstanceLanes {
    * but the lanes miss one that was made through another node or since they were filled. `endpointUpdated` of the rows shows it.
    */
   async readPendings(turns: readonly Turn[], now: number): Promise<readonly PendingDelivery[]> {
-    const { database, endpoints, id } = this.instance;
+    const { database, endpoints } = this.instance;
     const asked = new Map<number, Endpoint>();
     const keys = turns.flatMap(({ endpointId, event }) => {
       const endpoint = this.#lanes.get(endpointId)?.endpoint;
@@ -135,7 +135,7 @@ export class InstanceLanes {
       return [{ event, endpoint: endpoint.number }];
     });
     const policyOf = (number: number): SendPolicy => asked.get(number) ?? sendAnyway;
-    const pendings = await readPendings(database, { keys, policyOf, instanceId: id, now });
+    const pendings = await readPendings(database, { keys, policyOf, instance: this.instance, now });
     const areKnown = pendings.every(
       ({ endpointId, endpointUpdated }) => this.#lanes.get(endpointId)?.endpoint.updated === endpointUpdated,
     );
@@ -203,6 +203,11 @@ export class InstanceLanes {
   /** Notes that a test is under way (1), or is over (-1). */
   noteTest(by: 1 | -1): void {
     this.#tests += by;
+  }
+
+  /** Whether an endpoint is sent one delivery after the other, in the order of the log. */
+  get hasStrict(): boolean {
+    return this.#lanes.values().some(({ endpoint }) => endpoint.order === 'strict');
   }
 
   /** Returns the lanes that have changed since they were stored. */

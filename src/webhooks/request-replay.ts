@@ -1,9 +1,11 @@
 import { AppError, type FieldError, type FieldErrors } from '../base/errors.ts';
-import { fromTimestamp } from '../base/timestamp.ts';
+import { fromTimestamp, toTimestamp } from '../base/timestamp.ts';
+import { readTrimmed } from '../events/trimmed.ts';
 import { unknownMembers, invalidValue } from '../fields/field-error.ts';
 import { parseDate } from '../fields/date-field.ts';
 import type { Reader } from '../storage/database.ts';
 import { changeEndpoint, type EndpointSaving } from './endpoints/change-endpoint.ts';
+import { notKept } from './feed.ts';
 import { readEndpoint } from './endpoints/endpoint-store.ts';
 import {
   cancelReplay,
@@ -83,6 +85,9 @@ async function decodePlan(
   if (!isRate) details['rate'] = invalidValue(`Must be an integer between 0 and ${rateMax}.`);
   if (typeof dryRun !== 'boolean') details['dryRun'] = invalidValue('Must be true or false.');
   const since = decodeTime(body, 'since', details);
+  const trimmed = await readTrimmed(reader);
+  if (since !== undefined && toTimestamp(since) <= trimmed.time)
+    details['since'] = invalidValue(notKept(trimmed.time));
   const until = decodeTime(body, 'until', details);
   if (Object.keys(details).length > 0) throw new AppError('bad_request', failed, { details });
   const range = await readRange(reader, { since, until });

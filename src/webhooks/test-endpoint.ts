@@ -55,7 +55,7 @@ async function sendTest(
   const [pending] = await readPendings(database, {
     keys: [key],
     policyOf: () => sendAnyway,
-    instanceId,
+    instance,
     now: instance.dueClock.now(),
   });
   if (pending === undefined) throw conflicting();

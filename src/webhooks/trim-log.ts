@@ -1,4 +1,5 @@
 import { toTimestamp } from '../base/timestamp.ts';
+import { noteTrimmed } from '../events/trimmed.ts';
 import { limit, sql, type Sql } from '../sql/sql.ts';
 import type { Database, Reader, Transaction } from '../storage/database.ts';
 import { cancelFailed, deletedCause } from './outcomes.ts';
@@ -9,7 +10,7 @@ import type { WebhookInstance } from './webhook-instance.ts';
 const trimmedTogetherMax = 500;
 
 /** What is left of the log when old events are trimmed, and what was lost with them. */
-export interface Trimmed {
+export interface TrimmedCount {
   readonly events: number;
   /** Deliveries that were still to be sent. */
   readonly expired: number;
@@ -22,7 +23,7 @@ export interface Trimmed {
 export function trimLog(
   { database, dueClock }: Pick<WebhookInstance, 'database' | 'dueClock'>,
   before: number,
-): Promise<Trimmed> {
+): Promise<TrimmedCount> {
   const now = dueClock.now();
   return database.write((tx) => trim(tx, { before: toTimestamp(before), now }), { findsByKey: true });
 }
@@ -30,12 +31,13 @@ export function trimLog(
 async function trim(
   tx: Transaction,
   { before, now }: { readonly before: string; readonly now: number },
-): Promise<Trimmed> {
+): Promise<TrimmedCount> {
   const { names } = tx;
   const [row] = await tx.tuples(sql`
-    SELECT max(CASE WHEN created < ${before} THEN position END), count(CASE WHEN created < ${before} THEN 1 END) FROM (
+    SELECT max(CASE WHEN created < ${before} THEN position END), count(CASE WHEN created < ${before} THEN 1 END),
+      max(CASE WHEN created < ${before} THEN created END) FROM (
       SELECT position, created FROM ${names.table('$event')} WHERE ${names.scope} ORDER BY position${limit(trimmedTogetherMax)}) AS oldest`);
-  const [last, events] = row ?? [];
+  const [last, events, time] = row ?? [];
   if (typeof last !== 'number') return { events: 0, expired: 0 };
   const expired = await countWaitingUpTo(tx, last);
   const upTo = (table: Sql, position: Sql): Sql =>
@@ -46,6 +48,7 @@ async function trim(
   await tx.run(upTo(names.table('$gap'), sql`last`));
   await tx.run(sql`
     UPDATE ${names.table('$lane')} SET cursor = ${last} WHERE ${names.scope} AND cursor < ${last}`);
+  await noteTrimmed(tx, { position: last, time: String(time) });
   if (expired > 0) await releaseStray(tx, now);
   return { events: Number(events), expired };
 }

@@ -3,6 +3,7 @@ import type { Logger } from '../base/logger.ts';
 import type { CollectionStore } from '../collections/collection-store.ts';
 import type { EventLog } from '../events/event-log.ts';
 import type { EndpointStore } from './endpoints/endpoint-store.ts';
+import type { SettingsStore } from '../settings/settings-store.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import type { Database } from '../storage/database.ts';
 
@@ -16,7 +17,10 @@ export interface WebhookInstance {
   readonly events: EventLog;
   /** Shared by routes, fan-out and dispatcher, as is what it remembers. */
   readonly endpoints: EndpointStore;
+  readonly settings: SettingsStore;
   readonly sealer: Sealer;
+  /** Larger bodies stay in the log; what is sent instead has only the id of the record. */
+  readonly bodyBytesMax: number;
   readonly clock: Clock;
   /** The time for what several nodes compare, such as when a delivery is due. */
   readonly dueClock: Clock;

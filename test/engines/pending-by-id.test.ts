@@ -56,7 +56,7 @@ test('on PostgreSQL a delivery is settled by its id, though statistics know of n
   const pendings = await readPendings(database, {
     keys,
     policyOf: () => sendAnyway,
-    instanceId: instance.id,
+    instance,
     now: Date.now(),
   });
   assert.equal(pendings.length, 100);

@@ -126,7 +126,7 @@ test('on PostgreSQL one delivery is claimed and settled by 8 statements in 4 rou
     const pendings = await readPendings(database, {
       keys,
       policyOf: () => sendAnyway,
-      instanceId: instance.id,
+      instance,
       now: Date.now(),
     });
     assert.equal(pendings.length, limit);

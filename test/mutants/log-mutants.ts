@@ -213,4 +213,18 @@ export const logMutants: readonly Mutant[] = [
     to: 'result === undefined\n',
     tests: ['test/api/webhook-stats.test.ts'],
   },
+  {
+    name: 'a reader of the feed is told that events before it are gone',
+    file: 'src/webhooks/feed.ts',
+    from: 'if (position >= trimmed.position) return position;',
+    to: 'return position;',
+    tests: ['test/api/webhook-kept-log.test.ts'],
+  },
+  {
+    name: 'an event that an endpoint wants is written whatever the setting says',
+    file: 'src/open-instance.ts',
+    from: '(await endpoints.all(tx)).some((endpoint) => wants(endpoint, event))',
+    to: 'false',
+    tests: ['test/api/webhook-kept-log.test.ts'],
+  },
 ];

@@ -82,7 +82,7 @@ const keys = [
 const query = (policy: SendPolicy): PendingQuery => ({
   keys,
   policyOf: () => policy,
-  instanceId: 'i',
+  instance: { id: 'i', bodyBytesMax: 256 * 1024 },
   now: 1,
 });
 

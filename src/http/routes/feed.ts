@@ -1,11 +1,11 @@
 import { AppError } from '../../base/errors.ts';
-import { fromTimestamp, toTimestamp } from '../../base/timestamp.ts';
-import { findTime } from '../../events/find-event.ts';
+import { fromTimestamp } from '../../base/timestamp.ts';
+import { readTrimmed } from '../../events/trimmed.ts';
 import { parseDate } from '../../fields/date-field.ts';
 import { invalidValue, unknownMembers } from '../../fields/field-error.ts';
 import type { Instance } from '../../instances/instance.ts';
 import { deleteConsumer, putConsumer, readConsumer } from '../../webhooks/consumers.ts';
-import { openPosition, parseFeedQuery, readFeed } from '../../webhooks/feed.ts';
+import { openPosition, parseFeedQuery, placeAt, readFeed } from '../../webhooks/feed.ts';
 import { nothing } from '../answer.ts';
 import { emptyAnswer, jsonAnswer } from '../openapi/operation.ts';
 import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
@@ -29,7 +29,7 @@ export const feedRoutes = [
     handle: async ({ services, instance, request, query }) => {
       const { dispatcher, version, readiness } = services;
       const json = await readFeed(instance, parseFeedQuery(query), {
-        safePosition: () => dispatcher.safePosition,
+        safeEnd: dispatcher.safeEnd,
         isOver: () => request.raw.socket.destroyed || readiness() === 'stopping',
         version,
       });
@@ -90,8 +90,10 @@ async function positionOf(instance: Instance, body: Readonly<Record<string, unkn
   if (cursor !== '' && since !== '') details['since'] = invalidValue('Not together with a cursor.');
   if (Object.keys(details).length > 0)
     throw new AppError('bad_request', 'Failed to put consumer.', { details });
-  if (date !== '') return findTime(instance.database, toTimestamp(fromTimestamp(date)));
-  return cursor === '' ? 0 : openPosition(instance, String(cursor));
+  if (date !== '') return placeAt(instance.database, fromTimestamp(date));
+  return cursor === ''
+    ? (await readTrimmed(instance.database)).position
+    : openPosition(instance, String(cursor));
 }
 
 const text: Schema = { type: 'string' };

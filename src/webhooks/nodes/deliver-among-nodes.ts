@@ -26,6 +26,8 @@ export function deliverAmongNodes(
 ): Delivering {
   const { logger } = parts;
   const hints = new NodeHints(database, logger);
+  const onPending = (id: string, due: number): void => dispatcher.noteDue(id, due);
+  const poll = new WorkPoll({ database, clock, logger, onPending });
   const ownership = new LeasedOwnership({
     database,
     clock,
@@ -38,17 +40,15 @@ export function deliverAmongNodes(
     ...parts,
     clock,
     ownership,
-    safePosition: () => poll.safePosition,
+    safeEnd: poll,
     onForeign: (id) => hints.add(id),
   });
-  const onPending = (id: string, due: number): void => dispatcher.noteDue(id, due);
-  const poll = new WorkPoll({ database, clock, logger, onPending });
   const janitor = new Janitor({
     ...parts,
     days: parts.webhookDays,
     clock,
     owns: (id) => ownership.owns(id),
-    safePosition: () => poll.safePosition,
+    safeEnd: poll,
   });
   const running: { stop(): Promise<void> }[] = [];
   return {

@@ -1,13 +1,17 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { Poller } from '../../base/poller.ts';
-import { readLogState, SafePosition } from '../../events/safe-position.ts';
+import { systemClock } from '../../base/clock.ts';
+import { readLogState, type SafeEnd, SafePosition } from '../../events/safe-position.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Database } from '../../storage/database.ts';
 import { DueFloor } from '../due-floor.ts';
 import { behindMax, sweepEveryMs } from '../lane-source.ts';
 
 const pollIntervalMs = 250;
+/** How often it looks while somebody waits for the log to become safe, and for how long after that. */
+const hurriedIntervalMs = 20;
+const hurriedForMs = 1_000;
 
 export interface WorkPollOptions {
   readonly database: Database;
@@ -22,7 +26,7 @@ export interface WorkPollOptions {
  * came through: new deliveries behind the position that was safe at the last look, and those that are due again. A look from the start finds
  * what waits behind the cursors of lanes.
  */
-export class WorkPoll {
+export class WorkPoll implements SafeEnd {
   readonly #options: WorkPollOptions;
   readonly #floor = new DueFloor();
   readonly #safe = new SafePosition();
@@ -33,6 +37,10 @@ export class WorkPoll {
   #last = 0;
   #sweptAt = Number.NEGATIVE_INFINITY;
   #watch: Poller | undefined;
+  /** By the monotonic clock: when it looks next, and until when it looks more often. */
+  #nextAtMs = 0;
+  #hurriedUntilMs = 0;
+  readonly #waiting = new Set<() => void>();
 
   constructor(options: WorkPollOptions) {
     this.#options = options;
@@ -43,22 +51,46 @@ export class WorkPoll {
     return this.#safe.value;
   }
 
+  hurry(): void {
+    this.#hurriedUntilMs = systemClock.monotonic() + hurriedForMs;
+  }
+
+  nextSafe(delayMs: number): Promise<void> {
+    this.hurry();
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, delayMs);
+      this.#waiting.add(end);
+    });
+  }
+
   start(): void {
     const onError = (error: unknown): void =>
       this.#options.logger.warn('Pending deliveries could not be looked for; trying again.', { error });
-    this.#watch = new Poller({ intervalMs: pollIntervalMs, poll: () => this.#look(), onError });
-    void this.#watch.look();
+    this.#watch = new Poller({ intervalMs: hurriedIntervalMs, poll: () => this.#lookIfDue(), onError });
   }
 
   /** Looks at once and from the start, as this node has just gained shards. */
   lookAgain(): void {
     this.#floor.reset();
     this.#isFromStart = true;
+    this.#nextAtMs = 0;
     void this.#watch?.look();
   }
 
   async stop(): Promise<void> {
     await this.#watch?.stop();
+  }
+
+  async #lookIfDue(): Promise<void> {
+    const nowMs = systemClock.monotonic();
+    if (nowMs < this.#nextAtMs && nowMs > this.#hurriedUntilMs) return;
+    this.#nextAtMs = nowMs + pollIntervalMs;
+    await this.#look();
   }
 
   async #look(): Promise<void> {
@@ -79,7 +111,9 @@ export class WorkPoll {
     const from = this.#begin(now);
     // First: what is safe by this state is visible to what is read after it.
     const state = await readLogState(database, this.#safe);
+    const before = this.#safe.value;
     this.#safe.note(state);
+    if (this.#safe.value > before) for (const end of this.#waiting) end();
     const rows = isFromStart
       ? await database.tuples(sql`
           SELECT DISTINCT l.instance_id FROM chancery.lane l WHERE EXISTS (

@@ -1,0 +1,32 @@
+import { sql } from '../sql/sql.ts';
+import type { Reader, Transaction } from '../storage/database.ts';
+import type { Timestamp } from '../base/timestamp.ts';
+
+/** What of an instance's log is not kept any more: the last position, and the time of the newest event there. */
+export interface Trimmed {
+  readonly position: number;
+  readonly time: Timestamp;
+}
+
+const nothing: Trimmed = { position: 0, time: '' };
+
+/** Notes, in the transaction that trims it, up to where the log is not kept any more. */
+export async function noteTrimmed(tx: Transaction, trimmed: Trimmed): Promise<void> {
+  const { names } = tx;
+  await tx.run(sql`
+    INSERT INTO ${names.table('$instance_setting')} (${names.scopeColumn}name, value)
+    VALUES (${names.scopeValue}'trimmed', ${`${trimmed.position} ${trimmed.time}`})
+    ON CONFLICT (${names.scopeColumn}name) DO UPDATE SET value = excluded.value`);
+}
+
+/** A reader that asks for what comes behind a position or a time has to be told if some of that is not kept any more. */
+export async function readTrimmed(reader: Reader): Promise<Trimmed> {
+  const { names } = reader;
+  const [row] = await reader.tuples(
+    sql`SELECT value FROM ${names.table('$instance_setting')} WHERE ${names.scope} AND name = 'trimmed'`,
+  );
+  if (row === undefined) return nothing;
+  // A time has a blank in it as well.
+  const [position = '', ...time] = String(row[0]).split(' ');
+  return { position: Number(position), time: time.join(' ') };
+}
