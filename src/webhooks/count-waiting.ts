@@ -10,13 +10,14 @@ export async function readOldestPending(reader: Reader): Promise<Timestamp | und
   const { names } = reader;
   const outcome = names.table('$outcome');
   const lane = names.table('$lane');
+  // What is kept of deliveries that succeeded is not looked through: SQLite takes the index without them only for its own condition.
   const [row] = await reader.tuples(sql`
     WITH walked AS (
       SELECT event, endpoint FROM ${names.table('$delivery')}
       WHERE ${names.scope} AND event > (SELECT min(cursor) FROM ${lane} WHERE ${names.scope}) ORDER BY event${limit(walkMax)}),
     oldest AS (
       SELECT min(position) AS position FROM (
-        SELECT min(event) AS position FROM ${outcome} WHERE ${names.scope} AND status = 'pending'
+        SELECT min(event) AS position FROM ${outcome} WHERE ${names.scope} AND status = 'pending' AND status <> 'delivered'
         UNION ALL SELECT * FROM (
           SELECT w.event FROM walked w JOIN ${lane} l ON ${names.scopeOf('l')} AND l.endpoint = w.endpoint AND w.event > l.cursor
           WHERE NOT EXISTS (
