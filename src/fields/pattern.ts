@@ -7,17 +7,31 @@ export class PatternError extends Error {
 }
 
 const lengthMax = 1000;
-/** With this limit a text of 5,000 characters takes at most ten million steps: some 250 ms, for a pattern made to be slow. */
 const statesMax = 2000;
+/** States times characters of one match: some 250 ms, for a pattern made to be slow. Any pattern may be matched with 5,000 characters. */
+const stepsMax = 10_000_000;
 /** What matching one pattern may remember for the next text. A pattern that needs more is slower, and still takes linear time. */
 const memoryBytesMax = 2_097_152;
 
 /** Compiled patterns by their text: at most 128, which may remember 256 MiB together. To compile one again takes some 20 µs. */
-const compiledPatterns = new GenerationCache<string, RE2Set>(64);
+const compiledPatterns = new GenerationCache<string, CompiledPattern>(64);
+
+interface CompiledPattern {
+  readonly set: RE2Set;
+  readonly textLengthMax: number;
+}
 
 /** Whether a pattern in the syntax of RE2 is found anywhere in a text. Throws a {@link PatternError} as {@link checkPattern} does. */
 export function isMatch(pattern: string, text: string): boolean {
-  return compiledPatterns.findOrAdd(pattern, compile).match(text).length > 0;
+  return compiledPatterns.findOrAdd(pattern, compile).set.match(text).length > 0;
+}
+
+/**
+ * Returns how many characters a text may have that is matched with a pattern: the more states the pattern has, the fewer, so that no text
+ * takes seconds. Throws as {@link checkPattern} does.
+ */
+export function matchedLengthMax(pattern: string): number {
+  return compiledPatterns.findOrAdd(pattern, compile).textLengthMax;
 }
 
 /** Throws a {@link PatternError} for a pattern that RE2 refuses, or that has more than 1,000 characters or 2,000 states. */
@@ -37,12 +51,13 @@ export function patternProblem(work: () => unknown): string | undefined {
 }
 
 /** Compiles a pattern as a set of one, because the package limits the memory of sets only. */
-function compile(pattern: string): RE2Set {
+function compile(pattern: string): CompiledPattern {
   // A text has at least half as many characters as UTF-16 units: a long one is not taken apart.
   if (pattern.length > 2 * lengthMax || Array.from(pattern).length > lengthMax)
     throw new PatternError(`longer than ${lengthMax} characters`);
   // Checked before: RE2 itself allows a million states, which take seconds to compile.
-  if (statesOf(pattern) > statesMax) throw new PatternError('expression too large');
+  const states = statesOf(pattern);
+  if (states > statesMax) throw new PatternError('expression too large');
   // No flags: one of them would accept look-behinds, which RE2 does not.
   const set = new RE2Set(RE2Set.UNANCHORED, 0, memoryBytesMax);
   try {
@@ -54,7 +69,7 @@ function compile(pattern: string): RE2Set {
     throw new PatternError(problem, { cause: error });
   }
   set.compile();
-  return set;
+  return { set, textLengthMax: Math.floor(stepsMax / Math.max(states, 1)) };
 }
 
 /** How often a quantifier repeats what is before it. */

@@ -56,6 +56,19 @@ test('a pattern made to be slow is answered in time', () => {
   assert.ok(performance.now() - begun < 30_000);
 });
 
+test('I-30 the larger a pattern is, the shorter are the texts that it is matched with', () => {
+  const max = 20_000;
+  const large = decode({ pattern: '(?:[ab]\\pL?){600}[cd]', max });
+  const tooLong = textField.check('a'.repeat(max), large);
+  assert.equal(tooLong?.code, 'validation_max_text_constraint');
+  const { max: lengthMax } = tooLong.params ?? {};
+  assert.ok(typeof lengthMax === 'number' && lengthMax >= 5_000 && lengthMax < 6_000, String(lengthMax));
+  assert.equal(textField.check('b'.repeat(lengthMax), large)?.code, 'validation_invalid_format');
+  assert.equal(textField.check('b'.repeat(lengthMax + 1), large)?.code, 'validation_max_text_constraint');
+  const small = decode({ pattern: '^[a-z]+$', max: 1_000_000 });
+  assert.equal(textField.check('a'.repeat(1_000_000), small), undefined);
+});
+
 test('texts come back byte for byte', () => {
   const options = decode({});
   for (const text of ['a\r\n ', '\u202e<&>\u2028', 'e\u0301'.repeat(1000), '👩‍👩‍👧'])

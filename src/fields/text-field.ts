@@ -4,7 +4,7 @@ import { fieldError } from './field-error.ts';
 import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
 import { generateFromPattern, generatorPlan, type GeneratorPlan } from './generate-from-pattern.ts';
 import { optionReader, storedAsText, toText } from './option-reader.ts';
-import { checkPattern, isMatch, patternProblem } from './pattern.ts';
+import { checkPattern, isMatch, matchedLengthMax, patternProblem } from './pattern.ts';
 import { anyText, type JsonSchema } from './value-schema.ts';
 
 export type TextOptions = Readonly<{
@@ -25,7 +25,7 @@ export const textField: FieldType<TextOptions> = {
   type: 'text',
   decodeOptions,
   schema: (options) => ({
-    given: textSchema({ ...options, max: options.max === 0 ? textLengthMaxDefault : options.max }),
+    given: textSchema({ ...options, max: maxOf(options) }),
     answered: anyText,
   }),
   check,
@@ -150,7 +150,7 @@ function checkText(text: string, options: TextOptions): FieldError | undefined {
   if (text === '')
     return options.required || options.primaryKey ? fieldError('validation_required') : undefined;
   const { min } = options;
-  const max = options.max === 0 ? textLengthMaxDefault : options.max;
+  const max = maxOf(options);
   // A text has at most as many code points as UTF-16 units and at least half as many: most texts need not be counted.
   const isPlain = text.length <= max && text.length >= min * 2;
   // Of a text that is longer than any with `max` code points, no more are counted than show it.
@@ -159,6 +159,11 @@ function checkText(text: string, options: TextOptions): FieldError | undefined {
   if (length > max) return fieldError('validation_max_text_constraint', { max });
   const isWrong = options.pattern !== '' && !isMatch(options.pattern, text);
   return isWrong ? fieldError('validation_invalid_format') : undefined;
+}
+
+function maxOf({ max, pattern }: TextOptions): number {
+  if (max === 0) return textLengthMaxDefault;
+  return pattern === '' ? max : Math.min(max, matchedLengthMax(pattern));
 }
 
 function codePointsIn(text: string): number {

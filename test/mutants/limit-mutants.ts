@@ -254,9 +254,16 @@ export const limitMutants: readonly Mutant[] = [
   {
     name: 'a pattern has so many states',
     file: 'src/fields/pattern.ts',
-    from: 'if (statesOf(pattern) > statesMax)',
-    to: 'if (statesOf(pattern) > 1e9)',
+    from: 'if (states > statesMax)',
+    to: 'if (states > 1e9)',
     tests: ['src/fields/pattern.test.ts'],
+  },
+  {
+    name: 'a text that is matched with a large pattern has so many characters',
+    file: 'src/fields/text-field.ts',
+    from: 'Math.min(max, matchedLengthMax(pattern))',
+    to: 'max',
+    tests: ['src/fields/text-field.test.ts'],
   },
   {
     name: 'a pattern remembers so much of the texts that it was matched with',
