@@ -68,8 +68,15 @@ export async function readRange(
   return { first, last };
 }
 
-/** Counts what a replay would send, in reads of a part of the log each. */
-export async function countReplay(reader: Reader, plan: ReplayPlan): Promise<number> {
+/**
+ * Counts what a replay would send, in reads of a part of the log each. `pause` is awaited between them: where reads are made by this
+ * thread, everybody else waits otherwise until the last one.
+ */
+export async function countReplay(
+  reader: Reader,
+  plan: ReplayPlan,
+  pause?: () => Promise<void>,
+): Promise<number> {
   let total = 0;
   let cursor = plan.isDescending ? plan.last + 1 : plan.first - 1;
   for (;;) {
@@ -77,6 +84,7 @@ export async function countReplay(reader: Reader, plan: ReplayPlan): Promise<num
     total += count;
     if (end === undefined) return total;
     cursor = end;
+    await pause?.();
   }
 }
 

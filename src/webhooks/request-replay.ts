@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError, type FieldError, type FieldErrors } from '../base/errors.ts';
 import { fromTimestamp, toTimestamp } from '../base/timestamp.ts';
 import { readTrimmed } from '../events/trimmed.ts';
@@ -54,7 +55,7 @@ export async function requestReplay(
   const { database } = saving;
   const endpoint = await readEndpoint(saving, id);
   const { dryRun, plan } = await decodePlan(database, body, endpoint);
-  const total = await countReplay(database, plan);
+  const total = await countReplay(database, plan, nextTurn);
   if (dryRun) return { total };
   const now = saving.dueClock.now();
   const replay = await changeEndpoint(saving, id, async (tx, changed) => {

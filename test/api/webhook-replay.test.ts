@@ -4,6 +4,7 @@ import { sql } from '../../src/sql/sql.ts';
 import { answers, HeldSender, type SenderPort } from '../support/held-sender.ts';
 import { eventually } from '../support/eventually.ts';
 import { MovableClock } from '../support/movable-clock.ts';
+import { testEngine } from '../support/test-config.ts';
 import { startWebhookService, type WebhookService } from '../support/webhook-service.ts';
 
 interface Trial {
@@ -195,3 +196,38 @@ test('a replay that makes no sense is refused by name', async (t) => {
     assert.deepEqual(Object.keys((await replay(body, 400)).data), [name]);
   await service.call('GET', '/api/webhooks/replays/unknown', { status: 404 });
 });
+
+test(
+  'others are served while a replay of a long log is counted',
+  { skip: testEngine !== 'sqlite' && 'PostgreSQL counts in another process' },
+  async (t) => {
+    const trial = await start(t, { status: 'paused' });
+    const { service } = trial;
+    await addPosts(trial, ['first']);
+    /** How often the event loop turns while a replay is counted. */
+    const turnsOf = async (): Promise<number> => {
+      let turns = 0;
+      const count = (): void => {
+        turns += 1;
+        next = setImmediate(count);
+      };
+      let next = setImmediate(count);
+      await trial.replay({ scope: 'all', dryRun: true });
+      clearImmediate(next);
+      return turns;
+    };
+    const few = await turnsOf();
+    await service.withInstance('default', async ({ database }) => {
+      const events = database.names.table('$event');
+      const numbers = sql`WITH RECURSIVE n(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM n WHERE n < 120000)`;
+      await database.write((tx) =>
+        tx.run(sql`
+          INSERT INTO ${events} (position, id, kind, collection, collection_name, record, revision, created, body)
+          ${numbers} SELECT n, id || n, kind, collection, collection_name, record, revision, created, body
+          FROM ${events}, n WHERE position = 1`),
+      );
+    });
+    const many = await turnsOf();
+    assert.ok(many >= few + 5, `${many} turns, ${few} with a short log`);
+  },
+);

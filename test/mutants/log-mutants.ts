@@ -81,6 +81,13 @@ export const logMutants: readonly Mutant[] = [
     tests: ['test/api/webhook-replay.test.ts'],
   },
   {
+    name: 'others are served while a replay is counted',
+    file: 'src/webhooks/request-replay.ts',
+    from: 'countReplay(database, plan, nextTurn)',
+    to: 'countReplay(database, plan)',
+    tests: ['test/api/webhook-replay.test.ts'],
+  },
+  {
     name: 'an endpoint has one replay at a time',
     file: 'src/webhooks/request-replay.ts',
     from: 'await refuseSecond(tx, endpoint.number);',
