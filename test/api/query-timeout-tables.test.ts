@@ -41,18 +41,18 @@ async function fill(service: TestService): Promise<void> {
   await post('/api/records/posts', {});
   await post('/api/keys', { name: 'key', scopes: ['webhooks:read'] });
   await service.withInstance('default', async ({ database }) => {
-    for (const name of ['$delivery', '$api_key', '$audit'] as const) await repeatRow(database, name);
+    for (const name of ['$event', '$delivery', '$api_key', '$audit'] as const) await repeatRow(database, name);
   });
 }
 
-test('A15 lists of deliveries, keys and audited requests are ended in time', async (t) => {
+test('A15 lists of deliveries, events, keys and audited requests are ended in time', async (t) => {
   const service = await startService(t);
   await fill(service);
   await service.stop();
   // No machine makes so many comparisons in a millisecond.
   const hurried = await startService(t, { data: service.data, flags: { 'query-timeout': '0.001' } });
   const filter = Array.from({ length: 200 }, () => "id~'%a%b'").join('||');
-  for (const path of ['webhooks/deliveries', 'keys', 'audit']) {
+  for (const path of ['webhooks/deliveries', 'webhooks/events', 'keys', 'audit']) {
     const url = `/api/${path}?skipTotal=1&filter=${encodeURIComponent(filter)}`;
     const slow = await hurried.request(url, { token: true });
     assert.deepEqual(
