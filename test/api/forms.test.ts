@@ -183,7 +183,7 @@ describe('a form', () => {
     assert.equal((await service.request(records)).json.totalItems, 1);
   });
 
-  test('may hold its own boundary inside a value', async (t) => {
+  test('may hold its own boundary inside a value (H-84)', async (t) => {
     const service = await withPosts(t);
     const title = `--${boundary} and x--${boundary}--\r\n-${boundary}\n--${boundary}--\r\n--`;
     const { status, json } = await sendForm(service, part('title', `x${title}`) + end);
