@@ -113,6 +113,23 @@ test('Q-57 parameters of a list take linear time, whether or not a guest may lis
         }
 });
 
+test('Q-57 parameters of the log of events and of the feed take linear time', async (t) => {
+  const service = await startTypes(t);
+  const names = {
+    feed: ['cursor', 'since', 'consumer', 'events', 'collections', 'signed', 'wait'],
+    events: ['record', 'filter', 'sort', 'cursor'],
+    deliveries: ['filter', 'sort', 'cursor'],
+  };
+  const authorization = service.superuser.token;
+  for (const [path, its] of Object.entries(names))
+    for (const name of its)
+      for (const part of parts) {
+        const value = part.repeat((lineLength - 600) / part.length);
+        const url = `${service.url}/api/webhooks/${path}?${name}=${value}`;
+        await assertAnswered(url, { headers: { authorization } }, lineLength);
+      }
+});
+
 test('H-81 headers take linear time', async (t) => {
   const service = await startTypes(t);
   const names = [
