@@ -41,7 +41,8 @@ async function fill(service: TestService): Promise<void> {
   await post('/api/records/posts', {});
   await post('/api/keys', { name: 'key', scopes: ['webhooks:read'] });
   await service.withInstance('default', async ({ database }) => {
-    for (const name of ['$event', '$delivery', '$api_key', '$audit'] as const) await repeatRow(database, name);
+    for (const name of ['$event', '$delivery', '$api_key', '$audit'] as const)
+      await repeatRow(database, name);
   });
 }
 
