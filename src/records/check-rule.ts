@@ -5,10 +5,11 @@ import { assert } from '../base/assert.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { fieldType } from '../fields/field-types.ts';
-import { fieldColumn, hasColumn } from '../fields/field.ts';
+import { hasColumn } from '../fields/field.ts';
 import { constantOf } from '../filters/compile.ts';
 import type { FilterTree } from '../filters/parse.ts';
 import type { Instance } from '../instances/instance.ts';
+import { inlineColumns } from '../query/inline-columns.ts';
 import { isMultiple } from '../query/path.ts';
 import { baseAlias, RecordScope, type ScopeContext } from '../query/record-scope.ts';
 import { joinSql, lookupByKey, type Sql, sql, withValues } from '../sql/sql.ts';
@@ -55,11 +56,7 @@ export async function valuesMeetRule(
 
 /** As {@link storedRow}, for values that are not stored. */
 export function inlineRow(collection: Collection, values: readonly StoredValue[], names: Names): Sql {
-  const columns = collection.fields.map(
-    (field, index) =>
-      sql`${names.dialect.typed(fieldColumn(field) ?? 'text', values[index] ?? null)} AS ${names.column(field.name)}`,
-  );
-  return sql`(SELECT ${joinSql(columns, ', ')}) AS ${baseAlias} WHERE TRUE`;
+  return sql`(SELECT ${inlineColumns(collection, values, names)}) AS ${baseAlias} WHERE TRUE`;
 }
 
 /** Whether the row meets the rule's condition, which is appended to the row's own. */

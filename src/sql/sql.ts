@@ -62,7 +62,10 @@ export function ofTable(name: Sql, table: string): Sql {
 }
 
 /** The parts one after the other, with `separator` between them. */
-export function joinSql(parts: readonly Sql[], separator: ', ' | ' AND ' | ' OR ' | ' '): Sql {
+export function joinSql(
+  parts: readonly Sql[],
+  separator: ', ' | ' AND ' | ' OR ' | ' ' | ' UNION ALL ',
+): Sql {
   const values: SqlValue[] = [];
   for (const part of parts) values.push(...part.values);
   return make(parts.map((part) => part.text).join(separator), values, tablesOf(parts));

@@ -94,7 +94,7 @@ export class InstanceLanes {
     this.#safe = safe;
     const all = await endpoints.all(database);
     await this.#follow(all, epoch);
-    if (await this.#known.replays.advance(database, all, now)) this.markChanged();
+    if (await this.#known.replays.advance(this.instance, all, now)) this.markChanged();
     for (const state of this.#lanes.values()) await this.#read(state, now);
   }
 

@@ -1,6 +1,8 @@
 import type { Database } from '../storage/database.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
+import { storedFilter } from './event-filter.ts';
 import { advanceReplay, readRunning, type Replay } from './replays.ts';
+import type { WebhookInstance } from './webhook-instance.ts';
 
 /** How long a replay waits for those of its deliveries that are still to be sent, before it looks again. */
 const fullMs = 250;
@@ -24,7 +26,12 @@ export class ReplayRunner {
   }
 
   /** Makes deliveries due of those that may go on now. Returns whether there are any. */
-  async advance(database: Database, endpoints: readonly Endpoint[], now: number): Promise<boolean> {
+  async advance(
+    instance: Pick<WebhookInstance, 'database' | 'collections'>,
+    endpoints: readonly Endpoint[],
+    now: number,
+  ): Promise<boolean> {
+    const { database, collections } = instance;
     let hasTaken = false;
     for (const replay of this.#running) {
       if (this.#at(replay) > now) continue;
@@ -39,7 +46,11 @@ export class ReplayRunner {
       }
       const { rate } = replay;
       const allowed = rate === 0 ? Number.MAX_SAFE_INTEGER : rate;
-      const { taken, isOver, isFull } = await advanceReplay(database, { ...replay, of }, { now, allowed });
+      const { taken, isOver, isFull } = await advanceReplay(
+        database,
+        { ...replay, of, eventFilter: storedFilter(replay.filter, { collections, now }) },
+        { now, allowed },
+      );
       hasTaken ||= taken > 0;
       if (isOver) this.#running = this.#running.filter((one) => one !== replay);
       else this.#nextAt.set(replay.number, now + (rate > 0 ? 1_000 : isFull ? fullMs : 0));

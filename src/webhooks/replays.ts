@@ -5,6 +5,7 @@ import { findTime } from '../events/find-event.ts';
 import { limit, sql, type Sql } from '../sql/sql.ts';
 import type { Database, Names, Reader, Row, Transaction } from '../storage/database.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
+import { type EventFilter, filterEvents } from './event-filter.ts';
 import { recordKey } from './record-order.ts';
 import { insertGap } from './skip-waiting.ts';
 
@@ -34,6 +35,8 @@ export interface Replay {
   readonly isDescending: boolean;
   /** Deliveries per second; 0 for no limit. */
   readonly rate: number;
+  /** What the records of the events must meet; '' for no condition. */
+  readonly filter: string;
   /** The last position that was dealt with. */
   readonly cursor: number;
   /** How many deliveries there were as it began, and how many were made due so far. */
@@ -50,8 +53,13 @@ const waitingMax = 1_000;
 const takenTogetherMax = 256;
 const walkMax = 16_384;
 
-export interface ReplayPlan extends Pick<Replay, 'scope' | 'first' | 'last' | 'isDescending' | 'rate'> {
+export interface ReplayPlan extends Pick<
+  Replay,
+  'scope' | 'first' | 'last' | 'isDescending' | 'rate' | 'filter'
+> {
   readonly endpoint: Endpoint;
+  /** The filter, as it is understood now. */
+  readonly eventFilter: EventFilter | undefined;
 }
 
 /** Returns the range of the log between two times (milliseconds since 1970), both of which may be left out. */
@@ -93,7 +101,14 @@ async function readCount(
   plan: ReplayPlan,
   cursor: number,
 ): Promise<{ readonly end: number | undefined; readonly count: number }> {
+  const { eventFilter } = plan;
   const found = candidates(reader, plan, { cursor, walk: walkMax });
+  if (eventFilter !== undefined) {
+    const [end] = await readEnd(reader, found);
+    const rows = await reader.tuples(sql`${found.walked} ${found.select}`);
+    const positions = rows.map(([position]) => Number(position));
+    return { end, count: (await filterEvents(reader, eventFilter, positions)).length };
+  }
   const [row] = await reader.tuples(sql`
     ${found.walked} SELECT (SELECT ${found.end} FROM walked), (SELECT count(*) FROM (${found.select}) AS wanted)`);
   const [end, count] = row ?? [];
@@ -161,14 +176,14 @@ export async function insertReplay(
   { total, now }: { readonly total: number; readonly now: number },
 ): Promise<string> {
   const { names } = tx;
-  const { endpoint, scope, first, last, isDescending, rate } = plan;
+  const { endpoint, scope, first, last, isDescending, rate, filter } = plan;
   const id = newId();
   const cursor = isDescending ? last + 1 : first - 1;
   const created = toTimestamp(now);
   await tx.run(sql`
-    INSERT INTO ${names.table('$replay')} (${names.scopeColumn}id, endpoint, scope, first, last, is_descending, rate, cursor, total, taken,
+    INSERT INTO ${names.table('$replay')} (${names.scopeColumn}id, endpoint, scope, first, last, is_descending, rate, filter, cursor, total, taken,
       state, created, updated)
-    VALUES (${names.scopeValue}${id}, ${endpoint.number}, ${scope}, ${first}, ${last}, ${isDescending ? 1 : 0}, ${rate}, ${cursor}, ${total},
+    VALUES (${names.scopeValue}${id}, ${endpoint.number}, ${scope}, ${first}, ${last}, ${isDescending ? 1 : 0}, ${rate}, ${filter}, ${cursor}, ${total},
       0, 'running', ${created}, ${created})`);
   return id;
 }
@@ -184,7 +199,15 @@ export async function replayWaiting(tx: Transaction, endpoint: Endpoint, now: nu
     SELECT cursor, (SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.scope}) FROM ${lane}`);
   const [first, last] = [Number(row?.[0]) + 1, Number(row?.[1])];
   if (last < first) return;
-  const plan = { endpoint, scope: 'waiting', first, last, isDescending: true, rate: 0 } as const;
+  const range = { first, last, isDescending: true } as const;
+  const plan = {
+    endpoint,
+    scope: 'waiting',
+    ...range,
+    rate: 0,
+    filter: '',
+    eventFilter: undefined,
+  } as const;
   const total = await countReplay(tx, plan);
   await insertReplay(tx, plan, { total, now });
   await tx.run(
@@ -192,7 +215,7 @@ export async function replayWaiting(tx: Transaction, endpoint: Endpoint, now: nu
   );
 }
 
-const columns = sql`r.number, r.id, r.endpoint, p.id AS endpoint_id, r.scope, r.first, r.last, r.is_descending, r.rate, r.cursor, r.total,
+const columns = sql`r.number, r.id, r.endpoint, p.id AS endpoint_id, r.scope, r.first, r.last, r.is_descending, r.rate, r.filter, r.cursor, r.total,
   r.taken, r.state, r.created, r.updated`;
 
 function fromReplays({ names }: Reader): Sql {
@@ -212,6 +235,7 @@ function toReplay(row: Row): Replay {
     last: Number(row['last']),
     isDescending: row['is_descending'] === 1,
     rate: Number(row['rate']),
+    filter: String(row['filter']),
     cursor: Number(row['cursor']),
     total: Number(row['total']),
     taken: Number(row['taken']),
@@ -267,10 +291,15 @@ export async function cancelReplay(tx: Transaction, replay: Replay, now: number)
     });
 }
 
+interface TakenPlan extends Replay {
+  readonly of: Endpoint;
+  readonly eventFilter: EventFilter | undefined;
+}
+
 /** Makes the next deliveries of a replay due. Returns it as it is then, and whether it may go on at once. */
 export function advanceReplay(
   database: Database,
-  plan: Replay & { readonly of: Endpoint },
+  plan: TakenPlan,
   { now, allowed }: { readonly now: number; readonly allowed: number },
 ): Promise<{ readonly taken: number; readonly isOver: boolean; readonly isFull: boolean }> {
   return database.write(async (tx) => {
@@ -288,17 +317,18 @@ export function advanceReplay(
 
 async function take(
   tx: Transaction,
-  { of: endpoint, ...replay }: Replay & { readonly of: Endpoint },
+  { of: endpoint, eventFilter, ...replay }: TakenPlan,
   { cursor, room, now }: { readonly cursor: number; readonly room: number; readonly now: number },
 ): Promise<{ readonly taken: number; readonly isOver: boolean; readonly isFull: boolean }> {
   const { names } = tx;
   const { isDescending, number } = replay;
-  const found = candidates(tx, { ...replay, endpoint }, { cursor, walk: walkMax });
+  const found = candidates(tx, { ...replay, endpoint, eventFilter }, { cursor, walk: walkMax });
   const order = isDescending ? sql`position DESC` : sql`position`;
   const rows = await tx.tuples(sql`
     ${found.walked} SELECT position, (SELECT ${found.end} FROM walked) FROM (${found.select}) AS wanted ORDER BY ${order}${limit(room)}`);
-  const events = rows.map(([position]) => Number(position));
-  const [end] = events.length === room ? [events.at(-1)] : await readEnd(tx, found);
+  const positions = rows.map(([position]) => Number(position));
+  const [end] = positions.length === room ? [positions.at(-1)] : await readEnd(tx, found);
+  const events = eventFilter === undefined ? positions : await filterEvents(tx, eventFilter, positions);
   const state = end === undefined ? 'done' : 'running';
   if (events.length > 0) await makeDue(tx, { replay, events, endpoint, now });
   await tx.run(sql`
@@ -308,10 +338,10 @@ async function take(
 }
 
 async function readEnd(
-  tx: Transaction,
+  reader: Reader,
   { walked, end }: { readonly walked: Sql; readonly end: Sql },
 ): Promise<[number | undefined]> {
-  const [row] = await tx.tuples(sql`${walked} SELECT ${end} FROM walked`);
+  const [row] = await reader.tuples(sql`${walked} SELECT ${end} FROM walked`);
   return [typeof row?.[0] === 'number' ? row[0] : undefined];
 }
 

@@ -6,6 +6,7 @@ import { unknownMembers, invalidValue } from '../fields/field-error.ts';
 import { parseDate } from '../fields/date-field.ts';
 import type { Reader } from '../storage/database.ts';
 import { changeEndpoint, type EndpointSaving } from './endpoints/change-endpoint.ts';
+import { parseEventFilter } from './event-filter.ts';
 import { notKept } from './feed.ts';
 import { readEndpoint } from './endpoints/endpoint-store.ts';
 import {
@@ -30,6 +31,7 @@ export interface ReplayView {
   readonly scope: ReplayScope;
   readonly state: string;
   readonly rate: number;
+  readonly filter: string;
   /** How many deliveries there were as it began; how many of them were taken so far, and what became of those. */
   readonly total: number;
   readonly taken: number;
@@ -54,7 +56,7 @@ export async function requestReplay(
 ): Promise<ReplayView | { readonly total: number }> {
   const { database } = saving;
   const endpoint = await readEndpoint(saving, id);
-  const { dryRun, plan } = await decodePlan(database, body, endpoint);
+  const { dryRun, plan } = await decodePlan(saving, body, endpoint);
   const total = await countReplay(database, plan, nextTurn);
   if (dryRun) return { total };
   const now = saving.dueClock.now();
@@ -72,27 +74,32 @@ async function refuseSecond(reader: Reader, endpoint: number): Promise<void> {
 }
 
 async function decodePlan(
-  reader: Reader,
+  { database, collections, dueClock }: EndpointSaving,
   body: Body,
   endpoint: ReplayPlan['endpoint'],
 ): Promise<{ readonly dryRun: boolean; readonly plan: ReplayPlan }> {
   const details: Record<string, FieldError | FieldErrors> = {
-    ...unknownMembers(body, ['since', 'until', 'scope', 'rate', 'dryRun'], []),
+    ...unknownMembers(body, ['since', 'until', 'scope', 'filter', 'rate', 'dryRun'], []),
   };
-  const { scope = 'failed', rate = 0, dryRun = false } = body;
+  const { scope = 'failed', filter = '', rate = 0, dryRun = false } = body;
   const found = replayScopes.find((one) => one === scope);
   if (found === undefined) details['scope'] = invalidValue(`Must be one of ${replayScopes.join(', ')}.`);
   const isRate = typeof rate === 'number' && Number.isInteger(rate) && rate >= 0 && rate <= rateMax;
   if (!isRate) details['rate'] = invalidValue(`Must be an integer between 0 and ${rateMax}.`);
+  if (typeof filter !== 'string') details['filter'] = invalidValue('Must be text.');
   if (typeof dryRun !== 'boolean') details['dryRun'] = invalidValue('Must be true or false.');
   const since = decodeTime(body, 'since', details);
-  const trimmed = await readTrimmed(reader);
+  const trimmed = await readTrimmed(database);
   if (since !== undefined && toTimestamp(since) <= trimmed.time)
     details['since'] = invalidValue(notKept(trimmed.time));
   const until = decodeTime(body, 'until', details);
   if (Object.keys(details).length > 0) throw new AppError('bad_request', failed, { details });
-  const range = await readRange(reader, { since, until });
-  const plan = { endpoint, scope: found ?? 'failed', ...range, isDescending: false, rate: Number(rate) };
+  const text = String(filter);
+  const context = { collections, now: dueClock.now(), names: database.names };
+  const eventFilter = text === '' ? undefined : parseEventFilter(text, context, endpoint.collections);
+  const range = { ...(await readRange(database, { since, until })), isDescending: false };
+  const what = { endpoint, scope: found ?? 'failed', filter: text, eventFilter };
+  const plan = { ...what, ...range, rate: Number(rate) };
   return { dryRun: dryRun === true, plan };
 }
 
@@ -114,7 +121,7 @@ function decodeTime(
 
 /** Returns a replay with what became of its deliveries. Throws not_found. */
 export async function replayView(reader: Reader, id: string): Promise<ReplayView> {
-  const { endpointId, number, scope, state, rate, total, taken, created, updated } = await readReplay(
+  const { endpointId, number, scope, state, rate, filter, total, taken, created, updated } = await readReplay(
     reader,
     id,
   );
@@ -127,6 +134,7 @@ export async function replayView(reader: Reader, id: string): Promise<ReplayView
     scope,
     state,
     rate,
+    filter,
     total,
     taken,
     delivered: of('delivered'),

@@ -234,4 +234,18 @@ export const logMutants: readonly Mutant[] = [
     to: 'false',
     tests: ['test/api/webhook-kept-log.test.ts'],
   },
+  {
+    name: 'a replay with a filter takes nothing else',
+    file: 'src/webhooks/replays.ts',
+    from: 'const events = eventFilter === undefined ? positions :',
+    to: 'const events = eventFilter !== undefined ? positions :',
+    tests: ['test/api/webhook-replay-filter.test.ts'],
+  },
+  {
+    name: 'a filter of a replay cannot ask for hidden fields',
+    file: 'src/webhooks/event-filter.ts',
+    from: "scope.add(tree, 'client')",
+    to: "scope.add(tree, 'rule')",
+    tests: ['test/api/webhook-replay-filter.test.ts'],
+  },
 ];

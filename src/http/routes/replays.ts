@@ -67,6 +67,11 @@ export const replaySchemas: Readonly<Record<string, Schema>> = {
         description:
           'failed: what was exhausted, expired or cancelled; missing: all that was not delivered, also from before the endpoint was made; all: everything.',
       },
+      filter: {
+        type: 'string',
+        description:
+          'What the records of the events must meet: a filter as in lists, over their own fields as they were.',
+      },
       since: date,
       until: date,
       rate: {
@@ -77,7 +82,7 @@ export const replaySchemas: Readonly<Record<string, Schema>> = {
       },
       dryRun: { type: 'boolean', description: 'Only counts.' },
     },
-    ['scope', 'since', 'until', 'rate', 'dryRun'],
+    ['scope', 'filter', 'since', 'until', 'rate', 'dryRun'],
   ),
   Replay: objectSchema({
     id: text,
@@ -85,6 +90,7 @@ export const replaySchemas: Readonly<Record<string, Schema>> = {
     scope: { enum: [...replayScopes, 'waiting'] },
     state: { enum: ['running', 'done', 'cancelled'] },
     rate: count,
+    filter: text,
     total: { ...count, description: 'How many deliveries there were as it began.' },
     taken: { ...count, description: 'How many of them are to be sent by now, or were.' },
     delivered: count,

@@ -102,6 +102,7 @@ const replay = sql`CREATE TABLE "$replay" (
   last INTEGER NOT NULL,
   is_descending INTEGER NOT NULL,
   rate INTEGER NOT NULL,
+  filter TEXT NOT NULL,
   cursor INTEGER NOT NULL,
   total INTEGER NOT NULL,
   taken INTEGER NOT NULL,

@@ -125,6 +125,7 @@ const replay = sql`CREATE TABLE chancery.replay (
   last bigint NOT NULL,
   is_descending smallint NOT NULL,
   rate integer NOT NULL,
+  filter text COLLATE "C" NOT NULL,
   cursor bigint NOT NULL,
   total bigint NOT NULL,
   taken bigint NOT NULL,
