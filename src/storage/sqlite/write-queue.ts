@@ -19,7 +19,8 @@ import { SqliteTransaction } from './sqlite-transaction.ts';
  * meanwhile forms the next one. So the slower the disk, the larger the groups. Clients that were just answered ask again a few turns
  * later. Without waiting for them, the clients would split into two groups that take turns. So a group waits while every turn brings more
  * works, until it is as large as the one before or has waited as long as that one took (decision 14). Nothing but works delays a group.
- * Works of a group that has run for a quarter of a second wait for the next one: between two groups this thread serves everybody else.
+ * Works of a group that has run for 5 ms, or for as long as the last sync took, wait for the next one: between two groups this thread
+ * serves everybody else.
  *
  * A work that fails before it has written anything leaves nothing to undo, and nearly all failures are of this kind. When a work
  * fails later, the group is rolled back and run again with a SAVEPOINT around each work. Savepoints are not used from the start, as
@@ -30,8 +31,11 @@ import { SqliteTransaction } from './sqlite-transaction.ts';
 /** A larger group would make its first member wait for too many others. */
 const groupMax = 512;
 
-/** How long a group begins works. Most take a fraction of a millisecond, but a rule may take as long as the query timeout. */
-const groupMsMax = 250;
+/**
+ * How long a group begins works, unless a sync of the disk takes longer. All instances share this thread: so one that is flooded with writes
+ * makes another wait for so long, and for the one work that may take as long as the query timeout.
+ */
+const groupMsMin = 5;
 
 /** Works beyond this many waiting ones are refused at once. */
 const waitingMax = 10_000;
@@ -93,6 +97,8 @@ export class WriteQueue {
   #guardedLeft = 0;
   /** Whether a work of this group has written something. */
   #hasWritten = false;
+  /** How long the last sync of the disk took. */
+  #syncMs = 0;
   /** The size and duration of the group before. */
   #last = { works: 0, tookMs: 0 };
   #isClosed = false;
@@ -186,10 +192,12 @@ export class WriteQueue {
       // Those that this group has not begun are the first of the next one.
       this.#waiting.unshift(...group.splice(run.outcomes.length));
       if (this.#isToSync) {
+        const syncedFromMs = systemClock.monotonic();
         this.#sync = this.#connection.syncLog();
         // Who waits for the sync as well goes on only after what follows: it finds readers and memory as they are after the group.
         await this.#sync;
         this.#sync = undefined;
+        this.#syncMs = systemClock.monotonic() - syncedFromMs;
       }
       this.#options.endView();
       settle(group, run);
@@ -233,7 +241,8 @@ export class WriteQueue {
     const outcomes: Outcome[] = [];
     const startMs = systemClock.monotonic();
     for (const waiting of group) {
-      if (outcomes.length > 0 && systemClock.monotonic() - startMs > groupMsMax) break;
+      if (outcomes.length > 0 && systemClock.monotonic() - startMs > Math.max(groupMsMin, this.#syncMs))
+        break;
       const outcome = await this.#runWork(waiting.work, isGuarded);
       if (outcome === undefined) return this.#spoiled();
       outcomes.push(outcome);
