@@ -188,30 +188,32 @@ export async function insertReplay(
   return id;
 }
 
+/** Returns what a replay of all that waits for an endpoint would take, the last first; undefined when its lane is at the end of the log. */
+export async function planWaiting(reader: Reader, endpoint: Endpoint): Promise<ReplayPlan | undefined> {
+  const { names } = reader;
+  const [row] = await reader.tuples(sql`
+    SELECT cursor, (SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.scope})
+    FROM ${names.table('$lane')} WHERE ${names.scope} AND endpoint = ${endpoint.number}`);
+  const range = { first: Number(row?.[0]) + 1, last: Number(row?.[1]), isDescending: true };
+  const what = { endpoint, scope: 'waiting', rate: 0, filter: '', eventFilter: undefined } as const;
+  return range.last < range.first ? undefined : { ...what, ...range };
+}
+
 /**
- * Moves the lane of an endpoint to the end of the log, and begins a replay of what lies between, the last first. To be called while nothing
- * else is written.
+ * Moves the lane of an endpoint to the end of the log, and begins a replay of what lies between. To be called while nothing else is
+ * written. `total` is about how much that is.
  */
-export async function replayWaiting(tx: Transaction, endpoint: Endpoint, now: number): Promise<void> {
+export async function replayWaiting(
+  tx: Transaction,
+  endpoint: Endpoint,
+  counted: { readonly total: number; readonly now: number },
+): Promise<void> {
   const { names } = tx;
-  const lane = sql`${names.table('$lane')} WHERE ${names.scope} AND endpoint = ${endpoint.number}`;
-  const [row] = await tx.tuples(sql`
-    SELECT cursor, (SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.scope}) FROM ${lane}`);
-  const [first, last] = [Number(row?.[0]) + 1, Number(row?.[1])];
-  if (last < first) return;
-  const range = { first, last, isDescending: true } as const;
-  const plan = {
-    endpoint,
-    scope: 'waiting',
-    ...range,
-    rate: 0,
-    filter: '',
-    eventFilter: undefined,
-  } as const;
-  const total = await countReplay(tx, plan);
-  await insertReplay(tx, plan, { total, now });
+  const plan = await planWaiting(tx, endpoint);
+  if (plan === undefined) return;
+  await insertReplay(tx, plan, counted);
   await tx.run(
-    sql`UPDATE ${names.table('$lane')} SET cursor = ${last} WHERE ${names.scope} AND endpoint = ${endpoint.number}`,
+    sql`UPDATE ${names.table('$lane')} SET cursor = ${plan.last} WHERE ${names.scope} AND endpoint = ${endpoint.number}`,
   );
 }
 

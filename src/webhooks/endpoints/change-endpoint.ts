@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
 import { AppError, notFound } from '../../base/errors.ts';
 import { newId } from '../../base/ids.ts';
@@ -18,7 +19,7 @@ import { newSigningSecret } from '../sending/signature.ts';
 import { warnOfEndpoint } from '../endpoint-warnings.ts';
 import { endLane, skippedCause, skipWaiting } from '../skip-waiting.ts';
 import { closeLane, openLane } from '../lane-store.ts';
-import { replayWaiting } from '../replays.ts';
+import { countReplay, planWaiting, replayWaiting } from '../replays.ts';
 import { cancelFailed, deletedCause, releaseAll, sendWaiting } from '../outcomes.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
 
@@ -101,6 +102,7 @@ export async function setEndpointStatus(
 ): Promise<Endpoint> {
   const status = to === 'paused' ? 'paused' : 'active';
   if (to === 'skip') await cancelOfPaused(saving, id);
+  const total = to === 'newest-first' ? await countOfPaused(saving, id) : 0;
   const changed = await change(saving, async (tx, endpoints) => {
     const existing = await getEndpoint(tx, endpoints, id);
     if (status === 'active') refuseWithoutCollections(saving, existing);
@@ -108,7 +110,7 @@ export async function setEndpointStatus(
     const after: Endpoint = { ...existing, status, statusReason: '', updated };
     await saving.onChange?.(tx, { before: existing, after });
     if (to === 'skip') await skipWaiting(tx, existing.number, updated);
-    if (to === 'newest-first') await replayWaiting(tx, after, saving.dueClock.now());
+    if (to === 'newest-first') await replayWaiting(tx, after, { total, now: saving.dueClock.now() });
     return save(tx, endpoints, { before: existing, after });
   });
   if (status === 'active') await sendWaiting(saving, changed.number);
@@ -141,6 +143,12 @@ async function cancelOfPaused(saving: EndpointSaving, id: string): Promise<void>
   const existing = await getEndpoint(saving.database, saving.endpoints, id);
   refuseWithoutCollections(saving, existing);
   await cancelFailed(saving, { endpoint: existing.number, cause: skippedCause });
+}
+
+/** Counts what waits, before everybody's writes wait for the change: there may be a million of it. */
+async function countOfPaused({ database, endpoints }: EndpointSaving, id: string): Promise<number> {
+  const plan = await planWaiting(database, await getEndpoint(database, endpoints, id));
+  return plan === undefined ? 0 : countReplay(database, plan, nextTurn);
 }
 
 function refuseWithoutCollections(
