@@ -82,10 +82,11 @@ export class Janitor {
     const { days, clock, logger } = this.#options;
     if (days === 0) return;
     const before = clock.now() - days * dayMs;
-    let [events, expired, hasMore] = [0, 0, true];
+    let [from, events, expired, hasMore] = [0, 0, 0, true];
     while (hasMore && !this.#isStopping) {
-      const trimmed = await trimLog(instance, before);
+      const trimmed = await trimLog(instance, { before, from });
       hasMore = trimmed.events > 0;
+      from = trimmed.last;
       events += trimmed.events;
       expired += trimmed.expired;
     }

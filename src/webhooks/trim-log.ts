@@ -1,67 +1,84 @@
 import { toTimestamp } from '../base/timestamp.ts';
 import { noteTrimmed } from '../events/trimmed.ts';
 import { limit, sql, type Sql } from '../sql/sql.ts';
-import type { Database, Reader, Transaction } from '../storage/database.ts';
+import type { Database, Names, Reader, Transaction } from '../storage/database.ts';
 import { cancelFailed, deletedCause } from './outcomes.ts';
 import { releaseStray } from './record-order.ts';
 import type { WebhookInstance } from './webhook-instance.ts';
 
-/** Events of one work: a write of records waits for no longer one. */
+/** Events of one work, and deliveries or attempts unless one event alone has more: a write of records waits for no longer one. */
 const trimmedTogetherMax = 500;
+const rowsTogetherMax = 2_048;
 
-/** What is left of the log when old events are trimmed, and what was lost with them. */
+/** What was deleted of the log by one work, and what was lost with it. */
 export interface TrimmedCount {
   readonly events: number;
   /** Deliveries that were still to be sent. */
   readonly expired: number;
+  /** The position up to which nothing is left. */
+  readonly last: number;
 }
 
 /**
  * Deletes events that are older than `before` (milliseconds since 1970), the oldest first, with their deliveries, outcomes and attempts.
- * One work deletes some of them; returns what it has deleted, nothing when none is that old.
+ * One work deletes some of them; returns what it has deleted, nothing when none is that old. `from` is where the work before has ended, or
+ * 0: on PostgreSQL, a search that begins at the first row passes over all that were deleted.
  */
 export function trimLog(
   { database, dueClock }: Pick<WebhookInstance, 'database' | 'dueClock'>,
-  before: number,
+  { before, from }: { readonly before: number; readonly from: number },
 ): Promise<TrimmedCount> {
   const now = dueClock.now();
-  return database.write((tx) => trim(tx, { before: toTimestamp(before), now }), { findsByKey: true });
+  return database.write((tx) => trim(tx, { before: toTimestamp(before), from, now }), { findsByKey: true });
 }
 
 async function trim(
   tx: Transaction,
-  { before, now }: { readonly before: string; readonly now: number },
+  { before, from, now }: { readonly before: string; readonly from: number; readonly now: number },
 ): Promise<TrimmedCount> {
   const { names } = tx;
+  const upToRows = (table: Sql): Sql => sql`position <= ${endOfRows(names, table, from)}`;
   const [row] = await tx.tuples(sql`
     SELECT max(CASE WHEN created < ${before} THEN position END), count(CASE WHEN created < ${before} THEN 1 END),
       max(CASE WHEN created < ${before} THEN created END) FROM (
-      SELECT position, created FROM ${names.table('$event')} WHERE ${names.scope} ORDER BY position${limit(trimmedTogetherMax)}) AS oldest`);
+      SELECT position, created FROM ${names.table('$event')}
+      WHERE ${names.scope} AND position > ${from} AND ${upToRows(names.table('$delivery'))} AND ${upToRows(names.table('$attempt'))}
+      ORDER BY position${limit(trimmedTogetherMax)}) AS oldest`);
   const [last, events, time] = row ?? [];
-  if (typeof last !== 'number') return { events: 0, expired: 0 };
-  const expired = await countWaitingUpTo(tx, last);
-  const upTo = (table: Sql, position: Sql): Sql =>
-    sql`DELETE FROM ${table} WHERE ${names.scope} AND ${position} <= ${last}`;
+  if (typeof last !== 'number') return { events: 0, expired: 0, last: from };
+  const expired = await countWaiting(tx, { from, last });
+  const between = (table: Sql, position: Sql): Sql =>
+    sql`DELETE FROM ${table} WHERE ${names.scope} AND ${position} > ${from} AND ${position} <= ${last}`;
   for (const name of ['$attempt', '$outcome', '$delivery'] as const)
-    await tx.run(upTo(names.table(name), sql`event`));
-  await tx.run(upTo(names.table('$event'), sql`position`));
-  await tx.run(upTo(names.table('$gap'), sql`last`));
+    await tx.run(between(names.table(name), sql`event`));
+  await tx.run(between(names.table('$event'), sql`position`));
+  await tx.run(between(names.table('$gap'), sql`last`));
   await tx.run(sql`
     UPDATE ${names.table('$lane')} SET cursor = ${last} WHERE ${names.scope} AND cursor < ${last}`);
   await noteTrimmed(tx, { position: last, time: String(time) });
   if (expired > 0) await releaseStray(tx, now);
-  return { events: Number(events), expired };
+  return { events: Number(events), expired, last };
+}
+
+/** The position up to which this table has no more rows behind `from` than one work deletes, or those of one event. */
+function endOfRows(names: Names, table: Sql, from: number): Sql {
+  return sql`(
+    SELECT CASE WHEN count(*) < ${rowsTogetherMax} THEN 9007199254740991 WHEN min(event) < max(event) THEN max(event) - 1 ELSE max(event) END
+    FROM (SELECT event FROM ${table} WHERE ${names.scope} AND event > ${from} ORDER BY event${limit(rowsTogetherMax)}) AS first_rows)`;
 }
 
 /** Counts deliveries of active endpoints, paused or not, that are still to be sent. */
-async function countWaitingUpTo(tx: Transaction, last: number): Promise<number> {
+async function countWaiting(
+  tx: Transaction,
+  { from, last }: { readonly from: number; readonly last: number },
+): Promise<number> {
   const { names } = tx;
   const outcome = names.table('$outcome');
   const [row] = await tx.tuples(sql`
     SELECT count(*) FROM ${names.table('$delivery')} d
     JOIN ${names.table('$lane')} l ON ${names.scopeOf('l')} AND l.endpoint = d.endpoint
     LEFT JOIN ${outcome} o ON ${names.scopeOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint
-    WHERE ${names.scopeOf('d')} AND d.event <= ${last}
+    WHERE ${names.scopeOf('d')} AND d.event > ${from} AND d.event <= ${last}
       AND (o.status = 'pending' OR (o.event IS NULL AND d.event > l.cursor))`);
   return Number(row?.[0]);
 }
