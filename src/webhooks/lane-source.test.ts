@@ -70,6 +70,25 @@ describeEngines('the source of a lane', (open) => {
     assert.deepEqual(takeAll(source), []);
   });
 
+  test('does not pass over what was dropped between its turn and its claim', async (t) => {
+    const { database, source, read, drain } = await openStage(t);
+    await insertDeliveries(database, endpoint, range(1, 3));
+    await read();
+    const taken = takeAll(source);
+    assert.deepEqual(taken, range(1, 3));
+    source.drop();
+    for (const event of taken) source.claim(event);
+    await read();
+    assert.deepEqual(takeAll(source), []);
+    assert.equal(source.low, 0);
+    source.abort(1);
+    await insertOutcomes(database, { endpoint, events: [2, 3] });
+    for (const event of [2, 3]) source.release(event);
+    assert.equal(source.low, 0);
+    assert.deepEqual(await drain(), [1]);
+    assert.equal(source.low, 3);
+  });
+
   test('leaves out what has an outcome already', async (t) => {
     const { database, drain } = await openStage(t);
     await insertDeliveries(database, endpoint, range(1, 6));

@@ -154,9 +154,10 @@ export class LaneSource {
     const since = this.#floor?.beginAt(now) ?? 0;
     const found = await readDue(reader, { ...look, from, walkMax, since, retriesMax });
     for (const event of found.first) {
-      if (this.#claimed.has(event) || this.#open.has(event)) continue;
+      if (this.#open.has(event)) continue;
+      // Also one on its way that was taken before what was read was dropped: until it has an outcome, the cursor stays before it.
       this.#open.add(event);
-      this.#first.push(event);
+      if (!this.#claimed.has(event)) this.#first.push(event);
     }
     for (const [event] of found.again) if (!this.#claimed.has(event)) this.#again.push(event);
     if (this.#isStrict) this.#hold(found, now);

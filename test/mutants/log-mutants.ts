@@ -347,4 +347,11 @@ export const logMutants: readonly Mutant[] = [
     to: "scope.add(tree, 'rule')",
     tests: ['test/api/webhook-replay-filter.test.ts'],
   },
+  {
+    name: 'the cursor of a lane stays before what is on its way after a drop',
+    file: 'src/webhooks/lane-source.ts',
+    from: 'if (this.#open.has(event)) continue;',
+    to: 'if (this.#claimed.has(event) || this.#open.has(event)) continue;',
+    tests: ['src/webhooks/lane-source.test.ts'],
+  },
 ];
