@@ -87,6 +87,14 @@ describeEngines('the source of a lane', (open) => {
     assert.equal(source.low, 0);
     assert.deepEqual(await drain(), [1]);
     assert.equal(source.low, 3);
+
+    await insertDeliveries(database, endpoint, [4]);
+    await read();
+    assert.deepEqual(takeAll(source), [4]);
+    source.claim(4);
+    source.drop();
+    source.abort(4);
+    assert.deepEqual(takeAll(source), [4], 'one that is made again need not be read again');
   });
 
   test('leaves out what has an outcome already', async (t) => {
