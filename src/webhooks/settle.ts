@@ -4,7 +4,7 @@ import type { InlineColumn, Transaction, Tuple } from '../storage/database.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
 import { type DeliveryKey, keyText } from './deliveries.ts';
 import type { DeliveryState } from './delivery.ts';
-import { addToHours } from './endpoint-hours.ts';
+import { addToHours, type EndedAttempt } from './endpoint-hours.ts';
 import { isPending, outcomeColumns, readExhausted } from './outcomes.ts';
 import { releaseNext } from './record-order.ts';
 
@@ -46,24 +46,33 @@ export async function settle(
 ): Promise<ReadonlySet<string>> {
   const first = settlements.filter(({ due, result }) => due === undefined && result?.kind !== 'aborted');
   const attempts = settlements.filter(({ result }) => result !== undefined && result.kind !== 'aborted');
+  const last = settlements.filter(({ after }) => after.status === 'exhausted').map(({ key }) => key);
   let inserted = 0;
   await tx.inOrder([
     async () => (inserted = await insertOutcomes(tx, first, options)),
     () => insertAttempts(tx, attempts),
+    // Sent with the others, unless it depends on what becomes of them.
+    ...(last.length === 0 ? [() => addToHours(tx, countedOf(attempts, none))] : []),
   ]);
   if (inserted < settlements.length) await changeOutcomes(tx, settlements, options);
   const ordered = settlements.filter(({ isOrdered }) => isOrdered);
   const records = ordered.map(({ key: { endpoint }, record }) => ({ endpoint, record }));
   await releaseNext(tx, records, options.now);
-  const last = settlements.filter(({ after }) => after.status === 'exhausted').map(({ key }) => key);
-  const exhausted: ReadonlySet<string> = last.length === 0 ? new Set() : await readExhausted(tx, last);
-  const counted = attempts.flatMap(({ key, result, isFenced }) =>
+  if (last.length === 0) return none;
+  const exhausted = await readExhausted(tx, last);
+  await addToHours(tx, countedOf(attempts, exhausted));
+  return exhausted;
+}
+
+const none: ReadonlySet<string> = new Set();
+
+/** What counts for the statistics of endpoints: no tests. */
+function countedOf(attempts: readonly Settlement[], exhausted: ReadonlySet<string>): readonly EndedAttempt[] {
+  return attempts.flatMap(({ key, result, isFenced }) =>
     result === undefined || !isFenced
       ? []
       : [{ endpoint: key.endpoint, result, isLast: exhausted.has(keyText(key)) }],
   );
-  await addToHours(tx, counted);
-  return exhausted;
 }
 
 const settledColumns: readonly InlineColumn[] = [
