@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startChild, type Child } from './support/child.ts';
 import { fillTable } from './support/fill-table.ts';
 import { runLoad } from './support/load.ts';
 import { median } from './support/median.ts';
 import { engineOf, type BenchOptions } from './support/options.ts';
+import { residentMb } from './support/resident-mb.ts';
 import { sampleColumns, sampleRecord } from './support/sample-record.ts';
 import { startService, type Service } from './support/service.ts';
 
@@ -61,10 +61,4 @@ async function mostUnderLoad({ url, pid }: Child, id: string, { seconds }: Bench
   await runLoad({ url: `${path}?sort=-created&perPage=30&skipTotal=1`, seconds });
   clearInterval(watch);
   return most;
-}
-
-/** Linux only, as is all else that tells it of another process. */
-function residentMb(pid: number | undefined): number {
-  const status = readFileSync(`/proc/${pid ?? 'self'}/status`, 'utf8');
-  return Math.round(Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1_024);
 }

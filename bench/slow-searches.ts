@@ -1,11 +1,11 @@
-import { execFile } from 'node:child_process';
-import { runCommand } from '../src/cli/run-command.ts';
+import { besideBusyProcess } from './support/beside-busy-process.ts';
 import { fillTable } from './support/fill-table.ts';
+import { makeNeighbour } from './support/make-neighbour.ts';
 import { median } from './support/median.ts';
 import { engineOf, type BenchOptions } from './support/options.ts';
 import { pace } from './support/pace.ts';
 import { percentile } from './support/percentile.ts';
-import { sampleCollection, sampleColumns, sampleRecord } from './support/sample-record.ts';
+import { sampleColumns, sampleRecord } from './support/sample-record.ts';
 import { startService, type Service } from './support/service.ts';
 
 const searchers = 50;
@@ -37,7 +37,10 @@ const queries: Readonly<Record<string, (n: number) => string>> = {
 export async function slowSearches(options: BenchOptions): Promise<void> {
   const service = await startService(undefined, options);
   await fillTable(service.store, 'bench', { count: options.rows, columns: sampleColumns });
-  const url = await makeNeighbour(service);
+  const neighbour = await makeNeighbour(service);
+  const path = '/api/collections/bench/records';
+  const { id } = await neighbour.api(path, sampleRecord(1));
+  const url = `${neighbour.url}${path}/${String(id)}`;
   const p99 = async (): Promise<number> =>
     percentile(await pace({ url, rate: viewsPerSecond, seconds: options.seconds }), 0.99);
   await p99();
@@ -45,9 +48,7 @@ export async function slowSearches(options: BenchOptions): Promise<void> {
     const measured: Measured[] = [];
     for (let run = 0; run < options.runs; run += 1) {
       const quietMs = await p99();
-      const spinning = execFile(process.execPath, ['--eval', 'for (;;);']);
-      const foreignMs = await p99();
-      spinning.kill('SIGKILL');
+      const foreignMs = await besideBusyProcess(p99);
       const searching = startSearching(service, queryOf);
       const startMs = performance.now();
       const busyMs = await p99();
@@ -57,30 +58,6 @@ export async function slowSearches(options: BenchOptions): Promise<void> {
     tell(what, measured, options);
   }
   await service.stop();
-}
-
-/** Makes another instance with one record; returns where that is. */
-async function makeNeighbour({ url, args }: Service): Promise<string> {
-  const data = args.slice(args.indexOf('--data'), args.indexOf('--data') + 2);
-  const [identity, password] = ['neighbour@example.com', 'neighbour-password'];
-  await runCommand(['instance', 'create', 'neighbour', ...data], process);
-  await runCommand(['superuser', 'upsert', identity, password, '--instance', 'neighbour', ...data], process);
-  let token = '';
-  const post = async (path: string, body: object): Promise<Readonly<Record<string, unknown>>> => {
-    const headers = { 'content-type': 'application/json', authorization: token };
-    const request = { method: 'POST', headers, body: JSON.stringify(body) };
-    const response = await fetch(`${url}/i/neighbour/api/collections${path}`, request);
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-    // Every answer of the API is an object.
-    return (await response.json()) as Readonly<Record<string, unknown>>;
-  };
-  // The server looks for new instances four times a second.
-  while ((await fetch(`${url}/i/neighbour/api/health`)).status === 404)
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  token = String((await post('/_superusers/auth-with-password', { identity, password }))['token']);
-  await post('', sampleCollection('bench'));
-  const { id } = await post('/bench/records', sampleRecord(1));
-  return `${url}/i/neighbour/api/collections/bench/records/${String(id)}`;
 }
 
 /** Searches from fifty clients at once, until it is stopped; then returns how many searches were answered. */

@@ -2,19 +2,22 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
 /**
- * One kept connection that GETs the same again and again. By bytes of its own: an HTTP client takes the processors for longer than
+ * One kept connection that asks the same URL again and again. By bytes of its own: an HTTP client takes the processors for longer than
  * the service does, and its garbage holds it up for longer than an answer takes.
  */
 export class AskingConnection {
   readonly #socket: Socket;
-  readonly #asked: Buffer;
+  readonly #get: Buffer;
+  /** What a POST begins with. */
+  readonly #post: string;
   #waiting: PromiseWithResolvers<void> | undefined;
   /** Bytes of the answer that are still to come; undefined before its head. */
   #left: number | undefined;
 
   private constructor(socket: Socket, { pathname, host }: URL) {
     this.#socket = socket;
-    this.#asked = Buffer.from(`GET ${pathname} HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
+    this.#get = Buffer.from(`GET ${pathname} HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
+    this.#post = `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: `;
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => this.#take(chunk));
     socket.on('error', (error) => this.#waiting?.reject(error));
@@ -28,11 +31,16 @@ export class AskingConnection {
     return new AskingConnection(socket, to);
   }
 
-  /** Resolves with the last byte of the answer, which is thrown away. Throws when it is no 200. One at a time. */
-  ask(): Promise<void> {
+  /**
+   * GETs, or POSTs a body of JSON. Resolves with the last byte of the answer, which is thrown away. Throws when it is no 2xx. One at a
+   * time.
+   */
+  ask(body?: string): Promise<void> {
     this.#waiting = Promise.withResolvers();
     this.#left = undefined;
-    this.#socket.write(this.#asked);
+    this.#socket.write(
+      body === undefined ? this.#get : `${this.#post}${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    );
     return this.#waiting.promise;
   }
 
@@ -47,11 +55,11 @@ export class AskingConnection {
   }
 }
 
-/** Of the whole answer, whose head comes in one piece; undefined if it is no 200. */
+/** Of the whole answer, whose head comes in one piece; undefined if it is no 2xx. */
 function lengthOf(chunk: Buffer): number | undefined {
   const text = chunk.toString('latin1');
   const head = text.indexOf('\r\n\r\n');
   const length = /\r\ncontent-length: (\d+)\r\n/i.exec(text)?.[1];
-  if (!text.startsWith('HTTP/1.1 200 ') || length === undefined || head === -1) return undefined;
+  if (!text.startsWith('HTTP/1.1 2') || length === undefined || head === -1) return undefined;
   return head + '\r\n\r\n'.length + Number(length);
 }

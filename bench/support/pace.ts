@@ -5,31 +5,42 @@ export interface Pace {
   /** Requests a second, each begun when it is due, whether or not those before it have been answered. */
   readonly rate: number;
   readonly seconds: number;
+  /** What request number `n`, from 0, POSTs; without it, all are GETs. */
+  readonly body?: (n: number) => string;
+  /** Called as soon as a request is answered, with how long it took. */
+  readonly onAnswer?: (n: number, ms: number) => void;
+}
+
+interface Due {
+  readonly n: number;
+  readonly startMs: number;
 }
 
 /** More wait for each other than at any pace that a service can keep up with. */
 const connectionsMax = 64;
 
 /**
- * GETs at a steady pace; how long each took, in milliseconds, with what it has waited for a connection. autocannon tells whole
- * milliseconds, of which a quiet view takes less than one. Throws when an answer is no 200.
+ * Asks at a steady pace; how long each took, in milliseconds, with what it has waited for a connection. autocannon tells whole
+ * milliseconds, of which a quiet view takes less than one. Throws when an answer is no 2xx.
  */
-export async function pace({ url, rate, seconds }: Pace): Promise<readonly number[]> {
+export async function pace({ url, rate, seconds, body, onAnswer }: Pace): Promise<readonly number[]> {
   const count = Math.ceil(rate * seconds);
   const connections = await Promise.all(
     Array.from({ length: connectionsMax }, () => AskingConnection.open(url)),
   );
   const idle = [...connections];
-  const dueMs: number[] = [];
+  const due: Due[] = [];
   const times: number[] = [];
   const done = Promise.withResolvers<void>();
   const askNext = (): void => {
-    const [connection, startMs] = [idle.at(-1), dueMs[0]];
-    if (connection === undefined || startMs === undefined) return;
+    const [connection, next] = [idle.at(-1), due[0]];
+    if (connection === undefined || next === undefined) return;
     idle.pop();
-    dueMs.shift();
-    connection.ask().then(() => {
-      times.push(performance.now() - startMs);
+    due.shift();
+    connection.ask(body?.(next.n)).then(() => {
+      const ms = performance.now() - next.startMs;
+      times.push(ms);
+      onAnswer?.(next.n, ms);
       idle.push(connection);
       if (times.length === count) done.resolve();
       else askNext();
@@ -40,7 +51,7 @@ export async function pace({ url, rate, seconds }: Pace): Promise<readonly numbe
   const timer = setInterval(() => {
     const nowMs = performance.now();
     for (; begun < count && begun < ((nowMs - firstMs) / 1_000) * rate; begun += 1) {
-      dueMs.push(nowMs);
+      due.push({ n: begun, startMs: nowMs });
       askNext();
     }
   }, 1);

@@ -5,6 +5,7 @@ import { startChild, type Child } from './child.ts';
 import type { BenchOptions } from './options.ts';
 import { sampleCollection, sampleRecord } from './sample-record.ts';
 import { openStore, type Store } from './store.ts';
+import { superuserApi, type Api } from './superuser-api.ts';
 import { runCommand } from '../../src/cli/run-command.ts';
 import { ask } from '../../test/support/postgres.ts';
 
@@ -17,7 +18,7 @@ export interface Service {
   readonly args: readonly string[];
   /** Where its data is, for what would take too long over HTTP. */
   readonly store: Store;
-  api(path: string, body?: unknown, method?: string): Promise<Readonly<Record<string, unknown>>>;
+  readonly api: Api;
   stop(): Promise<void>;
 }
 
@@ -33,26 +34,7 @@ export async function startService(core: number | undefined, { postgres }: Bench
   await runCommand(['superuser', 'upsert', email, password, '--data', data], process);
   const args = ['serve', '--data', data, '--port', '0', '--dev'];
   const child = await startChild('src/main.ts', args, core === undefined ? {} : { core });
-  let token = '';
-  const api: Service['api'] = async (path, body, method) => {
-    const response = await fetch(child.url + path, {
-      method: method ?? (body === undefined ? 'GET' : 'POST'),
-      headers: {
-        authorization: token,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`);
-    // Every answer of the API is an object.
-    return text === '' ? {} : (JSON.parse(text) as Readonly<Record<string, unknown>>);
-  };
-  const signedIn = await api('/api/collections/_superusers/auth-with-password', {
-    identity: email,
-    password,
-  });
-  token = String(signedIn['token']);
+  const api = await superuserApi(child.url, { identity: email, password });
   await api('/api/collections', sampleCollection('bench'));
   return {
     url: child.url,
