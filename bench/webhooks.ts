@@ -1,7 +1,15 @@
 import type { BenchOptions } from './support/options.ts';
+import { besideFlood, besideHanging, besideSilent } from './webhook-isolation.ts';
 import { webhookLatency } from './webhook-latency.ts';
 
-const lines = new Map(Object.entries({ latency: webhookLatency }));
+const lines = new Map(
+  Object.entries({
+    latency: webhookLatency,
+    hanging: besideHanging,
+    silent: besideSilent,
+    flood: besideFlood,
+  }),
+);
 
 /**
  * Does the delivery of webhooks keep what it promises? Each line has a server of its own, receivers in processes of their own, and a

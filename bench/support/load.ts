@@ -15,6 +15,8 @@ export interface Load {
   /** Requests a second, of all connections together; as many as are answered where it is not given. */
   readonly rate?: number;
   readonly seconds: number;
+  /** Threads of their own that ask, where this one has something else to measure. */
+  readonly workers?: number;
   /** Of the server, to tell its processor time. */
   readonly pid?: number | undefined;
 }
@@ -37,6 +39,7 @@ export async function runLoad(load: Load): Promise<LoadResult> {
     method: load.method ?? 'GET',
     connections: load.connections ?? 64,
     duration: load.seconds,
+    ...(load.workers === undefined ? {} : { workers: load.workers }),
     ...(load.rate === undefined ? {} : { overallRate: load.rate }),
     headers: {
       ...(load.body === undefined && load.method === undefined ? {} : { 'content-type': 'application/json' }),

@@ -21,5 +21,5 @@ export function report({ what, figures, sentence }: Finding, options: BenchOptio
 
 /** Says whether a figure is what it may be at the most. */
 export function verdictOf(value: number, max: number): string {
-  return `${value <= max ? 'within' : 'ABOVE'} ${max}`;
+  return `${value <= max ? 'within' : 'ABOVE'} ${Number(max.toFixed(2))}`;
 }
