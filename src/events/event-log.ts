@@ -1,4 +1,5 @@
 import { newTimeOrderedId } from '../base/ids.ts';
+import { Signal } from '../base/signal.ts';
 import { fromTimestamp } from '../base/timestamp.ts';
 import { insertInto, sql, type Sql, withValues } from '../sql/sql.ts';
 import type { DependentRows, BulkInsert, InternalTable, Names, Transaction } from '../storage/database.ts';
@@ -27,8 +28,7 @@ export interface EventLogOptions {
 export class EventLog {
   readonly #options: EventLogOptions;
   readonly #gathering: BulkInsert<Event>;
-  /** Those who wait for the next event. */
-  readonly #waiting = new Set<() => void>();
+  readonly #appended = new Signal();
 
   constructor(options: EventLogOptions) {
     this.#options = options;
@@ -60,20 +60,12 @@ export class EventLog {
 
   /** Resolves when this process has committed an event, or after `delayMs`. */
   next(delayMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        this.#waiting.delete(end);
-        resolve();
-      };
-      const timer = setTimeout(end, delayMs);
-      this.#waiting.add(end);
-    });
+    return this.#appended.wait(delayMs);
   }
 
   #announce(): void {
     this.#options.wakeUp();
-    for (const end of this.#waiting) end();
+    this.#appended.notify();
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { Poller } from '../../base/poller.ts';
+import { Signal } from '../../base/signal.ts';
 import { systemClock } from '../../base/clock.ts';
 import { readLogState, type SafeEnd, SafePosition } from '../../events/safe-position.ts';
 import { sql } from '../../sql/sql.ts';
@@ -40,7 +41,7 @@ export class WorkPoll implements SafeEnd {
   /** By the monotonic clock: when it looks next, and until when it looks more often. */
   #nextAtMs = 0;
   #hurriedUntilMs = 0;
-  readonly #waiting = new Set<() => void>();
+  readonly #moved = new Signal();
 
   constructor(options: WorkPollOptions) {
     this.#options = options;
@@ -57,15 +58,7 @@ export class WorkPoll implements SafeEnd {
 
   nextSafe(delayMs: number): Promise<void> {
     this.hurry();
-    return new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        this.#waiting.delete(end);
-        resolve();
-      };
-      const timer = setTimeout(end, delayMs);
-      this.#waiting.add(end);
-    });
+    return this.#moved.wait(delayMs);
   }
 
   start(): void {
@@ -113,7 +106,7 @@ export class WorkPoll implements SafeEnd {
     const state = await readLogState(database, this.#safe);
     const before = this.#safe.value;
     this.#safe.note(state);
-    if (this.#safe.value > before) for (const end of this.#waiting) end();
+    if (this.#safe.value > before) this.#moved.notify();
     const rows = isFromStart
       ? await database.tuples(sql`
           SELECT DISTINCT l.instance_id FROM chancery.lane l WHERE EXISTS (
