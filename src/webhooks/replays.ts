@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError, notFound } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import { toTimestamp } from '../base/timestamp.ts';
@@ -77,22 +78,18 @@ export async function readRange(
 }
 
 /**
- * Counts what a replay would send, in reads of a part of the log each. `pause` is awaited between them: where reads are made by this
- * thread, everybody else waits otherwise until the last one.
+ * Counts what a replay would send, in reads of a part of the log each, with a turn of the event loop between them: where reads are made by
+ * this thread, everybody else waits otherwise until the last one.
  */
-export async function countReplay(
-  reader: Reader,
-  plan: ReplayPlan,
-  pause?: () => Promise<void>,
-): Promise<number> {
+export async function countReplay(database: Database, plan: ReplayPlan): Promise<number> {
   let total = 0;
   let cursor = plan.isDescending ? plan.last + 1 : plan.first - 1;
   for (;;) {
-    const { end, count } = await readCount(reader, plan, cursor);
+    const { end, count } = await readCount(database, plan, cursor);
     total += count;
     if (end === undefined) return total;
     cursor = end;
-    await pause?.();
+    await nextTurn();
   }
 }
 

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError, type FieldError, type FieldErrors } from '../base/errors.ts';
 import { fromTimestamp, toTimestamp } from '../base/timestamp.ts';
 import { readTrimmed } from '../events/trimmed.ts';
@@ -57,7 +56,7 @@ export async function requestReplay(
   const { database } = saving;
   const endpoint = await readEndpoint(saving, id);
   const { dryRun, plan } = await decodePlan(saving, body, endpoint);
-  const total = await countReplay(database, plan, nextTurn);
+  const total = await countReplay(database, plan);
   if (dryRun) return { total };
   const now = saving.dueClock.now();
   const replay = await changeEndpoint(saving, id, async (tx, changed) => {

@@ -82,9 +82,9 @@ export const logMutants: readonly Mutant[] = [
   },
   {
     name: 'others are served while a replay is counted',
-    file: 'src/webhooks/request-replay.ts',
-    from: 'countReplay(database, plan, nextTurn)',
-    to: 'countReplay(database, plan)',
+    file: 'src/webhooks/replays.ts',
+    from: 'await nextTurn();',
+    to: '',
     tests: ['test/api/webhook-replay.test.ts'],
   },
   {

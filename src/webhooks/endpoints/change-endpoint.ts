@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
 import { AppError, notFound } from '../../base/errors.ts';
 import { newId } from '../../base/ids.ts';
@@ -148,7 +147,7 @@ async function cancelOfPaused(saving: EndpointSaving, id: string): Promise<void>
 /** Counts what waits, before everybody's writes wait for the change: there may be a million of it. */
 async function countOfPaused({ database, endpoints }: EndpointSaving, id: string): Promise<number> {
   const plan = await planWaiting(database, await getEndpoint(database, endpoints, id));
-  return plan === undefined ? 0 : countReplay(database, plan, nextTurn);
+  return plan === undefined ? 0 : countReplay(database, plan);
 }
 
 function refuseWithoutCollections(
