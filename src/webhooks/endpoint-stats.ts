@@ -1,6 +1,7 @@
-import { fromTimestamp, toTimestamp } from '../base/timestamp.ts';
-import { parseDate } from '../fields/date-field.ts';
+import { toTimestamp } from '../base/timestamp.ts';
 import { parameterError } from '../query/list-parameters.ts';
+import type { QueryReader } from '../query/list-query.ts';
+import { timeParameter } from '../query/time-parameter.ts';
 import { countWaitingOf, waitingCountMax } from './count-waiting.ts';
 import { bucketMs, type HourCount, readHours } from './endpoint-hours.ts';
 import { readEndpoint } from './endpoints/endpoint-store.ts';
@@ -13,11 +14,6 @@ export const statsSteps = ['hour', 'day'] as const;
 /** A month of hours, or two years of days. */
 const statsStepsMax = 744;
 
-/** Reads one parameter of a request; null when it is not given. */
-interface QueryReader {
-  get(name: string): string | null;
-}
-
 /** Which hours are asked for, as numbers of hours since 1970. */
 interface StatsRange {
   readonly start: number;
@@ -27,8 +23,8 @@ interface StatsRange {
 
 /** Reads the range of time that statistics are asked for: by default the last 24 hours. Throws bad_request. */
 export function parseStatsQuery(query: QueryReader, now: number): StatsRange {
-  const to = timeOf(query, 'to') ?? now;
-  const from = timeOf(query, 'from') ?? to - 24 * hourMs;
+  const to = timeParameter(query, 'to') ?? now;
+  const from = timeParameter(query, 'from') ?? to - 24 * hourMs;
   if (from >= to) throw parameterError('from', 'Must be before `to`.');
   const given = query.get('step') || (to - from > 7 * 24 * hourMs ? 'day' : 'hour');
   const step = statsSteps.find((one) => one === given);
@@ -39,14 +35,6 @@ export function parseStatsQuery(query: QueryReader, now: number): StatsRange {
   if ((end - start) / hours > statsStepsMax)
     throw parameterError('step', `At most ${statsStepsMax} of them can be between \`from\` and \`to\`.`);
   return { start, end, step };
-}
-
-function timeOf(query: QueryReader, name: string): number | undefined {
-  const text = query.get(name);
-  if (text === null || text === '') return undefined;
-  const date = parseDate(text);
-  if (date === '') throw parameterError(name, 'Expected a date such as 2026-11-20 09:35:20.114Z.');
-  return fromTimestamp(date);
 }
 
 /** Of attempts between two times. A latency is that of attempts that succeeded, null where there are none. */

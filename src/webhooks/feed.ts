@@ -1,12 +1,12 @@
 import { AppError } from '../base/errors.ts';
-import { fromTimestamp, type Timestamp, toTimestamp } from '../base/timestamp.ts';
+import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import { recordEventKinds, type RecordEventKind } from '../events/event.ts';
 import { findTime } from '../events/find-event.ts';
 import type { SafeEnd } from '../events/safe-position.ts';
 import { readTrimmed } from '../events/trimmed.ts';
-import { parseDate } from '../fields/date-field.ts';
 import { parameterError } from '../query/list-parameters.ts';
 import type { QueryReader } from '../query/list-query.ts';
+import { timeParameter } from '../query/time-parameter.ts';
 import { SecretError } from '../secrets/master-key.ts';
 import { limit, sql, type Sql } from '../sql/sql.ts';
 import type { Reader } from '../storage/database.ts';
@@ -64,15 +64,13 @@ const waiters = new WeakMap<object, number>();
 /** Reads the parameters of a request. Throws bad_request. */
 export function parseFeedQuery(query: QueryReader): FeedQuery {
   const text = (name: string): string | undefined => query.get(name) || undefined;
-  const since = text('since');
-  const date = since === undefined ? undefined : parseDate(since);
-  if (date === '') throw parameterError('since', 'Expected a date such as 2026-11-20 09:35:20.114Z.');
+  const since = timeParameter(query, 'since');
   const given = ['cursor', 'since', 'consumer'].filter((name) => text(name) !== undefined);
   if (given[1] !== undefined)
     throw parameterError(given[1], `Only one of cursor, since and consumer says where to begin.`);
   return {
     cursor: text('cursor'),
-    since: date === undefined ? undefined : fromTimestamp(date),
+    since,
     consumer: text('consumer'),
     waitMs: integerOf(query, 'wait', { initial: 0, max: feedLimits.waitSecondsMax }) * 1_000,
     perPage: integerOf(query, 'perPage', { initial: feedLimits.perPageDefault, max: feedLimits.perPageMax }),
