@@ -49,9 +49,10 @@ export function parseEventFilter(
   const filter = { ...context, tree: parseFilter(text) };
   const all = context.collections.all().filter(({ name }) => !name.startsWith('_'));
   const asked = only.length === 0 ? all : all.filter(({ id }) => only.includes(id));
-  const problems = asked.map((collection) => problemOf(filter, collection, names));
-  const [problem] = problems.filter((one) => one !== undefined);
-  if (problem !== undefined && (only.length > 0 || problems.every((one) => one !== undefined))) throw problem;
+  const compiled = asked.map((collection) => compile(filter, collection, names));
+  const problem = compiled.find((one) => one instanceof AppError);
+  const fits = compiled.some((one) => !(one instanceof AppError));
+  if (problem !== undefined && (only.length > 0 || !fits)) throw problem;
   return filter;
 }
 
@@ -60,25 +61,21 @@ export function storedFilter(text: string, context: Omit<EventFilter, 'tree'>): 
   return text === '' ? undefined : { ...context, tree: parseFilter(text) };
 }
 
-function problemOf(filter: EventFilter, collection: Collection, names: Names): AppError | undefined {
-  try {
-    conditionOf(filter, collection, names);
-    return undefined;
-  } catch (error) {
-    if (error instanceof AppError) return error;
-    throw error;
-  }
-}
-
-function conditionOf({ tree, now }: EventFilter, collection: Collection, names: Names): Sql | undefined {
+/** Returns the condition on rows of a collection, or what is wrong with the filter there. */
+function compile({ tree, now }: EventFilter, collection: Collection, names: Names): Sql | AppError {
   const nowhere = { find: () => undefined };
   const facts = ruleInputOfCaller({ kind: 'superuser', id: '' });
   const scope = new RecordScope(
     { collections: nowhere, names, facts, now },
     { collection, alias: baseAlias },
   );
-  scope.add(tree, 'client');
-  return scope.condition;
+  try {
+    scope.add(tree, 'client');
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+  return scope.condition ?? sql`TRUE`;
 }
 
 /** Returns those of the events at these positions whose records meet the filter, in the order in which they are given. */
@@ -135,8 +132,8 @@ async function matchingEvents(
   const found = new Set<number>();
   for (const [id, its] of Map.groupBy(events, ({ collection }) => collection)) {
     const collection = filter.collections.all().find((one) => one.id === id);
-    if (collection === undefined || problemOf(filter, collection, reader.names) !== undefined) continue;
-    const condition = conditionOf(filter, collection, reader.names) ?? sql`TRUE`;
+    const condition = collection && compile(filter, collection, reader.names);
+    if (collection === undefined || condition === undefined || condition instanceof AppError) continue;
     const together = Math.max(1, Math.floor(valuesMax / (collection.fields.length + 1)));
     for (let at = 0; at < its.length; at += together) {
       const rows = its.slice(at, at + together).map((event) => rowOf(collection, event, reader.names));
