@@ -193,7 +193,7 @@ export const storageMutants: readonly Mutant[] = [
   {
     name: 'a group on SQLite that has taken long begins no more works',
     file: 'src/storage/sqlite/write-queue.ts',
-    from: '- startMs > Math.max(groupMsMin, this.#syncMs)',
+    from: '- startMs > groupMs',
     to: '< startMs',
     tests: ['src/storage/sqlite/sqlite-database.test.ts'],
   },

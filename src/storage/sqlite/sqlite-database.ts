@@ -20,6 +20,8 @@ export interface SqliteOptions {
   /** `NORMAL` may lose acknowledged writes on power loss: only for data that nobody relies on, as request logs. */
   readonly synchronous?: Synchronous;
   readonly queryTimeoutMs?: number;
+  /** How long a group of writes begins works, unless a sync takes longer. */
+  readonly groupMs?: number;
   /** For a file whose definitions this process keeps in memory. */
   readonly definitions?: SqliteDefinitions;
   /** For a file that clients search: what takes long is then left to threads. */
@@ -69,6 +71,7 @@ class SqliteDatabase implements SqliteFile {
       onReopen: () => this.#reopenReader(),
       endView: () => this.#endView(),
       holdView: () => this.#holdView(),
+      ...(options.groupMs !== undefined && { groupMs: options.groupMs }),
       ...(options.definitions !== undefined && {
         isOutdated: (writer) => options.definitions?.isOutdated(writer) === true,
         refresh: async () => void (await options.definitions?.refresh(this)),

@@ -35,7 +35,7 @@ const groupMax = 512;
  * How long a group begins works, unless a sync of the disk takes longer. All instances share this thread: so one that is flooded with writes
  * makes another wait for so long, and for the one work that may take as long as the query timeout.
  */
-const groupMsMin = 5;
+const groupMsDefault = 5;
 
 /** Works beyond this many waiting ones are refused at once. */
 const waitingMax = 10_000;
@@ -51,6 +51,8 @@ const RELEASE = sql`RELEASE work`;
 const ROLLBACK_TO = sql`ROLLBACK TO work`;
 
 export interface WriteQueueOptions {
+  /** How long a group begins works where a sync takes less, in milliseconds. */
+  readonly groupMs?: number;
   readonly open: () => SqliteConnection;
   /** Called when the writer is about to reopen its file after the medium failed; readers must do the same. */
   readonly onReopen: () => Promise<void>;
@@ -239,10 +241,10 @@ export class WriteQueue {
   async #runWorks(group: readonly Waiting[], isGuarded: boolean): Promise<GroupRun | undefined> {
     await this.#begin();
     const outcomes: Outcome[] = [];
+    const groupMs = Math.max(this.#options.groupMs ?? groupMsDefault, this.#syncMs);
     const startMs = systemClock.monotonic();
     for (const waiting of group) {
-      if (outcomes.length > 0 && systemClock.monotonic() - startMs > Math.max(groupMsMin, this.#syncMs))
-        break;
+      if (outcomes.length > 0 && systemClock.monotonic() - startMs > groupMs) break;
       const outcome = await this.#runWork(waiting.work, isGuarded);
       if (outcome === undefined) return this.#spoiled();
       outcomes.push(outcome);
