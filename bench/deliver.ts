@@ -5,10 +5,10 @@ import { startChild } from './support/child.ts';
 import { compare, type Measurement } from './support/compare.ts';
 import { engineOf, floorOf, warmedUpOnce, type BenchOptions } from './support/options.ts';
 import { processorTimeUs, processorUsEach } from './support/processor-time.ts';
+import { awaitTaken, readTaken } from './support/receiver.ts';
 import { fill, startService } from './support/service.ts';
 
 const perRun = 10_000;
-const pollMs = 5;
 
 /** How fast are webhooks delivered? A backlog waits behind a paused endpoint; measured is the time from its resumption. */
 export async function deliver(options: BenchOptions): Promise<void> {
@@ -19,15 +19,14 @@ export async function deliver(options: BenchOptions): Promise<void> {
     maxInFlight: 64,
   });
   const path = `/api/webhooks/endpoints/${String(endpoint['id'])}`;
-  const taken = async (): Promise<number> => Number(await (await fetch(receiver.url)).text());
   const ours = async (): Promise<Measurement> => {
     await service.api(`${path}/pause`, {});
     await fill(service, perRun);
-    const before = await taken();
+    const before = await readTaken(receiver);
     const processorBefore = processorTimeUs(service.pid);
     const start = performance.now();
     await service.api(`${path}/resume`, {});
-    while ((await taken()) < before + perRun) await new Promise((resolve) => setTimeout(resolve, pollMs));
+    await awaitTaken(receiver, before + perRun);
     const ms = performance.now() - start;
     return toMeasurement(ms, processorUsEach(service.pid, processorBefore, perRun));
   };

@@ -7,6 +7,7 @@ import { median } from './support/median.ts';
 import { engineOf, type BenchOptions } from './support/options.ts';
 import { pace } from './support/pace.ts';
 import { percentile } from './support/percentile.ts';
+import { awaitTaken, readTaken } from './support/receiver.ts';
 import { sampleRecord } from './support/sample-record.ts';
 import { fill, startService } from './support/service.ts';
 
@@ -16,7 +17,6 @@ const inFlight = 64;
 const viewsPerSecond = 500;
 /** What a busy p99 may be of a quiet one. */
 const ratioMax = 1.1;
-const pollMs = 5;
 const rawSender = fileURLToPath(new URL('support/raw-sender.ts', import.meta.url));
 
 /** The p99 of views, in milliseconds, of each run. */
@@ -69,14 +69,14 @@ async function setScene(runs: number, options: BenchOptions): Promise<Scene> {
   await fill(service, Math.ceil((runs + 1) * (seconds + 1) * sentPerSecond));
   const { id } = await service.api('/api/collections/bench/records', sampleRecord(1));
   const url = `${service.url}/api/collections/bench/records/${String(id)}`;
-  const taken = async (): Promise<number> => Number(await (await fetch(receiver.url)).text());
+  const taken = (): Promise<number> => readTaken(receiver);
   return {
     p99: async () => percentile(await pace({ url, rate: viewsPerSecond, seconds }), 0.99),
     taken,
     startForeign: async () => {
       const before = await taken();
       const sender = execFile(process.execPath, [rawSender, hook.url, String(Number.MAX_SAFE_INTEGER)]);
-      while ((await taken()) === before) await new Promise((resolve) => setTimeout(resolve, pollMs));
+      await awaitTaken(receiver, before + 1);
       return async () => {
         sender.kill('SIGKILL');
         await once(sender, 'close');

@@ -8,6 +8,7 @@ import { median } from './support/median.ts';
 import type { BenchOptions } from './support/options.ts';
 import { pace } from './support/pace.ts';
 import { percentile } from './support/percentile.ts';
+import { readOpen, turnReceiver } from './support/receiver.ts';
 import { report, verdictOf } from './support/report.ts';
 import { sampleRecord } from './support/sample-record.ts';
 import { fill, type Service, startService } from './support/service.ts';
@@ -32,7 +33,7 @@ export async function besideHanging(options: BenchOptions): Promise<void> {
   for (let run = 0; run < options.runs; run += 1) {
     alones.push(p99(await scene.deliver()));
     const hanging = await startChild(receiverServer, ['0', String(1 + hangingCount)]);
-    await fetch(`${hanging.url}/silent`, { method: 'PUT' });
+    await turnReceiver(hanging, 'silent');
     const endpoints = await addEndpoints(service, hanging, hangingCount);
     const rate = hangingEventsPerSecond;
     const events = pace({ url: recordsOf(service), rate, seconds, body: bodyOf });
@@ -78,7 +79,7 @@ export async function besideSilent(options: BenchOptions): Promise<void> {
     await fill(service, silentEvents);
     opens.push(await openAfterGrowth(turning));
     const delivered = scene.deliver();
-    await fetch(`${turning.url}/silent`, { method: 'PUT' });
+    await turnReceiver(turning, 'silent');
     besides.push(longestGap(await delivered));
     await turning.stop();
     await remove(service, endpoints);
@@ -188,11 +189,10 @@ async function remove({ api }: BenchInstance, endpoints: readonly string[]): Pro
 }
 
 /** Waits until as many requests are open as may be; returns how many are. */
-async function openAfterGrowth({ url }: Child): Promise<number> {
+async function openAfterGrowth(receiver: Child): Promise<number> {
   const deadline = performance.now() + growingMsMax;
   for (;;) {
-    // Its answer has this form.
-    const [open] = (await (await fetch(`${url}/open`)).json()) as readonly [number, number];
+    const [open] = await readOpen(receiver);
     if (open >= openMax || performance.now() > deadline) return open;
     await sleep(pollMs);
   }

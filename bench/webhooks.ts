@@ -1,4 +1,5 @@
 import type { BenchOptions } from './support/options.ts';
+import { recovery, replay, waiting } from './webhook-backlog.ts';
 import { besideFlood, besideHanging, besideSilent } from './webhook-isolation.ts';
 import { webhookLatency } from './webhook-latency.ts';
 
@@ -7,7 +8,10 @@ const lines = new Map(
     latency: webhookLatency,
     hanging: besideHanging,
     silent: besideSilent,
+    recovery,
     flood: besideFlood,
+    waiting,
+    replay,
   }),
 );
 

@@ -25,16 +25,21 @@ export async function fillTable(
   const all = { id, $revision: '1', created: time, updated: time, ...columns };
   const names = Object.keys(all).map((name) => `"${name}"`);
   const values = Object.values(all).join(', ');
-  const statements: string[] = [];
-  for (let from = 1; from <= count; from += batchRows) {
-    const to = Math.min(count, from + batchRows - 1);
-    const numbers = isSqlite
-      ? `(WITH RECURSIVE s(n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM s WHERE n < ${to}) SELECT n FROM s)`
-      : `generate_series(${from}, ${to}) AS n`;
-    statements.push(`INSERT INTO "${table}" (${names.join(', ')}) SELECT ${values} FROM ${numbers}`);
-  }
+  const statements = numbersOf(store.engine, count).map(
+    (numbers) => `INSERT INTO "${table}" (${names.join(', ')}) SELECT ${values} FROM ${numbers}`,
+  );
   // As autovacuum does within a minute or so, of which a run would see more or less. Their commits are on the disk by then, or it
   // would not note that everybody sees them, and a count would look each of them up in the table.
   if (!isSqlite) statements.push(`VACUUM ANALYZE "${table}"`);
   await store.run(...statements);
+}
+
+/** FROM items with the numbers `n` from 1 to `count`, one for each transaction that is to fill in rows. */
+export function numbersOf(engine: Store['engine'], count: number): readonly string[] {
+  return Array.from({ length: Math.ceil(count / batchRows) }, (_, batch) => {
+    const [from, to] = [batch * batchRows + 1, Math.min(count, (batch + 1) * batchRows)];
+    return engine === 'sqlite'
+      ? `(WITH RECURSIVE s(n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM s WHERE n < ${to}) SELECT n FROM s)`
+      : `generate_series(${from}, ${to}) AS n`;
+  });
 }

@@ -18,10 +18,12 @@ interface Line {
   readonly ceilingPerSecond: number;
   readonly ratio: number;
   readonly runs: number;
+  readonly openMost?: number;
 }
 
 test('the benchmark of creates tells how far they are from an empty route, and from mere inserts', async (t) => {
   const lines = await runBench(t, ['create']);
+  assertCompared(lines);
   assert.deepEqual(
     lines.map(({ what, engine, runs }) => ({ what, engine, runs })),
     [
@@ -35,12 +37,35 @@ test('the benchmark of creates tells how far they are from an empty route, and f
 test('the benchmark of views tells how far they are from an empty route on PostgreSQL', async (t) => {
   const { url } = await openTestPostgres();
   const lines = await runBench(t, ['view', '--rows', '500', '--postgres', url]);
+  assertCompared(lines);
   assert.deepEqual(
     lines.map(({ what, engine }) => ({ what, engine })),
     [
       { what: 'view by id, 100 records in turn', engine: 'postgres' },
       { what: 'view by id, all records in turn', engine: 'postgres' },
     ],
+  );
+});
+
+test('the benchmark of webhooks tells of each promise', { timeout: 180_000 }, async (t) => {
+  const lines = await runBench(t, ['webhooks', '--rows', '200']);
+  assert.deepEqual(
+    lines.map(({ what }) => what),
+    [
+      'from commit to arrival at 500 creates a second',
+      'from commit to arrival at 2000 creates a second',
+      'p99 from commit to arrival beside 256 endpoints of another instance that hang',
+      'longest gap between webhooks beside 5 endpoints of another instance that turn silent',
+      'recovery of an endpoint with 200 waiting',
+      'p99 of creates beside a flood of creates in another instance',
+      'requests about endpoints with 200 waiting',
+      'replay of 200 events',
+    ],
+  );
+  const recovery = lines.find(({ what }) => what.startsWith('recovery'));
+  assert.ok(
+    (recovery?.openMost ?? Infinity) <= 16,
+    'never more requests than the endpoint may have in flight',
   );
 });
 
@@ -59,10 +84,14 @@ async function runBench(t: TestContext, args: readonly string[]): Promise<readon
   const lines = output.split('\n').filter((line) => line.startsWith('{'));
   // Of this form, as the tests above find.
   const found = lines.map((line) => JSON.parse(line) as Line);
-  for (const { perSecond, ceilingPerSecond, ratio, what } of found) {
+  for (const { what } of found) assert.ok(told.includes(what), told);
+  return found;
+}
+
+/** Of lines that tell of a ceiling. */
+function assertCompared(lines: readonly Line[]): void {
+  for (const { perSecond, ceilingPerSecond, ratio, what } of lines) {
     assert.ok(perSecond > 0 && ceilingPerSecond > 0, what);
     assert.ok(Number.isFinite(ratio) && ratio > 0, what);
-    assert.ok(told.includes(what), told);
   }
-  return found;
 }
