@@ -284,11 +284,12 @@ export async function readDue(
   const again = isStrict
     ? sql`due IS NOT NULL ORDER BY event`
     : sql`due >= ${since} AND due <= ${now} ORDER BY due, event`;
+  // No join: before PostgreSQL has statistics of the table, it would read all outcomes of the endpoint for each delivery.
+  const outcomeOf = sql`SELECT o.event FROM ${outcome} o WHERE ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = ${endpoint}`;
   const rows = await reader.tuples(sql`
     WITH walked AS MATERIALIZED (
       SELECT event, endpoint FROM ${names.table('$delivery')} WHERE ${names.scope} AND event > ${from}${upTo} ORDER BY event${limit(walkMax)})
-    SELECT 0, w.event, 0 FROM walked w LEFT JOIN ${outcome} o ON ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = ${endpoint}
-      WHERE w.endpoint = ${endpoint} AND o.event IS NULL
+    SELECT 0, w.event, 0 FROM walked w WHERE w.endpoint = ${endpoint} AND (${outcomeOf}) IS NULL
     UNION ALL SELECT 1, max(event), count(*) FROM walked
     UNION ALL SELECT * FROM (
       SELECT 2, event, due ${pending} AND ${again} LIMIT CAST(${retriesMax} AS bigint)) AS again
