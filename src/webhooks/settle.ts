@@ -117,7 +117,10 @@ function countedMax({ after, result }: Settlement): number {
   return isFailure ? after.attempts - 1 : after.attempts;
 }
 
-/** Returns how many deliveries have an outcome now that had none. */
+/**
+ * Returns how many deliveries have an outcome now that had none. One that was given up during its attempt, as the log is kept no longer, gets
+ * none: it would be pending for ever, and a strict order would wait for it.
+ */
 async function insertOutcomes(
   tx: Transaction,
   settlements: readonly Settlement[],
@@ -130,7 +133,8 @@ async function insertOutcomes(
     INSERT INTO ${names.table('$outcome')} (${names.scopeColumn}${outcomeColumns})
     SELECT ${names.scopeValue}CAST(event AS bigint), CAST(endpoint AS bigint), status, attempts, CAST(due AS bigint), is_wide, record, cause,
       CAST(NULL AS bigint), ${toTimestamp(now)}
-    FROM ${given} WHERE is_fenced = 0 OR ${fence}
+    FROM ${given} WHERE (is_fenced = 0 OR ${fence}) AND EXISTS (
+      SELECT 1 FROM ${names.table('$delivery')} d WHERE ${names.scopeOf('d')} AND ${isOfGiven})
     ON CONFLICT (${names.scopeColumn}event, endpoint) DO NOTHING`);
 }
 

@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { alwaysSafe } from '../../src/events/safe-position.ts';
+import { sql } from '../../src/sql/sql.ts';
+import { Janitor, type JanitorOptions } from '../../src/webhooks/janitor.ts';
+import { eventually } from '../support/eventually.ts';
+import { answers, HeldSender, type SenderPort } from '../support/held-sender.ts';
+import { MovableClock } from '../support/movable-clock.ts';
+import { type Json, listOf, startWebhookService, type WebhookService } from '../support/webhook-service.ts';
+
+const day = 86_400_000;
+
+interface Trial {
+  readonly service: WebhookService;
+  readonly clock: MovableClock;
+  readonly sender: () => HeldSender;
+  /** Lets days pass. */
+  readonly pass: (days: number) => Promise<void>;
+  /** Does what the service does once an hour. */
+  readonly tidy: (days?: number) => Promise<void>;
+  /** Titles of records, in the order in which they were sent. */
+  readonly titles: () => readonly string[];
+  /** Resolves when so many were sent. */
+  readonly sent: (count: number) => Promise<void>;
+  readonly allOver: () => Promise<void>;
+}
+
+async function start(t: TestContext): Promise<Trial> {
+  let sender = new HeldSender();
+  const wrapSender = (real: SenderPort): SenderPort => (sender = new HeldSender(real));
+  const clock = new MovableClock();
+  const service = await startWebhookService(t, { parts: { wrapSender, clock } });
+  sender.answer = answers.ok;
+  const titles = (): readonly string[] =>
+    // webhooks.md section 1: the record's fields are in `data`.
+    sender.given.map(({ body }) => JSON.parse(Buffer.from(body).toString('utf8')).data.title);
+  return {
+    service,
+    clock,
+    sender: () => sender,
+    pass: async (days) => {
+      clock.move(days * day);
+      await service.signIn();
+    },
+    tidy: (days = 30) => janitorOf(service, { days, clock }).tidy(),
+    titles,
+    sent: async (count) => {
+      await eventually(`${count} are sent`, () => {
+        service.look();
+        return titles().length >= count;
+      });
+    },
+    allOver: async () => {
+      await eventually('all is over', async () => {
+        service.look();
+        return (await service.deliveries("status = 'pending'")).length === 0;
+      });
+    },
+  };
+}
+
+function janitorOf(
+  { app, log }: WebhookService,
+  options: Pick<JanitorOptions, 'days' | 'clock'> & Partial<JanitorOptions>,
+): Janitor {
+  const { directory, instances } = app.data;
+  const at = (level: string) => (message: string, members?: object) =>
+    // The list is the service's own.
+    void (log as Json[]).push({ level, message, members });
+  return new Janitor({
+    instances: () => Array.from(directory.all(), ({ id }) => id),
+    borrow: async (id) => {
+      const entry = directory.find(id);
+      return entry === undefined ? undefined : instances.borrow(entry);
+    },
+    owns: () => true,
+    safeEnd: alwaysSafe,
+    logger: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },
+    ...options,
+  });
+}
+
+/** How many rows there are of the log. */
+async function rowsOf(service: WebhookService): Promise<Readonly<Record<string, number>>> {
+  const tables = ['$event', '$delivery', '$outcome', '$attempt', '$gap', '$replay', '$endpoint'] as const;
+  return service.withInstance('default', async ({ database }) => {
+    const { names } = database;
+    const counts = tables.map(async (name) => {
+      const [row] = await database.tuples(
+        sql`SELECT count(*) FROM ${names.table(name)} WHERE ${names.scope}`,
+      );
+      return [name.slice(1), Number(row?.[0])];
+    });
+    return Object.fromEntries(await Promise.all(counts));
+  });
+}
+
+/** What is said of deliveries that were given up. */
+function givenUp({ log }: WebhookService): readonly unknown[] {
+  const message = 'Webhooks were given up that had waited for as long as the log is kept.';
+  return log.filter((line) => line.message === message).map(({ members }) => members['expired']);
+}
+
+test('what is older than the log is kept goes, sent or not, and what is younger stays and is sent', async (t) => {
+  const { service, pass, tidy, titles, sent, allOver } = await start(t);
+  await service.addEndpoint();
+  const { id: paused } = await service.addEndpoint({ status: 'paused' });
+  for (const title of ['a', 'b']) await service.addPost(title);
+  await sent(2);
+  await pass(29);
+  await service.addPost('c');
+  await sent(3);
+  const ofPaused = `endpoint = '${paused}'`;
+  const [first, , third] = await service.deliveries(ofPaused);
+  await tidy();
+  assert.equal((await service.deliveries()).length, 6, 'nothing is 30 days old');
+  assert.deepEqual(givenUp(service), []);
+
+  await pass(2);
+  await tidy(0);
+  assert.equal((await service.deliveries()).length, 6, '0 is for ever');
+  await tidy();
+  assert.deepEqual(givenUp(service), [2]);
+  const rows = { event: 1, delivery: 2, outcome: 1, attempt: 1, gap: 0, replay: 0, endpoint: 2 };
+  assert.deepEqual(await rowsOf(service), rows);
+  await service.call('GET', `/api/webhooks/deliveries/${first.id}`, { status: 404 });
+  await service.call('POST', `/api/webhooks/deliveries/${first.id}/retry`, { status: 404 });
+  await service.call('GET', `/api/webhooks/events/${first.event}`, { status: 404 });
+  assert.deepEqual(
+    (await service.deliveries(ofPaused)).map(({ id, status }) => [id, status]),
+    [[third.id, 'pending']],
+  );
+  const { data } = await service.call('GET', '/api/health');
+  assert.equal(data.oldestUndeliveredSeconds, (2 * day) / 1_000);
+  await service.call('POST', `/api/webhooks/endpoints/${paused}/resume`);
+  await service.addPost('d');
+  await allOver();
+  assert.deepEqual(titles().toSorted(), ['a', 'b', 'c', 'c', 'd', 'd']);
+});
+
+test('what waits for an earlier change of its record is let go when that is given up', async (t) => {
+  const { service, sender, pass, tidy, titles, sent } = await start(t);
+  await service.addEndpoint({ order: 'record', schedule: [604_800, 604_800, 604_800, 604_800, 604_800] });
+  sender().answer = { kind: 'status', status: 404, cause: 'Status 404.' };
+  const { id } = await service.addPost('a');
+  for (const failures of [1, 2, 3, 4, 5]) {
+    await eventually('a failure', async () => {
+      service.look();
+      return (await service.deliveries())[0].attempts.length === failures;
+    });
+    // A week, with its jitter.
+    await pass(failures === 5 ? 0.5 : 9);
+  }
+  await service.call('PATCH', `/api/collections/posts/records/${id}`, { body: { title: 'b' } });
+  service.look();
+  sender().answer = answers.ok;
+  await tidy();
+  await sent(6);
+  assert.deepEqual(titles(), ['a', 'a', 'a', 'a', 'a', 'b']);
+  assert.deepEqual(givenUp(service), [1]);
+});
+
+for (const order of ['record', 'strict'])
+  test(`an attempt that fails when its delivery was given up meanwhile holds nothing up (order ${order})`, async (t) => {
+    const { service, sender, pass, tidy, titles, sent, allOver } = await start(t);
+    await service.addEndpoint({ order, schedule: [604_800] });
+    sender().answer = undefined;
+    const { id } = await service.addPost('a');
+    await sent(1);
+    await pass(31);
+    await service.call('PATCH', `/api/collections/posts/records/${id}`, { body: { title: 'b' } });
+    await tidy();
+    const [late] = sender().given;
+    assert.ok(late);
+    sender().end([late], { kind: 'status', status: 404, cause: 'Status 404.' });
+    await sent(2);
+    assert.deepEqual(titles(), ['a', 'b']);
+    sender().succeed(sender().given.slice(1));
+    await allOver();
+    const { event, delivery, outcome } = await rowsOf(service);
+    assert.deepEqual([event, delivery, outcome], [1, 1, 1]);
+    const { data } = await service.call('GET', '/api/health');
+    assert.equal(data.oldestUndeliveredSeconds, 0);
+  });
+
+test('a reader of the feed that was at its end goes on when all before is gone, and one that was not is told', async (t) => {
+  const { service, pass, tidy } = await start(t);
+  const read = (query: string, status = 200): Promise<Json> =>
+    service.call('GET', `/api/webhooks/feed?${query}`, { status });
+  const titlesOf = ({ items }: Json): readonly string[] =>
+    listOf(items).map(({ payload }) => payload.data.title);
+  const readAll = (query: string, count: number): Promise<Json> =>
+    eventually(`${count} events`, async () => {
+      const feed = await read(query);
+      return feed.items.length === count ? feed : undefined;
+    });
+  const consumer = (name: string): string => `/api/webhooks/consumers/${name}`;
+  for (const title of ['a', 'b', 'c']) await service.addPost(title);
+  const { nextCursor: middle } = await readAll('perPage=2', 2);
+  const { nextCursor: end } = await readAll('', 3);
+  await service.call('PUT', consumer('slow'), { body: { cursor: middle } });
+  await service.call('PUT', consumer('quick'), { body: { cursor: end } });
+  await pass(31);
+  await tidy();
+  await service.addPost('d');
+  for (const query of [`cursor=${end}`, 'consumer=quick', ''])
+    assert.deepEqual(titlesOf(await readAll(query, 1)), ['d']);
+  for (const query of [`cursor=${middle}`, 'consumer=slow']) await read(query, 400);
+  for (const name of ['slow', 'quick']) assert.equal((await service.call('GET', consumer(name))).lag, 1);
+  await service.call('PUT', consumer('slow'), { body: { cursor: end } });
+  assert.deepEqual(titlesOf(await readAll('consumer=slow', 1)), ['d']);
+});
+
+test('a replay goes on with what is left of its range, and ends', async (t) => {
+  const { service, clock, pass, tidy, titles, sent, allOver } = await start(t);
+  const { id: endpoint } = await service.addEndpoint();
+  for (const title of ['a', 'b', 'c']) await service.addPost(title);
+  await sent(3);
+  await pass(29);
+  await service.addPost('d');
+  await sent(4);
+  await allOver();
+  const body = { scope: 'all', rate: 1 };
+  const path = `/api/webhooks/endpoints/${endpoint}/replay`;
+  const { id, total } = await service.call('POST', path, { body });
+  assert.equal(total, 4);
+  await sent(5);
+  await allOver();
+  await tidy(28);
+  const over = await eventually('the end', async () => {
+    clock.move(1_000);
+    service.look();
+    const replay = await service.call('GET', `/api/webhooks/replays/${id}`);
+    return replay.state === 'running' ? undefined : replay;
+  });
+  await allOver();
+  assert.deepEqual([over.state, over.taken], ['done', 2]);
+  assert.deepEqual(titles(), ['a', 'b', 'c', 'd', 'a', 'd']);
+  assert.equal((await service.call('POST', path, { body: { ...body, dryRun: true } })).total, 1);
+});
