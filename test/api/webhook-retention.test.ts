@@ -238,3 +238,30 @@ test('a replay goes on with what is left of its range, and ends', async (t) => {
   assert.deepEqual(titles(), ['a', 'b', 'c', 'd', 'a', 'd']);
   assert.equal((await service.call('POST', path, { body: { ...body, dryRun: true } })).total, 1);
 });
+
+test('a deleted endpoint is known for as long as the log names it, also when the clock was set back', async (t) => {
+  const { service, clock, pass, tidy, allOver } = await start(t);
+  const { id: kept } = await service.addEndpoint();
+  const { id: deleted } = await service.addEndpoint({ status: 'paused' });
+  await service.addPost('a');
+  await eventually(
+    'one is sent',
+    async () => (await service.deliveries("status = 'delivered'")).length === 1,
+  );
+  clock.move(-3_600_000);
+  await service.signIn();
+  await service.call('DELETE', `/api/webhooks/endpoints/${deleted}`, { status: 204 });
+  const list = async (): Promise<readonly unknown[]> =>
+    (await service.deliveries()).map(({ endpoint, status }) => `${endpoint} ${status}`).toSorted();
+  const all = [`${kept} delivered`, `${deleted} cancelled`].toSorted();
+  assert.deepEqual(await list(), all);
+  await tidy();
+  assert.deepEqual(await list(), all);
+  await pass(31);
+  await service.addPost('b');
+  await allOver();
+  await tidy();
+  assert.deepEqual(await list(), [`${kept} delivered`]);
+  const rows = { event: 1, delivery: 1, outcome: 1, attempt: 1, gap: 0, replay: 0, endpoint: 1 };
+  assert.deepEqual(await rowsOf(service), rows);
+});
