@@ -304,6 +304,7 @@ export function deliverAlone(parts: DeliveringParts): Delivering {
   const janitor = new Janitor({
     ...parts,
     days: parts.webhookDays,
+    wake: (id) => dispatcher.wake(id),
     owns: () => true,
     safeEnd: alwaysSafe,
   });

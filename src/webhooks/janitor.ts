@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { Poller } from '../base/poller.ts';
 import type { SafeEnd } from '../events/safe-position.ts';
+import { releaseStrays } from './record-order.ts';
 import { moveCursors, tidyDeleted, trimLog } from './trim-log.ts';
 import type { WebhookInstance, WebhookInstanceLoan } from './webhook-instance.ts';
 
@@ -17,6 +18,8 @@ export interface JanitorOptions {
   readonly safeEnd: SafeEnd;
   /** How many days the log of events and deliveries is kept; 0 for ever. */
   readonly days: number;
+  /** Looks for what an instance has to send. */
+  readonly wake: (instanceId: string) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -67,6 +70,7 @@ export class Janitor {
     try {
       const { instance } = loan;
       await this.#trim(instance);
+      if (await releaseStrays(instance)) this.#options.wake(id);
       await tidyDeleted(instance);
       await moveCursors(instance.database, {
         safe: this.#options.safeEnd.safePosition,
@@ -79,7 +83,7 @@ export class Janitor {
 
   async #trim(instance: WebhookInstance): Promise<void> {
     const { id } = instance;
-    const { days, clock, logger } = this.#options;
+    const { days, wake, clock, logger } = this.#options;
     if (days === 0) return;
     const before = clock.now() - days * dayMs;
     let [from, events, expired, hasMore] = [0, 0, 0, true];
@@ -93,6 +97,8 @@ export class Janitor {
     if (expired > 0) {
       const message = 'Webhooks were given up that had waited for as long as the log is kept.';
       logger.warn(message, { instance: id, expired });
+      // What has waited for them may be sent.
+      wake(id);
     }
     if (events > 0) logger.debug('Old events were deleted.', { instance: id, events });
   }

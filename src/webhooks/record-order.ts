@@ -1,5 +1,6 @@
 import { sql, type Sql } from '../sql/sql.ts';
 import type { InlineColumn, Names, Transaction } from '../storage/database.ts';
+import type { WebhookInstance } from './webhook-instance.ts';
 
 /**
  * Deliveries that wait for earlier events of their record, for endpoints with the order `record`, and those that a later event makes
@@ -70,12 +71,24 @@ export async function releaseNext(
       JOIN ${event} WHERE NOT ${isBehindFirst(names)})`);
 }
 
-/** Makes deliveries due that wait for nothing, as what they waited for was trimmed. */
-export async function releaseStray(tx: Transaction, now: number): Promise<void> {
+/**
+ * Makes deliveries due that wait for nothing any more: what they waited for was cancelled or trimmed by a transaction that could not see
+ * yet that they wait, and that they could not see. There is none where works run one after the other. Returns whether there were some.
+ */
+export async function releaseStrays({
+  database,
+  dueClock,
+}: Pick<WebhookInstance, 'database' | 'dueClock'>): Promise<boolean> {
+  if (!database.names.isConcurrent) return false;
+  return (await database.write((tx) => releaseStray(tx, dueClock.now()))) > 0;
+}
+
+/** Makes deliveries due that wait for nothing, as what they waited for was trimmed. Returns how many. */
+export function releaseStray(tx: Transaction, now: number): Promise<number> {
   const { names } = tx;
   const outcome = names.table('$outcome');
   const event = sql`${names.table('$event')} e ON ${names.scopeOf('e')} AND e.position = d.event`;
-  await tx.run(sql`
+  return tx.run(sql`
     UPDATE ${outcome} SET due = ${now} WHERE ${names.scope} AND status = 'pending' AND due IS NULL AND (event, endpoint) IN (
       SELECT d.event, d.endpoint FROM ${outcome} d JOIN ${event}
       WHERE ${names.scopeOf('d')} AND d.status = 'pending' AND d.due IS NULL AND NOT ${isHeld(names)})`);

@@ -6,9 +6,11 @@ import { Janitor, type JanitorOptions } from '../../src/webhooks/janitor.ts';
 import { eventually } from '../support/eventually.ts';
 import { answers, HeldSender, type SenderPort } from '../support/held-sender.ts';
 import { MovableClock } from '../support/movable-clock.ts';
+import { testEngine } from '../support/test-config.ts';
 import { type Json, listOf, startWebhookService, type WebhookService } from '../support/webhook-service.ts';
 
 const day = 86_400_000;
+const skip = testEngine === 'sqlite' ? 'works run one after the other' : false;
 
 interface Trial {
   readonly service: WebhookService;
@@ -75,6 +77,7 @@ function janitorOf(
     },
     owns: () => true,
     safeEnd: alwaysSafe,
+    wake: (id) => app.data.wakeUp.notify(id),
     logger: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },
     ...options,
   });
@@ -139,7 +142,7 @@ test('what is older than the log is kept goes, sent or not, and what is younger 
 });
 
 test('what waits for an earlier change of its record is let go when that is given up', async (t) => {
-  const { service, sender, pass, tidy, titles, sent } = await start(t);
+  const { service, sender, pass, tidy, titles } = await start(t);
   await service.addEndpoint({ order: 'record', schedule: [604_800, 604_800, 604_800, 604_800, 604_800] });
   sender().answer = { kind: 'status', status: 404, cause: 'Status 404.' };
   const { id } = await service.addPost('a');
@@ -152,13 +155,44 @@ test('what waits for an earlier change of its record is let go when that is give
     await pass(failures === 5 ? 0.5 : 9);
   }
   await service.call('PATCH', `/api/collections/posts/records/${id}`, { body: { title: 'b' } });
-  service.look();
+  await eventually('it waits', async () => {
+    service.look();
+    return (await rowsOf(service))['outcome'] === 2;
+  });
   sender().answer = answers.ok;
   await tidy();
-  await sent(6);
+  await eventually('it is sent', () => titles().length === 6);
   assert.deepEqual(titles(), ['a', 'a', 'a', 'a', 'a', 'b']);
   assert.deepEqual(givenUp(service), [1]);
 });
+
+test(
+  'a change that waits for one whose end it could not see is let go within the hour',
+  { skip },
+  async (t) => {
+    const { service, sender, tidy, titles } = await start(t);
+    await service.addEndpoint({ order: 'record', schedule: [604_800] });
+    sender().answer = { kind: 'status', status: 404, cause: 'Status 404.' };
+    const { id } = await service.addPost('a');
+    await service.delivery('a failure', ({ attempts }) => attempts.length === 1);
+    for (const title of ['b', 'c'])
+      await service.call('PATCH', `/api/collections/posts/records/${id}`, { body: { title } });
+    await eventually('they wait', async () => (await rowsOf(service))['outcome'] === 3);
+    await tidy();
+    // As a transaction would that cannot see yet that something waits.
+    await service.withInstance('default', ({ database }) =>
+      database.write((tx) =>
+        tx.run(sql`
+        UPDATE ${tx.names.table('$outcome')} SET status = 'cancelled', due = NULL
+        WHERE ${tx.names.scope} AND attempts = 1`),
+      ),
+    );
+    sender().answer = answers.ok;
+    await tidy();
+    await eventually('all is sent', () => titles().length === 3);
+    assert.deepEqual(titles(), ['a', 'b', 'c']);
+  },
+);
 
 for (const order of ['record', 'strict'])
   test(`an attempt that fails when its delivery was given up meanwhile holds nothing up (order ${order})`, async (t) => {
@@ -264,4 +298,50 @@ test('a deleted endpoint is known for as long as the log names it, also when the
   assert.deepEqual(await list(), [`${kept} delivered`]);
   const rows = { event: 1, delivery: 1, outcome: 1, attempt: 1, gap: 0, replay: 0, endpoint: 1 };
   assert.deepEqual(await rowsOf(service), rows);
+});
+
+test('each instance is looked at once an hour, and one that cannot be opened keeps no other from it', async (t) => {
+  const { service } = await start(t);
+  const [entry] = service.app.data.directory.all();
+  assert.ok(entry);
+  const borrowed: string[] = [];
+  let [nowMs, returned] = [0, 0];
+  const borrow: JanitorOptions['borrow'] = async (id) => {
+    borrowed.push(id);
+    if (id === 'broken') throw new Error('its file is gone');
+    if (id === 'unknown') return undefined;
+    const loan = await service.app.data.instances.borrow(entry);
+    return {
+      instance: { ...loan.instance, id },
+      release: () => {
+        returned += 1;
+        loan.release();
+      },
+    };
+  };
+  const janitor = janitorOf(service, {
+    days: 30,
+    clock: { now: () => nowMs, monotonic: () => nowMs },
+    instances: () => ['broken', 'unknown', 'foreign', 'own'],
+    owns: (id) => id !== 'foreign',
+    borrow,
+  });
+  await janitor.tidy();
+  assert.deepEqual(borrowed.splice(0), ['broken', 'unknown', 'own']);
+  const warnings = service.log.filter(({ level }) => level === 'warn');
+  assert.deepEqual(
+    warnings.map(({ message, members }) => [message, members['instance']]),
+    [['The log of webhooks of an instance could not be trimmed.', 'broken']],
+  );
+  nowMs += 3_599_999;
+  await janitor.tidy();
+  assert.deepEqual(borrowed, []);
+  nowMs += 1;
+  await janitor.tidy();
+  assert.deepEqual(borrowed.splice(0), ['broken', 'unknown', 'own']);
+  assert.equal(returned, 2);
+  nowMs += 3_600_000;
+  await janitor.stop();
+  await janitor.tidy();
+  assert.deepEqual(borrowed, []);
 });

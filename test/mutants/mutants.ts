@@ -5,6 +5,7 @@ import { limitMutants } from './limit-mutants.ts';
 import { logMutants } from './log-mutants.ts';
 import type { Mutant } from './mutant.ts';
 import { requestMutants } from './request-mutants.ts';
+import { retentionMutants } from './retention-mutants.ts';
 import { storageMutants } from './storage-mutants.ts';
 
 /** All of them; new ones go to the file of their subject. */
@@ -15,5 +16,6 @@ export const mutants: readonly Mutant[] = [
   ...limitMutants,
   ...logMutants,
   ...requestMutants,
+  ...retentionMutants,
   ...storageMutants,
 ];

@@ -46,6 +46,7 @@ export function deliverAmongNodes(
   const janitor = new Janitor({
     ...parts,
     days: parts.webhookDays,
+    wake: (id) => dispatcher.wake(id),
     clock,
     owns: (id) => ownership.owns(id),
     safeEnd: poll,
