@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';
+import { storedFilter } from '../../src/webhooks/event-filter.ts';
+import { advanceReplay, readRunning } from '../../src/webhooks/replays.ts';
 import { answers, HeldSender, type SenderPort } from '../support/held-sender.ts';
 import { eventually } from '../support/eventually.ts';
 import { MovableClock } from '../support/movable-clock.ts';
@@ -131,6 +133,29 @@ test('a replay with a rate takes as many in a second, and a cancelled one sends 
   await service.signIn();
   assert.equal(titles().length, 9);
   await allOver();
+});
+
+test('a step of a replay takes nothing when the replay was cancelled since the step was decided on', async (t) => {
+  const trial = await start(t);
+  const { service, endpoint, allOver, replay, titles } = trial;
+  await addPosts(trial, ['a', 'b']);
+  await allOver();
+  await service.call('POST', `${endpoint}/pause`);
+  const { id } = await replay({ scope: 'all' });
+  await service.withInstance('default', async ({ database, collections, endpoints }) => {
+    const now = trial.clock.now();
+    const [running] = await readRunning(database);
+    const [of] = await endpoints.all(database);
+    assert.ok(running !== undefined && of !== undefined);
+    await service.call('DELETE', `/api/webhooks/replays/${id}`);
+    const plan = { ...running, of, eventFilter: storedFilter(running.filter, { collections, now }) };
+    const step = await advanceReplay(database, plan, { now, allowed: 10 });
+    assert.deepEqual(step, { taken: 0, isOver: true, isFull: false });
+  });
+  await service.call('POST', `${endpoint}/resume`);
+  await allOver();
+  assert.deepEqual(titles(), ['a', 'b']);
+  assert.equal((await service.call('GET', `/api/webhooks/replays/${id}`)).state, 'cancelled');
 });
 
 test('a replay goes on where it was, whatever has died in between', async (t) => {

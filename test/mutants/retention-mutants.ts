@@ -200,4 +200,11 @@ export const retentionMutants: readonly Mutant[] = [
     to: 'isThin: false,',
     tests: ['test/api/webhook-thin-bodies.test.ts'],
   },
+  {
+    name: 'a reader that was at the end of what is gone goes on',
+    file: 'src/webhooks/feed.ts',
+    from: 'if (position >= trimmed.position) return position;',
+    to: 'if (position > trimmed.position) return position;',
+    tests: ['test/api/webhook-retention.test.ts'],
+  },
 ];
