@@ -1,6 +1,6 @@
 import { idTime } from '../base/ids.ts';
 import { toTimestamp } from '../base/timestamp.ts';
-import { sql, type Sql } from '../sql/sql.ts';
+import { foundByKeys, sql, type Sql } from '../sql/sql.ts';
 import type { Reader } from '../storage/database.ts';
 
 /** How far the clocks of nodes may be apart: so far from its time an event may stand in the log. */
@@ -21,13 +21,15 @@ export async function findEvent(reader: Reader, id: string): Promise<number | un
 
 /** Returns a position with no event at or before it that was made at or after this time, where the log is in the order of time. */
 export async function findTime(reader: Reader, time: string): Promise<number> {
-  const [range] = await reader.tuples(sql`SELECT min(position), max(position) ${from(reader)}`);
+  const [range] = await reader.tuples(foundByKeys(sql`SELECT min(position), max(position) ${from(reader)}`));
   let low = Number(range?.[0] ?? 0) - 1;
   let high = Number(range?.[1] ?? 0);
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     const [row] = await reader.tuples(
-      sql`SELECT position, created ${from(reader)} AND position > ${middle} ORDER BY position LIMIT 1`,
+      foundByKeys(
+        sql`SELECT position, created ${from(reader)} AND position > ${middle} ORDER BY position LIMIT 1`,
+      ),
     );
     if (row === undefined || String(row[1]) >= time) high = middle;
     else low = Number(row[0]);
@@ -44,9 +46,10 @@ interface Near {
 async function findBehind(reader: Reader, { id, begin, until }: Near): Promise<number | undefined> {
   let last: number | undefined = begin;
   while (last !== undefined) {
-    const [row] = await reader.tuples(sql`
+    const near = sql`
       SELECT max(position), max(CASE WHEN id = ${id} THEN position END), min(created) FROM (
-        SELECT position, id, created ${from(reader)} AND position > ${last} ORDER BY position LIMIT CAST(${readTogetherMax} AS bigint)) AS near`);
+        SELECT position, id, created ${from(reader)} AND position > ${last} ORDER BY position LIMIT CAST(${readTogetherMax} AS bigint)) AS near`;
+    const [row] = await reader.tuples(foundByKeys(near));
     const [end, found, created] = row ?? [];
     if (typeof found === 'number') return found;
     last = typeof end === 'number' && String(created) <= until ? end : undefined;

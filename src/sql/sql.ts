@@ -33,6 +33,8 @@ export type StatementForm =
   | { readonly kind: 'insert'; readonly into: Sql; readonly row: Sql }
   /** An UPDATE that sets columns of one row by its key; the key is the last value, and the others are those of the columns. */
   | { readonly kind: 'change'; readonly table: Sql; readonly columns: readonly Sql[]; readonly key: Sql }
+  /** A SELECT that finds its rows by keys, however large the tables are and whatever the values: one plan serves all of them. */
+  | { readonly kind: 'keyed' }
   /** What the engine tells of its plan for another statement. It is not kept prepared, or it would not notice changes of the schema. */
   | { readonly kind: 'explain' };
 
@@ -91,6 +93,15 @@ export function lookupByKey(select: Sql): Sql {
 /** Marks a {@link lookupByKey} that locks the row, which the work is going to change. */
 export function lookupToChange(select: Sql): Sql {
   return withForm(select, { kind: 'lock' });
+}
+
+/**
+ * Marks a SELECT that finds its rows by keys. For PostgreSQL: it would plan a statement on a table with dozens of partitions anew each time,
+ * which takes longer than to run it, and would read a small partition as a whole. Parts of the log have to be bounded by values of their
+ * own: what a plan knows only by a join it looks for in all partitions.
+ */
+export function foundByKeys(select: Sql): Sql {
+  return withForm(select, { kind: 'keyed' });
 }
 
 /** Marks a statement by which the engine tells its plan for another. */

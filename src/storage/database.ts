@@ -53,8 +53,8 @@ export interface WriteOptions {
    */
   readonly changes?: string;
   /**
-   * Every statement of the work finds its rows by their keys. On PostgreSQL, plans that read a whole table are then ruled out: a plan
-   * that is made while a table is small stays cached when the table has grown.
+   * Every statement of the work finds its rows by their keys. On PostgreSQL, plans that read a whole table are then ruled out, as a plan
+   * that is made while a table is small stays cached when the table has grown; and each statement is planned once (`foundByKeys`).
    */
   readonly findsByKey?: boolean;
 }

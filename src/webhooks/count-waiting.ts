@@ -1,5 +1,5 @@
 import type { Timestamp } from '../base/timestamp.ts';
-import { limit, sql } from '../sql/sql.ts';
+import { foundByKeys, limit, sql } from '../sql/sql.ts';
 import type { Reader } from '../storage/database.ts';
 
 /** How many rows of the log are walked for one that waits: they are few, as the janitor moves the cursors on. */
@@ -11,7 +11,7 @@ export async function readOldestPending(reader: Reader): Promise<Timestamp | und
   const outcome = names.table('$outcome');
   const lane = names.table('$lane');
   // What is kept of deliveries that succeeded is not looked through: SQLite takes the index without them only for its own condition.
-  const [row] = await reader.tuples(sql`
+  const oldest = sql`
     WITH walked AS (
       SELECT event, endpoint FROM ${names.table('$delivery')}
       WHERE ${names.scope} AND event > (SELECT min(cursor) FROM ${lane} WHERE ${names.scope}) ORDER BY event${limit(walkMax)}),
@@ -23,7 +23,8 @@ export async function readOldestPending(reader: Reader): Promise<Timestamp | und
           WHERE NOT EXISTS (
             SELECT 1 FROM ${outcome} o WHERE ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = w.endpoint)
           ORDER BY w.event LIMIT 1) AS first) AS both_kinds)
-    SELECT created FROM ${names.table('$event')} WHERE ${names.scope} AND position = (SELECT position FROM oldest)`);
+    SELECT created FROM ${names.table('$event')} WHERE ${names.scope} AND position = (SELECT position FROM oldest)`;
+  const [row] = await reader.tuples(foundByKeys(oldest));
   return typeof row?.[0] === 'string' ? row[0] : undefined;
 }
 
@@ -50,7 +51,7 @@ export async function countWaitingOf(
 ): Promise<{ readonly waiting: number; readonly oldest: Timestamp | undefined }> {
   const { names } = reader;
   const outcome = names.table('$outcome');
-  const [row] = await reader.tuples(sql`
+  const ofLane = sql`
     WITH walked AS (
       SELECT event, endpoint FROM ${names.table('$delivery')}
       WHERE ${names.scope} AND event > (
@@ -64,7 +65,8 @@ export async function countWaitingOf(
       UNION ALL SELECT * FROM (
         SELECT event FROM ${outcome} WHERE ${names.scope} AND endpoint = ${endpoint} AND status = 'pending'${limit(waitingCountMax)}) AS failed)
     SELECT (SELECT count(*) FROM waiting), (
-      SELECT created FROM ${names.table('$event')} WHERE ${names.scope} AND position = (SELECT min(event) FROM waiting))`);
+      SELECT created FROM ${names.table('$event')} WHERE ${names.scope} AND position = (SELECT min(event) FROM waiting))`;
+  const [row] = await reader.tuples(foundByKeys(ofLane));
   const [waiting, oldest] = row ?? [];
   return {
     waiting: Math.min(waitingCountMax, Number(waiting)),
@@ -78,9 +80,10 @@ export const exhaustedCountMax = 1_000;
 /** Returns how many deliveries were exhausted since a time, and are so still: at most `exhaustedCountMax`. */
 export async function countExhausted(reader: Reader, since: Timestamp): Promise<number> {
   const { names } = reader;
-  const [row] = await reader.tuples(sql`
+  const exhausted = sql`
     SELECT count(*) FROM (
       SELECT event FROM ${names.table('$outcome')} WHERE ${names.scope} AND status = 'exhausted' AND updated > ${since}
-      LIMIT CAST(${exhaustedCountMax} AS bigint)) AS exhausted`);
+      LIMIT CAST(${exhaustedCountMax} AS bigint)) AS exhausted`;
+  const [row] = await reader.tuples(foundByKeys(exhausted));
   return Number(row?.[0]);
 }

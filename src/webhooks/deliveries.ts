@@ -1,7 +1,7 @@
 import { fromTimestamp, type Timestamp } from '../base/timestamp.ts';
 import { payloadOf } from '../events/event.ts';
-import { sql } from '../sql/sql.ts';
-import type { Reader, Tuple } from '../storage/database.ts';
+import { foundByKeys, sql, type Sql } from '../sql/sql.ts';
+import type { Names, Reader, Tuple } from '../storage/database.ts';
 import type { DeliveryState, Fate } from './delivery.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
 import { isHeld, isSuperseded, recordKey } from './record-order.ts';
@@ -95,19 +95,29 @@ async function readTogether(
   const { names } = reader;
   const event = sql`${names.table('$event')} e ON ${names.scopeOf('e')} AND e.position = d.event`;
   const endpoint = sql`${names.table('$endpoint')} p ON ${names.scopeOf('p')} AND p.position = d.endpoint`;
-  const outcome = sql`${names.table('$outcome')} o ON ${names.scopeOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint`;
+  const outcome = sql`${names.table('$outcome')} o ON ${names.scopeOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint AND ${isBetween(sql`o.event`, events)}`;
   const held = order === 'record' ? isHeld(names) : sql`FALSE`;
   const superseded = coalesce ? isSuperseded(names) : sql`FALSE`;
   const fate = sql`CASE WHEN ${superseded} THEN 'superseded' WHEN ${held} THEN 'held' ELSE 'send' END`;
-  const rows = await reader.tuples(sql`
+  const pending = sql`
     SELECT ${fate}, ${recordKey(sql`e`)}, d.event, d.endpoint, o.attempts, o.due, o.cause, p.id, p.updated, e.id, e.kind, e.collection_name, e.revision, e.record, e.created,
       length(e.body), CASE WHEN length(e.body) <= ${bodyTogetherMax} THEN e.body END
     FROM ${names.table('$delivery')} d JOIN ${event} JOIN ${endpoint} LEFT JOIN ${outcome}
-    WHERE ${names.scopeOf('d')} AND d.event${names.anyNumberOf(events)} AND d.endpoint${names.anyNumberOf(endpoints)}
-      AND p.deleted = '' AND coalesce(o.status, 'pending') = 'pending'`);
+    WHERE ${names.scopeOf('d')} AND ${isOneOf(names, sql`d.event`, events)} AND d.endpoint${names.anyNumberOf(endpoints)}
+      AND ${isBetween(sql`e.position`, events)} AND p.deleted = '' AND coalesce(o.status, 'pending') = 'pending'`;
+  const rows = await reader.tuples(foundByKeys(pending));
   const pendings: PendingDelivery[] = [];
   for (const row of rows) pendings.push(await toPending(reader, row, query));
   return pendings;
+}
+
+/** Whether a position is one of these. Also says between which they are, so that no other partition of the log is looked at. */
+export function isOneOf(names: Names, position: Sql, positions: readonly number[]): Sql {
+  return sql`${position}${names.anyNumberOf(positions)} AND ${isBetween(position, positions)}`;
+}
+
+function isBetween(position: Sql, positions: readonly number[]): Sql {
+  return sql`${position} BETWEEN ${Math.min(...positions)} AND ${Math.max(...positions)}`;
 }
 
 async function toPending(

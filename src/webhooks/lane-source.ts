@@ -1,4 +1,4 @@
-import { limit, sql } from '../sql/sql.ts';
+import { foundByKeys, limit, sql } from '../sql/sql.ts';
 import type { Reader } from '../storage/database.ts';
 import { DueFloor } from './due-floor.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
@@ -285,15 +285,18 @@ export async function readDue(
     ? sql`due IS NOT NULL ORDER BY event`
     : sql`due >= ${since} AND due <= ${now} ORDER BY due, event`;
   // No join: before PostgreSQL has statistics of the table, it would read all outcomes of the endpoint for each delivery.
-  const outcomeOf = sql`SELECT o.event FROM ${outcome} o WHERE ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = ${endpoint}`;
-  const rows = await reader.tuples(sql`
+  const outcomeOf = sql`
+    SELECT o.event FROM ${outcome} o
+    WHERE ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = ${endpoint} AND o.event > ${from}`;
+  const due = sql`
     WITH walked AS MATERIALIZED (
       SELECT event, endpoint FROM ${names.table('$delivery')} WHERE ${names.scope} AND event > ${from}${upTo} ORDER BY event${limit(walkMax)})
     SELECT 0, w.event, 0 FROM walked w WHERE w.endpoint = ${endpoint} AND (${outcomeOf}) IS NULL
     UNION ALL SELECT 1, max(event), count(*) FROM walked
     UNION ALL SELECT * FROM (
       SELECT 2, event, due ${pending} AND ${again} LIMIT CAST(${retriesMax} AS bigint)) AS again
-    UNION ALL SELECT 3, 0, min(due) ${pending} AND due > ${now}`);
+    UNION ALL SELECT 3, 0, min(due) ${pending} AND due > ${now}`;
+  const rows = await reader.tuples(foundByKeys(due));
   const of = (kind: number): [number, number][] =>
     rows.flatMap(([its, event, number]) => (Number(its) === kind ? [[Number(event), Number(number)]] : []));
   const dueAgain = of(2).toSorted(([a, aDue], [b, bDue]) => (isStrict ? 0 : aDue - bDue) || a - b);

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Database, Names, Reader, Transaction } from '../storage/database.ts';
-import { type DeliveryKey, keyText, type PendingDelivery } from './deliveries.ts';
+import { type DeliveryKey, isOneOf, keyText, type PendingDelivery } from './deliveries.ts';
 import type { DeliveryStatus } from './delivery.ts';
 import { releaseNext } from './record-order.ts';
 
@@ -39,10 +39,14 @@ export async function readExhausted(
   keys: readonly DeliveryKey[],
 ): Promise<ReadonlySet<string>> {
   const { names } = reader;
-  const events = names.anyNumberOf(keys.map(({ event }) => event));
+  const isAmong = isOneOf(
+    names,
+    sql`event`,
+    keys.map(({ event }) => event),
+  );
   // By event alone: PostgreSQL would rather read the index of all exhausted ones.
   const rows = await reader.tuples(
-    sql`SELECT event, endpoint, status FROM ${names.table('$outcome')} WHERE ${names.scope} AND event${events}`,
+    sql`SELECT event, endpoint, status FROM ${names.table('$outcome')} WHERE ${names.scope} AND ${isAmong}`,
   );
   return new Set(
     rows
@@ -105,7 +109,8 @@ export async function sendWaiting(
   endpoint: number,
 ): Promise<void> {
   let hasMore = true;
-  while (hasMore) hasMore = await database.write((tx) => makeSomeDue(tx, endpoint, dueClock.now()));
+  while (hasMore)
+    hasMore = await database.write((tx) => makeSomeDue(tx, endpoint, dueClock.now()), { findsByKey: true });
 }
 
 /** Makes deliveries due that wait for earlier ones of their record, as their endpoint keeps no such order any more. */
@@ -115,13 +120,17 @@ export async function releaseAll(
 ): Promise<void> {
   let changed = changedTogetherMax;
   while (changed === changedTogetherMax)
-    changed = await database.write((tx) => {
-      const outcome = tx.names.table('$outcome');
-      return tx.run(sql`
-        UPDATE ${outcome} SET due = ${dueClock.now()} WHERE ${tx.names.scope} AND endpoint = ${endpoint} AND status = 'pending' AND event IN (
-          SELECT event FROM ${outcome} WHERE ${tx.names.scope} AND status = 'pending' AND endpoint = ${endpoint} AND due IS NULL
-          ORDER BY event LIMIT CAST(${changedTogetherMax} AS bigint))`);
-    });
+    changed = await database.write((tx) => releaseSome(tx, endpoint, dueClock.now()), { findsByKey: true });
+}
+
+/** Returns how many there were. */
+function releaseSome(tx: Transaction, endpoint: number, now: number): Promise<number> {
+  const { names } = tx;
+  const outcome = names.table('$outcome');
+  return tx.run(sql`
+    UPDATE ${outcome} SET due = ${now} WHERE ${names.scope} AND endpoint = ${endpoint} AND status = 'pending' AND event IN (
+      SELECT event FROM ${outcome} WHERE ${names.scope} AND status = 'pending' AND endpoint = ${endpoint} AND due IS NULL
+      ORDER BY event LIMIT CAST(${changedTogetherMax} AS bigint))`);
 }
 
 /** Returns whether there may be more. */
@@ -145,7 +154,9 @@ export async function cancelFailed(
 ): Promise<void> {
   let hasMore = true;
   while (hasMore)
-    hasMore = await database.write((tx) => cancelSome(tx, { endpoint, cause, now: dueClock.now() }));
+    hasMore = await database.write((tx) => cancelSome(tx, { endpoint, cause, now: dueClock.now() }), {
+      findsByKey: true,
+    });
 }
 
 /** Returns whether there may be more. */

@@ -1,6 +1,6 @@
 import { toTimestamp } from '../base/timestamp.ts';
 import { noteTrimmed } from '../events/trimmed.ts';
-import { limit, sql, type Sql } from '../sql/sql.ts';
+import { foundByKeys, limit, sql, type Sql } from '../sql/sql.ts';
 import type { Database, Names, Reader, Transaction } from '../storage/database.ts';
 import { cancelFailed, deletedCause } from './outcomes.ts';
 import { releaseStray } from './record-order.ts';
@@ -138,15 +138,16 @@ export async function moveCursors(
 /** Returns where the first delivery stands, from here on, that the endpoint still waits for: the place before it. */
 async function readCursor(reader: Reader, endpoint: number, cursor: number): Promise<number> {
   const { names } = reader;
-  const [row] = await reader.tuples(sql`
+  const next = sql`
     WITH walked AS MATERIALIZED (
       SELECT event, endpoint FROM ${names.table('$delivery')}
       WHERE ${names.scope} AND event > ${cursor} ORDER BY event, endpoint${limit(walkMax)})
     SELECT max(event), count(*), (
       SELECT min(w.event) FROM walked w WHERE w.endpoint = ${endpoint} AND NOT EXISTS (
         SELECT 1 FROM ${names.table('$outcome')} o
-        WHERE ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = ${endpoint}))
-    FROM walked`);
+        WHERE ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = ${endpoint} AND o.event > ${cursor}))
+    FROM walked`;
+  const [row] = await reader.tuples(foundByKeys(next));
   const [end, walked, first] = row ?? [];
   if (typeof first === 'number') return first - 1;
   if (typeof end !== 'number') return cursor;

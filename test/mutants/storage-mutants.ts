@@ -314,15 +314,15 @@ export const storageMutants: readonly Mutant[] = [
   {
     name: 'a group waits for a lock of somebody else for a moment only',
     file: 'src/storage/postgres/postgres-database.ts',
-    from: 'if (isGroup === true) return this.#lockOfGroup;',
-    to: '',
+    from: 'options.isGroup === true ? this.#lockOfGroup : this.#lock',
+    to: 'this.#lock',
     tests: ['src/storage/postgres/postgres-group-locks.test.ts'],
   },
   {
     name: 'a work that finds its rows by their keys is planned so on PostgreSQL',
     file: 'src/storage/postgres/postgres-database.ts',
-    from: 'findsByKey === true ? this.#lockByKey : this.#lock',
-    to: 'this.#lock',
+    from: 'connection.planByKeys(options.findsByKey === true);',
+    to: 'connection.planByKeys(false);',
     tests: ['src/storage/postgres/postgres-plans.test.ts'],
   },
   {

@@ -27,10 +27,14 @@ export class PooledReads {
    * hidden values would appear under a visible name, or records under the rules of another collection. Throws OutdatedDefinitions when
    * they are not, after they have been read again.
    */
-  async read<Shape>(ask: Ask<Shape>, { timeoutMs, known }: ReadOptions): Promise<readonly Shape[]> {
+  async read<Shape>(
+    ask: Ask<Shape>,
+    { timeoutMs, known, isKeyed = false }: ReadOptions,
+  ): Promise<readonly Shape[]> {
     const { definitions, pool } = this.#options;
     const reading = pool.lend(async (connection) => {
       connection.limitStatements(timeoutMs);
+      connection.planByKeys(isKeyed);
       const timer = connection.expireAfter(pool.statementTimeoutMs + GRACE_MS);
       const run = (): Promise<Answer<Shape>> => this.#runCurrent(connection, ask, known);
       return await run()
@@ -86,4 +90,6 @@ export interface ReadOptions {
    * reads no table of a collection.
    */
   readonly known: SqlValue | undefined;
+  /** Whether the query was marked by `foundByKeys`. */
+  readonly isKeyed?: boolean;
 }

@@ -36,6 +36,7 @@ export class PostgresConnection {
   #asked = 0;
   #warnings = 0;
   #timeoutMs: number;
+  #plansByKeys = false;
 
   /** `timeoutMs` is the session's initial `statement_timeout`. */
   constructor(
@@ -108,6 +109,14 @@ export class PostgresConnection {
     this.#timeoutMs = timeoutMs;
     // This fails only if the session does, and then the next statement fails as well.
     this.command(`SET statement_timeout = ${timeoutMs}`).catch(() => this.close());
+  }
+
+  /** Sets how the session plans, outside a transaction: {@link keyedSettings} or as usual. Sent as by `limitStatements`. */
+  planByKeys(isByKeys: boolean): void {
+    if (isByKeys === this.#plansByKeys) return;
+    this.#plansByKeys = isByKeys;
+    const set = keyedSettings.map(([name, value]) => (isByKeys ? `SET ${name} = ${value}` : `RESET ${name}`));
+    this.command(set.join('; ')).catch(() => this.close());
   }
 
   /** Closes the session after the delay unless the timer is cleared, so that a network that swallows packets holds up nobody. */
@@ -191,6 +200,17 @@ export class PostgresConnection {
     queueMicrotask(() => process.nextTick(uncork));
   }
 }
+
+/**
+ * For statements that find their rows by keys: a plan that is made once for all values, and that reads no table whole
+ * (https://www.postgresql.org/docs/current/runtime-config-query.html).
+ */
+const keyedSettings = [
+  ['plan_cache_mode', 'force_generic_plan'],
+  ['enable_seqscan', 'off'],
+  ['enable_hashjoin', 'off'],
+  ['enable_mergejoin', 'off'],
+] as const;
 
 const commandConfigs = new GenerationCache<string, QueryArrayConfig>(commandsMax);
 

@@ -1,7 +1,7 @@
 import { systemClock } from '../../base/clock.ts';
 import { AppError, busy, stopping } from '../../base/errors.ts';
 import { randomUnit } from '../../base/ids.ts';
-import { joinSql, sql, type Sql, type SqlValue } from '../../sql/sql.ts';
+import { sql, type Sql, type SqlValue } from '../../sql/sql.ts';
 import { type Ask, PooledReads, type ReadOptions } from './pooled-reads.ts';
 import { ReadBatches } from './read-batches.ts';
 import {
@@ -88,7 +88,6 @@ class PostgresDatabase implements Database {
   readonly #questions: ReadBatches;
   readonly #lock: Sql;
   readonly #lockOfGroup: Sql;
-  readonly #lockByKey: Sql;
   readonly #beginExclusive: string;
   #isStopped = false;
 
@@ -116,10 +115,6 @@ class PostgresDatabase implements Database {
     this.#lock = sql`SELECT pg_advisory_xact_lock_shared(${key})`;
     // The lock first: a group waits for an exclusive work as long as other works do, without this lock_timeout.
     this.#lockOfGroup = sql`SELECT pg_advisory_xact_lock_shared(${key}), set_config('lock_timeout', ${String(groupLockMsMax)}, true)`;
-    // https://www.postgresql.org/docs/current/runtime-config-query.html#RUNTIME-CONFIG-QUERY-ENABLE
-    const scans = ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin'];
-    const off = scans.map((name) => sql`set_config(${name}, 'off', true)`);
-    this.#lockByKey = sql`SELECT pg_advisory_xact_lock_shared(${key}), ${joinSql(off, ', ')}`;
     this.#beginExclusive = beginExclusive(key, {
       timeoutMs: options.exclusiveTimeoutMs ?? EXCLUSIVE_TIMEOUT_MS,
       lockTimeoutMs: options.pool.transactionTimeoutMs,
@@ -191,9 +186,10 @@ class PostgresDatabase implements Database {
     return [...(await this.#reads.read(ask, options))];
   }
 
-  #howToRead({ tables }: Sql, timeoutMs = this.#pool.statementTimeoutMs): ReadOptions {
+  #howToRead({ tables, form }: Sql, timeoutMs = this.#pool.statementTimeoutMs): ReadOptions {
     return {
       timeoutMs,
+      isKeyed: form?.kind === 'keyed',
       known: tables.includes(collectionTables) ? this.#options.definitions?.known() : undefined,
     };
   }
@@ -283,19 +279,17 @@ class PostgresDatabase implements Database {
   ): Promise<boolean> {
     const { definitions, isLossAllowed } = this.#options;
     connection.limitStatements(this.#pool.statementTimeoutMs);
+    connection.planByKeys(options.findsByKey === true);
     const begun = connection.command(
       options.isExclusive ? this.#beginExclusive : begin({ ...options, isLossAllowed }),
     );
-    const locked = options.isExclusive ? undefined : connection.tuples(this.#lockFor(options));
+    const locked = options.isExclusive
+      ? undefined
+      : connection.tuples(options.isGroup === true ? this.#lockOfGroup : this.#lock);
     // Not one statement with the lock: its snapshot would be taken before the wait, and miss what the lock's holder commits.
     const outdated = areOutdated(connection, definitions, known);
     const [, , isOutdated] = await Promise.all([begun, locked, outdated]);
     return isOutdated;
-  }
-
-  #lockFor({ isGroup, findsByKey }: RunOptions): Sql {
-    if (isGroup === true) return this.#lockOfGroup;
-    return findsByKey === true ? this.#lockByKey : this.#lock;
   }
 
   #deadlineMs(isExclusive: boolean): number {

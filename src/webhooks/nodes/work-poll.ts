@@ -4,7 +4,7 @@ import { Poller } from '../../base/poller.ts';
 import { Signal } from '../../base/signal.ts';
 import { systemClock } from '../../base/clock.ts';
 import { readLogState, type SafeEnd, SafePosition } from '../../events/safe-position.ts';
-import { sql } from '../../sql/sql.ts';
+import { foundByKeys, sql } from '../../sql/sql.ts';
 import type { Database } from '../../storage/database.ts';
 import { DueFloor } from '../due-floor.ts';
 import { behindMax, sweepEveryMs } from '../lane-source.ts';
@@ -108,10 +108,12 @@ export class WorkPoll implements SafeEnd {
     this.#safe.note(state);
     if (this.#safe.value > before) this.#moved.notify();
     const rows = isFromStart
-      ? await database.tuples(sql`
+      ? await database.tuples(
+          foundByKeys(sql`
           SELECT DISTINCT l.instance_id FROM chancery.lane l WHERE EXISTS (
             SELECT 1 FROM chancery.delivery d WHERE d.instance_id = l.instance_id AND d.event > l.cursor)
-          UNION SELECT instance_id FROM chancery.replay WHERE state = 'running'`)
+          UNION SELECT instance_id FROM chancery.replay WHERE state = 'running'`),
+        )
       : await database.tuples(sql`SELECT DISTINCT instance_id FROM chancery.delivery WHERE event > ${from}`);
     this.#last = state.last;
     if (from === this.#sure) this.#sure = this.#safe.value;
@@ -130,7 +132,7 @@ export class WorkPoll implements SafeEnd {
     const { database, onPending } = this.#options;
     const since = this.#floor.beginAt(now);
     const pending = sql`status = 'pending' AND due IS NOT NULL AND due >= ${since}`;
-    const rows = await database.tuples(sql`
+    const first = sql`
       WITH RECURSIVE first AS (
         (SELECT instance_id, due FROM chancery.outcome WHERE ${pending} ORDER BY instance_id, due LIMIT 1)
         UNION ALL
@@ -139,7 +141,8 @@ export class WorkPoll implements SafeEnd {
           WHERE ${pending} AND instance_id > first.instance_id ORDER BY instance_id, due LIMIT 1
         ) next
       )
-      SELECT instance_id, due FROM first`);
+      SELECT instance_id, due FROM first`;
+    const rows = await database.tuples(foundByKeys(first));
     // The listener remembers what is due for each instance, so the next look need not find the same again.
     this.#floor.note(now, undefined);
     for (const [instanceId, due] of rows) onPending(String(instanceId), Number(due));
