@@ -22,6 +22,26 @@ export async function explain(database: Database, statement: Sql): Promise<reado
     await tx.run(sql`SET LOCAL enable_seqscan = off`);
     // A statement begins a line of its own in some files of ours.
     const rows = await tx.tuples(joinSql([sql`EXPLAIN (COSTS OFF)`, statement], ' '));
-    return rows.map(([line]) => String(line));
+    return withoutFurtherPartitions(rows.map(([line]) => String(line)));
   });
+}
+
+/** Leaves out how the further partitions of a table are read, as that is how the first one is; how many there are, the time decides. */
+function withoutFurtherPartitions(lines: readonly string[]): readonly string[] {
+  const left: string[] = [];
+  /** The table that the node at each depth is a partition of. */
+  const tables = new Map<number, string>();
+  let skippedDepth = Number.POSITIVE_INFINITY;
+  for (const line of lines) {
+    const depth = line.search(/\S/);
+    if (depth > skippedDepth) continue;
+    skippedDepth = Number.POSITIVE_INFINITY;
+    const table = /-> .* on (event|delivery|outcome|attempt)_\d+\b/.exec(line)?.[1];
+    if (table !== undefined && tables.get(depth) === table) skippedDepth = depth;
+    else left.push(line);
+    for (const deeper of tables.keys()) if (deeper > depth) tables.delete(deeper);
+    if (table === undefined) tables.delete(depth);
+    else tables.set(depth, table);
+  }
+  return left;
 }

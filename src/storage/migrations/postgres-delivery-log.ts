@@ -1,4 +1,4 @@
-import { sql } from '../../sql/sql.ts';
+import { sql, type Sql } from '../../sql/sql.ts';
 import type { Migration } from '../migrate.ts';
 
 // A deleted endpoint stays while the log names it. Its `position` is what the log knows it by.
@@ -36,7 +36,7 @@ const narrowDelivery = sql`CREATE TABLE chancery.delivery (
   PRIMARY KEY (instance_id, event, endpoint)
 )`;
 // Finds the instances with new deliveries, for those that no hint of another node has told of.
-const deliveryEvent = sql`CREATE INDEX delivery_event ON chancery.delivery USING brin (event)
+export const deliveryEvent = sql`CREATE INDEX delivery_event ON chancery.delivery USING brin (event)
   WITH (pages_per_range = 16, autosummarize = on)`;
 
 // What became of a delivery that was attempted or changed by hand. Of one that was delivered `due` is NULL, as it is of one that waits
@@ -136,6 +136,16 @@ const replay = sql`CREATE TABLE chancery.replay (
 )`;
 const outcomeReplay = sql`CREATE INDEX outcome_replay ON chancery.outcome (instance_id, replay, status) WHERE replay IS NOT NULL`;
 
+/** By their names, in the order in which they are made. */
+export const outcomeIndexes: Readonly<Record<string, Sql>> = {
+  outcome_due: outcomeDue,
+  outcome_waiting: outcomeWaiting,
+  outcome_replay: outcomeReplay,
+  outcome_instance: outcomeInstance,
+  outcome_failed: outcomeFailed,
+  outcome_exhausted: outcomeExhausted,
+};
+
 // A reader of the feed whose place is kept here.
 const consumer = sql`CREATE TABLE chancery.consumer (
   instance_id text COLLATE "C" NOT NULL,
@@ -146,7 +156,7 @@ const consumer = sql`CREATE TABLE chancery.consumer (
   PRIMARY KEY (instance_id, name)
 ) WITH (fillfactor = 50)`;
 
-const eventRecord = sql`CREATE INDEX event_record ON chancery.event (instance_id, record, position)`;
+export const eventRecord = sql`CREATE INDEX event_record ON chancery.event (instance_id, record, position)`;
 // A reader that remembers where it was reads only up to a position behind which none can appear any more.
 const eventTransaction = sql`ALTER TABLE chancery.event DROP COLUMN transaction`;
 
@@ -194,12 +204,7 @@ export const postgresDeliveryLog: Migration = {
     consumer,
     ...copyLog,
     deliveryEvent,
-    outcomeDue,
-    outcomeWaiting,
-    outcomeReplay,
-    outcomeInstance,
-    outcomeFailed,
-    outcomeExhausted,
+    ...Object.values(outcomeIndexes),
     eventRecord,
     eventTransaction,
   ],

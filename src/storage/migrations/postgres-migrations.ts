@@ -1,6 +1,7 @@
 import { sql, type Sql } from '../../sql/sql.ts';
 import type { Migration } from '../migrate.ts';
 import { postgresDeliveryLog } from './postgres-delivery-log.ts';
+import { postgresLogPartitions } from './postgres-log-partitions.ts';
 
 /**
  * The schema `chancery`: the internal tables that all instances share, each key beginning with the instance. They hold what the
@@ -298,4 +299,5 @@ export const postgresMigrations: readonly Migration[] = [
   { name: 'lanes', statements: () => [lane, deliveryWide], admits: 1 },
   postgresDeliveryLog,
   { name: 'what became of attempts, by hours', statements: () => [endpointHour], admits: 1 },
+  postgresLogPartitions,
 ];

@@ -26,7 +26,8 @@ import {
   PostgresTransaction,
   statementTimes,
 } from './postgres-transaction.ts';
-import { hasNoJoinOrder, isCollision, isStaleStatement } from './postgres-errors.ts';
+import { makePartitions, positionsMin } from './log-partitions.ts';
+import { hasNoJoinOrder, isCollision, isStaleStatement, lackedPosition } from './postgres-errors.ts';
 import { QueryTimeout, SkippedStatement } from '../engine-errors.ts';
 import { GRACE_MS, type PostgresPool, WriteGate } from './postgres-pool.ts';
 import { SpoiledGroup, WriteGroups } from './write-groups.ts';
@@ -60,7 +61,7 @@ export interface PostgresOptions {
  * - An exclusive work takes the instance's advisory lock alone, all others share it: no process writes by definitions that an
  *   exclusive work is changing. Works of this process wait until its `afterCommit` is over; those of others notice the change by
  *   `definitions`.
- * - A work that collides with another is run again up to three times.
+ * - A work that collides with another is run again up to three times; one for whose rows the log has no partition, when that is made.
  */
 export function openPostgres(options: PostgresOptions): Database {
   return new PostgresDatabase(options);
@@ -75,6 +76,8 @@ const EXCLUSIVE_TIMEOUT_MS = 10 * 60_000;
 const groupLockMsMax = 100;
 
 const retriesMax = 3;
+/** How often partitions are made for one work: it writes to several tables, which may lack different ones. */
+const partitionsMax = 4;
 const RETRY_DELAY_MS = 10;
 
 class PostgresDatabase implements Database {
@@ -201,12 +204,18 @@ class PostgresDatabase implements Database {
     let isGuarded = false;
     let isOrdered = false;
     const overtakenUntilMs = systemClock.monotonic() + (this.#options.waitMsMax ?? waitMsMax);
-    for (let retries = 0; ;) {
+    for (let retries = 0, partitions = 0; ;) {
       const outcome = await this.#pool.lend((connection) =>
         this.#run(connection, work, { ...options, isGuarded, isOrdered }),
       );
       if (outcome.kind === 'kept') return outcome;
       if (outcome.kind === 'failed') throw outcome.error;
+      const position = outcome.kind === 'collided' ? lackedPosition(outcome.error) : undefined;
+      if (position !== undefined && partitions < partitionsMax) {
+        partitions += 1;
+        await this.#makePartition(position);
+        continue;
+      }
       if (options.isGroup === true && outcome.kind !== 'outdated')
         throw new SpoiledGroup('The group has collided.');
       if (outcome.kind === 'needs_guards') {
@@ -228,6 +237,12 @@ class PostgresDatabase implements Database {
       retries += 1;
       await pause(RETRY_DELAY_MS * 2 ** retries * randomUnit());
     }
+  }
+
+  /** Usually there is one in time, and this is needed only after a jump of the positions. Not through the gate, in which the work is. */
+  async #makePartition(position: number): Promise<void> {
+    const make = (tx: Transaction): Promise<number> => makePartitions(tx, { size: positionsMin, position });
+    await this.#runUntilKept(make, { isExclusive: false });
   }
 
   /** Runs the work once, on one connection. Throws when it is lost, or when its commit failed or its outcome is unknown. */

@@ -60,6 +60,15 @@ export function hasNoJoinOrder(error: unknown): boolean {
   return error instanceof DatabaseError && /^failed to build any \d+-way joins$/.test(error.message);
 }
 
+/**
+ * Returns the position for which a table of the log has no partition, if that is why a row was refused; 0 when the server does not tell it.
+ * Recognized by the server's function, as the code is that of all checks and the message is translated.
+ */
+export function lackedPosition(error: unknown): number | undefined {
+  if (!(error instanceof DatabaseError) || error.routine !== NO_PARTITION) return undefined;
+  return Number(/= \((\d+)\)/.exec(error.detail ?? '')?.[1] ?? 0);
+}
+
 /** True for an error with which the server announces the end of the session; the connection may close later. */
 export function endsSession(error: unknown): boolean {
   return endingStates.has(sqlState(error) ?? '');
@@ -86,6 +95,8 @@ const UNDEFINED_COLUMN = '42703';
 const INVALID_STATEMENT_NAME = '26000';
 /** The server's function that reports "cached plan must not change result type": its message is translated, its name is not. */
 const STALE_PLAN = 'RevalidateCachedQuery';
+/** The server's function that reports "no partition of relation … found for row". */
+const NO_PARTITION = 'ExecFindPartition';
 
 const endingStates = new Set([
   '25P03', // idle in transaction for too long

@@ -3,7 +3,13 @@ import type { Sql, SqlValue } from '../../sql/sql.ts';
 import type { BulkInsert, Names, PlainTuple, Row, Transaction, Tuple } from '../database.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
 import { EngineFailure, SkippedStatement } from '../engine-errors.ts';
-import { hasNoJoinOrder, isCollision, isStaleStatement, toCommitError } from './postgres-errors.ts';
+import {
+  hasNoJoinOrder,
+  isCollision,
+  isStaleStatement,
+  lackedPosition,
+  toCommitError,
+} from './postgres-errors.ts';
 import { CopyQuery } from './prepared-statements.ts';
 
 export interface PostgresTransactionOptions {
@@ -153,7 +159,8 @@ export class PostgresTransaction implements Transaction {
   }
 
   #note(error: Error): Error {
-    if (isCollision(error) || isStaleStatement(error) || hasNoJoinOrder(error)) this.#collision ??= error;
+    const isPassing = isCollision(error) || isStaleStatement(error) || hasNoJoinOrder(error);
+    if (isPassing || lackedPosition(error) !== undefined) this.#collision ??= error;
     if (this.#options.isGuarded) return error;
     if (this.#failure !== undefined) return new SkippedStatement(this.#failure);
     return (this.#failure = error);
