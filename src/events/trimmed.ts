@@ -25,8 +25,12 @@ export async function readTrimmed(reader: Reader): Promise<Trimmed> {
   const [row] = await reader.tuples(
     sql`SELECT value FROM ${names.table('$instance_setting')} WHERE ${names.scope} AND name = 'trimmed'`,
   );
-  if (row === undefined) return nothing;
+  return row === undefined ? nothing : toTrimmed(String(row[0]));
+}
+
+/** Understands what `noteTrimmed` has stored. */
+export function toTrimmed(stored: string): Trimmed {
   // A time has a blank in it as well.
-  const [position = '', ...time] = String(row[0]).split(' ');
+  const [position = '', ...time] = stored.split(' ');
   return { position: Number(position), time: time.join(' ') };
 }

@@ -5,7 +5,7 @@ import type { PendingDelivery } from './deliveries.ts';
 import { type Ownership, soleOwnership } from './delivery.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
 import { InFlight, type HandOver } from './in-flight.ts';
-import { Janitor } from './janitor.ts';
+import { Janitor, rowByRow } from './janitor.ts';
 import type { InstanceLanes } from './lanes.ts';
 import { Claims, readTaken, Scheduler, type Taken } from './scheduler.ts';
 import type { AttemptRequest, AttemptResult } from './sending/attempt-result.ts';
@@ -306,6 +306,7 @@ export function deliverAlone(parts: DeliveringParts): Delivering {
     days: parts.webhookDays,
     wake: (id) => dispatcher.wake(id),
     owns: () => true,
+    retention: rowByRow,
     safeEnd: alwaysSafe,
   });
   return {

@@ -2,6 +2,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { Poller } from '../base/poller.ts';
 import type { SafeEnd } from '../events/safe-position.ts';
+import type { Trimmed } from '../events/trimmed.ts';
+import { giveUpWaiting } from './give-up-waiting.ts';
 import { releaseStrays } from './record-order.ts';
 import { moveCursors, tidyDeleted, trimLog } from './trim-log.ts';
 import type { WebhookInstance, WebhookInstanceLoan } from './webhook-instance.ts';
@@ -18,11 +20,26 @@ export interface JanitorOptions {
   readonly safeEnd: SafeEnd;
   /** How many days the log of events and deliveries is kept; 0 for ever. */
   readonly days: number;
+  readonly retention: Retention;
   /** Looks for what an instance has to send. */
   readonly wake: (instanceId: string) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
+
+/** How old events leave a log that instances share. */
+export interface Retention {
+  /** How much longer an event is kept that leaves by itself, with others of its instance: usually it leaves before that with all of its time. */
+  readonly graceMs: number;
+  /**
+   * Drops parts of the log in which everything was made before this time (milliseconds since 1970). First, `giveUp` is called with what
+   * each instance loses by that.
+   */
+  dropOld(before: number, giveUp: (instanceId: string, trimmed: Trimmed) => Promise<void>): Promise<void>;
+}
+
+/** Where each instance has a log of its own, the janitor deletes rows. */
+export const rowByRow: Retention = { graceMs: 0, dropOld: () => Promise.resolve() };
 
 /** Keeps the log of events and deliveries short, of one instance after the other, each once an hour whether or not it is used. */
 export class Janitor {
@@ -30,6 +47,7 @@ export class Janitor {
   #watch: Poller | undefined;
   /** When each instance was looked at, by the monotonic clock. */
   readonly #tidiedAtMs = new Map<string, number>();
+  #droppedAtMs = Number.NEGATIVE_INFINITY;
   #isStopping = false;
 
   constructor(options: JanitorOptions) {
@@ -62,6 +80,38 @@ export class Janitor {
         logger.warn('The log of webhooks of an instance could not be trimmed.', { instance: id, error });
       }
     }
+    await this.#dropOld();
+  }
+
+  async #dropOld(): Promise<void> {
+    const { retention, days, clock } = this.#options;
+    if (days === 0 || this.#isStopping || clock.monotonic() < this.#droppedAtMs + tidyEveryMs) return;
+    await retention.dropOld(this.#before, (id, trimmed) => this.#giveUp(id, trimmed));
+    this.#droppedAtMs = clock.monotonic();
+  }
+
+  /** Events before this time are not kept. */
+  get #before(): number {
+    const { days, clock } = this.#options;
+    return clock.now() - days * dayMs;
+  }
+
+  /** An instance that cannot be read does not keep the log of all others. */
+  async #giveUp(id: string, trimmed: Trimmed): Promise<void> {
+    try {
+      const loan = this.#isStopping ? undefined : await this.#options.borrow(id);
+      if (loan === undefined) return;
+      try {
+        this.#tellExpired(id, await giveUpWaiting(loan.instance, trimmed));
+      } finally {
+        loan.release();
+      }
+    } catch (error) {
+      this.#options.logger.warn('The log of webhooks of an instance could not be trimmed.', {
+        instance: id,
+        error,
+      });
+    }
   }
 
   async #tidyOne(id: string): Promise<void> {
@@ -83,9 +133,9 @@ export class Janitor {
 
   async #trim(instance: WebhookInstance): Promise<void> {
     const { id } = instance;
-    const { days, wake, clock, logger } = this.#options;
+    const { days, retention, logger } = this.#options;
     if (days === 0) return;
-    const before = clock.now() - days * dayMs;
+    const before = this.#before - retention.graceMs;
     let [from, events, expired, hasMore] = [0, 0, 0, true];
     while (hasMore && !this.#isStopping) {
       const trimmed = await trimLog(instance, { before, from });
@@ -94,12 +144,15 @@ export class Janitor {
       events += trimmed.events;
       expired += trimmed.expired;
     }
-    if (expired > 0) {
-      const message = 'Webhooks were given up that had waited for as long as the log is kept.';
-      logger.warn(message, { instance: id, expired });
-      // What has waited for them may be sent.
-      wake(id);
-    }
+    this.#tellExpired(id, expired);
     if (events > 0) logger.debug('Old events were deleted.', { instance: id, events });
+  }
+
+  #tellExpired(id: string, expired: number): void {
+    if (expired === 0) return;
+    const message = 'Webhooks were given up that had waited for as long as the log is kept.';
+    this.#options.logger.warn(message, { instance: id, expired });
+    // What has waited for them may be sent.
+    this.#options.wake(id);
   }
 }

@@ -94,7 +94,7 @@ export async function makePartitions(
   const reached = Math.max(Number(row?.[0]), position);
   while (reached >= (firsts.at(-aheadMin) ?? 0)) {
     const first = end;
-    end = Math.max(first, reached + 1) + size;
+    end = Math.max(first, reached) + size;
     number += 1;
     for (const table of logTables) await add(tx, table, { number, first, end });
     firsts.push(first);
@@ -136,6 +136,6 @@ function parentOf(table: LogTable): Sql {
 }
 
 /** The name of the partition's table. */
-function partitionName({ table, number }: Pick<LogPartition, 'table' | 'number'>): Sql {
+export function partitionName({ table, number }: Pick<LogPartition, 'table' | 'number'>): Sql {
   return sql`chancery.${identifier(`${table}_${number}`)}`;
 }

@@ -7,6 +7,7 @@ import { listenPostgres } from '../../storage/postgres/listen-postgres.ts';
 import { type Delivering, type DeliveringParts, Dispatcher } from '../dispatcher.ts';
 import { Janitor } from '../janitor.ts';
 import { LeasedOwnership } from './leased-ownership.ts';
+import { Partitions } from './partitions.ts';
 import { WorkPoll } from './work-poll.ts';
 
 export interface NodesOptions {
@@ -43,11 +44,15 @@ export function deliverAmongNodes(
     safeEnd: poll,
     onForeign: (id) => hints.add(id),
   });
+  // Any name serves: the node that has its share drops what is old.
+  const isChosen = (): boolean => ownership.owns('partitions');
+  const partitions = new Partitions({ database, clock, logger, safeEnd: poll, isChosen });
   const janitor = new Janitor({
     ...parts,
     days: parts.webhookDays,
     wake: (id) => dispatcher.wake(id),
     clock,
+    retention: partitions,
     owns: (id) => ownership.owns(id),
     safeEnd: poll,
   });
@@ -59,13 +64,14 @@ export function deliverAmongNodes(
       await clock.look(database);
       await ownership.start();
       poll.start();
+      partitions.start();
       janitor.start();
       running.push(hear(dispatcher, ownership, { url, logger }), watchClock(clock, database, logger));
     },
     stop: async (graceMs) => {
       // First, and awaited only below: claims must stop before anything else takes its time.
       const stopped = dispatcher.stop(graceMs);
-      await Promise.all([poll.stop(), janitor.stop()]);
+      await Promise.all([poll.stop(), janitor.stop(), partitions.stop()]);
       for (const one of running) await one.stop();
       // Ownership ends while attempts are still in flight: those may take as long as the grace, and other nodes need not wait.
       await Promise.all([ownership.leave(), stopped]);

@@ -1,0 +1,166 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import { Poller } from '../../base/poller.ts';
+import { toTimestamp } from '../../base/timestamp.ts';
+import type { SafeEnd } from '../../events/safe-position.ts';
+import { toTrimmed, type Trimmed } from '../../events/trimmed.ts';
+import { foundByKeys, sql } from '../../sql/sql.ts';
+import type { Database } from '../../storage/database.ts';
+import {
+  dropPartition,
+  type LogPartition,
+  makePartitions,
+  partitionName,
+  positionsMin,
+  readPartitions,
+} from '../../storage/postgres/log-partitions.ts';
+import type { Retention } from '../janitor.ts';
+
+/** A partition lasts for hours at least, and the next two are there. */
+const lookIntervalMs = 10_000;
+const dayMs = 86_400_000;
+/** How often a position is remembered, and for how long the log must have been watched to tell how fast it grows. */
+const sampleMs = 600_000;
+
+export interface PartitionsOptions {
+  readonly database: Database;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly logger: Logger;
+  readonly safeEnd: Pick<SafeEnd, 'safePosition'>;
+  /** Whether this node is the one that drops partitions: two that do so at the same time would only disturb each other. */
+  readonly isChosen: () => boolean;
+}
+
+/** How far the log was at a time, by the monotonic clock. */
+export interface LogSample {
+  readonly atMs: number;
+  readonly position: number;
+}
+
+/**
+ * Makes partitions of the log before they are needed, as every node does, and drops those in which everything is old, as one node does.
+ */
+export class Partitions implements Retention {
+  /** Where a million events take long, those that are old leave one by one: that is cheap there. */
+  readonly graceMs = 2 * dayMs;
+  readonly #options: PartitionsOptions;
+  /** What was seen in the last day, the oldest first. */
+  #samples: readonly LogSample[] = [];
+  /** Up to this position there are partitions enough. */
+  #isMadeUpTo = -1;
+  #watch: Poller | undefined;
+
+  constructor(options: PartitionsOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const onError = (error: unknown): void =>
+      this.#options.logger.warn('Partitions of the log could not be made ahead; trying again.', { error });
+    this.#watch = new Poller({ intervalMs: lookIntervalMs, poll: () => this.look(), onError });
+    void this.#watch.look();
+  }
+
+  async stop(): Promise<void> {
+    await this.#watch?.stop();
+  }
+
+  async look(): Promise<void> {
+    const { database, clock } = this.#options;
+    const [row] = await database.tuples(
+      sql`SELECT coalesce(pg_sequence_last_value('chancery.event_position_seq'), 0)`,
+    );
+    const now = { atMs: clock.monotonic(), position: Number(row?.[0]) };
+    const [oldest = now] = (this.#samples = addSample(this.#samples, now));
+    if (now.position <= this.#isMadeUpTo) return;
+    const size = partitionSize(oldest, now);
+    this.#isMadeUpTo = await database.write((tx) => makePartitions(tx, { size }));
+  }
+
+  async dropOld(
+    before: number,
+    giveUp: (instanceId: string, trimmed: Trimmed) => Promise<void>,
+  ): Promise<void> {
+    const { database, logger, isChosen } = this.#options;
+    if (!isChosen()) return;
+    const partitions = await readPartitions(database);
+    // What a process has left behind that was ended, or did not want to wait.
+    for (const one of partitions) if (one.state !== 'attached') await dropPartition(database, one);
+    const attached = partitions.filter(({ state }) => state === 'attached');
+    const events = attached.filter(({ table }) => table === 'event');
+    let oldEnd = events[0]?.first ?? 0;
+    for (const partition of events) {
+      if (!(await this.#isGivenUp(partition, before, giveUp))) break;
+      oldEnd = partition.end;
+    }
+    const old = attached.filter(({ end }) => end <= oldEnd);
+    for (const one of old.toSorted((a, b) => orderOf(a) - orderOf(b))) await dropPartition(database, one);
+    if (old.length === 0) return;
+    await database.write((tx) => tx.run(sql`DELETE FROM chancery.gap WHERE last < ${oldEnd}`));
+    logger.info('Old partitions of the log were dropped.', {
+      before: toTimestamp(before),
+      positions: oldEnd,
+    });
+  }
+
+  /** Whether everything in a partition is older than this, and all instances have given up what still waits there. */
+  async #isGivenUp(
+    partition: LogPartition,
+    before: number,
+    giveUp: (instanceId: string, trimmed: Trimmed) => Promise<void>,
+  ): Promise<boolean> {
+    if (partition.end - 1 > this.#options.safeEnd.safePosition) return false;
+    const last = await this.#readLast(partition);
+    const isAllBefore = (time: number): boolean => last.every((one) => one.time < toTimestamp(time));
+    if (!isAllBefore(before)) return false;
+    const left = last.filter(({ position, known }) => known.position < position);
+    for (const { instanceId, position, time } of left) await giveUp(instanceId, { position, time });
+    // Not at once: the results of attempts that are on their way are still to be written. One instance must not keep the log of all.
+    return left.length === 0 || isAllBefore(before - dayMs);
+  }
+
+  /** Reads the last event of each instance in a partition of events, and what the instance knows of having been trimmed. */
+  async #readLast(partition: LogPartition): Promise<readonly LastEvent[]> {
+    const event = sql`SELECT instance_id, position, created FROM ${partitionName(partition)}`;
+    const end = sql`ORDER BY instance_id DESC, position DESC LIMIT 1`;
+    const each = sql`
+      WITH RECURSIVE last AS (
+        (${event} ${end})
+        UNION ALL
+        SELECT next.* FROM last, LATERAL (${event} WHERE instance_id < last.instance_id ${end}) next
+      )
+      SELECT last.instance_id, position, created, s.value
+      FROM last LEFT JOIN chancery.instance_setting s ON s.instance_id = last.instance_id AND s.name = 'trimmed'`;
+    const rows = await this.#options.database.tuples(foundByKeys(each));
+    return rows.map(([instanceId, position, time, known]) => ({
+      instanceId: String(instanceId),
+      position: Number(position),
+      time: String(time),
+      known: toTrimmed(String(known ?? '')),
+    }));
+  }
+}
+
+interface LastEvent extends Trimmed {
+  readonly instanceId: string;
+  readonly known: Trimmed;
+}
+
+/** Adds what was seen to what is remembered: a few of the last day, the oldest first. */
+export function addSample(samples: readonly LogSample[], sample: LogSample): readonly LogSample[] {
+  const recent = samples.filter(({ atMs }) => atMs >= sample.atMs - dayMs);
+  const last = recent.at(-1);
+  return last !== undefined && sample.atMs < last.atMs + sampleMs ? recent : [...recent, sample];
+}
+
+/** Returns how many positions a new partition has: about as many as a day takes, but not so few that there would be many. */
+export function partitionSize(from: LogSample, to: LogSample): number {
+  const spanMs = to.atMs - from.atMs;
+  if (spanMs < sampleMs) return positionsMin;
+  return Math.max(positionsMin, Math.ceil(((to.position - from.position) * dayMs) / spanMs));
+}
+
+/** First the deliveries: no list finds one whose event is gone. Then the event, without which nobody asks for what became of it. */
+function orderOf({ table }: LogPartition): number {
+  return ['delivery', 'event', 'outcome', 'attempt'].indexOf(table);
+}
