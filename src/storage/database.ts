@@ -22,7 +22,7 @@ import type { Sql, SqlValue } from '../sql/sql.ts';
  *   writes; a work gets a sqlite-transaction.ts. Searches that take long are left to the threads of a reader-pool.ts.
  * - PostgreSQL: home.ts, then postgres-database.ts, on connections of a postgres-pool.ts, which also limits the writers. A work gets
  *   a postgres-transaction.ts, a read a connection by pooled-reads.ts. write-groups.ts lets works share a transaction, read-batches.ts
- *   lets reads share a statement. batched-statements.ts makes one statement of many.
+ *   lets reads share a statement. batched-statements.ts makes one statement of many. The log's tables have partitions (log-partitions.ts).
  * - What engines write differently: `Names` with its `tables` here, and the `Dialect` of filters/. No other room asks which engine it is.
  * - Both: bulk-inserts.ts inserts the rows of several works together.
  */

@@ -4,6 +4,7 @@ import { edgeMutants } from './edge-mutants.ts';
 import { limitMutants } from './limit-mutants.ts';
 import { logMutants } from './log-mutants.ts';
 import type { Mutant } from './mutant.ts';
+import { partitionMutants } from './partition-mutants.ts';
 import { requestMutants } from './request-mutants.ts';
 import { retentionMutants } from './retention-mutants.ts';
 import { storageMutants } from './storage-mutants.ts';
@@ -15,6 +16,7 @@ export const mutants: readonly Mutant[] = [
   ...edgeMutants,
   ...limitMutants,
   ...logMutants,
+  ...partitionMutants,
   ...requestMutants,
   ...retentionMutants,
   ...storageMutants,

@@ -82,7 +82,9 @@ async function takeBack(tx: Transaction): Promise<void> {
     rows.push(await tx.tuples(sql`SELECT ${columns} FROM ${table} WHERE ${names.scope} ORDER BY position`));
   const { before, after } = migrationsOf(names.engine);
   for (const { table } of kept) await tx.run(sql`DROP TABLE ${table}`);
-  for (const table of after.flatMap(tablesMade(names.engine))) await tx.run(sql`DROP TABLE ${table}`);
+  // A table that a later migration parts was made by two of them, and its parts go with it.
+  for (const table of after.flatMap(tablesMade(names.engine)))
+    await tx.run(sql`DROP TABLE IF EXISTS ${table}`);
   for (const statement of before.flatMap(statementsOfWebhooks(names.engine))) await tx.run(statement);
   for (const [index, { table, columns }] of kept.entries())
     for (const row of rows[index] ?? []) {
