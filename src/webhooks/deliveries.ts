@@ -113,6 +113,7 @@ async function readTogether(
 
 /** Whether a position is one of these. Also says between which they are, so that no other partition of the log is looked at. */
 export function isOneOf(names: Names, position: Sql, positions: readonly number[]): Sql {
+  if (positions.length === 0) return sql`FALSE`;
   return sql`${position}${names.anyNumberOf(positions)} AND ${isBetween(position, positions)}`;
 }
 

@@ -10,6 +10,7 @@ import { inlineColumns } from '../query/inline-columns.ts';
 import { baseAlias, RecordScope } from '../query/record-scope.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Reader, Tuple } from '../storage/database.ts';
+import { isOneOf } from './deliveries.ts';
 
 /**
  * A filter over the records that events tell of, as their bodies have them: in the grammar of lists, with the record's own fields alone.
@@ -85,15 +86,12 @@ export async function filterEvents(
   positions: readonly number[],
 ): Promise<readonly number[]> {
   const { names } = reader;
-  const event = sql`FROM ${names.table('$event')} WHERE ${names.scope} AND position`;
-  const sizes = await reader.tuples(
-    sql`SELECT position, length(body) ${event}${names.anyNumberOf(positions)} ORDER BY position`,
-  );
+  const among = (some: readonly number[]): Sql =>
+    sql`FROM ${names.table('$event')} WHERE ${names.scope} AND ${isOneOf(names, sql`position`, some)}`;
+  const sizes = await reader.tuples(sql`SELECT position, length(body) ${among(positions)} ORDER BY position`);
   const found = new Set<number>();
   for (const together of byBytes(sizes)) {
-    const rows = await reader.tuples(
-      sql`SELECT position, collection, body ${event}${names.anyNumberOf(together)}`,
-    );
+    const rows = await reader.tuples(sql`SELECT position, collection, body ${among(together)}`);
     const events = rows.map(([position, collection, body]) => ({
       position: Number(position),
       collection: String(collection),

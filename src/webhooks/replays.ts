@@ -3,8 +3,9 @@ import { AppError, notFound } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import { findTime } from '../events/find-event.ts';
-import { limit, sql, type Sql } from '../sql/sql.ts';
+import { foundByKeys, limit, sql, type Sql } from '../sql/sql.ts';
 import type { Database, Names, Reader, Row, Transaction } from '../storage/database.ts';
+import { isOneOf } from './deliveries.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
 import { type EventFilter, filterEvents } from './event-filter.ts';
 import { recordKey } from './record-order.ts';
@@ -102,12 +103,13 @@ async function readCount(
   const found = candidates(reader, plan, { cursor, walk: walkMax });
   if (eventFilter !== undefined) {
     const [end] = await readEnd(reader, found);
-    const rows = await reader.tuples(sql`${found.walked} ${found.select}`);
+    const rows = await reader.tuples(foundByKeys(sql`${found.walked} ${found.select}`));
     const positions = rows.map(([position]) => Number(position));
     return { end, count: (await filterEvents(reader, eventFilter, positions)).length };
   }
-  const [row] = await reader.tuples(sql`
-    ${found.walked} SELECT (SELECT ${found.end} FROM walked), (SELECT count(*) FROM (${found.select}) AS wanted)`);
+  const counted = sql`
+    ${found.walked} SELECT (SELECT ${found.end} FROM walked), (SELECT count(*) FROM (${found.select}) AS wanted)`;
+  const [row] = await reader.tuples(foundByKeys(counted));
   const [end, count] = row ?? [];
   return { end: typeof end === 'number' ? end : undefined, count: Number(count) };
 }
@@ -295,13 +297,19 @@ interface TakenPlan extends Replay {
   readonly eventFilter: EventFilter | undefined;
 }
 
+interface Advanced {
+  readonly taken: number;
+  readonly isOver: boolean;
+  readonly isFull: boolean;
+}
+
 /** Makes the next deliveries of a replay due. Returns it as it is then, and whether it may go on at once. */
 export function advanceReplay(
   database: Database,
   plan: TakenPlan,
   { now, allowed }: { readonly now: number; readonly allowed: number },
-): Promise<{ readonly taken: number; readonly isOver: boolean; readonly isFull: boolean }> {
-  return database.write(async (tx) => {
+): Promise<Advanced> {
+  const advance = async (tx: Transaction): Promise<Advanced> => {
     const { names } = tx;
     const [row] = await tx.tuples(sql`
       SELECT cursor, state FROM ${names.table('$replay')} WHERE ${names.scope} AND number = ${plan.number}${names.forUpdate}`);
@@ -311,14 +319,15 @@ export function advanceReplay(
     const room = Math.min(takenTogetherMax, allowed, waitingMax - Number(open?.[0]));
     if (room <= 0) return { taken: 0, isOver: false, isFull: true };
     return take(tx, plan, { cursor: Number(row[0]), room, now });
-  });
+  };
+  return database.write(advance, { findsByKey: true });
 }
 
 async function take(
   tx: Transaction,
   { of: endpoint, eventFilter, ...replay }: TakenPlan,
   { cursor, room, now }: { readonly cursor: number; readonly room: number; readonly now: number },
-): Promise<{ readonly taken: number; readonly isOver: boolean; readonly isFull: boolean }> {
+): Promise<Advanced> {
   const { names } = tx;
   const { isDescending, number } = replay;
   const found = candidates(tx, { ...replay, endpoint, eventFilter }, { cursor, walk: walkMax });
@@ -353,8 +362,7 @@ interface Due {
 
 async function makeDue(tx: Transaction, { replay, events, endpoint, now }: Due): Promise<void> {
   const { names } = tx;
-  const isIn = names.anyNumberOf(events);
-  const of = sql`FROM ${names.table('$event')} e WHERE ${names.scopeOf('e')} AND e.position${isIn}`;
+  const of = sql`FROM ${names.table('$event')} e WHERE ${names.scopeOf('e')} AND ${isOneOf(names, sql`e.position`, events)}`;
   await tx.run(sql`
     INSERT INTO ${names.table('$delivery')} (${names.scopeColumn}event, endpoint)
     SELECT ${names.scopeValue}e.position, CAST(${endpoint.number} AS bigint) ${of}
