@@ -53,10 +53,10 @@ async function copier(client: Client, { table, position }: Copying): Promise<Cop
   return (begin) => client.query({ name: table, text, values: [begin] });
 }
 
-/** What makes each copy another row: its id, or the event that it is of. */
+/** What makes each copy another row: its id, or the event that it is of. Events are below 0, as the first partition of the log begins nowhere. */
 function valueOf(name: string): string | undefined {
   if (name === 'id') return '$1 || n';
-  return name === 'event' ? "('x' || substr(md5($1 || n), 1, 12))::bit(48)::bigint" : undefined;
+  return name === 'event' ? "-('x' || substr(md5($1 || n), 1, 12))::bit(48)::bigint" : undefined;
 }
 
 let begun = 0;
