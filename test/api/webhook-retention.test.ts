@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { alwaysSafe } from '../../src/events/safe-position.ts';
 import { sql } from '../../src/sql/sql.ts';
-import { Janitor, type JanitorOptions } from '../../src/webhooks/janitor.ts';
+import { Janitor, type JanitorOptions, rowByRow } from '../../src/webhooks/janitor.ts';
 import { eventually } from '../support/eventually.ts';
 import { answers, HeldSender, type SenderPort } from '../support/held-sender.ts';
 import { MovableClock } from '../support/movable-clock.ts';
@@ -76,6 +76,7 @@ function janitorOf(
       return entry === undefined ? undefined : instances.borrow(entry);
     },
     owns: () => true,
+    retention: rowByRow,
     safeEnd: alwaysSafe,
     wake: (id) => app.data.wakeUp.notify(id),
     logger: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },

@@ -207,4 +207,12 @@ export const retentionMutants: readonly Mutant[] = [
     to: 'if (position > trimmed.position) return position;',
     tests: ['test/api/webhook-retention.test.ts'],
   },
+  {
+    name: 'a lane looks for the outcome of each delivery by its whole key',
+    file: 'src/webhooks/lane-source.ts',
+    from: 'AND o.event = w.event AND o.endpoint = ${endpoint} AND o.event > ${from}`;',
+    to: 'AND o.event + 0 = w.event AND o.endpoint = ${endpoint} AND o.event > ${from}`;',
+    tests: ['src/webhooks/lane-source-plans.test.ts'],
+    engine: 'postgres',
+  },
 ];

@@ -109,6 +109,7 @@ class Stage {
         return entry && (await data.instances.borrow(entry));
       },
       owns: () => true,
+      wake: (id) => data.wakeUp.notify(id),
       days: keptDays,
     }).tidy();
   }
