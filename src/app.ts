@@ -89,6 +89,7 @@ export async function openDataDirectory(
   const open = (entry: InstanceEntry): Promise<Instance> =>
     openInstance(entry, {
       home,
+      folder: join(config.data, 'instances'),
       wrapDatabase,
       masterKey,
       clock,

@@ -1,9 +1,11 @@
+import { join } from 'node:path';
 import { AuditLog } from './logs/audit-log.ts';
 import type { Clock } from './base/clock.ts';
 import type { Logger } from './base/logger.ts';
 import { toTimestamp } from './base/timestamp.ts';
 import { CollectionStore } from './collections/collection-store.ts';
 import { EventLog, type WakeUp } from './events/event-log.ts';
+import { InstanceFiles } from './files/instance-files.ts';
 import type { InstanceEntry } from './instances/instance-directory.ts';
 import type { Instance } from './instances/instance.ts';
 import { requireOwnSecrets } from './instances/require-own-secrets.ts';
@@ -21,6 +23,8 @@ import { fanOut } from './webhooks/fan-out.ts';
 
 export interface InstanceParts {
   readonly home: DataHome;
+  /** The folder with a folder for each instance, by its id. */
+  readonly folder: string;
   /** Wraps the database: how crash points are injected. */
   readonly wrapDatabase: ((database: Database) => Database) | undefined;
   readonly masterKey: MasterKey;
@@ -86,6 +90,7 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
       refresh,
       events,
       endpoints,
+      files: new InstanceFiles(join(options.folder, id)),
       audit,
       windows,
       logs,

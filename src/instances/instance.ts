@@ -4,6 +4,7 @@ import type { CollectionStore } from '../collections/collection-store.ts';
 import type { EventLog } from '../events/event-log.ts';
 import type { AuditLog } from '../logs/audit-log.ts';
 import type { WindowStore } from '../limits/window-store.ts';
+import type { InstanceFiles } from '../files/instance-files.ts';
 import type { RequestLog } from '../logs/request-log.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import type { SettingsStore } from '../settings/settings-store.ts';
@@ -30,6 +31,7 @@ export interface Instance {
   readonly refresh: () => Promise<void>;
   readonly events: EventLog;
   readonly endpoints: EndpointStore;
+  readonly files: InstanceFiles;
   readonly audit: AuditLog;
   /** Where all nodes count their clients together; undefined on SQLite, where no other process counts. */
   readonly windows: WindowStore | undefined;

@@ -1,0 +1,66 @@
+import type { Readable } from 'node:stream';
+
+/**
+ * Where an instance keeps the bytes of its files. A file has a key of three names: the id of the collection, that of the record, and its
+ * own name, which is never given again. What is made of a file, its thumbs, lies in a folder beside it.
+ *
+ *   `<collection id>/<record id>/<name>`
+ *   `<collection id>/<record id>/thumbs_<name>/<size>_<name>`
+ *
+ * A stored file never changes. Which files there should be is decided by the records that name them (file-removals.ts).
+ */
+export interface BlobStore {
+  /**
+   * Stores the file at `path` of the local disk, which is complete; it may be moved away from there. Once this resolves, the file survives a
+   * failure of the machine. Throws storage_full.
+   */
+  put(key: string, source: BlobSource): Promise<void>;
+  /** Returns what is known of a file; undefined when there is none. */
+  find(key: string): Promise<BlobState | undefined>;
+  /** Returns the bytes of a file, or those of a range; undefined when there is no such file. The caller destroys what it does not read. */
+  read(key: string, range?: ByteRange): Promise<Readable | undefined>;
+  /** Removes a file and what was made of it. None may be there. */
+  remove(key: string): Promise<void>;
+  /** Removes all files whose keys begin with a name or two of them. */
+  removeAll(folder: string): Promise<void>;
+  /** Tells all files, without what was made of them, in any order. */
+  list(): AsyncIterable<ListedBlob>;
+}
+
+export interface BlobSource {
+  readonly path: string;
+  /** Bytes. */
+  readonly size: number;
+  /** Media type, as it was found from the bytes. */
+  readonly type: string;
+}
+
+export interface BlobState {
+  /** Bytes. */
+  readonly size: number;
+  /** Milliseconds since 1970. */
+  readonly modifiedMs: number;
+}
+
+/** The first and the last byte, counted from 0. */
+export interface ByteRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+export interface ListedBlob {
+  readonly key: string;
+  readonly size: number;
+}
+
+/** The key of the folder with the thumbs of a file. */
+export function thumbsFolder(key: string): string {
+  const at = key.lastIndexOf('/') + 1;
+  return `${key.slice(0, at)}thumbs_${key.slice(at)}`;
+}
+
+/** Whether a text may be a part of a key: the name of a file or a folder on any system, and never a way out of its folder. */
+export function isBlobName(part: string): boolean {
+  if (part === '' || part === '.' || part === '..') return false;
+  return !/[/\\\0]/.test(part) && Buffer.byteLength(part) <= 255;
+}
