@@ -11,8 +11,9 @@ import { openTls, type TlsFiles, watchTls } from './http/tls.ts';
 import { InstanceDirectory, type InstanceEntry } from './instances/instance-directory.ts';
 import type { Instance } from './instances/instance.ts';
 import { startSweeping } from './limits/window-store.ts';
-import { OpenInstances } from './instances/open-instances.ts';
+import { type Loan, OpenInstances } from './instances/open-instances.ts';
 import { Mailer } from './mail/mailer.ts';
+import { Realtime } from './realtime/realtime.ts';
 import { requireNoMove } from './transfer/move-mark.ts';
 import { nodeTls } from './network/open-socket.ts';
 import { type MasterKey, openMasterKey } from './secrets/master-key.ts';
@@ -65,6 +66,7 @@ export interface DataDirectory {
 export interface App {
   readonly server: HttpServer;
   readonly data: DataDirectory;
+  readonly realtime: Realtime;
   /** Where it listens: `http://127.0.0.1:8090`. */
   readonly url: string;
   /** Stops accepting requests, lets those in flight end, settles deliveries and closes the files. */
@@ -150,12 +152,21 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   let isStopping = false;
   const { policy, dev: isDevelopment } = config;
   const mailer = new Mailer({ policy, clock: parts.clock ?? systemClock, logger, isDevelopment });
+  const realtime = new Realtime({
+    borrow: borrowFrom(data),
+    safeEnd: delivering.dispatcher.safeEnd,
+    clock: parts.clock ?? systemClock,
+    logger,
+    connectionsMax: config.realtimeConnections,
+    connectionsPerAddressMax: config.realtimeConnectionsPerAddress,
+  });
   const server = await createServer({
     directory: data.directory,
     instances: data.instances,
     strictHosts: config.strictHosts,
     dispatcher: delivering.dispatcher,
     mailer,
+    realtime,
     policy,
     origins: config.corsOrigins,
     trustedProxies: config.trustedProxies,
@@ -164,7 +175,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     tls: config.tls,
     readiness: () => (isStopping ? 'stopping' : data.home.isReachable() ? 'ready' : 'degraded'),
   });
-  const running = { server, delivering, mailer, data, lock, config, logger };
+  const running = { server, delivering, realtime, mailer, data, lock, config, logger };
   const url = await listen(running);
   const background = await startBackground(running).catch(async (error: unknown) => {
     await stopApp(running);
@@ -173,6 +184,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   return {
     server,
     data,
+    realtime,
     url,
     stop: async () => {
       isStopping = true;
@@ -277,10 +289,7 @@ async function createDelivering(
   const common = {
     sender: parts.wrapSender?.(sender) ?? sender,
     instances: () => data.directory.all().map(({ id }) => id),
-    borrow: async (instanceId: string) => {
-      const entry = data.directory.find(instanceId);
-      return entry === undefined ? undefined : data.instances.borrow(entry);
-    },
+    borrow: borrowFrom(data),
     // Each takes a socket, and connections of clients may take half of the open files.
     webhookDays: config.webhookDays,
     slotsMax: Math.min(config.webhookSlots, Math.floor(openFilesMax() / 4)),
@@ -295,6 +304,13 @@ async function createDelivering(
   const nodes = { database: data.home.background, url: config.postgres.url, clock: data.dueClock };
   const { deliverAmongNodes } = await import('./webhooks/nodes/deliver-among-nodes.ts');
   return deliverAmongNodes(common, nodes);
+}
+
+function borrowFrom({ directory, instances }: DataDirectory): (id: string) => Promise<Loan | undefined> {
+  return async (id) => {
+    const entry = directory.find(id);
+    return entry === undefined ? undefined : instances.borrow(entry);
+  };
 }
 
 /** Checks certificate and key before anything is created or opened. */
@@ -320,6 +336,7 @@ function readOrExplain(files: TlsFiles): ReturnType<typeof openTls> {
 interface Running {
   readonly server: HttpServer;
   readonly delivering: Delivering;
+  readonly realtime: Realtime;
   readonly mailer: Mailer;
   readonly data: DataDirectory;
   readonly lock: DataLock | undefined;
@@ -360,12 +377,12 @@ async function startBackground({
 }
 
 /** Stops in reverse order of the start: requests and attempts, then mails, then the files. */
-async function stopApp({ server, delivering, mailer, data, lock, config }: Running): Promise<void> {
+async function stopApp({ server, delivering, realtime, mailer, data, lock, config }: Running): Promise<void> {
   const cutOff = setTimeout(() => server.server.closeAllConnections(), requestsStopMs);
   // Closes connections that become idle only now: each would keep the server open until its keep-alive time-out.
   const idle = setInterval(() => server.server.closeIdleConnections(), idleCloseMs);
   // Both at once: claims must stop immediately, while requests in flight may still write events that the next start delivers.
-  await Promise.all([server.close(), delivering.stop(config.stopTimeoutMs)]);
+  await Promise.all([realtime.stop(), server.close(), delivering.stop(config.stopTimeoutMs)]);
   clearTimeout(cutOff);
   clearInterval(idle);
   await mailer.stop(requestsStopMs);

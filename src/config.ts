@@ -28,6 +28,9 @@ export interface Config {
   readonly webhookSlots: number;
   /** Larger bodies of webhooks are sent with the id of the record alone. */
   readonly webhookBodyBytesMax: number;
+  /** How many realtime connections an instance may have, and how many of them one address. */
+  readonly realtimeConnections: number;
+  readonly realtimeConnectionsPerAddress: number;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
 
@@ -119,6 +122,18 @@ export const serverFlags: readonly FlagDefinition[] = [
     fallback: '256',
   },
   {
+    name: 'realtime-connections',
+    value: 'COUNT',
+    description: 'how many realtime connections an instance may have',
+    fallback: '10000',
+  },
+  {
+    name: 'realtime-connections-per-address',
+    value: 'COUNT',
+    description: 'how many of them one address may have',
+    fallback: '100',
+  },
+  {
     name: 'webhook-days',
     value: 'DAYS',
     description: 'how long events and deliveries are kept, 0 for ever',
@@ -172,6 +187,12 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     webhookSlots: readInteger('webhook-slots', read('webhook-slots'), { min: webhookSlotsMin, max: 65_536 }),
     webhookBodyBytesMax:
       readInteger('webhook-body-max', read('webhook-body-max'), { min: 1, max: 4_096 }) * 1024,
+    realtimeConnections: readInteger('realtime-connections', read('realtime-connections'), { max: 100_000 }),
+    realtimeConnectionsPerAddress: readInteger(
+      'realtime-connections-per-address',
+      read('realtime-connections-per-address'),
+      { max: 100_000 },
+    ),
     webhookDays: readInteger('webhook-days', read('webhook-days'), { max: 36_500 }),
     auditDays: readInteger('audit-days', read('audit-days'), { max: 36_500 }),
     logLevel: readLevel(read('log-level')),

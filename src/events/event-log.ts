@@ -34,7 +34,7 @@ export class EventLog {
     this.#options = options;
     this.#gathering = {
       tables: ['$event', ...options.listenerTables],
-      bytesOf: ({ bodyBytes }) => bodyBytes,
+      bytesOf: ({ bodyBytes, hiddenJson = '' }) => bodyBytes + hiddenJson.length,
       write: (tx, events) => writeEvents(tx, events, options.listener),
     };
   }
@@ -50,9 +50,10 @@ export class EventLog {
     const id = newTimeOrderedId(fromTimestamp(event.created));
     const body = payloadOf(event, this.#options.instanceId);
     // Not all of `event`: the text of its data is in the body.
-    const { kind, collection, collectionName, record, revision, created } = event;
+    const { kind, collection, collectionName, record, revision, created, hiddenJson } = event;
     const about = { kind, collection, collectionName, record, revision, created };
-    const appended: Event = { id, ...about, body, bodyBytes: Buffer.byteLength(body) };
+    const hidden = hiddenJson === undefined ? undefined : { hiddenJson };
+    const appended: Event = { id, ...about, ...hidden, body, bodyBytes: Buffer.byteLength(body) };
     await tx.insertLater(this.#gathering, appended);
     tx.afterCommit(() => this.#announce());
     return appended;
@@ -61,6 +62,11 @@ export class EventLog {
   /** Resolves when this process has committed an event, or after `delayMs`. */
   next(delayMs: number): Promise<void> {
     return this.#appended.wait(delayMs);
+  }
+
+  /** Tells those that wait that another process has committed an event, as far as is known. */
+  hear(): void {
+    this.#appended.notify();
   }
 
   #announce(): void {
@@ -87,7 +93,7 @@ const insertOfNames = new WeakMap<Names, Sql>();
 function insertOf(names: Names, event: Event): Sql {
   let insert = insertOfNames.get(names);
   if (insert === undefined) insertOfNames.set(names, (insert = makeInsert(names)));
-  const { id, kind, collection, collectionName, record, revision, created, body } = event;
+  const { id, kind, collection, collectionName, record, revision, created, hiddenJson = null, body } = event;
   const scope = names.scopeValue.values;
   return withValues(insert, [
     ...scope,
@@ -98,13 +104,14 @@ function insertOf(names: Names, event: Event): Sql {
     record,
     revision,
     created,
+    hiddenJson,
     body,
   ]);
 }
 
 function makeInsert(names: Names): Sql {
-  const values = sql`${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}`;
-  const columns = sql`${names.scopeColumn}id, kind, collection, collection_name, record, revision, created, body`;
+  const values = sql`${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}`;
+  const columns = sql`${names.scopeColumn}id, kind, collection, collection_name, record, revision, created, hidden, body`;
   return insertInto(names.table('$event'), columns, sql`${names.scopeValue}${values}, ${names.dialect.utf8}`);
 }
 

@@ -22,6 +22,8 @@ export interface NewEvent {
   readonly created: Timestamp;
   /** JSON text of the payload's `data`. */
   readonly dataJson: string;
+  /** JSON text of the record's hidden fields, which no receiver gets, but rules may ask about; absent where it has none. */
+  readonly hiddenJson?: string;
 }
 
 /** An event as it stands in the log. `body` in UTF-8 is exactly what every receiver gets. */

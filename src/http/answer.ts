@@ -13,6 +13,8 @@ export interface Answer {
   /** Absent for an answer without a body. */
   readonly json?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Takes the connection over, in place of a body, once status and headers are written. */
+  readonly open?: (response: ServerResponse) => void;
 }
 
 /** The answer without a body. */
@@ -77,6 +79,10 @@ export function sendAnswer(
   reply.hijack();
   const { status, json } = answer;
   const headers = { ...commonHeaders(request), ...answer.headers };
+  if (answer.open !== undefined && request.method !== 'HEAD') {
+    answer.open(reply.raw.writeHead(status, headers));
+    return undefined;
+  }
   if (json === undefined) {
     reply.raw.writeHead(status, headers).end();
     return undefined;

@@ -14,6 +14,7 @@ import { type ListQuery, parseListQuery, type QueryReader } from '../query/list-
 import { listJson, type ListPage } from '../query/run-list.ts';
 import { idempotentRequest, runOnce } from '../records/idempotency.ts';
 import type { RecordWrite } from '../records/record-write.ts';
+import type { Realtime } from '../realtime/realtime.ts';
 import type { WriteOptions } from '../storage/database.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import { type Answer, projected, projectedList } from './answer.ts';
@@ -30,6 +31,7 @@ export interface Services {
   readonly instances: OpenInstances;
   readonly dispatcher: Dispatcher;
   readonly mailer: Mailer;
+  readonly realtime: Realtime;
   readonly policy: NetworkPolicy;
   readonly version: string;
   readonly readiness: () => Readiness;

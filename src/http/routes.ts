@@ -14,6 +14,7 @@ import { healthRoutes } from './routes/health.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { logRoutes } from './routes/logs.ts';
 import { mailRoutes } from './routes/mail.ts';
+import { realtimeRoutes } from './routes/realtime.ts';
 import { recordRoutes } from './routes/records.ts';
 import { replayRoutes } from './routes/replays.ts';
 import { ruleRoutes } from './routes/rules.ts';
@@ -25,6 +26,7 @@ export const routes: readonly Route[] = [
   ...recordRoutes,
   ...batchRoutes,
   ...collectionRoutes,
+  ...realtimeRoutes,
   ...authRoutes,
   ...setupRoutes,
   ...accountRoutes,

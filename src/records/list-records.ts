@@ -266,7 +266,7 @@ function cursorsOf(
 }
 
 /** Refuses names that only rules may use. Even inside a quoted text, so that no spelling of them gets past. */
-function refuseRuleNames(query: QueryReader): void {
+export function refuseRuleNames(query: QueryReader): void {
   const asked = `${query.get('filter') ?? ''} ${query.get('sort') ?? ''}`;
   for (const name of ['@collection.', '@request.'])
     if (asked.includes(name)) throw new AppError('forbidden', `Only superusers can filter by ${name}`);

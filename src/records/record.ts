@@ -80,6 +80,15 @@ function recordToEventJson(record: StoredRecord): string {
   return `{${membersJson(table, record.values, 'account')}`;
 }
 
+function hiddenOf({ collection, values }: StoredRecord): Pick<NewEvent, 'hiddenJson'> | undefined {
+  const { fields, hasHidden } = recordTable(collection);
+  if (!hasHidden) return undefined;
+  const members = fields.flatMap(({ isHidden, isSecret, name, toJson }, index) =>
+    isHidden && !isSecret ? [`${JSON.stringify(name)}:${toJson(values[index] ?? null)}`] : [],
+  );
+  return { hiddenJson: `{${members.join(',')}}` };
+}
+
 /** The value of one field by name; undefined when the collection has no such field. */
 export function valueOf(record: StoredRecord, name: string): StoredValue | undefined {
   const at = record.collection.fields.findIndex((field) => field.name === name);
@@ -109,6 +118,7 @@ export function recordEvent(kind: RecordEventKind, record: StoredRecord, now: Ti
     revision: record.revision,
     created: now,
     dataJson: recordToEventJson(record),
+    ...hiddenOf(record),
   };
 }
 

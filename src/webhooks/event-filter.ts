@@ -1,10 +1,8 @@
 import { ruleInputOfCaller } from '../access/rule-input.ts';
 import { AppError } from '../base/errors.ts';
-import { isJsonObject } from '../base/json.ts';
 import type { Collections } from '../collections/collection-store.ts';
 import type { Collection } from '../collections/collection.ts';
-import type { StoredValue } from '../fields/field-type.ts';
-import { fieldType } from '../fields/field-types.ts';
+import { eventValues } from '../events/event-values.ts';
 import { type FilterTree, parseFilter } from '../filters/parse.ts';
 import { inlineColumns } from '../query/inline-columns.ts';
 import { baseAlias, RecordScope } from '../query/record-scope.ts';
@@ -143,13 +141,6 @@ async function matchingEvents(
 }
 
 function rowOf(collection: Collection, { position, body }: FilteredEvent, names: Names): Sql {
-  const parsed: unknown = JSON.parse(Buffer.from(body).toString('utf8'));
-  const data = isJsonObject(parsed) ? parsed['data'] : undefined;
-  const members = new Map(isJsonObject(data) ? Object.entries(data) : []);
-  const values = collection.fields.map((field): StoredValue => {
-    const type = fieldType(field);
-    const value = members.get(field.name);
-    return value === undefined ? type.zero(field.options) : type.normalise(value, field.options);
-  });
+  const { values } = eventValues(collection, { body });
   return sql`SELECT CAST(${position} AS bigint) AS "$place", ${inlineColumns(collection, values, names)}`;
 }

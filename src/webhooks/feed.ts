@@ -7,7 +7,7 @@ import { readTrimmed } from '../events/trimmed.ts';
 import { parameterError } from '../query/list-parameters.ts';
 import type { QueryReader } from '../query/list-query.ts';
 import { timeParameter } from '../query/time-parameter.ts';
-import { SecretError } from '../secrets/master-key.ts';
+import { openPosition, sealPosition } from '../secrets/seal-position.ts';
 import { limit, sql, type Sql } from '../sql/sql.ts';
 import type { Reader } from '../storage/database.ts';
 import { consumerPosition } from './consumers.ts';
@@ -121,7 +121,7 @@ export async function readFeed(
     position = end;
     const leftMs = endsAtMs - instance.clock.monotonic();
     if (items.length > 0 || leftMs <= 0 || context.isOver())
-      return `{"items":[${items.join(',')}],"nextCursor":${JSON.stringify(sealPosition(instance, end))}}`;
+      return `{"items":[${items.join(',')}],"nextCursor":${JSON.stringify(sealPosition(instance.sealer, end))}}`;
     await waitFor(instance, context.safeEnd, Math.min(leftMs, delayMs));
   }
 }
@@ -154,7 +154,7 @@ async function beginOf(instance: WebhookInstance, { cursor, since, consumer }: F
   const position =
     cursor === undefined
       ? await consumerPosition(instance.database, consumer ?? '')
-      : openPosition(instance, cursor);
+      : feedPosition(instance, cursor);
   if (position >= trimmed.position) return position;
   throw parameterError(consumer === undefined ? 'cursor' : 'consumer', notKept(trimmed.time));
 }
@@ -172,22 +172,12 @@ export function notKept(time: Timestamp): string {
   return `Events up to ${time} are not kept any more.`;
 }
 
-const place = { purpose: 'feed-cursor', id: '' };
-
-/** Seals a position of the log into a cursor of the feed. */
-function sealPosition({ sealer }: Pick<WebhookInstance, 'sealer'>, position: number): string {
-  return sealer.seal(String(position), place);
-}
-
 /** Returns the position of a cursor. Throws bad_request for one that this instance has not given. */
-export function openPosition({ sealer }: Pick<WebhookInstance, 'sealer'>, cursor: string): number {
-  try {
-    return Number(sealer.open(cursor, place));
-  } catch (error) {
-    if (error instanceof SecretError)
-      throw parameterError('cursor', 'Expected a cursor of the feed of this instance.');
-    throw error;
-  }
+export function feedPosition({ sealer }: Pick<WebhookInstance, 'sealer'>, cursor: string): number {
+  const position = openPosition(sealer, cursor);
+  if (position === undefined)
+    throw parameterError('cursor', 'Expected a cursor of the feed of this instance.');
+  return position;
 }
 
 interface FeedRow {

@@ -30,6 +30,7 @@ export const accessCases: readonly AccessCase[] = [
   ...settingsCases(),
   ...keyCases(),
   ...openCases(),
+  ...realtimeCases(),
   ...mailCases(),
 ];
 
@@ -389,6 +390,15 @@ function openCases(): readonly AccessCase[] {
     of: '',
     request: () => ({ path }),
   }));
+}
+
+function realtimeCases(): readonly AccessCase[] {
+  const path = '/api/realtime';
+  const body = { clientId: 'of nobody', subscriptions: ['notes/*'] };
+  return [
+    { route: `GET ${path}`, of: '', request: () => ({ path }) },
+    { route: `POST ${path}`, of: "by an id that is nobody's", request: () => ({ path, body }) },
+  ];
 }
 
 function newAccount(stage: AccessStage): object {

@@ -43,6 +43,7 @@ export function serviceDocument(version: string, routes: readonly Route[]): Open
     ],
     tags: [
       { name: 'records', description: 'Records of collections, as their rules permit.' },
+      { name: 'realtime', description: 'Connections that are told of changes as they happen.' },
       { name: 'collections', description: 'What records consist of, and who may do what. For superusers.' },
       { name: 'auth', description: 'Tokens for passwords.' },
       { name: 'webhooks', description: 'Where changes are told, and what became of it. For superusers.' },

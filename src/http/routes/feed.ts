@@ -5,7 +5,7 @@ import { parseDate } from '../../fields/date-field.ts';
 import { invalidValue, unknownMembers } from '../../fields/field-error.ts';
 import type { Instance } from '../../instances/instance.ts';
 import { deleteConsumer, putConsumer, readConsumer } from '../../webhooks/consumers.ts';
-import { openPosition, parseFeedQuery, placeAt, readFeed } from '../../webhooks/feed.ts';
+import { feedPosition, parseFeedQuery, placeAt, readFeed } from '../../webhooks/feed.ts';
 import { nothing } from '../answer.ts';
 import { emptyAnswer, jsonAnswer } from '../openapi/operation.ts';
 import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
@@ -93,7 +93,7 @@ async function positionOf(instance: Instance, body: Readonly<Record<string, unkn
   if (date !== '') return placeAt(instance.database, fromTimestamp(date));
   return cursor === ''
     ? (await readTrimmed(instance.database)).position
-    : openPosition(instance, String(cursor));
+    : feedPosition(instance, String(cursor));
 }
 
 const text: Schema = { type: 'string' };

@@ -188,6 +188,7 @@ const endpointHour = sql`CREATE TABLE "$endpoint_hour" (
   PRIMARY KEY (endpoint, hour, result, latency)
 ) STRICT, WITHOUT ROWID`;
 const deliveryWide = sql`ALTER TABLE "$delivery" ADD COLUMN is_wide INTEGER NOT NULL DEFAULT 0`;
+const eventHidden = sql`ALTER TABLE "$event" ADD COLUMN hidden TEXT`;
 
 /**
  * The internal tables of one instance. Their names begin with `$`, which no collection's name can. Times that are shown are
@@ -217,4 +218,5 @@ export const instanceMigrations: readonly Migration[] = [
   { name: 'lanes', statements: () => [lane, deliveryWide], admits: 1 },
   instanceDeliveryLog,
   { name: 'what became of attempts, by hours', statements: () => [endpointHour], admits: 1 },
+  { name: 'hidden fields in events', statements: () => [eventHidden], admits: 1 },
 ];

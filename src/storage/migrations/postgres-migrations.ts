@@ -277,6 +277,7 @@ const endpointHour = sql`CREATE TABLE chancery.endpoint_hour (
   PRIMARY KEY (instance_id, endpoint, hour, result, latency)
 ) WITH (fillfactor = 50)`;
 const deliveryWide = sql`ALTER TABLE chancery.delivery ADD COLUMN is_wide integer NOT NULL DEFAULT 0`;
+const eventHidden = sql`ALTER TABLE chancery.event ADD COLUMN hidden text COLLATE "C"`;
 
 export const postgresMigrations: readonly Migration[] = [
   {
@@ -300,4 +301,5 @@ export const postgresMigrations: readonly Migration[] = [
   postgresDeliveryLog,
   { name: 'what became of attempts, by hours', statements: () => [endpointHour], admits: 1 },
   postgresLogPartitions,
+  { name: 'hidden fields in events', statements: () => [eventHidden], admits: 1 },
 ];

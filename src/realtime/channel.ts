@@ -1,0 +1,271 @@
+import { Turns } from '../base/turns.ts';
+import type { Collection } from '../collections/collection.ts';
+import type { SafeEnd } from '../events/safe-position.ts';
+import { withCurrentDefinitions } from '../instances/current-collection.ts';
+import type { Instance } from '../instances/instance.ts';
+import { eventRecord } from '../records/event-record.ts';
+import { findRecord } from '../records/find-record.ts';
+import type { StoredRecord } from '../records/record.ts';
+import { sealPosition } from '../secrets/seal-position.ts';
+import { type Audience, audienceKey, dependsOnCaller, recordFor } from './audience.ts';
+import { Callers } from './callers.ts';
+import type { Subscription } from './client.ts';
+import { type Change, lastPosition, readChanges } from './read-changes.ts';
+import { topicKey } from './topic.ts';
+
+export interface ChannelOptions {
+  readonly instance: Instance;
+  readonly safeEnd: SafeEnd;
+  /** Told of what keeps the log from being read. It is tried again. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** How long it waits for a hint before it looks by itself: at other nodes' events, or those of a command. */
+const lookMs = { alone: 1_000, amongNodes: 250 } as const;
+/** How long what was committed may take to become safe, before it is looked for in any case. */
+const safeMs = 60;
+const retryMs = 500;
+/** Clients that are told together what they have missed, a part of the log each. */
+const catchUpsMax = 8;
+/** Audiences that are looked at together. */
+const togetherMax = 16;
+
+/**
+ * Reads the event log of one instance for as long as somebody is subscribed, and tells each change to those who may see it. Clients see the
+ * changes in the order of the log, which is that of the commits, each once.
+ */
+export class Channel {
+  readonly callers: Callers;
+  readonly #options: ChannelOptions;
+  /** Live subscriptions by the keys of their topics. */
+  readonly #live = new Map<string, Set<Subscription>>();
+  /** Up to where in the log everything was told. */
+  #position: number | undefined;
+  #beginning: Promise<number> | undefined;
+  #reading: Promise<void> | undefined;
+  readonly #catchUps = new Turns(catchUpsMax);
+  #isStopped = false;
+
+  constructor(options: ChannelOptions) {
+    this.#options = options;
+    this.callers = new Callers(options.instance);
+  }
+
+  /** Begins at the end of the log, unless it has begun. Returns up to where everything was told. */
+  async begin(): Promise<number> {
+    this.#beginning ??= this.#readEnd();
+    try {
+      this.#position ??= await this.#beginning;
+    } catch (error) {
+      this.#beginning = undefined;
+      throw error;
+    }
+    this.#reading ??= this.#read();
+    return this.#position;
+  }
+
+  /** Tells the subscription of everything behind its position, and then of each change as it comes. */
+  async join(subscription: Subscription): Promise<void> {
+    for (;;) {
+      const upTo = await this.begin();
+      if (this.#isGone(subscription)) return;
+      // Without a wait in between: whatever comes next finds it here.
+      if (subscription.position >= upTo) break;
+      await this.#catchUps.run(() => this.#catchUp(subscription, upTo));
+      await subscription.client.drained();
+    }
+    const { key } = subscription.topic;
+    this.#live.getOrInsertComputed(key, () => new Set()).add(subscription);
+  }
+
+  /** Tells a subscription some of what it has missed. */
+  async #catchUp(subscription: Subscription, upTo: number): Promise<void> {
+    const { instance } = this.#options;
+    const range = { from: subscription.position, upTo };
+    const { changes, last, isWhole } = await readChanges(instance.database, range);
+    for (const change of changes) {
+      if (this.#isGone(subscription)) return;
+      if (isAbout(subscription, change, instance) && !(await this.#tellEarlier(change, subscription))) return;
+    }
+    subscription.position = isWhole ? upTo : last;
+  }
+
+  #isGone({ isOver, client }: Subscription): boolean {
+    return isOver || client.isClosed || this.#isStopped;
+  }
+
+  /** Tells a subscription a change from before it. Returns false when what it has missed cannot be told, which is told instead. */
+  async #tellEarlier(change: Change, subscription: Subscription): Promise<boolean> {
+    try {
+      await withCurrentDefinitions(() => this.#tellAll(change, [subscription]));
+      return true;
+    } catch (error) {
+      if (!(error instanceof UnknownState)) throw error;
+      this.sendResync(subscription, this.#position ?? change.position);
+      return false;
+    }
+  }
+
+  /** Tells that some of what a subscription has missed cannot be told any more, and goes on behind a position. */
+  sendResync(subscription: Subscription, position: number): void {
+    const { client, topic } = subscription;
+    const cursor = sealPosition(this.#options.instance.sealer, position);
+    client.send(topic.text, `{"record":{},"action":"resync","cursor":"${cursor}"}`);
+    subscription.position = position;
+  }
+
+  leave(subscription: Subscription): void {
+    subscription.isOver = true;
+    const { key } = subscription.topic;
+    const others = this.#live.get(key);
+    others?.delete(subscription);
+    if (others?.size === 0) this.#live.delete(key);
+  }
+
+  /** Ends the reading; resolves when nothing is read any more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#options.instance.events.hear();
+    await this.#reading;
+  }
+
+  async #readEnd(): Promise<number> {
+    const { instance, safeEnd } = this.#options;
+    const last = await lastPosition(instance.database);
+    if (!instance.database.names.isConcurrent || last === 0) return last;
+    // What is not safe yet was committed a moment ago, or is about to be. A node that has just started does not know yet what is.
+    while (safeEnd.safePosition === 0 && !this.#isStopped) await safeEnd.nextSafe(safeMs);
+    return safeEnd.safePosition;
+  }
+
+  async #read(): Promise<void> {
+    const { instance, onError } = this.#options;
+    // Before each read: what is committed during it is looked for again.
+    let next = instance.events.next(this.#lookMs);
+    while (!this.#isStopped) {
+      try {
+        if (await this.#readOn()) continue;
+        await next;
+        next = instance.events.next(this.#lookMs);
+        if (instance.database.names.isConcurrent) await this.#options.safeEnd.nextSafe(safeMs);
+      } catch (error) {
+        onError(error);
+        await new Promise((resolve) => setTimeout(resolve, retryMs));
+      }
+    }
+  }
+
+  get #lookMs(): number {
+    return this.#options.instance.database.names.isConcurrent ? lookMs.amongNodes : lookMs.alone;
+  }
+
+  /** Tells what has come since. Returns whether there may be more. */
+  async #readOn(): Promise<boolean> {
+    const { instance, safeEnd } = this.#options;
+    const from = this.#position ?? 0;
+    const { isConcurrent } = instance.database.names;
+    const upTo = isConcurrent ? safeEnd.safePosition : Number.MAX_SAFE_INTEGER;
+    if (upTo <= from) return false;
+    const { changes, last, isWhole } = await readChanges(instance.database, { from, upTo });
+    for (const change of changes) {
+      this.#position = change.position;
+      await this.#tell(change, this.#concerned(change));
+      if (this.#isStopped) return false;
+    }
+    this.#position = isWhole && isConcurrent ? upTo : last;
+    return !isWhole;
+  }
+
+  /** The live subscriptions that are about the record of a change. */
+  #concerned({ collection, record }: Change): readonly Subscription[] {
+    const name = this.#options.instance.collections.find(collection)?.name ?? collection;
+    const keys = new Set([name, collection].flatMap((one) => [topicKey(one, '*'), topicKey(one, record)]));
+    return [...keys].flatMap((key) => [...(this.#live.get(key) ?? [])]);
+  }
+
+  /** Tells a change to those of the subscriptions whose clients may see it. Nobody is told anything else meanwhile. */
+  async #tell(change: Change, subscriptions: readonly Subscription[]): Promise<void> {
+    if (subscriptions.length === 0) return;
+    try {
+      await withCurrentDefinitions(() => this.#tellAll(change, subscriptions));
+    } catch (error) {
+      // They miss this change, and must not take what follows for all there is: connected again, they ask for the present state.
+      for (const { client } of subscriptions) client.cut();
+      this.#options.onError(error);
+    }
+  }
+
+  async #tellAll(change: Change, subscriptions: readonly Subscription[]): Promise<void> {
+    const { instance } = this.#options;
+    const collection = instance.collections.find(change.collection);
+    if (collection === undefined) return;
+    const record = await this.#stateOf(collection, change);
+    const groups = await this.#groups(collection, subscriptions);
+    const texts = new Map<Group, string | undefined>();
+    for (let at = 0; at < groups.length; at += togetherMax) {
+      const together = groups.slice(at, at + togetherMax);
+      const found = together.map(async (group) => {
+        texts.set(group, await recordFor(instance, group.audience, record));
+      });
+      await Promise.all(found);
+    }
+    // Written only now, in one turn: a fault above has told nobody anything.
+    const cursor = sealPosition(instance.sealer, change.position);
+    for (const group of groups) {
+      const json = texts.get(group);
+      if (json === undefined) continue;
+      const data = `{"record":${json},"action":"${change.action}"`;
+      for (const { client, topic, isOver } of group.members) {
+        if (isOver) continue;
+        client.send(topic.text, topic.since === undefined ? `${data}}` : `${data},"cursor":"${cursor}"}`);
+      }
+    }
+  }
+
+  /** The record as the change left it. Throws UnknownState where neither the event nor the table tells all of that any more. */
+  async #stateOf(collection: Collection, change: Change): Promise<StoredRecord> {
+    const record = eventRecord(collection, change);
+    if (record !== undefined) return record;
+    // The definition has changed since: the table has what the event has not.
+    const { database } = this.#options.instance;
+    const stored =
+      change.action === 'delete' ? undefined : await findRecord(database, collection, change.record);
+    if (stored?.revision === change.revision) return stored;
+    throw new UnknownState('The state of a record at a change is not known any more.');
+  }
+
+  /** Groups subscriptions whose clients are told the same. Who a client is now is looked up only where that decides. */
+  async #groups(collection: Collection, subscriptions: readonly Subscription[]): Promise<readonly Group[]> {
+    const groups = new Map<string, Group>();
+    for (const subscription of subscriptions) {
+      const { client, topic } = subscription;
+      const isDecided = client.caller?.kind !== 'superuser' && !dependsOnCaller(topic, collection);
+      const caller = isDecided ? { kind: 'guest' as const } : await this.callers.of(client);
+      const audience = { topic, caller };
+      const members = groups.getOrInsertComputed(audienceKey(audience, collection), () => ({
+        audience,
+        members: [],
+      }));
+      members.members.push(subscription);
+    }
+    return [...groups.values()];
+  }
+}
+
+class UnknownState extends Error {}
+
+interface Group {
+  readonly audience: Audience;
+  readonly members: Subscription[];
+}
+
+function isAbout(
+  { topic }: Subscription,
+  { collection, record }: Change,
+  { collections }: Instance,
+): boolean {
+  const name = collections.find(collection)?.name ?? collection;
+  return [name, collection].some(
+    (one) => topic.key === topicKey(one, '*') || topic.key === topicKey(one, record),
+  );
+}

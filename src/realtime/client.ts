@@ -1,0 +1,102 @@
+import type { Caller } from '../access/caller.ts';
+import type { Topic } from './topic.ts';
+
+/** Where the messages of a client go. */
+export interface Outlet {
+  /** Sends text, or keeps it for as long as the client does not read. */
+  write(text: string): void;
+  /** Bytes that the client has not read yet. */
+  readonly unsentBytes: number;
+  /** Resolves when there are none, or the connection is closed. */
+  drained(): Promise<void>;
+  /** Ends the connection, with what was written before. */
+  end(): void;
+  /** Closes the connection at once. */
+  cut(): void;
+}
+
+/** A client that does not read as much of its messages is cut off, and may resume. */
+const unsentBytesMax = 1024 * 1024;
+
+/** A connection that is told of changes, and what it has subscribed to. */
+export class Client {
+  /** Names the connection in requests that change its subscriptions: whoever knows it may make them. */
+  readonly id: string;
+  /** The address that it came from. */
+  readonly address: string;
+  readonly #outlet: Outlet;
+  #isClosed = false;
+  /** By the text of their topics. */
+  subscriptions: ReadonlyMap<string, Subscription> = new Map();
+  /** The credentials by which it has subscribed, as in a header. */
+  authorization: string | undefined;
+  /** Who that was. Who it still is, is found out before anything is told (callers.ts). */
+  caller: Caller | undefined;
+  /** When it was last without any subscription, by the monotonic clock. */
+  idleSinceMs: number;
+
+  constructor(
+    outlet: Outlet,
+    { id, address, nowMs }: { readonly id: string; readonly address: string; readonly nowMs: number },
+  ) {
+    this.#outlet = outlet;
+    this.id = id;
+    this.address = address;
+    this.idleSinceMs = nowMs;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Sends a message; `data` is JSON text, which has no line breaks. */
+  send(name: string, data: string): void {
+    // No blanks, and the id in each message: http-api.md section 16.
+    this.#write(`id:${this.id}\nevent:${name}\ndata:${data}\n\n`);
+  }
+
+  /** Sends a comment, so that nothing on the way takes the connection for dead. */
+  beat(): void {
+    this.#write(':\n\n');
+  }
+
+  /** Resolves when the client has read what it was sent. */
+  async drained(): Promise<void> {
+    if (!this.#isClosed && this.#outlet.unsentBytes > 0) await this.#outlet.drained();
+  }
+
+  /** Ends the connection; the client waits for so long before it connects again. */
+  end(retryMs?: number): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    if (retryMs !== undefined) this.#outlet.write(`retry:${retryMs}\n\n`);
+    this.#outlet.end();
+  }
+
+  /** Closes the connection at once: it may have missed something, and is to connect again. */
+  cut(): void {
+    this.#isClosed = true;
+    this.#outlet.cut();
+  }
+
+  /** Notes that the connection was closed from the other side. */
+  noteClosed(): void {
+    this.#isClosed = true;
+  }
+
+  #write(text: string): void {
+    if (this.#isClosed) return;
+    this.#outlet.write(text);
+    if (this.#outlet.unsentBytes > unsentBytesMax) this.cut();
+  }
+}
+
+/** A topic of one client. */
+export interface Subscription {
+  readonly client: Client;
+  readonly topic: Topic;
+  /** Up to where in the log it was told; the largest number for one that is told of what comes from now on. */
+  position: number;
+  /** Set when its client has given it up. */
+  isOver: boolean;
+}

@@ -1,0 +1,84 @@
+import { foundByKeys, limit, sql } from '../sql/sql.ts';
+import type { Reader } from '../storage/database.ts';
+import type { EventState } from '../events/event-values.ts';
+
+/** A change of a record, as the event log tells it. */
+export interface Change extends EventState {
+  readonly position: number;
+  readonly action: 'create' | 'update' | 'delete';
+  /** The id of the collection. */
+  readonly collection: string;
+  /** The id of the record. */
+  readonly record: string;
+  readonly revision: number;
+}
+
+/** Events of one read, and the bytes of their payloads; at least one is read. */
+const readMax = 64;
+const bytesMax = 4 * 1024 * 1024;
+
+export interface ChangesRange {
+  /** The changes behind this position … */
+  readonly from: number;
+  /** … and up to this one. */
+  readonly upTo: number;
+}
+
+export interface Changes {
+  readonly changes: readonly Change[];
+  /** The last position that was read; that before the range when there is none. */
+  readonly last: number;
+  /** Whether there is nothing more in the range. */
+  readonly isWhole: boolean;
+}
+
+/** Reads the next changes of a part of the log, in its order. */
+export async function readChanges(reader: Reader, { from, upTo }: ChangesRange): Promise<Changes> {
+  const { names } = reader;
+  const range = sql`${names.scope} AND position > ${from} AND position <= ${upTo}`;
+  const event = names.table('$event');
+  const rows = await reader.tuples(
+    foundByKeys(sql`
+      WITH next AS MATERIALIZED (
+        SELECT position, length(body) AS bytes FROM ${event} WHERE ${range} ORDER BY position${limit(readMax)}),
+      summed AS (SELECT position, sum(bytes) OVER (ORDER BY position) - bytes AS before FROM next)
+      SELECT position, kind, collection, record, revision, hidden, body, (SELECT count(*) FROM next) FROM ${event}
+      WHERE ${range} AND position IN (SELECT position FROM summed WHERE before < CAST(${bytesMax} AS bigint)) ORDER BY position`),
+  );
+  const changes = rows.flatMap(([position, kind, collection, record, revision, hidden, body]): Change[] => {
+    const action = actions.get(String(kind));
+    if (action === undefined) return [];
+    return [
+      {
+        position: Number(position),
+        action,
+        collection: String(collection),
+        record: String(record),
+        revision: Number(revision),
+        hidden: typeof hidden === 'string' ? hidden : null,
+        // The column is a BLOB and never null.
+        body: body as Uint8Array,
+      },
+    ];
+  });
+  const last = rows.at(-1);
+  const found = Number(last?.[7] ?? 0);
+  return { changes, last: Number(last?.[0] ?? from), isWhole: found === rows.length && found < readMax };
+}
+
+const actions: ReadonlyMap<string, Change['action']> = new Map([
+  ['record.create', 'create'],
+  ['record.update', 'update'],
+  ['record.delete', 'delete'],
+]);
+
+/** Returns the last position of the log. */
+export async function lastPosition(reader: Reader): Promise<number> {
+  const { names } = reader;
+  const [row] = await reader.tuples(
+    foundByKeys(
+      sql`SELECT position FROM ${names.table('$event')} WHERE ${names.scope} ORDER BY position DESC LIMIT 1`,
+    ),
+  );
+  return row === undefined ? 0 : Number(row[0]);
+}

@@ -1,0 +1,248 @@
+import type { Caller } from '../access/caller.ts';
+import type { Clock } from '../base/clock.ts';
+import { AppError, type FieldError, notFound, stopping } from '../base/errors.ts';
+import { randomText, randomUnit } from '../base/ids.ts';
+import type { Logger } from '../base/logger.ts';
+import type { SafeEnd } from '../events/safe-position.ts';
+import { fieldError } from '../fields/field-error.ts';
+import type { Instance } from '../instances/instance.ts';
+import type { Loan } from '../instances/open-instances.ts';
+import { Channel } from './channel.ts';
+import { Client, type Outlet } from './client.ts';
+import { type Asked, applySubscriptions, parseSubscriptions } from './apply-subscriptions.ts';
+
+/**
+ * Clients that are told of changes as they happen, over connections that stay open (Server-Sent Events; http-api.md section 16).
+ *
+ *   realtime         the clients of all instances: connects and disconnects them, keeps them within limits
+ *   client           one connection and its subscriptions; topic, one subscription as it was written
+ *   apply-subscriptions   a request that replaces the subscriptions of a client, with all of its checks
+ *   channel          reads the event log of an instance, and tells each change to those who may see it
+ *   audience         those who are told the same of a change, and what that is
+ *   callers          who a client is by now
+ *
+ * Writes know nothing of this: what is told is what the event log has, in its order.
+ */
+export class Realtime {
+  readonly #options: RealtimeOptions;
+  readonly #rooms = new Map<string, Promise<Room>>();
+  readonly #timer: NodeJS.Timeout;
+  #second = 0;
+  #isStopping = false;
+
+  constructor(options: RealtimeOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => void this.#tick(), 1_000).unref();
+  }
+
+  /**
+   * Returns what takes a connection in, once its headers are sent, and returns what is to be called when it is closed. Throws too_many_requests,
+   * unavailable.
+   */
+  async admit(instanceId: string, address: string): Promise<(outlet: Outlet) => () => void> {
+    const { connectionsMax, connectionsPerAddressMax } = this.#options;
+    const room = await this.#enter(instanceId);
+    const ofAddress = room.addresses.get(address) ?? 0;
+    if (room.clients.size >= connectionsMax || ofAddress >= connectionsPerAddressMax)
+      throw new AppError('too_many_requests', 'There are too many realtime connections.', { retryAfter: 5 });
+    return (outlet) => {
+      const client = this.#connect(room, address, outlet);
+      return () => this.#disconnect(instanceId, room, client);
+    };
+  }
+
+  #connect(room: Room, address: string, outlet: Outlet): Client {
+    const nowMs = this.#options.clock.monotonic();
+    const client = new Client(outlet, { id: newClientId(), address, nowMs });
+    room.clients.set(client.id, client);
+    room.addresses.set(address, (room.addresses.get(address) ?? 0) + 1);
+    client.send('PB_CONNECT', JSON.stringify({ clientId: client.id }));
+    // The stop, or the last one to leave, came in between.
+    if (room.isOver) client.end();
+    return client;
+  }
+
+  #disconnect(instanceId: string, room: Room, client: Client): void {
+    client.noteClosed();
+    if (!room.clients.delete(client.id)) return;
+    for (const subscription of client.subscriptions.values()) room.channel.leave(subscription);
+    const others = (room.addresses.get(client.address) ?? 1) - 1;
+    if (others === 0) room.addresses.delete(client.address);
+    else room.addresses.set(client.address, others);
+    if (room.clients.size === 0) void this.#leave(instanceId, room);
+  }
+
+  /**
+   * Replaces the subscriptions of a client, which from now on is told what the caller may see. Throws not_found (no such client), bad_request,
+   * forbidden (the client is somebody else's).
+   */
+  async subscribe(instance: Instance, request: SubscribeRequest): Promise<void> {
+    const details = problemsOf(request);
+    if (details !== undefined)
+      throw new AppError('bad_request', 'Failed to set the subscriptions.', { details });
+    const room = await this.#rooms.get(instance.id);
+    const client = room?.clients.get(request.clientId);
+    if (room === undefined || client === undefined || client.isClosed)
+      throw new AppError('not_found', 'Missing or invalid client id.');
+    if (client.address !== request.address) throw new AppError('bad_request', 'Invalid realtime client.');
+    requireSameCaller(await room.channel.callers.of(client), request.caller);
+    const topics = parseSubscriptions(instance, request);
+    client.idleSinceMs = this.#options.clock.monotonic();
+    await applySubscriptions({ instance, channel: room.channel, client }, { ...request, topics });
+  }
+
+  /** Sends a client a message that is about no record. Returns false when it is not connected, or has not subscribed to that name. */
+  async sendMessage(instanceId: string, clientId: string, message: Message): Promise<boolean> {
+    const room = await this.#rooms.get(instanceId);
+    const client = room?.clients.get(clientId);
+    if (client?.subscriptions.has(message.name) !== true) return false;
+    client.send(message.name, message.data);
+    return true;
+  }
+
+  /** Ends all connections. Clients are told to wait for a moment before they connect again, not all of them for the same. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    clearInterval(this.#timer);
+    for (const [id, opening] of this.#rooms) {
+      const room = await opening.catch(() => undefined);
+      if (room === undefined) continue;
+      for (const client of room.clients.values()) client.end(Math.round(retryMs * (1 + randomUnit())));
+      await this.#leave(id, room);
+    }
+  }
+
+  async #enter(instanceId: string): Promise<Room> {
+    if (this.#isStopping) throw stopping();
+    let opening = this.#rooms.get(instanceId);
+    if (opening === undefined) {
+      opening = this.#open(instanceId);
+      this.#rooms.set(instanceId, opening);
+      opening.catch(() => this.#rooms.delete(instanceId));
+    }
+    const room = await opening;
+    // The last of its clients may have left while this one waited.
+    return this.#rooms.get(instanceId) === opening ? room : this.#enter(instanceId);
+  }
+
+  async #open(instanceId: string): Promise<Room> {
+    const { borrow, safeEnd, logger } = this.#options;
+    const loan = await borrow(instanceId);
+    if (loan === undefined) throw notFound();
+    const onError = (error: unknown): void =>
+      logger.warn('Changes could not be told to realtime clients; trying again.', {
+        instance: instanceId,
+        error,
+      });
+    const channel = new Channel({ instance: loan.instance, safeEnd, onError });
+    return { loan, channel, clients: new Map(), addresses: new Map(), isOver: false };
+  }
+
+  /** Lets the instance go: nobody of it is connected. */
+  async #leave(instanceId: string, room: Room): Promise<void> {
+    if (room.isOver) return;
+    room.isOver = true;
+    this.#rooms.delete(instanceId);
+    await room.channel.stop();
+    room.loan.release();
+  }
+
+  /** Once a second: beats for some of the clients, so that not all are written to at once. */
+  async #tick(): Promise<void> {
+    this.#second += 1;
+    const idleBeforeMs = this.#options.clock.monotonic() - idleMs;
+    for (const [id, opening] of this.#rooms) {
+      const room = await opening.catch(() => undefined);
+      let number = 0;
+      // Of one that was let in and never came, as nobody reads the answer to a HEAD.
+      if (room?.clients.size === 0) await this.#leave(id, room);
+      for (const client of room?.clients.values() ?? []) {
+        number += 1;
+        if (client.subscriptions.size === 0 && client.idleSinceMs < idleBeforeMs) client.end();
+        else if ((number + this.#second) % beatSeconds === 0) client.beat();
+      }
+    }
+  }
+}
+
+export interface RealtimeOptions {
+  readonly borrow: (instanceId: string) => Promise<Loan | undefined>;
+  readonly safeEnd: SafeEnd;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly logger: Logger;
+  /** Of one instance. */
+  readonly connectionsMax: number;
+  /** Of one instance from one address. */
+  readonly connectionsPerAddressMax: number;
+}
+
+export interface SubscribeRequest extends Asked {
+  readonly clientId: string;
+  readonly address: string;
+}
+
+export interface Message {
+  readonly name: string;
+  /** JSON text. */
+  readonly data: string;
+}
+
+/** The clients of one instance, which stays open for them. */
+interface Room {
+  readonly loan: Loan;
+  readonly channel: Channel;
+  /** By their ids. */
+  readonly clients: Map<string, Client>;
+  /** How many clients each address has. */
+  readonly addresses: Map<string, number>;
+  isOver: boolean;
+}
+
+/** How often something is sent at least. */
+const beatSeconds = 25;
+/** How long a connection without any subscription is kept. */
+const idleMs = 5 * 60_000;
+/** How long clients wait after a stop, at least, before they connect again. */
+const retryMs = 1_000;
+
+export const realtimeLimits = {
+  subscriptionsMax: 1_000,
+  subscriptionLengthMax: 2_500,
+  clientIdLengthMax: 255,
+} as const;
+
+const clientIdLength = 40;
+const clientIdAlphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+function newClientId(): string {
+  return randomText(clientIdLength, clientIdAlphabet);
+}
+
+function problemsOf({
+  clientId,
+  subscriptions,
+}: SubscribeRequest): Readonly<Record<string, FieldError>> | undefined {
+  const { subscriptionsMax, subscriptionLengthMax, clientIdLengthMax } = realtimeLimits;
+  if (clientId === '') return { clientId: fieldError('validation_required') };
+  if (clientId.length > clientIdLengthMax)
+    return { clientId: fieldError('validation_length_out_of_range', { min: 1, max: clientIdLengthMax }) };
+  if (subscriptions.length > subscriptionsMax)
+    return { subscriptions: fieldError('validation_length_too_long', { min: 0, max: subscriptionsMax }) };
+  if (subscriptions.some((one) => one === '' || one.length > subscriptionLengthMax))
+    return {
+      subscriptions: fieldError('validation_length_out_of_range', { min: 1, max: subscriptionLengthMax }),
+    };
+  return undefined;
+}
+
+/** Throws forbidden when a client that was somebody is to become somebody else. */
+function requireSameCaller(before: Caller, now: Caller): void {
+  if (before.kind === 'guest' || isSame(before, now)) return;
+  throw new AppError('forbidden', "The current and the previous request authorization don't match.");
+}
+
+function isSame(one: Caller, other: Caller): boolean {
+  if (one.kind === 'guest' || other.kind === 'guest') return one.kind === other.kind;
+  if (one.kind === 'user' && other.kind === 'user' && one.collectionId !== other.collectionId) return false;
+  return one.kind === other.kind && one.id === other.id;
+}
