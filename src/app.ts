@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { type Clock, ForwardClock, systemClock } from './base/clock.ts';
 import { openFilesMax } from './base/process.ts';
-import { LineOutput, type Logger, type LogMembers } from './base/logger.ts';
+import { createLogger } from './base/create-logger.ts';
+import type { Logger } from './base/logger.ts';
 import type { Config } from './config.ts';
 import { WakeUp } from './events/event-log.ts';
 import { createServer, type HttpServer } from './http/server.ts';
@@ -191,34 +191,6 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
       await Promise.all([background.stop(), stopApp(running)]);
     },
   };
-}
-
-/** Shared by all loggers. It writes the remaining lines when the process ends. */
-const output = new LineOutput(1);
-
-/** Text lines for people, JSON lines for everything else. Errors come with their stack and cause. */
-export function createLogger(config: Pick<Config, 'logLevel'>): Logger {
-  const lines = pino(
-    { level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    output,
-  );
-  const write = process.stdout.isTTY ? writeText : undefined;
-  const at =
-    (level: Config['logLevel']) =>
-    (message: string, members: LogMembers = {}) => {
-      const { error, ...rest } = members;
-      if (write !== undefined && lines.isLevelEnabled(level)) write(level, message, members);
-      else lines[level](error === undefined ? rest : { ...rest, err: error }, message);
-    };
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
-}
-
-function writeText(level: string, message: string, members: LogMembers): void {
-  const texts = Object.entries(members).map(([name, value]) => {
-    const text = value instanceof Error ? (value.stack ?? value.message) : String(value);
-    return ` ${name}=${text}`;
-  });
-  process.stdout.write(`${level === 'info' ? '' : `${level}: `}${message}${texts.join('')}\n`);
 }
 
 function checkSqlite(): void {

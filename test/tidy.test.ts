@@ -161,7 +161,7 @@ describe('packages', () => {
     ['@fastify/cors', 'src/http/server.ts'],
     ['typebox/value', 'src/http/validation.ts'],
     ['prom-client', 'src/app.ts'],
-    ['pino', 'src/app.ts'],
+    ['pino', 'src/base/create-logger.ts'],
     ['commander', 'src/cli/cli.ts'],
     ['@clack/prompts', 'src/cli/cli.ts'],
     ['picocolors', 'src/cli/cli.ts'],

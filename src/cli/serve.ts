@@ -1,5 +1,6 @@
 import { issueSetupToken, setupLimits } from '../auth/set-up.ts';
-import { type App, createLogger, startApp, version } from '../app.ts';
+import { type App, startApp, version } from '../app.ts';
+import { createLogger } from '../base/create-logger.ts';
 import type { Config } from '../config.ts';
 import { releaseMemoryWhenIdle } from '../base/process.ts';
 import type { Logger } from '../base/logger.ts';

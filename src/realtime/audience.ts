@@ -71,7 +71,7 @@ export function recordFor(
 }
 
 /** Whether an audience is told of any record of a collection. */
-export function mayAsk({ topic, caller }: Audience, collection: Collection): boolean {
+function mayAsk({ topic, caller }: Audience, collection: Collection): boolean {
   return !isLocked(collection, [topic.rule], caller);
 }
 

@@ -124,7 +124,7 @@ describe('a connection', () => {
     );
     await stage.ok('PATCH', `${records}/${id}`, { title: 'two' });
     const messages = await stream.received(topics.length);
-    assert.deepEqual(messages.map(({ event }) => event).toSorted(), topics.toSorted());
+    assert.deepEqual(new Set(messages.map(({ event }) => event)), new Set(topics));
   });
 
   test('replaces all of its subscriptions by each request, and keeps those that stay', async (t) => {
@@ -191,13 +191,14 @@ describe('a connection', () => {
     await stream.received(2);
     await stage.ok('POST', '/api/collections/comments/records', { title: 'b', post });
     const messages = await stream.received(5);
-    const of = (event: string): readonly unknown[] =>
+    // oxlint-disable-next-line typescript/no-explicit-any
+    const of = (event: string): readonly any[] =>
       messages.filter((one) => one.event === event).map(({ data }) => data.record);
     assert.deepEqual(of(some), [
       { title: 'a', expand: { post: { title: 'the post' } } },
       { title: 'b', expand: { post: { title: 'the post' } } },
     ]);
-    assert.equal((of(expanded)[0] as { expand: { post: { id: string } } }).expand.post.id, post);
+    assert.equal(of(expanded)[0].expand.post.id, post);
     assert.equal(of(chosen).length, 1);
   });
 

@@ -1,5 +1,6 @@
 import { newId } from '../../src/base/ids.ts';
 import type { AccessStage } from './access-stage.ts';
+import { webhookAccessCases } from './webhook-access-cases.ts';
 
 /** One request for a route, which every role makes. */
 export interface AccessCase {
@@ -26,7 +27,7 @@ export const accessCases: readonly AccessCase[] = [
   ...batchCases(),
   ...collectionCases(),
   ...authCases(),
-  ...webhookCases(),
+  ...webhookAccessCases(),
   ...settingsCases(),
   ...keyCases(),
   ...openCases(),
@@ -220,70 +221,6 @@ function authCases(): readonly AccessCase[] {
       of: 'the user',
       request: ({ userId }) => ({ path: `${users}/impersonate/${userId}` }),
     },
-  ];
-}
-
-function webhookCases(): readonly AccessCase[] {
-  const endpoints = '/api/webhooks/endpoints';
-  const deliveries = '/api/webhooks/deliveries';
-  const ofEndpoint = (method: string, action = '', body?: object): AccessCase => ({
-    route: `${method} ${endpoints}/{id}${action}`,
-    of: '',
-    request: async (stage) => ({
-      path: `${endpoints}/${await stage.endpoint()}${action}`,
-      ...(body && { body }),
-    }),
-  });
-  const ofDelivery = (method: string, action = ''): AccessCase => ({
-    route: `${method} ${deliveries}/{id}${action}`,
-    of: '',
-    request: async (stage) => ({ path: `${deliveries}/${await stage.delivery()}${action}` }),
-  });
-  return [
-    { route: `GET ${endpoints}`, of: '', request: () => ({ path: endpoints }) },
-    {
-      route: `POST ${endpoints}`,
-      of: '',
-      request: () => ({ path: endpoints, body: { url: 'http://127.0.0.1:9/', collections: ['users'] } }),
-    },
-    ofEndpoint('GET'),
-    ofEndpoint('GET', '/secret'),
-    ofEndpoint('PATCH', '', { description: 'changed' }),
-    ofEndpoint('DELETE'),
-    ofEndpoint('POST', '/pause'),
-    ofEndpoint('POST', '/resume'),
-    ofEndpoint('POST', '/test'),
-    { route: `GET ${deliveries}`, of: '', request: () => ({ path: deliveries }) },
-    ofDelivery('GET'),
-    ofDelivery('POST', '/retry'),
-    ofDelivery('POST', '/cancel'),
-    ofEndpoint('POST', '/replay', { dryRun: true }),
-    ...['GET', 'DELETE'].map((method) => ({
-      route: `${method} /api/webhooks/replays/{id}`,
-      of: '',
-      request: async (stage: AccessStage) => ({ path: `/api/webhooks/replays/${await stage.replay()}` }),
-    })),
-    { route: 'GET /api/webhooks/events', of: '', request: () => ({ path: '/api/webhooks/events' }) },
-    {
-      route: 'GET /api/webhooks/events/{id}',
-      of: '',
-      request: async (stage) => ({ path: `/api/webhooks/events/${(await stage.delivery()).split('-')[0]}` }),
-    },
-    {
-      route: 'GET /api/webhooks/endpoints/{id}/stats',
-      of: '',
-      request: async (stage) => ({ path: `/api/webhooks/endpoints/${await stage.endpoint()}/stats` }),
-    },
-    { route: 'GET /api/webhooks/lanes', of: '', request: () => ({ path: '/api/webhooks/lanes' }) },
-    { route: 'GET /api/webhooks/feed', of: '', request: () => ({ path: '/api/webhooks/feed' }) },
-    ...['GET', 'PUT', 'DELETE'].map((method) => ({
-      route: `${method} /api/webhooks/consumers/{name}`,
-      of: '',
-      request: async (stage: AccessStage) => ({
-        path: await stage.consumer(),
-        ...(method === 'PUT' && { body: {} }),
-      }),
-    })),
   ];
 }
 

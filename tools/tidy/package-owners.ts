@@ -22,7 +22,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   '@fastify/': ['src/http/'],
   typebox: ['src/http/'],
   'prom-client': ['src/app.ts'],
-  pino: ['src/app.ts'],
+  pino: ['src/base/create-logger.ts'],
   commander: ['src/cli/'],
   '@clack/prompts': ['src/cli/'],
   picocolors: ['src/cli/'],
