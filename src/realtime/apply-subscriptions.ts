@@ -62,10 +62,11 @@ export async function applySubscriptions(
   client.authorization = authorization;
   client.caller = caller;
   const added = [...after.values()].filter(({ topic }) => !before.has(topic.text));
-  for (const subscription of added) {
-    if (subscription.position === Number.MAX_SAFE_INTEGER) await channel.join(subscription);
-    else void catchUp({ instance, channel, client }, subscription);
-  }
+  const fromNow = added.filter(({ position }) => position === Number.MAX_SAFE_INTEGER);
+  if (fromNow.length > 0) await channel.passPresent();
+  for (const subscription of fromNow) await channel.join(subscription);
+  for (const subscription of added)
+    if (!fromNow.includes(subscription)) void catchUp({ instance, channel, client }, subscription);
 }
 
 function newSubscription({ sealer }: Instance, client: Client, topic: Topic): Subscription {

@@ -1,3 +1,4 @@
+import { Signal } from '../base/signal.ts';
 import { Turns } from '../base/turns.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { SafeEnd } from '../events/safe-position.ts';
@@ -25,6 +26,8 @@ const lookMs = { alone: 1_000, amongNodes: 250 } as const;
 /** How long what was committed may take to become safe, before it is looked for in any case. */
 const safeMs = 60;
 const retryMs = 500;
+/** How long a subscription waits for what was committed before it. */
+const presentMs = 1_000;
 /** Clients that are told together what they have missed, a part of the log each. */
 const catchUpsMax = 8;
 /** Audiences that are looked at together. */
@@ -44,6 +47,7 @@ export class Channel {
   #beginning: Promise<number> | undefined;
   #reading: Promise<void> | undefined;
   readonly #catchUps = new Turns(catchUpsMax);
+  readonly #moved = new Signal();
   #isStopped = false;
 
   constructor(options: ChannelOptions) {
@@ -78,6 +82,24 @@ export class Channel {
     this.#live.getOrInsertComputed(key, () => new Set()).add(subscription);
   }
 
+  /**
+   * Resolves when everything was told that is in the log by now, so that who joins then is told of nothing before. That takes as long as it takes
+   * to become safe; it is not waited for while another transaction holds that up.
+   */
+  async passPresent(): Promise<void> {
+    const { database, clock } = this.#options.instance;
+    await this.begin();
+    if (!database.names.isConcurrent) return;
+    const last = await lastPosition(database);
+    const endMs = clock.monotonic() + presentMs;
+    for (;;) {
+      const leftMs = endMs - clock.monotonic();
+      if (leftMs <= 0 || this.#isStopped || (this.#position ?? 0) >= last) return;
+      this.#options.safeEnd.hurry();
+      await this.#moved.wait(leftMs);
+    }
+  }
+
   /** Tells a subscription some of what it has missed. */
   async #catchUp(subscription: Subscription, upTo: number): Promise<void> {
     const { instance } = this.#options;
@@ -85,7 +107,8 @@ export class Channel {
     const { changes, last, isWhole } = await readChanges(instance.database, range);
     for (const change of changes) {
       if (this.#isGone(subscription)) return;
-      if (isAbout(subscription, change, instance) && !(await this.#tellEarlier(change, subscription))) return;
+      if (keysOf(change).includes(subscription.topic.key) && !(await this.#tellEarlier(change, subscription)))
+        return;
     }
     subscription.position = isWhole ? upTo : last;
   }
@@ -173,14 +196,13 @@ export class Channel {
       if (this.#isStopped) return false;
     }
     this.#position = isWhole && isConcurrent ? upTo : last;
+    this.#moved.notify();
     return !isWhole;
   }
 
   /** The live subscriptions that are about the record of a change. */
-  #concerned({ collection, record }: Change): readonly Subscription[] {
-    const name = this.#options.instance.collections.find(collection)?.name ?? collection;
-    const keys = new Set([name, collection].flatMap((one) => [topicKey(one, '*'), topicKey(one, record)]));
-    return [...keys].flatMap((key) => [...(this.#live.get(key) ?? [])]);
+  #concerned(change: Change): readonly Subscription[] {
+    return keysOf(change).flatMap((key) => [...(this.#live.get(key) ?? [])]);
   }
 
   /** Tells a change to those of the subscriptions whose clients may see it. Nobody is told anything else meanwhile. */
@@ -259,13 +281,8 @@ interface Group {
   readonly members: Subscription[];
 }
 
-function isAbout(
-  { topic }: Subscription,
-  { collection, record }: Change,
-  { collections }: Instance,
-): boolean {
-  const name = collections.find(collection)?.name ?? collection;
-  return [name, collection].some(
-    (one) => topic.key === topicKey(one, '*') || topic.key === topicKey(one, record),
-  );
+/** The keys of the topics that are about the record of a change, whose collection has an id and had a name. */
+function keysOf({ collection, collectionName, record }: Change): readonly string[] {
+  const keys = [collectionName, collection].flatMap((one) => [topicKey(one, '*'), topicKey(one, record)]);
+  return [...new Set(keys)];
 }

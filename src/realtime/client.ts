@@ -7,7 +7,7 @@ export interface Outlet {
   write(text: string): void;
   /** Bytes that the client has not read yet. */
   readonly unsentBytes: number;
-  /** Resolves when there are none, or the connection is closed. */
+  /** Resolves when there are few, or the connection is closed. */
   drained(): Promise<void>;
   /** Ends the connection, with what was written before. */
   end(): void;
@@ -60,9 +60,9 @@ export class Client {
     this.#write(':\n\n');
   }
 
-  /** Resolves when the client has read what it was sent. */
+  /** Resolves when the client has read most of what it was sent. */
   async drained(): Promise<void> {
-    if (!this.#isClosed && this.#outlet.unsentBytes > 0) await this.#outlet.drained();
+    if (!this.#isClosed) await this.#outlet.drained();
   }
 
   /** Ends the connection; the client waits for so long before it connects again. */

@@ -8,6 +8,8 @@ export interface Change extends EventState {
   readonly action: 'create' | 'update' | 'delete';
   /** The id of the collection. */
   readonly collection: string;
+  /** Its name at the time. */
+  readonly collectionName: string;
   /** The id of the record. */
   readonly record: string;
   readonly revision: number;
@@ -42,27 +44,30 @@ export async function readChanges(reader: Reader, { from, upTo }: ChangesRange):
       WITH next AS MATERIALIZED (
         SELECT position, length(body) AS bytes FROM ${event} WHERE ${range} ORDER BY position${limit(readMax)}),
       summed AS (SELECT position, sum(bytes) OVER (ORDER BY position) - bytes AS before FROM next)
-      SELECT position, kind, collection, record, revision, hidden, body, (SELECT count(*) FROM next) FROM ${event}
+      SELECT position, kind, collection, record, revision, hidden, body, collection_name, (SELECT count(*) FROM next) FROM ${event}
       WHERE ${range} AND position IN (SELECT position FROM summed WHERE before < CAST(${bytesMax} AS bigint)) ORDER BY position`),
   );
-  const changes = rows.flatMap(([position, kind, collection, record, revision, hidden, body]): Change[] => {
-    const action = actions.get(String(kind));
-    if (action === undefined) return [];
-    return [
-      {
-        position: Number(position),
-        action,
-        collection: String(collection),
-        record: String(record),
-        revision: Number(revision),
-        hidden: typeof hidden === 'string' ? hidden : null,
-        // The column is a BLOB and never null.
-        body: body as Uint8Array,
-      },
-    ];
-  });
+  const changes = rows.flatMap(
+    ([position, kind, collection, record, revision, hidden, body, name]): Change[] => {
+      const action = actions.get(String(kind));
+      if (action === undefined) return [];
+      return [
+        {
+          position: Number(position),
+          action,
+          collection: String(collection),
+          collectionName: String(name),
+          record: String(record),
+          revision: Number(revision),
+          hidden: typeof hidden === 'string' ? hidden : null,
+          // The column is a BLOB and never null.
+          body: body as Uint8Array,
+        },
+      ];
+    },
+  );
   const last = rows.at(-1);
-  const found = Number(last?.[7] ?? 0);
+  const found = Number(last?.[8] ?? 0);
   return { changes, last: Number(last?.[0] ?? from), isWhole: found === rows.length && found < readMax };
 }
 

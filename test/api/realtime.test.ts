@@ -1,72 +1,11 @@
 import assert from 'node:assert/strict';
-import { describe, test, type TestContext } from 'node:test';
-import { EventStream } from '../support/event-stream.ts';
+import { describe, test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
-import { startService, type TestAnswer, type TestService } from '../support/service.ts';
-
-const records = '/api/collections/posts/records';
-
-class Stage {
-  readonly service: TestService;
-  readonly #t: TestContext;
-
-  constructor(t: TestContext, service: TestService) {
-    this.#t = t;
-    this.service = service;
-  }
-
-  static async open(t: TestContext, definition: object = {}): Promise<Stage> {
-    const stage = new Stage(t, await startService(t));
-    await stage.ok('POST', '/api/collections', {
-      name: 'posts',
-      listRule: '',
-      viewRule: '',
-      fields: [
-        { name: 'title', type: 'text' },
-        { name: 'secret', type: 'text', hidden: true },
-        { name: 'meta', type: 'json' },
-      ],
-      ...definition,
-    });
-    return stage;
-  }
-
-  /** Makes a request as a superuser, which succeeds. */
-  // oxlint-disable-next-line typescript/no-explicit-any
-  async ok(method: string, path: string, body?: object): Promise<any> {
-    const answer = await this.service.request(path, { method, token: true, ...(body && { body }) });
-    assert.ok(answer.status < 300, answer.text);
-    return answer.json;
-  }
-
-  connect(): Promise<EventStream> {
-    return EventStream.open(this.#t, this.service.url);
-  }
-
-  set(clientId: string, subscriptions: unknown, token?: true | string): Promise<TestAnswer> {
-    const body = { clientId, subscriptions };
-    return this.service.request('/api/realtime', { method: 'POST', body, ...(token && { token }) });
-  }
-
-  async subscribed(...topics: readonly string[]): Promise<EventStream> {
-    const stream = await this.connect();
-    const answer = await this.set(stream.clientId, topics);
-    assert.equal(answer.status, 204, answer.text);
-    return stream;
-  }
-
-  async create(title: string, more: object = {}): Promise<string> {
-    return (await this.ok('POST', records, { title, ...more })).id;
-  }
-}
-
-function withOptions(topic: string, options: object): string {
-  return `${topic}?options=${encodeURIComponent(JSON.stringify(options))}`;
-}
+import { RealtimeStage, posts as records, withOptions } from '../support/realtime-stage.ts';
 
 describe('a connection', () => {
   test('is an event stream that no cache and no proxy keeps, and begins with its client id', async (t) => {
-    const stage = await Stage.open(t);
+    const stage = await RealtimeStage.open(t);
     const stream = await stage.connect();
     assert.equal(stream.headers['content-type'], 'text/event-stream');
     assert.equal(stream.headers['cache-control'], 'no-store');
@@ -76,14 +15,14 @@ describe('a connection', () => {
   });
 
   test('answers HEAD with its headers alone', async (t) => {
-    const stage = await Stage.open(t);
+    const stage = await RealtimeStage.open(t);
     const answer = await stage.service.request('/api/realtime', { method: 'HEAD' });
     assert.equal(answer.status, 200);
     assert.equal(answer.headers.get('content-type'), 'text/event-stream');
   });
 
   test('is told of each change of the records it has subscribed to, in the form of the contract', async (t) => {
-    const stage = await Stage.open(t);
+    const stage = await RealtimeStage.open(t);
     const stream = await stage.subscribed('posts/*');
     const id = await stage.create('one', { secret: 'hidden', meta: { text: 'a\n\ndata:x\nevent:y' } });
     const [created] = await stream.received(1);
@@ -103,7 +42,7 @@ describe('a connection', () => {
   });
 
   test('is told by every form of a topic under the name it was subscribed with', async (t) => {
-    const stage = await Stage.open(t);
+    const stage = await RealtimeStage.open(t);
     const { id: collection } = await stage.ok('GET', '/api/collections/posts');
     const id = await stage.create('one');
     const other = await stage.create('other');
@@ -128,7 +67,7 @@ describe('a connection', () => {
   });
 
   test('replaces all of its subscriptions by each request, and keeps those that stay', async (t) => {
-    const stage = await Stage.open(t);
+    const stage = await RealtimeStage.open(t);
     await stage.ok('POST', '/api/collections', {
       name: 'notes',
       listRule: '',
@@ -148,7 +87,7 @@ describe('a connection', () => {
   });
 
   test('is told of what a batch, a cascade and a truncation did, in their order, and of nothing that was rolled back', async (t) => {
-    const stage = await Stage.open(t);
+    const stage = await RealtimeStage.open(t);
     const stream = await stage.subscribed('posts/*');
     const create = (title: unknown, id?: string): object => ({
       method: 'POST',
@@ -169,7 +108,7 @@ describe('a connection', () => {
   });
 
   test('gets what its options ask for: some fields, related records, and only what its filter selects', async (t) => {
-    const stage = await Stage.open(t);
+    const stage = await RealtimeStage.open(t);
     await stage.ok('POST', '/api/collections', {
       name: 'comments',
       listRule: '',
@@ -203,7 +142,7 @@ describe('a connection', () => {
   });
 
   test('may subscribe to messages of other names, which nobody else gets', async (t) => {
-    const stage = await Stage.open(t);
+    const stage = await RealtimeStage.open(t);
     const stream = await stage.subscribed('@oauth2');
     const other = await stage.subscribed('posts/*');
     const { app } = stage.service;
@@ -220,7 +159,7 @@ describe('a connection', () => {
   });
 
   test("that is closed is forgotten, and its id is nobody's any more", async (t) => {
-    const stage = await Stage.open(t);
+    const stage = await RealtimeStage.open(t);
     const stream = await stage.subscribed('posts/*');
     stream.close();
     await eventually('forgotten', async () => (await stage.set(stream.clientId, ['posts/*'])).status === 404);
@@ -231,7 +170,7 @@ describe('a connection', () => {
 });
 
 test('R-10: subscriptions are set by whoever knows the client id, and refused in the words of the contract', async (t) => {
-  const stage = await Stage.open(t);
+  const stage = await RealtimeStage.open(t);
   const { clientId } = await stage.connect();
   const refused = async (body: unknown): Promise<string> => {
     const answer = await stage.service.request('/api/realtime', { method: 'POST', body });
@@ -271,7 +210,7 @@ test('R-10: subscriptions are set by whoever knows the client id, and refused in
 });
 
 test('R-05: topics of what there is not, or is closed, are taken and tell nothing', async (t) => {
-  const stage = await Stage.open(t, { listRule: null, viewRule: null });
+  const stage = await RealtimeStage.open(t, { listRule: null, viewRule: null });
   const id = await stage.create('one');
   const topics = [
     'posts/*',
@@ -301,7 +240,7 @@ test('R-05: topics of what there is not, or is closed, are taken and tell nothin
 });
 
 test('while the log has only what endpoints are told, subscriptions to records are refused with the reason', async (t) => {
-  const stage = await Stage.open(t);
+  const stage = await RealtimeStage.open(t);
   await stage.ok('PATCH', '/api/settings', { webhooks: { events: 'when told' } });
   const { clientId } = await stage.connect();
   const answer = await stage.set(clientId, ['posts/*']);

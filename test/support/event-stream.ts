@@ -71,6 +71,11 @@ export class EventStream {
     return messages;
   }
 
+  /** Waits for a message. */
+  async receivedWhere(isIt: (message: StreamMessage) => boolean): Promise<void> {
+    await eventually('a message', () => this.messages.some(isIt));
+  }
+
   /** What messages tell: `create 1`, by the action and the title of the record. */
   get told(): readonly string[] {
     return this.messages.map(({ data }) =>

@@ -103,6 +103,7 @@ function outletOf(response: ServerResponse): Outlet {
     },
     drained: () =>
       new Promise((resolve) => {
+        if (!response.writableNeedDrain) return resolve();
         response.once('drain', resolve).once('close', resolve);
       }),
     end: () => void response.end(),
