@@ -159,6 +159,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     logger,
     connectionsMax: config.realtimeConnections,
     connectionsPerAddressMax: config.realtimeConnectionsPerAddress,
+    beatMs: 25_000,
   });
   const server = await createServer({
     directory: data.directory,

@@ -27,12 +27,12 @@ export class Realtime {
   readonly #options: RealtimeOptions;
   readonly #rooms = new Map<string, Promise<Room>>();
   readonly #timer: NodeJS.Timeout;
-  #second = 0;
+  #part = 0;
   #isStopping = false;
 
   constructor(options: RealtimeOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.#tick(), 1_000).unref();
+    this.#timer = setInterval(() => void this.#tick(), options.beatMs / beatsParts).unref();
   }
 
   /**
@@ -100,6 +100,12 @@ export class Realtime {
     return true;
   }
 
+  /** How many connections there are, of all instances. */
+  async countConnections(): Promise<number> {
+    const rooms = await Promise.all(this.#rooms.values());
+    return rooms.reduce((sum, { clients }) => sum + clients.size, 0);
+  }
+
   /** Ends all connections. Clients are told to wait for a moment before they connect again, not all of them for the same. */
   async stop(): Promise<void> {
     this.#isStopping = true;
@@ -147,9 +153,9 @@ export class Realtime {
     room.loan.release();
   }
 
-  /** Once a second: beats for some of the clients, so that not all are written to at once. */
+  /** Beats for some of the clients, so that not all are written to at once. */
   async #tick(): Promise<void> {
-    this.#second += 1;
+    this.#part += 1;
     const idleBeforeMs = this.#options.clock.monotonic() - idleMs;
     for (const [id, opening] of this.#rooms) {
       const room = await opening.catch(() => undefined);
@@ -159,7 +165,7 @@ export class Realtime {
       for (const client of room?.clients.values() ?? []) {
         number += 1;
         if (client.subscriptions.size === 0 && client.idleSinceMs < idleBeforeMs) client.end();
-        else if ((number + this.#second) % beatSeconds === 0) client.beat();
+        else if ((number + this.#part) % beatsParts === 0) client.beat();
       }
     }
   }
@@ -174,6 +180,8 @@ export interface RealtimeOptions {
   readonly connectionsMax: number;
   /** Of one instance from one address. */
   readonly connectionsPerAddressMax: number;
+  /** How often something is sent to each client at least. */
+  readonly beatMs: number;
 }
 
 export interface SubscribeRequest extends Asked {
@@ -198,8 +206,8 @@ interface Room {
   isOver: boolean;
 }
 
-/** How often something is sent at least. */
-const beatSeconds = 25;
+/** Into so many parts clients are divided, which are written to one after the other. */
+const beatsParts = 25;
 /** How long a connection without any subscription is kept. */
 const idleMs = 5 * 60_000;
 /** How long clients wait after a stop, at least, before they connect again. */

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { connect as connectTcp, type Socket } from 'node:net';
+import { test, type TestContext } from 'node:test';
+import { Realtime, type RealtimeOptions } from '../../src/realtime/realtime.ts';
+import type { Outlet } from '../../src/realtime/client.ts';
+import { EventStream } from '../support/event-stream.ts';
+import { eventually } from '../support/eventually.ts';
+import { RealtimeStage } from '../support/realtime-stage.ts';
+import { alwaysSafe } from '../../src/events/safe-position.ts';
+
+test('R-01: an address may have so many connections, and an instance so many, and a place is free again when one is closed', async (t) => {
+  const flags = {
+    'realtime-connections': '4',
+    'realtime-connections-per-address': '3',
+    'trusted-proxies': '127.0.0.1/32',
+  };
+  const { service } = await RealtimeStage.open(t, {}, { flags });
+  const from = (address: string): Promise<EventStream> =>
+    EventStream.open(t, service.url, { 'x-forwarded-for': address });
+  const status = async (address: string): Promise<string> => {
+    const answer = await service.request('/api/realtime', { headers: { 'x-forwarded-for': address } });
+    return `${answer.status} ${answer.headers.get('retry-after') ?? ''}`;
+  };
+  const streams = [await from('192.0.2.1'), await from('192.0.2.1'), await from('192.0.2.1')];
+  assert.equal(await status('192.0.2.1'), '429 5');
+  await from('192.0.2.2');
+  assert.equal(await status('192.0.2.3'), '429 5');
+  streams[0]?.close();
+  await eventually('a free place', async () => (await status('192.0.2.3')) === '200 ');
+  const other = await service.app.data.directory.create('other', null);
+  assert.equal((await service.request(`/i/${other.slug}/api/realtime`)).status, 200);
+});
+
+/** Opens a connection over a socket that reads no more than the headers. */
+async function openUnread(
+  t: TestContext,
+  stage: RealtimeStage,
+): Promise<{ socket: Socket; clientId: string }> {
+  const socket = connectTcp({ port: Number(new URL(stage.service.url).port), host: '127.0.0.1' });
+  t.after(() => socket.destroy());
+  socket.on('error', () => undefined);
+  socket.write('GET /api/realtime HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  const text = await new Promise<string>((resolve) => {
+    let read = '';
+    socket.on('data', (piece) => {
+      read += piece.toString();
+      if (read.includes('}\n\n')) resolve(read);
+    });
+  });
+  socket.removeAllListeners('data');
+  socket.pause();
+  return { socket, clientId: /"clientId":"(\w+)"/.exec(text)?.[1] ?? '' };
+}
+
+test('R-03: a client that does not read is cut off at a mebibyte, and holds up nobody', async (t) => {
+  const stage = await RealtimeStage.open(t);
+  const slow = await openUnread(t, stage);
+  assert.equal((await stage.set(slow.clientId, ['posts/*'])).status, 204);
+  const stream = await stage.subscribed('posts/*');
+  const large = 'a'.repeat(1_000_000);
+  const { realtime } = stage.service.app;
+  // What the systems of both ends keep for a socket is read by nobody either.
+  let written = 0;
+  await eventually('it is cut off', async () => {
+    await stage.create('large', { meta: { large } });
+    written += 1;
+    return (await realtime.countConnections()) === 1;
+  });
+  assert.ok(written < 40, `${written} MB`);
+  await stream.received(written);
+  assert.equal((await stage.set(slow.clientId, ['posts/*'])).status, 404);
+});
+
+test('R-18: at a stop, clients are told to wait a moment, and their connections are closed at once', async (t) => {
+  const stage = await RealtimeStage.open(t);
+  const streams = await Promise.all(Array.from({ length: 20 }, () => stage.subscribed('posts/*')));
+  await stage.service.stop();
+  for (const stream of streams) {
+    await eventually('it is closed', () => stream.isOver);
+    const [, retry = '0'] = /\nretry:(\d+)\n\n$/.exec(stream.text) ?? [];
+    assert.ok(Number(retry) >= 1_000 && Number(retry) <= 2_000, stream.text);
+  }
+  assert.deepEqual(
+    stage.service.log.filter(({ level }) => level === 'error'),
+    [],
+  );
+});
+
+/** A connection that notes what it is sent. */
+class NotedOutlet implements Outlet {
+  readonly unsentBytes = 0;
+  text = '';
+  isEnded = false;
+
+  write(text: string): void {
+    this.text += text;
+  }
+
+  drained(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  end(): void {
+    this.isEnded = true;
+  }
+
+  cut(): void {
+    this.isEnded = true;
+  }
+}
+
+test('something is sent now and then, and a connection without any subscription is closed after five minutes', async (t) => {
+  const stage = await RealtimeStage.open(t);
+  const { directory, instances } = stage.service.app.data;
+  const [entry] = directory.all();
+  assert.ok(entry);
+  const time = { ms: 0 };
+  const options: RealtimeOptions = {
+    borrow: () => instances.borrow(entry),
+    safeEnd: alwaysSafe,
+    clock: { monotonic: () => time.ms },
+    logger: { debug: noLine, info: noLine, warn: noLine, error: noLine },
+    connectionsMax: 10,
+    connectionsPerAddressMax: 10,
+    beatMs: 25,
+  };
+  const realtime = new Realtime(options);
+  const [subscribed, idle] = [new NotedOutlet(), new NotedOutlet()];
+  for (const outlet of [subscribed, idle]) (await realtime.admit(entry.id, '127.0.0.1'))(outlet);
+  await eventually('both get a beat', () =>
+    [subscribed, idle].every(({ text }) => text.endsWith(':\n\n:\n\n')),
+  );
+  const [, clientId = ''] = /"clientId":"(\w+)"/.exec(subscribed.text) ?? [];
+  await stage.service.withInstance('default', (instance) =>
+    realtime.subscribe(instance, {
+      clientId,
+      subscriptions: ['posts/*'],
+      caller: { kind: 'guest' },
+      authorization: undefined,
+      address: '127.0.0.1',
+    }),
+  );
+  time.ms = 5 * 60_000 - 1;
+  const before = idle.text.length;
+  await eventually('more beats', () => idle.text.length > before + 10);
+  assert.equal(idle.isEnded, false);
+  time.ms += 2;
+  await eventually('the idle one is closed', () => idle.isEnded);
+  assert.equal(subscribed.isEnded, false);
+  await realtime.stop();
+  assert.equal(subscribed.isEnded, true);
+});
+
+function noLine(): void {
+  // Nothing is asserted of the log here.
+}
