@@ -34,8 +34,6 @@ function notServed(why: string, ask: (pb: PocketBase) => Promise<unknown>): Reas
   return { kind: 'not served', why, ask };
 }
 
-/** Realtime connects by EventSource, which this Node has not: the route itself is asked. */
-const realtime: Reason = notServed('realtime', (pb) => pb.send('/api/realtime', { method: 'GET' }));
 const outOfScope = 'out of scope (http-api A21)';
 const superusers = (pb: PocketBase) => pb.collection('_superusers');
 
@@ -68,8 +66,8 @@ const services: Readonly<Record<string, Coverage>> = {
       decode: internal,
       _getFullList: internal,
       _replaceQueryParams: internal,
-      subscribe: realtime,
-      unsubscribe: realtime,
+      subscribe: { kind: 'client', why: 'sdk-realtime.test.ts calls it' },
+      unsubscribe: { kind: 'client', why: 'sdk-realtime.test.ts calls it' },
       authWithPassword: { kind: 'client', why: 'sdk-auth.test.ts calls it' },
       authRefresh: { kind: 'client', why: 'sdk-auth.test.ts calls it' },
       listAuthMethods: { kind: 'client', why: 'auth-records.test.ts calls it' },
@@ -82,7 +80,7 @@ const services: Readonly<Record<string, Coverage>> = {
       requestOTP: { kind: 'client', why: 'one-time-passwords.test.ts calls it' },
       authWithOTP: { kind: 'client', why: 'one-time-passwords.test.ts calls it' },
       impersonate: { kind: 'client', why: 'auth-records.test.ts calls it' },
-      authWithOAuth2: { kind: 'not served', why: `${outOfScope}; needs realtime too` },
+      authWithOAuth2: { kind: 'not served', why: outOfScope },
       authWithOAuth2Code: notServed(outOfScope, (pb) =>
         superusers(pb).authWithOAuth2Code('google', 'code', 'verifier', 'http://127.0.0.1/'),
       ),
