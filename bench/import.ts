@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { openDataDirectory } from '../src/app.ts';
+import { openDataDirectory } from '../src/open-data-directory.ts';
 import { readConfig } from '../src/config.ts';
 import { importPocketbase } from '../src/transfer/pocketbase/import-pocketbase.ts';
 import { compare, type Measurement } from './support/compare.ts';

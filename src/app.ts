@@ -1,65 +1,41 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { type Clock, ForwardClock, systemClock } from './base/clock.ts';
+import { ForwardClock, systemClock } from './base/clock.ts';
 import { openFilesMax } from './base/process.ts';
 import { createLogger } from './base/create-logger.ts';
 import type { Logger } from './base/logger.ts';
 import type { Config } from './config.ts';
-import { WakeUp } from './events/event-log.ts';
 import { createServer, type HttpServer } from './http/server.ts';
 import { openTls, type TlsFiles, watchTls } from './http/tls.ts';
-import { InstanceDirectory, type InstanceEntry } from './instances/instance-directory.ts';
-import type { Instance } from './instances/instance.ts';
 import { startSweeping } from './limits/window-store.ts';
-import { type Loan, OpenInstances } from './instances/open-instances.ts';
 import { Mailer } from './mail/mailer.ts';
 import { Realtime } from './realtime/realtime.ts';
-import { requireNoMove } from './transfer/move-mark.ts';
+import type { RealtimeNodes } from './realtime/realtime-nodes.ts';
 import { nodeTls } from './network/open-socket.ts';
-import { type MasterKey, openMasterKey } from './secrets/master-key.ts';
-import { openInstance } from './open-instance.ts';
-import { type DataHome, type DataLock, lockDataDirectory } from './storage/data-home.ts';
-import type { Database } from './storage/database.ts';
+import {
+  borrowFrom,
+  type DataDirectory,
+  type DataParts,
+  messageOf,
+  openDataDirectory,
+  StartError,
+  takeLock,
+} from './open-data-directory.ts';
+import type { DataLock } from './storage/data-home.ts';
 import { DatabaseClock } from './storage/postgres/database-clock.ts';
-import { openSqliteHome, prepareDirectory } from './storage/sqlite/home.ts';
-import { sqliteVersion } from './storage/sqlite/sqlite-database.ts';
 import { deliverAlone, type Delivering, type DispatcherOptions } from './webhooks/dispatcher.ts';
 import { openSender } from './webhooks/sending/sender.ts';
 
 /** The version of this service, from package.json. */
 export const version = readVersion();
 
-/** Older versions of SQLite could corrupt a database when they reset its write-ahead log (https://www.sqlite.org/wal.html#walresetbug). */
-const sqliteVersionMin = [3, 51, 3] as const;
-
 /** How long requests in flight may take once the service is to stop. */
 const requestsStopMs = 10_000;
 const idleCloseMs = 20;
 
-/** The service cannot start here. The message is one line for the operator. */
-export class StartError extends Error {
-  override readonly name = 'StartError';
-}
-
 /** Parts of the service that tests replace or wrap. */
-export interface AppParts {
-  readonly clock?: Clock;
-  readonly logger?: Logger;
-  /** Wraps every instance's database: how crash points are injected. */
-  readonly wrapDatabase?: (database: Database) => Database;
+export interface AppParts extends DataParts {
   /** Wraps the sending thread. */
   readonly wrapSender?: (sender: DispatcherOptions['sender']) => DispatcherOptions['sender'];
-}
-
-/** The opened data directory or database. Commands work on it too, whether or not a server is running. */
-export interface DataDirectory {
-  readonly home: DataHome;
-  /** The clock that says which deliveries are due: the database's where several nodes share it. */
-  readonly dueClock: Clock;
-  readonly directory: InstanceDirectory;
-  readonly instances: OpenInstances;
-  readonly wakeUp: WakeUp;
-  stop(): Promise<void>;
 }
 
 /** A running server. */
@@ -73,72 +49,6 @@ export interface App {
   stop(): Promise<void>;
 }
 
-/** Opens the data; creates the directory, its key and its default instance when they are missing. Throws StartError, SecretError. */
-export async function openDataDirectory(
-  config: Config,
-  parts: AppParts,
-  nextDue: (instanceId: string) => number | undefined = () => undefined,
-): Promise<DataDirectory> {
-  const clock = parts.clock ?? systemClock;
-  const logger = parts.logger ?? createLogger(config);
-  const home = await openHome(config, logger);
-  const dueClock =
-    config.postgres === undefined ? clock : new DatabaseClock(clock, { isGiven: parts.clock !== undefined });
-  const { masterKey, directory } = await openControl(home, config, clock);
-  const wakeUp = new WakeUp();
-  const { auditDays, webhookBodyBytesMax: bodyBytesMax } = config;
-  const { wrapDatabase } = parts;
-  const open = (entry: InstanceEntry): Promise<Instance> =>
-    openInstance(entry, {
-      home,
-      folder: join(config.data, 'instances'),
-      wrapDatabase,
-      masterKey,
-      clock,
-      dueClock,
-      wakeUp,
-      auditDays,
-      bodyBytesMax,
-      logger,
-      entries: () => directory.all(),
-    });
-  const instances = new OpenInstances({ open, nextDue, clock, logger });
-  return {
-    home,
-    dueClock,
-    directory,
-    instances,
-    wakeUp,
-    stop: async () => {
-      await directory.stop();
-      await instances.stop();
-      await home.stop();
-    },
-  };
-}
-
-/** Opens the master key and the directory of instances, which the whole service shares. Closes `home` when either fails. */
-async function openControl(
-  home: DataHome,
-  config: Config,
-  clock: Clock,
-): Promise<{ readonly masterKey: MasterKey; readonly directory: InstanceDirectory }> {
-  try {
-    await requireNoMove(home.control);
-    const masterKey = await openMasterKey(home.control, {
-      ...config.masterKey,
-      dataDirectory: config.data,
-    });
-    const directory = await InstanceDirectory.open(home, clock);
-    // Again: a move that found the database empty may have begun meanwhile.
-    await requireNoMove(home.control);
-    return { masterKey, directory };
-  } catch (error) {
-    await home.stop();
-    throw error;
-  }
-}
-
 /** Starts the server. Throws StartError when the directory or the port is taken, or a certificate and its key do not fit. */
 export async function startApp(config: Config, parts: AppParts = {}): Promise<App> {
   if (config.tls !== undefined) requireTls(config.tls);
@@ -147,7 +57,6 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   const due: { next: (instanceId: string) => number | undefined } = { next: () => undefined };
   const data = await openDataDirectory(config, { ...parts, logger }, (id) => due.next(id));
   const delivering = await createDelivering(config, { ...parts, logger }, data);
-  data.wakeUp.onWakeUp((instanceId) => delivering.wake(instanceId));
   due.next = (id) => delivering.dispatcher.nextDue(id);
   let isStopping = false;
   const { policy, dev: isDevelopment } = config;
@@ -160,6 +69,11 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     connectionsMax: config.realtimeConnections,
     connectionsPerAddressMax: config.realtimeConnectionsPerAddress,
     beatMs: 25_000,
+  });
+  const nodes = await joinNodes(config, { delivering, realtime, data, logger });
+  data.wakeUp.onWakeUp((id) => {
+    delivering.wake(id);
+    if (nodes?.isWatched(id) === true) delivering.tellOthers(id);
   });
   const server = await createServer({
     directory: data.directory,
@@ -176,7 +90,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     tls: config.tls,
     readiness: () => (isStopping ? 'stopping' : data.home.isReachable() ? 'ready' : 'degraded'),
   });
-  const running = { server, delivering, realtime, mailer, data, lock, config, logger };
+  const running = { server, delivering, realtime, nodes, mailer, data, lock, config, logger };
   const url = await listen(running);
   const background = await startBackground(running).catch(async (error: unknown) => {
     await stopApp(running);
@@ -194,64 +108,6 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   };
 }
 
-function checkSqlite(): void {
-  const found = sqliteVersion();
-  const difference =
-    found.map((part, index) => part - (sqliteVersionMin[index] ?? 0)).find((part) => part !== 0) ?? 0;
-  if (difference >= 0) return;
-  throw new StartError(
-    `SQLite ${found.join('.')} is too old: at least ${sqliteVersionMin.join('.')} is needed. Use a newer Node.js.`,
-  );
-}
-
-async function openHome(
-  { data, postgres, masterKey, queryTimeoutMs }: Config,
-  logger: Logger,
-): Promise<DataHome> {
-  if (postgres === undefined) {
-    checkSqlite();
-    await prepareOrExplain(data);
-    return openSqliteHome(data, { queryTimeoutMs, onLoss: (loss) => logger.error(loss) });
-  }
-  if (masterKey.text === undefined && masterKey.file === undefined) {
-    throw new StartError(
-      'With --postgres the master key is given by CHANCERY_KEY or --key-file, the same on every node.',
-    );
-  }
-  // Imported on demand: most servers never need the driver.
-  const { openPostgresHome } = await import('./storage/postgres/home.ts');
-  return openPostgresHome({ url: postgres.url, isLossAllowed: postgres.allowUnsafe, queryTimeoutMs });
-}
-
-async function prepareOrExplain(path: string): Promise<void> {
-  try {
-    await prepareDirectory(path);
-  } catch (error) {
-    throw new StartError(`The data directory ${path} cannot be written: ${messageOf(error)}.`, {
-      cause: error,
-    });
-  }
-}
-
-/** Takes the data directory for this process; throws StartError when a server runs on it. */
-export async function takeLock(directory: string): Promise<DataLock> {
-  await prepareOrExplain(directory);
-  const lock = lockOrExplain(directory);
-  if (lock === undefined)
-    throw new StartError(`Another server or a move is running on the data directory ${directory}.`);
-  return lock;
-}
-
-function lockOrExplain(directory: string): DataLock | undefined {
-  try {
-    return lockDataDirectory(directory);
-  } catch (error) {
-    throw new StartError(`${join(directory, 'server.lock')} cannot be locked: ${messageOf(error)}.`, {
-      cause: error,
-    });
-  }
-}
-
 async function createDelivering(
   config: Config,
   parts: AppParts & { readonly logger: Logger },
@@ -263,6 +119,11 @@ async function createDelivering(
     sender: parts.wrapSender?.(sender) ?? sender,
     instances: () => data.directory.all().map(({ id }) => id),
     borrow: borrowFrom(data),
+    onHint: (id: string) => {
+      const loan = data.instances.borrowOpen(id);
+      loan?.instance.events.hear();
+      loan?.release();
+    },
     // Each takes a socket, and connections of clients may take half of the open files.
     webhookDays: config.webhookDays,
     slotsMax: Math.min(config.webhookSlots, Math.floor(openFilesMax() / 4)),
@@ -279,11 +140,19 @@ async function createDelivering(
   return deliverAmongNodes(common, nodes);
 }
 
-function borrowFrom({ directory, instances }: DataDirectory): (id: string) => Promise<Loan | undefined> {
-  return async (id) => {
-    const entry = directory.find(id);
-    return entry === undefined ? undefined : instances.borrow(entry);
-  };
+/** Has the nodes of one database tell each other about their realtime clients; undefined where there are no other nodes. */
+async function joinNodes(
+  { postgres }: Config,
+  parts: Pick<Running, 'delivering' | 'realtime' | 'data' | 'logger'>,
+): Promise<RealtimeNodes | undefined> {
+  const { delivering, realtime, data, logger } = parts;
+  const { node } = delivering;
+  if (postgres === undefined || node === undefined) return undefined;
+  const { RealtimeNodes: Nodes } = await import('./realtime/realtime-nodes.ts');
+  const database = data.home.background;
+  const nodes = new Nodes({ node, realtime, database, url: postgres.url, borrow: borrowFrom(data), logger });
+  realtime.setNodes(nodes);
+  return nodes;
 }
 
 /** Checks certificate and key before anything is created or opened. */
@@ -310,6 +179,7 @@ interface Running {
   readonly server: HttpServer;
   readonly delivering: Delivering;
   readonly realtime: Realtime;
+  readonly nodes: RealtimeNodes | undefined;
   readonly mailer: Mailer;
   readonly data: DataDirectory;
   readonly lock: DataLock | undefined;
@@ -330,6 +200,7 @@ async function listen(running: Running): Promise<string> {
 async function startBackground({
   data,
   delivering,
+  nodes,
   server,
   config,
   logger,
@@ -338,7 +209,8 @@ async function startBackground({
   data.directory.watch((error) => logger.error('The directory of instances could not be read.', { error }));
   data.instances.startSweeping();
   await delivering.start();
-  const running: { stop(): Promise<void> | void }[] = [];
+  nodes?.start();
+  const running: { stop(): Promise<void> | void }[] = nodes === undefined ? [] : [nodes];
   if (config.postgres !== undefined)
     running.push(await startSweeping({ database: data.home.background, clock: data.dueClock, logger }));
   if (config.tls !== undefined) running.push(watchTls(server.server, config.tls, logger));
@@ -361,10 +233,6 @@ async function stopApp({ server, delivering, realtime, mailer, data, lock, confi
   await mailer.stop(requestsStopMs);
   await data.stop();
   lock?.release();
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function readVersion(): string {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
-import type { DataDirectory } from '../app.ts';
+import type { DataDirectory } from '../open-data-directory.ts';
 import { dataFlags } from '../config.ts';
 import type {
   ImportProgress,

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { DataDirectory } from '../app.ts';
+import type { DataDirectory } from '../open-data-directory.ts';
 import { dataFlags } from '../config.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import { addFlags, configOf, flagsOf } from './flags.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { openDataDirectory, StartError, takeLock } from '../app.ts';
+import { openDataDirectory, StartError, takeLock } from '../open-data-directory.ts';
 import { systemClock } from '../base/clock.ts';
 import { type Config, ConfigError, dataFlags } from '../config.ts';
 import type { MovedInstance, MoveProgress } from '../transfer/move-to-postgres.ts';

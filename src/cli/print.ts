@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
-import { StartError } from '../app.ts';
+import { StartError } from '../open-data-directory.ts';
 import { AppError } from '../base/errors.ts';
 import { codeOf } from '../base/process.ts';
 import { ConfigError, type Environment } from '../config.ts';

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type DataDirectory, openDataDirectory, StartError } from '../app.ts';
+import { type DataDirectory, openDataDirectory, StartError } from '../open-data-directory.ts';
 import { codeOf } from '../base/process.ts';
 import { AppError } from '../base/errors.ts';
 import type { Command } from 'commander';

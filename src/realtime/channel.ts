@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Signal } from '../base/signal.ts';
 import { Turns } from '../base/turns.ts';
 import type { Collection } from '../collections/collection.ts';
@@ -73,6 +74,7 @@ export class Channel {
     for (;;) {
       const upTo = await this.begin();
       if (this.#isGone(subscription)) return;
+      if (subscription.position === Number.MAX_SAFE_INTEGER) subscription.position = upTo;
       // Without a wait in between: whatever comes next finds it here.
       if (subscription.position >= upTo) break;
       await this.#catchUps.run(() => this.#catchUp(subscription, upTo));
@@ -109,6 +111,8 @@ export class Channel {
       if (this.#isGone(subscription)) return;
       if (keysOf(change).includes(subscription.topic.key) && !(await this.#tellEarlier(change, subscription)))
         return;
+      subscription.position = change.position;
+      if (subscription.client.isBehind) return;
     }
     subscription.position = isWhole ? upTo : last;
   }
@@ -192,7 +196,10 @@ export class Channel {
     const { changes, last, isWhole } = await readChanges(instance.database, { from, upTo });
     for (const change of changes) {
       this.#position = change.position;
-      await this.#tell(change, this.#concerned(change));
+      const concerned = this.#concerned(change);
+      await this.#tell(change, concerned);
+      // Sockets take what was written in between: only then can be told who does not read.
+      if (concerned.length > 0) await nextTurn();
       if (this.#isStopped) return false;
     }
     this.#position = isWhole && isConcurrent ? upTo : last;
@@ -202,7 +209,9 @@ export class Channel {
 
   /** The live subscriptions that are about the record of a change. */
   #concerned(change: Change): readonly Subscription[] {
-    return keysOf(change).flatMap((key) => [...(this.#live.get(key) ?? [])]);
+    const about = keysOf(change).flatMap((key) => [...(this.#live.get(key) ?? [])]);
+    // A client that comes from another node may have been told more there than is known to be safe here.
+    return about.filter(({ position }) => position < change.position);
   }
 
   /** Tells a change to those of the subscriptions whose clients may see it. Nobody is told anything else meanwhile. */

@@ -15,7 +15,7 @@ export interface Outlet {
   cut(): void;
 }
 
-/** A client that does not read as much of its messages is cut off, and may resume. */
+/** A client that has left so much unread is cut off before it is sent more, and may resume. */
 const unsentBytesMax = 1024 * 1024;
 
 /** A connection that is told of changes, and what it has subscribed to. */
@@ -60,6 +60,11 @@ export class Client {
     this.#write(':\n\n');
   }
 
+  /** Whether it is better to wait for the client than to send it more, where that is possible. */
+  get isBehind(): boolean {
+    return this.#outlet.unsentBytes > unsentBytesMax / 4;
+  }
+
   /** Resolves when the client has read most of what it was sent. */
   async drained(): Promise<void> {
     if (!this.#isClosed) await this.#outlet.drained();
@@ -86,8 +91,9 @@ export class Client {
 
   #write(text: string): void {
     if (this.#isClosed) return;
+    // Before the message, which alone may be larger.
+    if (this.#outlet.unsentBytes > unsentBytesMax) return this.cut();
     this.#outlet.write(text);
-    if (this.#outlet.unsentBytes > unsentBytesMax) this.cut();
   }
 }
 

@@ -27,6 +27,7 @@ export class Realtime {
   readonly #options: RealtimeOptions;
   readonly #rooms = new Map<string, Promise<Room>>();
   readonly #timer: NodeJS.Timeout;
+  #nodes: OtherNodes | undefined;
   #part = 0;
   #isStopping = false;
 
@@ -53,7 +54,7 @@ export class Realtime {
 
   #connect(room: Room, address: string, outlet: Outlet): Client {
     const nowMs = this.#options.clock.monotonic();
-    const client = new Client(outlet, { id: newClientId(), address, nowMs });
+    const client = new Client(outlet, { id: newClientId(this.#nodes?.node), address, nowMs });
     room.clients.set(client.id, client);
     room.addresses.set(address, (room.addresses.get(address) ?? 0) + 1);
     client.send('PB_CONNECT', JSON.stringify({ clientId: client.id }));
@@ -83,12 +84,18 @@ export class Realtime {
     const room = await this.#rooms.get(instance.id);
     const client = room?.clients.get(request.clientId);
     if (room === undefined || client === undefined || client.isClosed)
-      throw new AppError('not_found', 'Missing or invalid client id.');
+      return this.#askOthers(instance, request);
     if (client.address !== request.address) throw new AppError('bad_request', 'Invalid realtime client.');
     requireSameCaller(await room.channel.callers.of(client), request.caller);
     const topics = parseSubscriptions(instance, request);
     client.idleSinceMs = this.#options.clock.monotonic();
     await applySubscriptions({ instance, channel: room.channel, client }, { ...request, topics });
+  }
+
+  /** Another node may have the client. */
+  async #askOthers(instance: Instance, request: SubscribeRequest): Promise<void> {
+    if (this.#nodes === undefined) throw unknownClient();
+    await this.#nodes.ask(instance, request);
   }
 
   /** Sends a client a message that is about no record. Returns false when it is not connected, or has not subscribed to that name. */
@@ -98,6 +105,16 @@ export class Realtime {
     if (client?.subscriptions.has(message.name) !== true) return false;
     client.send(message.name, message.data);
     return true;
+  }
+
+  /** The ids of the instances that have clients here. */
+  instanceIds(): readonly string[] {
+    return [...this.#rooms.keys()];
+  }
+
+  /** Sets who knows the clients of other nodes. */
+  setNodes(nodes: OtherNodes): void {
+    this.#nodes = nodes;
   }
 
   /** How many connections there are, of all instances. */
@@ -124,6 +141,7 @@ export class Realtime {
     if (opening === undefined) {
       opening = this.#open(instanceId);
       this.#rooms.set(instanceId, opening);
+      this.#nodes?.noteOpened();
       opening.catch(() => this.#rooms.delete(instanceId));
     }
     const room = await opening;
@@ -169,6 +187,14 @@ export class Realtime {
       }
     }
   }
+}
+
+/** What is asked of other nodes, where there may be some. */
+export interface OtherNodes {
+  /** The beginning of the ids of this node's clients. */
+  readonly node: string;
+  noteOpened(): void;
+  ask(instance: Instance, request: SubscribeRequest): Promise<void>;
 }
 
 export interface RealtimeOptions {
@@ -222,8 +248,13 @@ export const realtimeLimits = {
 const clientIdLength = 40;
 const clientIdAlphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-function newClientId(): string {
-  return randomText(clientIdLength, clientIdAlphabet);
+/** The id of a client where there may be several nodes begins with that of its node. */
+function newClientId(node = ''): string {
+  return node + randomText(clientIdLength - node.length, clientIdAlphabet);
+}
+
+export function unknownClient(): AppError {
+  return new AppError('not_found', 'Missing or invalid client id.');
 }
 
 function problemsOf({

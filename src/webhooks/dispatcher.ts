@@ -284,6 +284,10 @@ export interface Delivering {
   readonly dispatcher: Dispatcher;
   /** Tells that something new was committed by this process. Only a hint: it may be lost. */
   wake(instanceId: string): void;
+  /** Tells other nodes that something new was committed. Only a hint as well. */
+  tellOthers(instanceId: string): void;
+  /** The id of this node; undefined where there are no others. */
+  readonly node: string | undefined;
   start(): Promise<void>;
   /** Claims stop at once; attempts in flight have `graceMs` to end. */
   stop(graceMs: number): Promise<void>;
@@ -292,6 +296,8 @@ export interface Delivering {
 export interface DeliveringParts extends Omit<DispatcherOptions, 'ownership' | 'onForeign' | 'safeEnd'> {
   /** How many days the log of events and deliveries is kept; 0 for ever. */
   readonly webhookDays: number;
+  /** Told that another node has committed something new. */
+  readonly onHint: (instanceId: string) => void;
 }
 
 /** Delivers for all instances, as this process alone holds the data directory. The start looks once for what is still pending. */
@@ -312,6 +318,8 @@ export function deliverAlone(parts: DeliveringParts): Delivering {
   return {
     dispatcher,
     wake: (instanceId) => dispatcher.wake(instanceId),
+    tellOthers: () => undefined,
+    node: undefined,
     start: () => {
       dispatcher.start();
       janitor.start();

@@ -5,7 +5,7 @@ import { Realtime, type RealtimeOptions } from '../../src/realtime/realtime.ts';
 import type { Outlet } from '../../src/realtime/client.ts';
 import { EventStream } from '../support/event-stream.ts';
 import { eventually } from '../support/eventually.ts';
-import { RealtimeStage } from '../support/realtime-stage.ts';
+import { posts, RealtimeStage } from '../support/realtime-stage.ts';
 import { alwaysSafe } from '../../src/events/safe-position.ts';
 
 test('R-01: an address may have so many connections, and an instance so many, and a place is free again when one is closed', async (t) => {
@@ -68,6 +68,14 @@ test('R-03: a client that does not read is cut off at a mebibyte, and holds up n
   });
   assert.ok(written < 40, `${written} MB`);
   await stream.received(written);
+  // Many at once are no reason to cut off who reads them.
+  const requests = Array.from({ length: 20 }, () => ({
+    method: 'POST',
+    url: posts,
+    body: { title: 'one of many', meta: { large: large.slice(0, 300_000) } },
+  }));
+  await stage.ok('POST', '/api/batch', { requests });
+  await stream.received(written + requests.length);
   assert.equal((await stage.set(slow.clientId, ['posts/*'])).status, 404);
 });
 

@@ -51,13 +51,13 @@ test('who was away is told what it has missed, in order, and then what comes, wi
   for (let n = 1; n < 150; n += 1) await stage.create(String(n));
   await stage.ok('DELETE', `${posts}/${id}`);
   let written = 150;
-  let isWriting = true;
+  const ending = new AbortController();
   const writing = (async () => {
-    while (isWriting) await stage.create(String(written++));
+    while (!ending.signal.aborted) await stage.create(String(written++));
   })();
   const streams = await Promise.all([cursor, cursor, cursor].map((one) => stage.subscribed(behind(one))));
   for (const stream of streams) await stream.receivedWhere(({ data }) => Number(data.record.title) >= 170);
-  isWriting = false;
+  ending.abort();
   await writing;
   const expected = Array.from({ length: written }, (_, n) => `create ${n}`).toSpliced(150, 0, 'delete 0');
   for (const stream of streams)

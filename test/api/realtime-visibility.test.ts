@@ -165,7 +165,8 @@ describe('what a client is told', () => {
     await stage.ok('POST', '/api/collections/articles/records', { title: 'after', owner: ann.id });
     await toldTo(stream);
     const { fields } = await stage.ok('GET', '/api/collections/articles');
-    const renamed = fields.map((field: { name: string }) =>
+    // As the service answers them.
+    const renamed = (fields as readonly { name: string }[]).map((field) =>
       field.name === 'title' ? { ...field, name: 'heading' } : field,
     );
     await stage.ok('PATCH', '/api/collections/articles', {

@@ -52,7 +52,7 @@ async function areTold(
   lists: readonly (readonly string[])[],
   expected: readonly (readonly string[])[],
 ): Promise<void> {
-  await eventually(`${JSON.stringify(expected)}`, () => JSON.stringify(lists) === JSON.stringify(expected));
+  await eventually(JSON.stringify(expected), () => JSON.stringify(lists) === JSON.stringify(expected));
 }
 
 test('the SDK subscribes to all records, to one, and to both with options, and unsubscribes in every way', async (t) => {

@@ -4,7 +4,7 @@
  */
 
 import { join } from 'node:path';
-import { openDataDirectory } from '../../src/app.ts';
+import { openDataDirectory } from '../../src/open-data-directory.ts';
 import { readConfig } from '../../src/config.ts';
 import { importPocketbase } from '../../src/transfer/pocketbase/import-pocketbase.ts';
 

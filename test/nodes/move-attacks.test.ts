@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { Client } from 'pg';
-import { openDataDirectory } from '../../src/app.ts';
+import { openDataDirectory } from '../../src/open-data-directory.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/config.ts';
 import {

@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { openDataDirectory } from '../../src/app.ts';
+import { openDataDirectory } from '../../src/open-data-directory.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { newId } from '../../src/base/ids.ts';

@@ -67,7 +67,7 @@ export class EventStream {
       `${count} messages`,
       () => this.messages.length >= count && this.messages,
     );
-    assert.equal(messages.length, count, JSON.stringify(messages));
+    assert.equal(messages.length, count, this.told.join());
     return messages;
   }
 
@@ -79,7 +79,7 @@ export class EventStream {
   /** What messages tell: `create 1`, by the action and the title of the record. */
   get told(): readonly string[] {
     return this.messages.map(({ data }) =>
-      `${data.action} ${data.record.title ?? data.record.id ?? ''}`.trim(),
+      `${data.action} ${data.record?.title ?? data.record?.id ?? ''}`.trim(),
     );
   }
 

@@ -1,4 +1,4 @@
-import type { DataDirectory } from '../../src/app.ts';
+import type { DataDirectory } from '../../src/open-data-directory.ts';
 import { onInstance } from '../../src/cli/with-instance.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { openDataDirectory } from '../../src/app.ts';
+import { openDataDirectory } from '../../src/open-data-directory.ts';
 import { identifier, joinSql, sql, type Sql } from '../../src/sql/sql.ts';
 import type { Engine, Transaction } from '../../src/storage/database.ts';
 import type { Migration } from '../../src/storage/migrate.ts';

@@ -7,7 +7,9 @@ import type { Violation } from './violation.ts';
  */
 const importOrder: readonly string[] =
   `base network sql fields filters storage access collections query definitions events secrets settings logs limits mail files webhooks
-   instances records auth realtime transfer http config open-instance app cli main`.split(/\s+/);
+   instances records auth realtime transfer http config open-instance open-data-directory app cli main`.split(
+    /\s+/,
+  );
 
 /** Further refusals beside the order: no file in `from` may import a path that begins with one of `to`. */
 const strangers: readonly { readonly from: string; readonly to: readonly string[]; readonly why: string }[] =

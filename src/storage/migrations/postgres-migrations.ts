@@ -277,6 +277,13 @@ const endpointHour = sql`CREATE TABLE chancery.endpoint_hour (
   PRIMARY KEY (instance_id, endpoint, hour, result, latency)
 ) WITH (fillfactor = 50)`;
 const deliveryWide = sql`ALTER TABLE chancery.delivery ADD COLUMN is_wide integer NOT NULL DEFAULT 0`;
+// Requests for clients that are connected to another node. They are of no use after a crash.
+const realtimeRequest = sql`CREATE UNLOGGED TABLE chancery.realtime_request (
+  id text COLLATE "C" PRIMARY KEY,
+  instance_id text COLLATE "C" NOT NULL,
+  request text COLLATE "C" NOT NULL,
+  asked timestamptz NOT NULL DEFAULT now()
+)`;
 const eventHidden = sql`ALTER TABLE chancery.event ADD COLUMN hidden text COLLATE "C"`;
 
 export const postgresMigrations: readonly Migration[] = [
@@ -302,4 +309,5 @@ export const postgresMigrations: readonly Migration[] = [
   { name: 'what became of attempts, by hours', statements: () => [endpointHour], admits: 1 },
   postgresLogPartitions,
   { name: 'hidden fields in events', statements: () => [eventHidden], admits: 1 },
+  { name: 'requests for realtime clients', statements: () => [realtimeRequest], admits: 1 },
 ];

@@ -6,7 +6,7 @@ const reconnectMs = 1_000;
 
 export interface ListenOptions {
   readonly url: string;
-  readonly channel: 'chancery_wake';
+  readonly channel: 'chancery_wake' | 'chancery_realtime';
   readonly onMessage: (payload: string) => void;
   readonly onError: (error: unknown) => void;
 }

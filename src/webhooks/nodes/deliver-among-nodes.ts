@@ -60,13 +60,19 @@ export function deliverAmongNodes(
   return {
     dispatcher,
     wake: (instanceId) => dispatcher.wake(instanceId),
+    tellOthers: (instanceId) => hints.add(instanceId),
+    node: ownership.node,
     start: async () => {
       await clock.look(database);
       await ownership.start();
       poll.start();
       partitions.start();
       janitor.start();
-      running.push(hear(dispatcher, ownership, { url, logger }), watchClock(clock, database, logger));
+      const onHint = (id: string): void => {
+        if (ownership.owns(id)) dispatcher.wake(id);
+        parts.onHint(id);
+      };
+      running.push(hear(onHint, { url, logger }), watchClock(clock, database, logger));
     },
     stop: async (graceMs) => {
       // First, and awaited only below: claims must stop before anything else takes its time.
@@ -81,18 +87,15 @@ export function deliverAmongNodes(
   };
 }
 
-/** Listens to hints of other nodes. A hint about an instance of another node is dropped, not passed on again. */
+/** Listens to hints of other nodes. A hint about an instance of another node is not passed on again. */
 function hear(
-  dispatcher: Dispatcher,
-  ownership: LeasedOwnership,
+  onHint: (instanceId: string) => void,
   { url, logger }: { readonly url: string; readonly logger: Logger },
 ): { stop(): Promise<void> } {
   return listenPostgres({
     url,
     channel: 'chancery_wake',
-    onMessage: (payload) => {
-      for (const id of NodeHints.idsOf(payload)) if (ownership.owns(id)) dispatcher.wake(id);
-    },
+    onMessage: (payload) => NodeHints.idsOf(payload).forEach(onHint),
     onError: (error) => logger.warn('Hints of other nodes cannot be heard; looking without them.', { error }),
   });
 }

@@ -1,0 +1,183 @@
+import { join } from 'node:path';
+import { type Clock, systemClock } from './base/clock.ts';
+import { createLogger } from './base/create-logger.ts';
+import type { Logger } from './base/logger.ts';
+import type { Config } from './config.ts';
+import { WakeUp } from './events/event-log.ts';
+import { InstanceDirectory, type InstanceEntry } from './instances/instance-directory.ts';
+import type { Instance } from './instances/instance.ts';
+import { type Loan, OpenInstances } from './instances/open-instances.ts';
+import { openInstance } from './open-instance.ts';
+import { type MasterKey, openMasterKey } from './secrets/master-key.ts';
+import { type DataHome, type DataLock, lockDataDirectory } from './storage/data-home.ts';
+import type { Database } from './storage/database.ts';
+import { DatabaseClock } from './storage/postgres/database-clock.ts';
+import { openSqliteHome, prepareDirectory } from './storage/sqlite/home.ts';
+import { sqliteVersion } from './storage/sqlite/sqlite-database.ts';
+import { requireNoMove } from './transfer/move-mark.ts';
+
+/** Older versions of SQLite could corrupt a database when they reset its write-ahead log (https://www.sqlite.org/wal.html#walresetbug). */
+const sqliteVersionMin = [3, 51, 3] as const;
+
+/** The service cannot start here. The message is one line for the operator. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+}
+
+/** Parts of the data that tests replace or wrap. */
+export interface DataParts {
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+  /** Wraps every instance's database: how crash points are injected. */
+  readonly wrapDatabase?: (database: Database) => Database;
+}
+
+/** The opened data directory or database. Commands work on it too, whether or not a server is running. */
+export interface DataDirectory {
+  readonly home: DataHome;
+  /** The clock that says which deliveries are due: the database's where several nodes share it. */
+  readonly dueClock: Clock;
+  readonly directory: InstanceDirectory;
+  readonly instances: OpenInstances;
+  readonly wakeUp: WakeUp;
+  stop(): Promise<void>;
+}
+
+/** Opens the data; creates the directory, its key and its default instance when they are missing. Throws StartError, SecretError. */
+export async function openDataDirectory(
+  config: Config,
+  parts: DataParts,
+  nextDue: (instanceId: string) => number | undefined = () => undefined,
+): Promise<DataDirectory> {
+  const clock = parts.clock ?? systemClock;
+  const logger = parts.logger ?? createLogger(config);
+  const home = await openHome(config, logger);
+  const dueClock =
+    config.postgres === undefined ? clock : new DatabaseClock(clock, { isGiven: parts.clock !== undefined });
+  const { masterKey, directory } = await openControl(home, config, clock);
+  const wakeUp = new WakeUp();
+  const { auditDays, webhookBodyBytesMax: bodyBytesMax } = config;
+  const { wrapDatabase } = parts;
+  const open = (entry: InstanceEntry): Promise<Instance> =>
+    openInstance(entry, {
+      home,
+      folder: join(config.data, 'instances'),
+      wrapDatabase,
+      masterKey,
+      clock,
+      dueClock,
+      wakeUp,
+      auditDays,
+      bodyBytesMax,
+      logger,
+      entries: () => directory.all(),
+    });
+  const instances = new OpenInstances({ open, nextDue, clock, logger });
+  return {
+    home,
+    dueClock,
+    directory,
+    instances,
+    wakeUp,
+    stop: async () => {
+      await directory.stop();
+      await instances.stop();
+      await home.stop();
+    },
+  };
+}
+
+/** Opens the master key and the directory of instances, which the whole service shares. Closes `home` when either fails. */
+async function openControl(
+  home: DataHome,
+  config: Config,
+  clock: Clock,
+): Promise<{ readonly masterKey: MasterKey; readonly directory: InstanceDirectory }> {
+  try {
+    await requireNoMove(home.control);
+    const masterKey = await openMasterKey(home.control, {
+      ...config.masterKey,
+      dataDirectory: config.data,
+    });
+    const directory = await InstanceDirectory.open(home, clock);
+    // Again: a move that found the database empty may have begun meanwhile.
+    await requireNoMove(home.control);
+    return { masterKey, directory };
+  } catch (error) {
+    await home.stop();
+    throw error;
+  }
+}
+
+/** Returns what borrows an instance by its id. */
+export function borrowFrom({
+  directory,
+  instances,
+}: DataDirectory): (id: string) => Promise<Loan | undefined> {
+  return async (id) => {
+    const entry = directory.find(id);
+    return entry === undefined ? undefined : instances.borrow(entry);
+  };
+}
+
+function checkSqlite(): void {
+  const found = sqliteVersion();
+  const difference =
+    found.map((part, index) => part - (sqliteVersionMin[index] ?? 0)).find((part) => part !== 0) ?? 0;
+  if (difference >= 0) return;
+  throw new StartError(
+    `SQLite ${found.join('.')} is too old: at least ${sqliteVersionMin.join('.')} is needed. Use a newer Node.js.`,
+  );
+}
+
+async function openHome(
+  { data, postgres, masterKey, queryTimeoutMs }: Config,
+  logger: Logger,
+): Promise<DataHome> {
+  if (postgres === undefined) {
+    checkSqlite();
+    await prepareOrExplain(data);
+    return openSqliteHome(data, { queryTimeoutMs, onLoss: (loss) => logger.error(loss) });
+  }
+  if (masterKey.text === undefined && masterKey.file === undefined) {
+    throw new StartError(
+      'With --postgres the master key is given by CHANCERY_KEY or --key-file, the same on every node.',
+    );
+  }
+  // Imported on demand: most servers never need the driver.
+  const { openPostgresHome } = await import('./storage/postgres/home.ts');
+  return openPostgresHome({ url: postgres.url, isLossAllowed: postgres.allowUnsafe, queryTimeoutMs });
+}
+
+async function prepareOrExplain(path: string): Promise<void> {
+  try {
+    await prepareDirectory(path);
+  } catch (error) {
+    throw new StartError(`The data directory ${path} cannot be written: ${messageOf(error)}.`, {
+      cause: error,
+    });
+  }
+}
+
+/** Takes the data directory for this process; throws StartError when a server runs on it. */
+export async function takeLock(directory: string): Promise<DataLock> {
+  await prepareOrExplain(directory);
+  const lock = lockOrExplain(directory);
+  if (lock === undefined)
+    throw new StartError(`Another server or a move is running on the data directory ${directory}.`);
+  return lock;
+}
+
+function lockOrExplain(directory: string): DataLock | undefined {
+  try {
+    return lockDataDirectory(directory);
+  } catch (error) {
+    throw new StartError(`${join(directory, 'server.lock')} cannot be locked: ${messageOf(error)}.`, {
+      cause: error,
+    });
+  }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import type { App } from '../../src/app.ts';
+import { EventStream } from '../support/event-stream.ts';
+import { eventually } from '../support/eventually.ts';
+import { ask } from '../support/postgres.ts';
+import { type Answer, NodeGroup, posts } from './node-group.ts';
+
+const records = '/api/collections/posts/records';
+
+interface Stage {
+  readonly group: NodeGroup;
+  readonly nodes: readonly [App, App];
+  readonly create: (app: App, title: string) => Promise<string>;
+}
+
+async function open(t: TestContext, definition: object = {}): Promise<Stage> {
+  const group = await NodeGroup.open(t);
+  const nodes = [await group.start(), await group.start()] as const;
+  await group.signIn(nodes[0]);
+  await group.get(nodes[0], 'POST /api/collections', { ...posts, ...definition });
+  return {
+    group,
+    nodes,
+    create: async (app, title) => String((await group.get(app, `POST ${records}`, { title })).id),
+  };
+}
+
+/** A request of its own caller, not of the superuser. */
+async function subscribe(app: App, body: object, authorization?: string): Promise<Answer> {
+  const headers = { 'content-type': 'application/json', ...(authorization && { authorization }) };
+  const response = await fetch(`${app.url}/api/realtime`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  });
+  const text = await response.text();
+  return { status: response.status, retryAfter: null, json: text === '' ? undefined : JSON.parse(text) };
+}
+
+test('a client of one node is told of what every node writes, in one order, each change once', async (t) => {
+  const { nodes, create } = await open(t);
+  const streams = await Promise.all(nodes.map((app) => EventStream.open(t, app.url)));
+  for (const [index, stream] of streams.entries()) {
+    const answer = await subscribe(nodes[index === 0 ? 0 : 1], {
+      clientId: stream.clientId,
+      subscriptions: ['posts/*'],
+    });
+    assert.equal(answer.status, 204);
+  }
+  const titles = Array.from({ length: 40 }, (_, n) => String(n));
+  await Promise.all(titles.map((title, n) => create(nodes[n % 2 === 0 ? 0 : 1], title)));
+  for (const stream of streams) await stream.received(titles.length);
+  const [first, second] = streams.map(({ told }) => told);
+  assert.deepEqual(first, second);
+  assert.deepEqual(new Set(first), new Set(titles.map((title) => `create ${title}`)));
+});
+
+test('a request for a client of another node is carried out there, with its refusals, and one for no client is refused', async (t) => {
+  const { group, nodes, create } = await open(t, { listRule: '@request.auth.id != ""' });
+  const stream = await EventStream.open(t, nodes[0].url);
+  const { clientId } = stream;
+  const accounts = '/api/collections/users';
+  await group.get(nodes[0], `POST ${accounts}/records`, {
+    email: 'ann@example.com',
+    password: 'correct horse',
+    passwordConfirm: 'correct horse',
+  });
+  const { token } = await group.get(nodes[1], `POST ${accounts}/auth-with-password`, {
+    identity: 'ann@example.com',
+    password: 'correct horse',
+  });
+  assert.equal(
+    (await subscribe(nodes[1], { clientId, subscriptions: ['posts/*'] }, String(token))).status,
+    204,
+  );
+  await create(nodes[1], 'heard');
+  await stream.received(1);
+  const options = encodeURIComponent(JSON.stringify({ query: { filter: 'nothing = 1' } }));
+  const wrong = await subscribe(
+    nodes[1],
+    { clientId, subscriptions: [`posts/*?options=${options}`] },
+    String(token),
+  );
+  assert.equal(wrong.status, 400);
+  assert.deepEqual(
+    wrong,
+    await subscribe(nodes[0], { clientId, subscriptions: [`posts/*?options=${options}`] }, String(token)),
+  );
+  assert.equal((await subscribe(nodes[1], { clientId, subscriptions: ['posts/*'] })).status, 403);
+  const unknown = [clientId.slice(0, 15) + 'x'.repeat(25), 'x'.repeat(40), 'nobody'];
+  for (const id of unknown) {
+    const answer = await subscribe(nodes[1], { clientId: id, subscriptions: ['posts/*'] });
+    assert.deepEqual([answer.status, answer.json.message], [404, 'Missing or invalid client id.'], id);
+  }
+  // Nothing of it stays.
+  assert.deepEqual(await ask(group.postgres, 'SELECT * FROM chancery.realtime_request'), []);
+});
+
+test('a password that is changed through one node takes the caller from the clients of another within a second', async (t) => {
+  const { group, nodes, create } = await open(t, { listRule: '@request.auth.id != "" || title = "open"' });
+  const accounts = '/api/collections/users';
+  const password = { password: 'correct horse', passwordConfirm: 'correct horse' };
+  const { id } = await group.get(nodes[0], `POST ${accounts}/records`, {
+    email: 'ann@example.com',
+    ...password,
+  });
+  const { token } = await group.get(nodes[0], `POST ${accounts}/auth-with-password`, {
+    identity: 'ann@example.com',
+    password: 'correct horse',
+  });
+  const stream = await EventStream.open(t, nodes[0].url);
+  assert.equal(
+    (await subscribe(nodes[0], { clientId: stream.clientId, subscriptions: ['posts/*'] }, String(token)))
+      .status,
+    204,
+  );
+  await create(nodes[1], 'before');
+  await stream.received(1);
+  const changedMs = performance.now();
+  await group.get(nodes[1], `PATCH ${accounts}/records/${id}`, {
+    password: 'another one',
+    passwordConfirm: 'another one',
+  });
+  await new Promise((resolve) => setTimeout(resolve, Math.max(0, changedMs + 1_000 - performance.now())));
+  await create(nodes[1], 'after');
+  await create(nodes[1], 'open');
+  await stream.received(2);
+  assert.deepEqual(stream.told, ['create before', 'create open']);
+});
+
+test('when its node stops, a client goes on at another node behind its last cursor, without a gap and nothing twice', async (t) => {
+  const { nodes, create } = await open(t);
+  const since = (cursor: string): string =>
+    `posts/*?options=${encodeURIComponent(JSON.stringify({ query: { since: cursor } }))}`;
+  const first = await EventStream.open(t, nodes[0].url);
+  assert.equal(
+    (await subscribe(nodes[0], { clientId: first.clientId, subscriptions: [since('')] })).status,
+    204,
+  );
+  const titles = Array.from({ length: 60 }, (_, n) => String(n));
+  for (const title of titles.slice(0, 20)) await create(nodes[1], title);
+  await eventually('some', () => first.told.length > 5);
+  await nodes[0].stop();
+  await eventually('the end', () => first.isOver);
+  const cursor: unknown = first.messages.at(-1)?.data.cursor;
+  for (const title of titles.slice(20, 40)) await create(nodes[1], title);
+  const second = await EventStream.open(t, nodes[1].url);
+  assert.equal(
+    (await subscribe(nodes[1], { clientId: second.clientId, subscriptions: [since(String(cursor))] })).status,
+    204,
+  );
+  for (const title of titles.slice(40)) await create(nodes[1], title);
+  await second.received(titles.length - first.told.length);
+  assert.deepEqual(
+    [...first.told, ...second.told],
+    titles.map((title) => `create ${title}`),
+  );
+});
