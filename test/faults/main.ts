@@ -1,9 +1,10 @@
 /**
- * Servers that die under load, and the checks of what is left: `npm run faults -- [crash|postgres|failover|history|webhooks] [--rounds N] [--seed S]`.
+ * Servers that die under load, and the checks of what is left: `npm run faults -- [crash|postgres|failover|history|webhooks|realtime] [--rounds N] [--seed S]`.
  * Kills at random times and at every named point in turn, in episodes of one data folder each. Exits with 1 on any violation.
  * With `postgres`, two nodes on one database: each round kills a node, crashes PostgreSQL and cuts its connections; at the end,
  * as in every round with `failover`, a primary is killed and its synchronous standby promoted. With `history` nobody dies: clients
  * write and read the same few records, and all that they are told is checked, on each engine in each round.
+ * With `realtime [--postgres] [--kills N]`, clients who follow the same records, may see different ones and go on behind their cursors.
  * With `webhooks [--postgres] [--kills N]`, receivers of all kinds, owners who change endpoints and deliveries, and servers that die: at
  * the end of each round every event has to be delivered, or to wait or be over for a reason, to each endpoint that was subscribed.
  */
@@ -15,6 +16,7 @@ import { addFigures, ledgerRun, type LedgerRunResult } from './ledger/ledger-run
 import { historyRun } from '../history/history-run.ts';
 import { postgresRun } from './postgres-run.ts';
 import { Random } from './random.ts';
+import { realtimeRun } from './realtime/realtime-run.ts';
 
 /** Rounds that share a data folder: enough that lives follow lives, few enough that the checks stay quick. */
 const roundsPerEpisode = 20;
@@ -42,15 +44,23 @@ const modes = {
   failover: mainFailover,
   history: mainHistory,
   webhooks: mainWebhooks,
+  realtime: mainRealtime,
 };
-const roundsDefault = { crash: 40, postgres: 3, failover: 3, history: 3, webhooks: webhookRounds };
+const roundsDefault = {
+  crash: 40,
+  postgres: 3,
+  failover: 3,
+  history: 3,
+  webhooks: webhookRounds,
+  realtime: webhookRounds,
+};
 const mode = positionals[0] ?? 'crash';
 const isMode = (name: string): name is keyof typeof modes => Object.hasOwn(modes, name);
 const rounds = Number(values.rounds || (isMode(mode) ? roundsDefault[mode] : 0));
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 if (!isMode(mode) || !Number.isInteger(rounds) || !Number.isInteger(seed)) {
   console.error(
-    'expected: npm run faults -- [crash|postgres|failover|history|webhooks] [--rounds N] [--seed S]',
+    'expected: npm run faults -- [crash|postgres|failover|history|webhooks|realtime] [--rounds N] [--seed S]',
   );
   process.exit(2);
 }
@@ -75,6 +85,16 @@ async function mainHistory(): Promise<boolean> {
       console.log(`${engine}, seed ${seed + round}`);
       isKept = tell(await historyRun({ engine, seed: seed + round, ...historySize })) && isKept;
     }
+  return isKept;
+}
+
+async function mainRealtime(): Promise<boolean> {
+  const engine = values.postgres ? 'postgres' : 'sqlite';
+  let isKept = true;
+  for (let round = 0; round < rounds; round += 1) {
+    console.log(`${engine}, seed ${seed + round}`);
+    isKept = tell(await realtimeRun({ engine, seed: seed + round, kills: killsPerRound })) && isKept;
+  }
   return isKept;
 }
 
