@@ -96,7 +96,7 @@ export const logMutants: readonly Mutant[] = [
   },
   {
     name: 'a cursor of the feed belongs to its instance',
-    file: 'src/webhooks/feed.ts',
+    file: 'src/secrets/seal-position.ts',
     from: 'return Number(sealer.open(cursor, place));',
     to: "return cursor === '' ? Number(sealer.open(cursor, place)) : 0;",
     tests: ['test/api/webhook-feed.test.ts'],

@@ -5,6 +5,7 @@ import { limitMutants } from './limit-mutants.ts';
 import { logMutants } from './log-mutants.ts';
 import type { Mutant } from './mutant.ts';
 import { partitionMutants } from './partition-mutants.ts';
+import { realtimeMutants } from './realtime-mutants.ts';
 import { requestMutants } from './request-mutants.ts';
 import { retentionMutants } from './retention-mutants.ts';
 import { storageMutants } from './storage-mutants.ts';
@@ -17,6 +18,7 @@ export const mutants: readonly Mutant[] = [
   ...limitMutants,
   ...logMutants,
   ...partitionMutants,
+  ...realtimeMutants,
   ...requestMutants,
   ...retentionMutants,
   ...storageMutants,
