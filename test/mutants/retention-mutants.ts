@@ -125,7 +125,7 @@ export const retentionMutants: readonly Mutant[] = [
   {
     name: 'an instance is looked through when what others wait for was given up',
     file: 'src/webhooks/janitor.ts',
-    from: '      wake(id);\n',
+    from: '    this.#options.wake(id);\n',
     to: '',
     tests: ['test/api/webhook-retention.test.ts'],
   },
