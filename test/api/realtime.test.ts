@@ -21,7 +21,7 @@ describe('a connection', () => {
     assert.equal(answer.headers.get('content-type'), 'text/event-stream');
   });
 
-  test('is told of each change of the records it has subscribed to, in the form of the contract', async (t) => {
+  test('R-15: is told of each change of the records it has subscribed to, in the form of the contract', async (t) => {
     const stage = await RealtimeStage.open(t);
     const stream = await stage.subscribed('posts/*');
     const id = await stage.create('one', { secret: 'hidden', meta: { text: 'a\n\ndata:x\nevent:y' } });
@@ -86,7 +86,7 @@ describe('a connection', () => {
     assert.deepEqual(stream.told, ['create heard', 'create at last']);
   });
 
-  test('is told of what a batch, a cascade and a truncation did, in their order, and of nothing that was rolled back', async (t) => {
+  test('R-11: is told of what a batch and a truncation did, in their order, and of nothing that was rolled back', async (t) => {
     const stage = await RealtimeStage.open(t);
     const stream = await stage.subscribed('posts/*');
     const create = (title: unknown, id?: string): object => ({
