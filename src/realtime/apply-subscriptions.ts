@@ -1,6 +1,7 @@
 import type { Caller } from '../access/caller.ts';
-import { AppError } from '../base/errors.ts';
+import { AppError, type FieldError } from '../base/errors.ts';
 import { readTrimmed } from '../events/trimmed.ts';
+import { fieldError } from '../fields/field-error.ts';
 import type { Instance } from '../instances/instance.ts';
 import { parameterError } from '../query/list-parameters.ts';
 import { openPosition } from '../secrets/seal-position.ts';
@@ -17,9 +18,54 @@ export interface Asked {
   readonly authorization: string | undefined;
 }
 
+export const realtimeLimits = {
+  subscriptionsMax: 1_000,
+  subscriptionLengthMax: 2_500,
+  clientIdLengthMax: 255,
+  /** Subscriptions of a connection with a filter or with related records: each is a question of its own for each change. */
+  askingMax: 100,
+  /** Characters of the subscriptions of an instance together. */
+  textLengthMax: 32 * 1024 * 1024,
+} as const;
+
+/** The characters of texts together. */
+export function lengthOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + text.length, 0);
+}
+
+/** Throws bad_request when the members of a request are not as they must be. */
+export function requireForm(request: Pick<Asked, 'subscriptions'> & { readonly clientId: string }): void {
+  const details = problemsOf(request);
+  if (details !== undefined)
+    throw new AppError('bad_request', 'Failed to set the subscriptions.', { details });
+}
+
+function problemsOf({
+  clientId,
+  subscriptions,
+}: Parameters<typeof requireForm>[0]): Readonly<Record<string, FieldError>> | undefined {
+  const { subscriptionsMax, subscriptionLengthMax, clientIdLengthMax } = realtimeLimits;
+  if (clientId === '') return { clientId: fieldError('validation_required') };
+  if (clientId.length > clientIdLengthMax)
+    return { clientId: fieldError('validation_length_out_of_range', { min: 1, max: clientIdLengthMax }) };
+  if (subscriptions.length > subscriptionsMax)
+    return { subscriptions: fieldError('validation_length_too_long', { min: 0, max: subscriptionsMax }) };
+  if (subscriptions.some((one) => one === '' || one.length > subscriptionLengthMax))
+    return {
+      subscriptions: fieldError('validation_length_out_of_range', { min: 1, max: subscriptionLengthMax }),
+    };
+  return undefined;
+}
+
 /** Returns the topics that are asked for, each once. Throws bad_request, forbidden. */
 export function parseSubscriptions(instance: Instance, { subscriptions, caller }: Asked): readonly Topic[] {
   const topics = [...new Set(subscriptions)].map(parseTopic);
+  const asking = topics.filter(({ filter, query }) => filter !== undefined || query.get('expand'));
+  if (asking.length > realtimeLimits.askingMax)
+    throw new AppError(
+      'bad_request',
+      `At most ${realtimeLimits.askingMax} subscriptions may have a filter or related records.`,
+    );
   const { collections, settings, sealer } = instance;
   for (const topic of topics) {
     const collection = collections.find(topic.key.slice(0, topic.key.indexOf('/')));

@@ -239,13 +239,16 @@ export class Channel {
         texts.set(group, await recordFor(instance, group.audience, record));
       });
       await Promise.all(found);
+      // Others have their turn in between, however many callers there are.
+      if (at + togetherMax < groups.length) await nextTurn();
     }
     // Written only now, in one turn: a fault above has told nobody anything.
     const cursor = sealPosition(instance.sealer, change.position);
     for (const group of groups) {
       const json = texts.get(group);
       if (json === undefined) continue;
-      const data = `{"record":${json},"action":"${change.action}"`;
+      // A message is one line; in JSON, line breaks stand only where blanks may.
+      const data = `{"record":${json.replaceAll(/[\r\n]/g, ' ')},"action":"${change.action}"`;
       for (const { client, topic, isOver } of group.members) {
         if (isOver) continue;
         client.send(topic.text, topic.since === undefined ? `${data}}` : `${data},"cursor":"${cursor}"}`);

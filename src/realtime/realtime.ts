@@ -1,15 +1,21 @@
 import type { Caller } from '../access/caller.ts';
 import type { Clock } from '../base/clock.ts';
-import { AppError, type FieldError, notFound, stopping } from '../base/errors.ts';
+import { AppError, notFound, stopping, tooManyRequests } from '../base/errors.ts';
 import { randomText, randomUnit } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import type { SafeEnd } from '../events/safe-position.ts';
-import { fieldError } from '../fields/field-error.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Loan } from '../instances/open-instances.ts';
 import { Channel } from './channel.ts';
 import { Client, type Outlet } from './client.ts';
-import { type Asked, applySubscriptions, parseSubscriptions } from './apply-subscriptions.ts';
+import {
+  type Asked,
+  applySubscriptions,
+  lengthOf,
+  parseSubscriptions,
+  realtimeLimits,
+  requireForm,
+} from './apply-subscriptions.ts';
 
 /**
  * Clients that are told of changes as they happen, over connections that stay open (Server-Sent Events; http-api.md section 16).
@@ -67,6 +73,7 @@ export class Realtime {
     client.noteClosed();
     if (!room.clients.delete(client.id)) return;
     for (const subscription of client.subscriptions.values()) room.channel.leave(subscription);
+    room.textLength -= lengthOf([...client.subscriptions.keys()]);
     const others = (room.addresses.get(client.address) ?? 1) - 1;
     if (others === 0) room.addresses.delete(client.address);
     else room.addresses.set(client.address, others);
@@ -78,16 +85,17 @@ export class Realtime {
    * forbidden (the client is somebody else's).
    */
   async subscribe(instance: Instance, request: SubscribeRequest): Promise<void> {
-    const details = problemsOf(request);
-    if (details !== undefined)
-      throw new AppError('bad_request', 'Failed to set the subscriptions.', { details });
+    requireForm(request);
     const room = await this.#rooms.get(instance.id);
     const client = room?.clients.get(request.clientId);
     if (room === undefined || client === undefined || client.isClosed)
       return this.#askOthers(instance, request);
     if (client.address !== request.address) throw new AppError('bad_request', 'Invalid realtime client.');
     requireSameCaller(await room.channel.callers.of(client), request.caller);
+    const length = lengthOf(request.subscriptions) - lengthOf([...client.subscriptions.keys()]);
+    if (room.textLength + length > realtimeLimits.textLengthMax) throw tooManyRequests(5);
     const topics = parseSubscriptions(instance, request);
+    room.textLength += lengthOf(topics.map(({ text }) => text)) - lengthOf([...client.subscriptions.keys()]);
     client.idleSinceMs = this.#options.clock.monotonic();
     await applySubscriptions({ instance, channel: room.channel, client }, { ...request, topics });
   }
@@ -159,7 +167,7 @@ export class Realtime {
         error,
       });
     const channel = new Channel({ instance: loan.instance, safeEnd, onError });
-    return { loan, channel, clients: new Map(), addresses: new Map(), isOver: false };
+    return { loan, channel, clients: new Map(), addresses: new Map(), textLength: 0, isOver: false };
   }
 
   /** Lets the instance go: nobody of it is connected. */
@@ -229,6 +237,8 @@ interface Room {
   readonly clients: Map<string, Client>;
   /** How many clients each address has. */
   readonly addresses: Map<string, number>;
+  /** Of the texts of all subscriptions together. */
+  textLength: number;
   isOver: boolean;
 }
 
@@ -238,12 +248,6 @@ const beatsParts = 25;
 const idleMs = 5 * 60_000;
 /** How long clients wait after a stop, at least, before they connect again. */
 const retryMs = 1_000;
-
-export const realtimeLimits = {
-  subscriptionsMax: 1_000,
-  subscriptionLengthMax: 2_500,
-  clientIdLengthMax: 255,
-} as const;
 
 const clientIdLength = 40;
 const clientIdAlphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -255,23 +259,6 @@ function newClientId(node = ''): string {
 
 export function unknownClient(): AppError {
   return new AppError('not_found', 'Missing or invalid client id.');
-}
-
-function problemsOf({
-  clientId,
-  subscriptions,
-}: SubscribeRequest): Readonly<Record<string, FieldError>> | undefined {
-  const { subscriptionsMax, subscriptionLengthMax, clientIdLengthMax } = realtimeLimits;
-  if (clientId === '') return { clientId: fieldError('validation_required') };
-  if (clientId.length > clientIdLengthMax)
-    return { clientId: fieldError('validation_length_out_of_range', { min: 1, max: clientIdLengthMax }) };
-  if (subscriptions.length > subscriptionsMax)
-    return { subscriptions: fieldError('validation_length_too_long', { min: 0, max: subscriptionsMax }) };
-  if (subscriptions.some((one) => one === '' || one.length > subscriptionLengthMax))
-    return {
-      subscriptions: fieldError('validation_length_out_of_range', { min: 1, max: subscriptionLengthMax }),
-    };
-  return undefined;
 }
 
 /** Throws forbidden when a client that was somebody is to become somebody else. */

@@ -5,7 +5,7 @@ import { Realtime, type RealtimeOptions } from '../../src/realtime/realtime.ts';
 import type { Outlet } from '../../src/realtime/client.ts';
 import { EventStream } from '../support/event-stream.ts';
 import { eventually } from '../support/eventually.ts';
-import { posts, RealtimeStage } from '../support/realtime-stage.ts';
+import { posts, RealtimeStage, withOptions } from '../support/realtime-stage.ts';
 import { alwaysSafe } from '../../src/events/safe-position.ts';
 
 test('R-01: an address may have so many connections, and an instance so many, and a place is free again when one is closed', async (t) => {
@@ -77,6 +77,33 @@ test('R-03: a client that does not read is cut off at a mebibyte, and holds up n
   await stage.ok('POST', '/api/batch', { requests });
   await stream.received(written + requests.length);
   assert.equal((await stage.set(slow.clientId, ['posts/*'])).status, 404);
+});
+
+test('a connection has so many subscriptions that ask a question of their own, and an instance so much text of all', async (t) => {
+  const stage = await RealtimeStage.open(t);
+  const asking = (count: number): readonly string[] =>
+    Array.from({ length: count }, (_, n) => withOptions('posts/*', { query: { filter: `title = "${n}"` } }));
+  const { clientId } = await stage.connect();
+  assert.equal((await stage.set(clientId, asking(100))).status, 204);
+  const refused = await stage.set(clientId, asking(101));
+  assert.equal(refused.status, 400);
+  assert.match(refused.json.message, /At most 100 subscriptions/);
+  await stage.create('7');
+  const long = (n: number): readonly string[] =>
+    Array.from({ length: 1_000 }, (_, index) => `${n} ${index} `.padEnd(2_500, 'x'));
+  const streams = [];
+  for (let n = 0; n < 13; n += 1) {
+    const stream = await stage.connect();
+    streams.push(stream);
+    assert.equal((await stage.set(stream.clientId, long(n))).status, 204, String(n));
+  }
+  const last = await stage.connect();
+  assert.equal((await stage.set(last.clientId, long(13))).status, 429);
+  streams[0]?.close();
+  await eventually(
+    'there is room again',
+    async () => (await stage.set(last.clientId, long(13))).status === 204,
+  );
 });
 
 test('R-18: at a stop, clients are told to wait a moment, and their connections are closed at once', async (t) => {

@@ -107,6 +107,20 @@ export const realtimeMutants: readonly Mutant[] = [
     tests: limits,
   },
   {
+    name: 'a connection has a maximum of subscriptions that ask a question of their own',
+    file: 'src/realtime/apply-subscriptions.ts',
+    from: 'if (asking.length > realtimeLimits.askingMax)',
+    to: 'if (asking.length > 1_000)',
+    tests: limits,
+  },
+  {
+    name: 'the subscriptions of an instance have a maximum of text',
+    file: 'src/realtime/realtime.ts',
+    from: 'if (room.textLength + length > realtimeLimits.textLengthMax) throw',
+    to: 'if (room.textLength + length < 0) throw',
+    tests: limits,
+  },
+  {
     name: 'a connection without a subscription is closed after a while',
     file: 'src/realtime/realtime.ts',
     from: 'client.idleSinceMs < idleBeforeMs) client.end();',

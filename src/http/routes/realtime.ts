@@ -3,7 +3,7 @@ import { AppError } from '../../base/errors.ts';
 import { ipAddressText } from '../../base/ip-address.ts';
 import { invalidValue } from '../../fields/field-error.ts';
 import type { Outlet } from '../../realtime/client.ts';
-import { realtimeLimits } from '../../realtime/realtime.ts';
+import { realtimeLimits } from '../../realtime/apply-subscriptions.ts';
 import { nothing } from '../answer.ts';
 import { emptyAnswer } from '../openapi/operation.ts';
 import { objectSchema } from '../openapi/schema.ts';
