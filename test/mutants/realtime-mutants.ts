@@ -126,6 +126,7 @@ export const realtimeMutants: readonly Mutant[] = [
     from: 'client.idleSinceMs < idleBeforeMs) client.end();',
     to: 'client.idleSinceMs < 0) client.end();',
     tests: limits,
+    engine: 'sqlite',
   },
   {
     name: 'clients are told to wait when the service stops',
@@ -153,7 +154,7 @@ export const realtimeMutants: readonly Mutant[] = [
     file: 'src/realtime/channel.ts',
     from: 'const keys = [collectionName, collection].flatMap(',
     to: 'const keys = [collection].flatMap(',
-    tests: wire,
+    tests: ['test/api/docs-realtime.test.ts'],
   },
   {
     name: 'what is not kept of the log is told to be missing',

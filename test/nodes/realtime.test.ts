@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { App } from '../../src/app.ts';
+import { Channel } from '../../src/realtime/channel.ts';
+import { Client } from '../../src/realtime/client.ts';
+import { parseTopic } from '../../src/realtime/topic.ts';
 import { EventStream } from '../support/event-stream.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask } from '../support/postgres.ts';
@@ -156,4 +159,38 @@ test('when its node stops, a client goes on at another node behind its last curs
     [...first.told, ...second.told],
     titles.map((title) => `create ${title}`),
   );
+});
+
+test('a client that was told more by another node than is known to be safe here is told nothing twice', async (t) => {
+  const { group, nodes, create } = await open(t);
+  const app = nodes[0];
+  for (const title of ['1', '2', '3']) await create(app, title);
+  const rows = await ask(
+    group.postgres,
+    'SELECT position::integer AS position FROM chancery.event ORDER BY 1',
+  );
+  const positions = rows.map(({ position }) => Number(position));
+  const [first = 0, , third = 0] = positions;
+  const [entry] = app.data.directory.all();
+  assert.ok(entry);
+  const loan = await app.data.instances.borrow(entry);
+  t.after(() => loan.release());
+  const safeEnd = { safePosition: first, hurry: () => undefined, nextSafe: () => Promise.resolve() };
+  const onError = (error: unknown): void => assert.fail(String(error));
+  const channel = new Channel({ instance: loan.instance, safeEnd, onError });
+  const told: string[] = [];
+  const outlet = {
+    write: (text: string) => void told.push(...(/"title":"(.*?)"/.exec(text)?.slice(1) ?? [])),
+    unsentBytes: 0,
+    drained: () => Promise.resolve(),
+    end: () => undefined,
+    cut: () => assert.fail('it is cut off'),
+  };
+  const client = new Client(outlet, { id: 'client', address: '127.0.0.1', nowMs: 0 });
+  await channel.join({ client, topic: parseTopic('posts/*'), position: third, isOver: false });
+  await create(app, '4');
+  safeEnd.safePosition = Number.MAX_SAFE_INTEGER;
+  await eventually('the fourth', () => told.includes('4'));
+  assert.deepEqual(told, ['4']);
+  await channel.stop();
 });
