@@ -17,6 +17,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   nodemailer: ['src/mail/'],
   htmlparser2: ['src/base/html-text.ts'],
   re2js: ['src/fields/'],
+  'file-type': ['src/files/'],
   undici: ['src/webhooks/sending/'],
   fastify: ['src/http/'],
   '@fastify/': ['src/http/'],
