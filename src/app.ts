@@ -208,6 +208,7 @@ async function startBackground({
   data.home.watch((error) => logger.error('Definitions could not be read again.', { error }));
   data.directory.watch((error) => logger.error('The directory of instances could not be read.', { error }));
   data.instances.startSweeping();
+  data.fileSweeper.start();
   await delivering.start();
   nodes?.start();
   const running: { stop(): Promise<void> | void }[] = nodes === undefined ? [] : [nodes];

@@ -4,6 +4,8 @@ import { createLogger } from './base/create-logger.ts';
 import type { Logger } from './base/logger.ts';
 import type { Config } from './config.ts';
 import { WakeUp } from './events/event-log.ts';
+import type { BlobStore } from './files/blob-store.ts';
+import { FileSweeper } from './files/file-sweeper.ts';
 import { InstanceDirectory, type InstanceEntry } from './instances/instance-directory.ts';
 import type { Instance } from './instances/instance.ts';
 import { type Loan, OpenInstances } from './instances/open-instances.ts';
@@ -30,6 +32,8 @@ export interface DataParts {
   readonly logger?: Logger;
   /** Wraps every instance's database: how crash points are injected. */
   readonly wrapDatabase?: (database: Database) => Database;
+  /** Wraps the place of every instance's files. */
+  readonly wrapStore?: (store: BlobStore) => BlobStore;
 }
 
 /** The opened data directory or database. Commands work on it too, whether or not a server is running. */
@@ -40,6 +44,8 @@ export interface DataDirectory {
   readonly directory: InstanceDirectory;
   readonly instances: OpenInstances;
   readonly wakeUp: WakeUp;
+  /** Removes files once it is started. */
+  readonly fileSweeper: FileSweeper;
   stop(): Promise<void>;
 }
 
@@ -57,12 +63,14 @@ export async function openDataDirectory(
   const { masterKey, directory } = await openControl(home, config, clock);
   const wakeUp = new WakeUp();
   const { auditDays, webhookBodyBytesMax: bodyBytesMax } = config;
-  const { wrapDatabase } = parts;
+  const { wrapDatabase, wrapStore } = parts;
   const open = (entry: InstanceEntry): Promise<Instance> =>
     openInstance(entry, {
       home,
       folder: join(config.data, 'instances'),
       wrapDatabase,
+      wrapStore,
+      onFilesNoted: (id, due) => fileSweeper.note(id, due),
       masterKey,
       clock,
       dueClock,
@@ -73,13 +81,22 @@ export async function openDataDirectory(
       entries: () => directory.all(),
     });
   const instances = new OpenInstances({ open, nextDue, clock, logger });
+  const fileSweeper = new FileSweeper({
+    instances: () => directory.all().map(({ id }) => id),
+    borrow: borrowFrom({ directory, instances }),
+    isShared: config.postgres !== undefined,
+    clock: dueClock,
+    logger,
+  });
   return {
     home,
     dueClock,
     directory,
     instances,
     wakeUp,
+    fileSweeper,
     stop: async () => {
+      await fileSweeper.stop();
       await directory.stop();
       await instances.stop();
       await home.stop();
@@ -113,7 +130,7 @@ async function openControl(
 export function borrowFrom({
   directory,
   instances,
-}: DataDirectory): (id: string) => Promise<Loan | undefined> {
+}: Pick<DataDirectory, 'directory' | 'instances'>): (id: string) => Promise<Loan | undefined> {
   return async (id) => {
     const entry = directory.find(id);
     return entry === undefined ? undefined : instances.borrow(entry);

@@ -5,7 +5,7 @@ import type { Logger } from './base/logger.ts';
 import { toTimestamp } from './base/timestamp.ts';
 import { CollectionStore } from './collections/collection-store.ts';
 import { EventLog, type WakeUp } from './events/event-log.ts';
-import { InstanceFiles } from './files/instance-files.ts';
+import { InstanceFiles, type InstanceFilesOptions } from './files/instance-files.ts';
 import type { InstanceEntry } from './instances/instance-directory.ts';
 import type { Instance } from './instances/instance.ts';
 import { requireOwnSecrets } from './instances/require-own-secrets.ts';
@@ -27,6 +27,10 @@ export interface InstanceParts {
   readonly folder: string;
   /** Wraps the database: how crash points are injected. */
   readonly wrapDatabase: ((database: Database) => Database) | undefined;
+  /** As `wrapDatabase`, for the place of its files. */
+  readonly wrapStore: InstanceFilesOptions['wrapStore'];
+  /** Called with the id of an instance after files of it have been noted, to be removed at this time. */
+  readonly onFilesNoted: (instanceId: string, due: number) => void;
   readonly masterKey: MasterKey;
   readonly clock: Clock;
   readonly dueClock: Clock;
@@ -90,7 +94,7 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
       refresh,
       events,
       endpoints,
-      files: new InstanceFiles(join(options.folder, id)),
+      files: filesOf(id, options),
       audit,
       windows,
       logs,
@@ -106,6 +110,10 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
     await database.stop();
     throw error;
   }
+}
+
+function filesOf(id: string, { folder, wrapStore, onFilesNoted }: InstanceParts): InstanceFiles {
+  return new InstanceFiles({ folder: join(folder, id), wrapStore, onNoted: (due) => onFilesNoted(id, due) });
 }
 
 type Remembered = Pick<Instance, 'collections' | 'settings' | 'endpoints'>;

@@ -40,6 +40,8 @@ export class RecordTable {
   /** The beginning of every record's JSON, up to and with the comma before its fields. */
   readonly head: string;
   readonly relations: readonly RelationPlace[];
+  /** The file fields, with their places among the collection's fields. */
+  readonly files: readonly FilePlace[];
   /** For an auth collection: by rule, how the relations of a caller that the rule names are looked up, if it names any. */
   readonly callerLookups = new GenerationCache<string, { readonly lookup: CallerLookup | undefined }>(
     rulesMax,
@@ -58,6 +60,7 @@ export class RecordTable {
     const ids = JSON.stringify({ collectionId: collection.id, collectionName: collection.name });
     this.head = `${ids.slice(0, -1)},`;
     this.relations = relationsOf(collection);
+    this.files = filesOf(collection);
   }
 
   /** A definition belongs to one instance, and so to one set of names. */
@@ -275,6 +278,15 @@ function relationsOf({ fields }: Collection): readonly RelationPlace[] {
     // A field's options were made by its type.
     return [{ index, field, options: field.options as RelationOptions }];
   });
+}
+
+interface FilePlace {
+  readonly index: number;
+  readonly field: Field;
+}
+
+function filesOf({ fields }: Collection): readonly FilePlace[] {
+  return fields.flatMap((field, index) => (field.type === 'file' ? [{ index, field }] : []));
 }
 
 /** Returns the ids in a stored value, which was checked before it was stored. */

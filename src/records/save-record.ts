@@ -6,6 +6,7 @@ import { withValues } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 import { auditAccount } from './accounts/audit-account.ts';
 import { eraseAccount, type SecretChange } from './accounts/sessions.ts';
+import { fileSteps } from './record-files.ts';
 import { recordTable } from './record-table.ts';
 import { withUniqueErrors, type WriteScope } from './record-write.ts';
 import { notBefore, recordEvent, StoredRecord, valueOf } from './record.ts';
@@ -34,6 +35,7 @@ export async function saveChanges(
   await tx.inOrder([
     () => withUniqueErrors(updateRow(tx, existing, record), collection, tx.names),
     ...secrets.map((change) => () => change(tx, id)),
+    ...fileSteps(scope, { collection, id, before: existing.values, after: values }),
     async () => emitsEvents(collection) && instance.events.note(tx, event),
     () => auditAccount(scope, record, { kind: 'update', existing, secrets }),
   ]);
@@ -67,6 +69,7 @@ export async function eraseRecord(scope: WriteScope, existing: StoredRecord): Pr
   await tx.inOrder([
     () => tx.run(withValues(recordTable(collection).statements(tx.names).deleteById, [id])),
     async () => hasSecrets && deleteSecrets(tx, { collection: collection.id, record: id }),
+    ...fileSteps(scope, { collection, id, before: existing.values }),
     async () => emitsEvents(collection) && instance.events.note(tx, event),
     () => auditAccount(scope, existing, { kind: 'delete' }),
   ]);

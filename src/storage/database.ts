@@ -209,6 +209,7 @@ export type InternalTable =
   | '$api_key'
   | '$audit'
   | '$setup_token'
+  | '$file_removal'
   | '$instance'
   | '$instance_setting'
   | '$log'

@@ -71,6 +71,7 @@ const places: Readonly<Record<InternalTable, Place>> = {
   $api_key: 'instance',
   $audit: 'instance',
   $setup_token: 'instance',
+  $file_removal: 'instance',
   $instance_setting: 'instance',
   $log: 'logs',
 };

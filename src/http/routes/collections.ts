@@ -12,6 +12,7 @@ import {
 } from '../../definitions/change-collection.ts';
 import { importCollections } from '../../definitions/import-collections.ts';
 import { listCollections, scaffoldCollection } from '../../definitions/list-collections.ts';
+import { noteLostFiles } from '../../files/file-removals.ts';
 import type { Instance } from '../../instances/instance.ts';
 import { writeTokenSecrets } from '../../instances/token-secrets.ts';
 import { auditCollectionChange, changedPaths } from '../../logs/audit-entry.ts';
@@ -177,6 +178,7 @@ function savingOf(instance: Instance, facts: RuleInput): CollectionSaving {
       else if (after !== undefined) made.add(after.id);
       const entry = auditCollectionChange(before, after);
       if (entry !== undefined) await audit.append(tx, facts, entry);
+      if (before !== undefined) await noteLostFiles(tx, instance, { before, after });
     },
     onRename: async (tx, names) => {
       const settings = await renameLabels(tx, instance.settings, names);

@@ -187,6 +187,12 @@ const endpointHour = sql`CREATE TABLE "$endpoint_hour" (
   count INTEGER NOT NULL,
   PRIMARY KEY (endpoint, hour, result, latency)
 ) STRICT, WITHOUT ROWID`;
+// Files that are to be removed when they are due: those of no record any more, and those that no record names yet.
+const fileRemoval = sql`CREATE TABLE "$file_removal" (
+  key TEXT PRIMARY KEY,
+  due INTEGER NOT NULL
+) STRICT, WITHOUT ROWID`;
+const fileRemovalDue = sql`CREATE INDEX "$file_removal_due" ON "$file_removal" (due)`;
 const deliveryWide = sql`ALTER TABLE "$delivery" ADD COLUMN is_wide INTEGER NOT NULL DEFAULT 0`;
 const eventHidden = sql`ALTER TABLE "$event" ADD COLUMN hidden TEXT`;
 
@@ -219,4 +225,5 @@ export const instanceMigrations: readonly Migration[] = [
   instanceDeliveryLog,
   { name: 'what became of attempts, by hours', statements: () => [endpointHour], admits: 1 },
   { name: 'hidden fields in events', statements: () => [eventHidden], admits: 1 },
+  { name: 'files to be removed', statements: () => [fileRemoval, fileRemovalDue], admits: 1 },
 ];

@@ -276,6 +276,14 @@ const endpointHour = sql`CREATE TABLE chancery.endpoint_hour (
   count bigint NOT NULL,
   PRIMARY KEY (instance_id, endpoint, hour, result, latency)
 ) WITH (fillfactor = 50)`;
+// Files that are to be removed when they are due: those of no record any more, and those that no record names yet.
+const fileRemoval = sql`CREATE TABLE chancery.file_removal (
+  instance_id text COLLATE "C" NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  due bigint NOT NULL,
+  PRIMARY KEY (instance_id, key)
+)`;
+const fileRemovalDue = sql`CREATE INDEX file_removal_due ON chancery.file_removal (instance_id, due)`;
 const deliveryWide = sql`ALTER TABLE chancery.delivery ADD COLUMN is_wide integer NOT NULL DEFAULT 0`;
 // Requests for clients that are connected to another node. They are of no use after a crash.
 const realtimeRequest = sql`CREATE UNLOGGED TABLE chancery.realtime_request (
@@ -310,4 +318,5 @@ export const postgresMigrations: readonly Migration[] = [
   postgresLogPartitions,
   { name: 'hidden fields in events', statements: () => [eventHidden], admits: 1 },
   { name: 'requests for realtime clients', statements: () => [realtimeRequest], admits: 1 },
+  { name: 'files to be removed', statements: () => [fileRemoval, fileRemovalDue], admits: 1 },
 ];

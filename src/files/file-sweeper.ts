@@ -1,0 +1,203 @@
+import { opendir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import { Poller } from '../base/poller.ts';
+import { codeOf } from '../base/process.ts';
+import {
+  dueAt,
+  type FilesInstance,
+  forgetRemovals,
+  isFileKey,
+  readDue,
+  readNextDue,
+  removalTimes,
+} from './file-removals.ts';
+
+const intervalMs = 10 * 60_000;
+/** Files of one work, and how many of them are removed at the same time. */
+const togetherMax = 256;
+const parallelMax = 8;
+/** How long a file that could not be removed is left alone: not so long that an upload could be claimed in this time. */
+const retryMs = removalTimes.marginMs - 60_000;
+/** How long an upload that came in halfway, or that nothing became of, lies around when its process has died. */
+const uploadMs = 60 * 60_000;
+
+/** Of an instance that was not looked at yet: it may be due. */
+const unknownDue = Number.NEGATIVE_INFINITY;
+
+export interface FileSweeperOptions {
+  readonly instances: () => Iterable<string>;
+  readonly borrow: (
+    instanceId: string,
+  ) => Promise<{ readonly instance: FilesInstance; release(): void } | undefined>;
+  /** Whether other nodes have the same instances: what they leave when they die is found by a look at all instances only. */
+  readonly isShared: boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Removes the files that are due, and what processes that died have left in the folders for uploads: after a commit that made some due, and
+ * every ten minutes. Several nodes may do the same at once, as a removal can be repeated.
+ */
+export class FileSweeper {
+  readonly #options: FileSweeperOptions;
+  /** Instances in which files are due. */
+  readonly #waiting = new Set<string>();
+  /** When an instance next has something to sweep (milliseconds since 1970), as far as this process knows; infinity for never. */
+  readonly #nextDue = new Map<string, number>();
+  /** When the next file in an instance's folder for uploads is old. */
+  readonly #nextOld = new Map<string, number>();
+  #sweeping: Promise<void> | undefined;
+  #poller: Poller | undefined;
+  #isRunning = false;
+
+  constructor(options: FileSweeperOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#isRunning = true;
+    const { logger } = this.#options;
+    const onError = (error: unknown): void => logger.warn('Files could not be removed.', { error });
+    this.#poller = new Poller({ intervalMs, poll: () => this.sweep(), onError });
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    await this.#poller?.stop();
+    while (this.#sweeping !== undefined) await this.#sweeping;
+  }
+
+  /** Says that files of an instance have been noted, to be removed at `due` (milliseconds since 1970). Does nothing before the start. */
+  note(instanceId: string, due: number): void {
+    if (!this.#isRunning) return;
+    if (due <= this.#options.clock.now()) this.#begin(instanceId);
+    else this.#nextDue.set(instanceId, Math.min(due, this.#nextDue.get(instanceId) ?? unknownDue));
+  }
+
+  /** Looks at all instances in which something may be due. */
+  async sweep(): Promise<void> {
+    const { instances, isShared, clock, logger } = this.#options;
+    for (const id of instances()) {
+      if (!this.#isRunning) return;
+      if (!isShared && (this.#nextDue.get(id) ?? unknownDue) > clock.now()) continue;
+      try {
+        await this.#tidyUploads(id);
+      } catch (error) {
+        logger.warn('Old uploads of an instance could not be removed.', { instance: id, error });
+      }
+      this.#begin(id);
+      await this.#sweeping;
+    }
+  }
+
+  async #tidyUploads(id: string): Promise<void> {
+    const loan = await this.#options.borrow(id);
+    if (loan === undefined) return;
+    try {
+      const { files, dueClock } = loan.instance;
+      this.#nextOld.set(id, await removeOldUploads(files.uploadFolder, dueClock.now()));
+    } finally {
+      loan.release();
+    }
+  }
+
+  #begin(instanceId: string): void {
+    this.#waiting.add(instanceId);
+    this.#sweeping ??= this.#sweepWaiting();
+  }
+
+  async #sweepWaiting(): Promise<void> {
+    // What is added meanwhile comes last.
+    for (const id of this.#waiting) {
+      if (!this.#isRunning) break;
+      this.#waiting.delete(id);
+      // Looked at again if this fails, and whatever is noted meanwhile counts.
+      this.#nextDue.delete(id);
+      try {
+        const due = await this.#sweepOne(id);
+        this.#nextDue.set(id, Math.min(due, this.#nextDue.get(id) ?? Number.POSITIVE_INFINITY));
+      } catch (error) {
+        const members = { instance: id, error };
+        this.#options.logger.warn('Files of an instance could not be removed; trying again.', members);
+      }
+    }
+    this.#sweeping = undefined;
+  }
+
+  /** Returns when something is due next. */
+  async #sweepOne(id: string): Promise<number> {
+    const never = Number.POSITIVE_INFINITY;
+    const loan = await this.#options.borrow(id);
+    if (loan === undefined) return never;
+    try {
+      while ((await this.#removeSome(id, loan.instance)) && this.#isRunning);
+      const due = await readNextDue(loan.instance.database);
+      return Math.min(due ?? never, this.#nextOld.get(id) ?? never);
+    } finally {
+      loan.release();
+    }
+  }
+
+  /** Returns whether there may be more. */
+  async #removeSome(id: string, { database, files, dueClock }: FilesInstance): Promise<boolean> {
+    const now = dueClock.now();
+    const keys = await readDue(database, { now, max: togetherMax });
+    if (keys.length === 0) return false;
+    const left: string[] = [];
+    const waiting = keys.values();
+    const removeNext = async (): Promise<void> => {
+      for (const key of waiting)
+        try {
+          if (isFileKey(key)) await files.store.remove(key);
+        } catch (error) {
+          left.push(key);
+          this.#options.logger.warn('A file could not be removed; trying again.', {
+            instance: id,
+            key,
+            error,
+          });
+        }
+    };
+    await Promise.all(Array.from({ length: parallelMax }, removeNext));
+    const removed = keys.filter((key) => !left.includes(key));
+    await database.write(async (tx) => {
+      await forgetRemovals(tx, removed);
+      if (left.length > 0) await dueAt(tx, left, now + retryMs);
+    });
+    return keys.length === togetherMax;
+  }
+}
+
+/** Removes old files of the folder. Returns when the next of them is old, in milliseconds since 1970; infinity when none is left. */
+async function removeOldUploads(folder: string, now: number): Promise<number> {
+  let next = Number.POSITIVE_INFINITY;
+  for await (const name of namesIn(folder)) {
+    const path = join(folder, name);
+    const old = (await modifiedMs(path)) + uploadMs;
+    if (old > now) next = Math.min(next, old);
+    else await rm(path, { force: true });
+  }
+  return next;
+}
+
+async function* namesIn(folder: string): AsyncIterable<string> {
+  try {
+    for await (const { name } of await opendir(folder)) yield name;
+  } catch (error) {
+    // It is made by the first upload.
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+}
+
+async function modifiedMs(path: string): Promise<number> {
+  try {
+    return (await stat(path)).mtimeMs;
+  } catch (error) {
+    // It has become the file of a record meanwhile, or its request is over.
+    if (codeOf(error) === 'ENOENT') return Number.POSITIVE_INFINITY;
+    throw error;
+  }
+}
