@@ -26,6 +26,8 @@ const MESSAGES = {
   validation_invalid_longitude: 'Longitude must be between -180 and 180 degrees.',
   validation_invalid_file: 'Invalid new files: {invalidFiles}.',
   validation_too_many_files: 'The maximum allowed files is {maxSelect}.',
+  validation_file_size_limit: 'Failed to upload {file}: the maximum allowed file size is {maxSize} bytes.',
+  validation_invalid_mime_type: 'The type of {file} must be one of: {mimeTypes}.',
   validation_not_enough_values: 'Select at least {minSelect}.',
   validation_missing_rel_records: 'Failed to find all relation records with the provided ids.',
   validation_field_relation_change: 'The relation collection cannot be changed.',

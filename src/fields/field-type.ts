@@ -1,4 +1,5 @@
 import type { FieldError, FieldErrors } from '../base/errors.ts';
+import type { NewFile } from './new-file.ts';
 import type { ValueSchema } from './value-schema.ts';
 
 /**
@@ -46,6 +47,9 @@ export interface FieldType<Options extends FieldOptions = FieldOptions> {
    */
   readonly check: (stored: StoredValue, options: Options, before?: StoredValue) => FieldError | undefined;
 
+  /** As `check`, of a value that names files which came with it. Only for the type of files, which is checked by this alone. */
+  readonly checkFiles?: (stored: StoredValue, options: Options, sent: SentFiles) => FieldError | undefined;
+
   /** The modifiers that {@link modify} supports; absent when only whole values can be sent. */
   readonly modifiers?: readonly Modifier[];
 
@@ -84,6 +88,12 @@ export type FieldTypeName =
   | 'json'
   | 'geoPoint'
   | 'password';
+
+export interface SentFiles {
+  /** As for {@link FieldType.check}. */
+  readonly before: StoredValue | undefined;
+  readonly files: readonly NewFile[];
+}
 
 /** Keys of a body that change the value of the field `f` instead of replacing it (http-api.md section 10). */
 export type Modifier = 'f+' | '+f' | 'f-' | 'f:autogenerate';

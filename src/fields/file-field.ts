@@ -1,11 +1,12 @@
 import type { FieldError, FieldErrors } from '../base/errors.ts';
 import { chosenSchema, chosenTexts } from './chosen-texts.ts';
 import { fieldError } from './field-error.ts';
-import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
+import type { FieldType, Problems, RawOptions, SentFiles, StoredValue } from './field-type.ts';
+import { type NewFile, withFileNames } from './new-file.ts';
 import { optionReader } from './option-reader.ts';
 import { anyText } from './value-schema.ts';
 
-type FileOptions = Readonly<{
+export type FileOptions = Readonly<{
   /** Bytes of each file; 0 means 5 MiB. */
   maxSize: number;
   /** 0 and 1: one name, stored as text. More: a list, stored as JSON text. */
@@ -18,12 +19,23 @@ type FileOptions = Readonly<{
   required: boolean;
 }>;
 
+const sizeMaxDefault = 5 * 1024 * 1024;
+
+/** Returns how large a file of this field may be, in bytes. */
+export function fileBytesMax({ maxSize }: FileOptions): number {
+  return maxSize === 0 ? sizeMaxDefault : maxSize;
+}
+
 /** The names of a record's files. A new name needs its file: one that is sent without must already be in the record. */
 export const fileField: FieldType<FileOptions> = {
   ...chosenTexts,
   type: 'file',
   decodeOptions,
-  check,
+  normalise: (value, options) => chosenTexts.normalise(withFileNames(value), options),
+  modify: (stored, { modifier, value }, options) =>
+    chosenTexts.modify(stored, { modifier, value: withFileNames(value) }, options),
+  check: (stored, options, before) => checkFiles(stored, options, { before, files: [] }),
+  checkFiles,
   schema: (options) =>
     chosenSchema({ ...options, item: anyText, description: 'Names of files that the record has.' }),
 };
@@ -56,13 +68,33 @@ function thumbError(thumb: string): FieldError | undefined {
   return /^0+x0+\D?$/.test(thumb) ? fieldError('validation_not_in_invalid') : undefined;
 }
 
-function check(stored: StoredValue, options: FileOptions, before?: StoredValue): FieldError | undefined {
+function checkFiles(
+  stored: StoredValue,
+  options: FileOptions,
+  { before, files }: SentFiles,
+): FieldError | undefined {
   const names = chosenTexts.read(stored, options);
   if (names === undefined) return chosenTexts.unreadable(stored, options, 'validation_too_many_files');
   if (names.length === 0) return options.required ? fieldError('validation_required') : undefined;
+  const sent = files.filter(({ name }) => names.includes(name));
   const known = new Set(before === undefined ? [] : chosenTexts.read(before, options));
+  for (const { name } of sent) known.add(name);
   const unknown = names.filter((name) => !known.has(name));
   if (unknown.length > 0) return fieldError('validation_invalid_file', { invalidFiles: unknown });
   const maxSelect = chosenTexts.countMax(options);
-  return names.length > maxSelect ? fieldError('validation_too_many_files', { maxSelect }) : undefined;
+  if (names.length > maxSelect) return fieldError('validation_too_many_files', { maxSelect });
+  return firstProblem(sent, options);
+}
+
+/** Returns what is wrong with the first of these files that has a problem by itself. */
+export function firstProblem(files: readonly NewFile[], options: FileOptions): FieldError | undefined {
+  const { mimeTypes } = options;
+  const maxSize = fileBytesMax(options);
+  for (const file of files) {
+    const { originalName, size } = file;
+    if (size > maxSize) return fieldError('validation_file_size_limit', { file: originalName, maxSize });
+    if (mimeTypes.length > 0 && !mimeTypes.some((type) => file.isOfType(type)))
+      return fieldError('validation_invalid_mime_type', { file: originalName, mimeTypes });
+  }
+  return undefined;
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError, busy } from '../base/errors.ts';
+import { Pieces } from '../base/pieces.ts';
 import { decodeUtf8, isJsonObject, type JsonLimits, type JsonObject, parseJson } from '../base/json.ts';
 import { httpLimits } from './connections.ts';
 import { parseForm } from './parse-form.ts';
@@ -12,12 +13,16 @@ declare module 'fastify' {
     readonly jsonLimits?: JsonLimits | undefined;
     /** For a route whose members are texts: a password of digits in a form is no number there. */
     readonly formValues?: 'texts' | undefined;
+    /** For a route that reads forms itself, as they may hold files. */
+    readonly takesFiles?: boolean;
   }
   interface FastifyRequest {
     /** Length of the body, once it is parsed. */
     bodyBytes: number;
     /** Why the body is malformed, or null. Thrown only once caller and collection are known, whose refusals come first. */
     bodyProblem: AppError | null;
+    /** Whether the body is a form that the route has still to read. */
+    isFormWaiting: boolean;
   }
 }
 
@@ -27,19 +32,29 @@ type Parse = (bytes: Buffer, request: FastifyRequest) => unknown;
 export function acceptBodies(app: FastifyInstance): void {
   app.decorateRequest('bodyBytes', 0);
   app.decorateRequest('bodyProblem', null);
+  app.decorateRequest('isFormWaiting', false);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(/^application\/json\b/i, (request: FastifyRequest, payload: IncomingMessage) =>
     readAndParse(request, payload, parseJsonBody),
   );
   app.addContentTypeParser(
     /^(?:multipart\/form-data|application\/x-www-form-urlencoded)\b/i,
-    (request: FastifyRequest, payload: IncomingMessage) => readAndParse(request, payload, parseForm),
+    (request: FastifyRequest, payload: IncomingMessage) => readForm(request, payload),
   );
   app.addContentTypeParser('*', (request, _payload, done) => {
     // An empty body is none, whatever type it names; and on an unknown path the 404 comes before any fault of the body.
     if (request.is404 || request.headers['content-length'] === '0') done(null, undefined);
     else done(new AppError('unsupported_media_type', 'Unsupported Content-Type.'));
   });
+}
+
+async function readForm(request: FastifyRequest, payload: IncomingMessage): Promise<unknown> {
+  const isMultipart = /^multipart/i.test(request.headers['content-type'] ?? '');
+  if (!isMultipart || request.routeOptions.config.takesFiles !== true)
+    return readAndParse(request, payload, parseForm);
+  // The route reads it: only then is it known who sends it, and what may be in it.
+  request.isFormWaiting = true;
+  return undefined;
 }
 
 async function readAndParse(
@@ -74,12 +89,6 @@ export function bodyOf(request: FastifyRequest): JsonObject {
   if (isJsonObject(body)) return body;
   throw new AppError('bad_request', 'Expected a JSON object as the body.');
 }
-
-/**
- * Pieces are concatenated when there are this many: a client can send pieces of one byte, each of which takes hundreds of bytes. With a
- * larger number a body that counts as small could hold several times what a small body may.
- */
-const looseMax = 128;
 
 /**
  * A bound on the memory that clients hold together, for example with bodies that are half sent or answers that are not read. Beyond it
@@ -118,46 +127,40 @@ export class MemoryBudget {
   }
 }
 
-const ofAll = new MemoryBudget(httpLimits.bodiesBytesMax);
+/** That of the bodies of all clients. */
+export const bodiesBudget = new MemoryBudget(httpLimits.bodiesBytesMax);
 
 /**
  * Reads the bytes of a body. Throws payload_too_large, at once when the announced length is too large, and unavailable when the bodies
  * of all clients together are. Bytes that arrive after that are discarded.
  */
-export function readBody(payload: IncomingMessage, budget = ofAll): Promise<Buffer> {
+export function readBody(payload: IncomingMessage, budget = bodiesBudget): Promise<Buffer> {
   const announced = Number(payload.headers['content-length'] ?? 0);
   if (announced > httpLimits.bodyBytesMax) return Promise.reject(tooLarge());
   return new Promise((resolve, reject) => {
-    const pieces: Buffer[] = [];
-    let looseCount = 0;
-    let length = 0;
+    const pieces = new Pieces();
     const refuse = (error: Error): void => {
       payload.off('data', take);
-      pieces.length = 0;
+      pieces.take();
       budget.release(giveUp);
       reject(error);
     };
     const giveUp = (): void => refuse(busy());
     const take = (piece: Buffer): void => {
-      length += piece.length;
-      if (length > httpLimits.bodyBytesMax) return refuse(tooLarge());
-      pieces.push(piece);
-      looseCount += 1;
-      if (looseCount === looseMax) {
-        pieces.push(Buffer.concat(pieces.splice(-looseMax)));
-        looseCount = 0;
-      }
-      if (length > httpLimits.smallBodyBytesMax) budget.hold(giveUp, length);
+      pieces.add(piece);
+      if (pieces.length > httpLimits.bodyBytesMax) return refuse(tooLarge());
+      if (pieces.length > httpLimits.smallBodyBytesMax) budget.hold(giveUp, pieces.length);
     };
     payload.on('data', take);
     payload.once('error', refuse);
     payload.once('end', () => {
       budget.release(giveUp);
-      resolve(Buffer.concat(pieces));
+      resolve(pieces.take());
     });
   });
 }
 
-function tooLarge(): AppError {
+/** The refusal of a body that is larger than it may be. */
+export function tooLarge(): AppError {
   return new AppError('payload_too_large', 'Request entity too large.');
 }

@@ -113,6 +113,8 @@ export const httpLimits = {
   /** All header lines of a request together; Node answers 431 above. */
   headerBytesMax: 16 * 1024,
   bodyBytesMax: 32 * 1024 * 1024,
+  /** Of a batch with files, unless its instance has another limit. */
+  batchFormBytesMax: 128 * 1024 * 1024,
   /** Of the bodies of all clients together, while they are read. Those up to `smallBodyBytesMax` are always accepted and not counted. */
   bodiesBytesMax: 256 * 1024 * 1024,
   smallBodyBytesMax: 64 * 1024,

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../base/errors.ts';
 import { decodeUtf8, isJsonObject, jsonLimits, type JsonObject, parseJson } from '../base/json.ts';
@@ -9,17 +10,33 @@ const { formFieldsMax } = httpLimits;
 /** A form's way to send values with types: each part of this name is a JSON object. */
 const payloadName = '@jsonPayload';
 
-/**
- * Returns a form as the JSON object that it stands for (http-api.md section 5): texts that look like a boolean or a number are one, a
- * name that is sent several times has an array, and the members of each `@jsonPayload` replace those of the same name. Parameters of
- * the query count as fields, as they do in the reference. Throws bad_request for an invalid form and for files.
- */
+/** The parser of a form takes this much at a time: a refused one costs no more. */
+const sliceBytes = 16 * 1024;
+
+/** Returns a form that takes no files as the JSON object that it stands for. Throws bad_request for an invalid form and for files. */
 export async function parseForm(bytes: Buffer, request: FastifyRequest): Promise<JsonObject> {
   const contentType = request.headers['content-type'] ?? '';
-  const parameters = request.query instanceof URLSearchParams ? [...request.query] : [];
-  const entries = /^multipart/i.test(contentType)
-    ? [...parameters, ...(await parseMultipart(bytes, contentType))]
-    : [...parseUrlencoded(bytes), ...parameters];
+  if (!/^multipart/i.test(contentType))
+    return formObject([...parseUrlencoded(bytes), ...parametersOf(request)], request);
+  const entries = await parseMultipart(Readable.from(slicesOf(bytes)), contentType);
+  return formObject([...parametersOf(request), ...entries], request);
+}
+
+/** Parameters of the query, which count as fields of a form, as they do in the reference. */
+export function parametersOf({ query }: FastifyRequest): readonly FormEntry[] {
+  return query instanceof URLSearchParams ? [...query] : [];
+}
+
+function* slicesOf(bytes: Buffer): Iterable<Buffer> {
+  for (let at = 0; at < bytes.length; at += sliceBytes) yield bytes.subarray(at, at + sliceBytes);
+}
+
+/**
+ * Returns the fields of a form as the JSON object that they stand for (http-api.md section 5): texts that look like a boolean or a
+ * number are one, a name that is sent several times has an array, and the members of each `@jsonPayload` replace those of the same
+ * name. Throws bad_request.
+ */
+export function formObject(entries: readonly FormEntry[], request: FastifyRequest): JsonObject {
   const { config } = request.routeOptions;
   const toValue = config.formValues === 'texts' ? (text: string): string => text : inferred;
   const payloads = entries.filter(([name]) => name === payloadName).map(([, text]) => text);

@@ -1,13 +1,12 @@
 import { once } from 'node:events';
+import { Readable } from 'node:stream';
 import { Dicer } from '@fastify/busboy';
 import { AppError } from '../base/errors.ts';
 import { decodeUtf8 } from '../base/json.ts';
+import { Pieces } from '../base/pieces.ts';
 import { httpLimits } from './connections.ts';
 
 const { formFieldsMax, partHeaderBytesMax, partHeaderLinesMax } = httpLimits;
-
-/** The parser takes this much at a time: a refused form costs no more. */
-const sliceBytes = 16 * 1024;
 
 /** Name and value of one field of a form. */
 export type FormEntry = readonly [name: string, value: string];
@@ -18,60 +17,141 @@ const BOUNDARY = /^[\w'()+,./:=? -]{0,69}[\w'()+,./:=?-]$/;
 /** Header lines of a part by name in lower case, one character for each byte. */
 type PartHeader = Readonly<Record<string, readonly string[]>>;
 
+/** A part of a form that is a file. */
+export interface FilePart {
+  /** Of the field. */
+  readonly name: string;
+  /** As the client calls the file. */
+  readonly originalName: string;
+  /** To be read to its end. */
+  readonly content: AsyncIterable<Buffer>;
+}
+
+export interface MultipartOptions {
+  /** Takes a file. Without it files are refused. */
+  readonly takeFile?: (file: FilePart) => Promise<void>;
+  /** Called with the number of bytes of fields, which are held in memory. */
+  readonly onHeld?: (bytes: number) => void;
+  /** Ends the reading, which then throws the reason. */
+  readonly signal?: AbortSignal;
+}
+
 /**
- * Returns the fields of a `multipart/form-data` body (RFC 7578). Where parsers are known to disagree about a part it is refused, not
- * skipped: a record without a field that was sent would be a wrong one. Throws bad_request for that and for files.
+ * Reads a `multipart/form-data` body (RFC 7578) as it comes in, and returns its fields. Where parsers are known to disagree about a part
+ * it is refused, not skipped: a record without a field that was sent would be a wrong one. Throws bad_request for that, and what
+ * `takeFile` throws. What is left of the body then is discarded.
  */
-export async function parseMultipart(bytes: Buffer, contentType: string): Promise<readonly FormEntry[]> {
+export async function parseMultipart(
+  body: Readable,
+  contentType: string,
+  options: MultipartOptions = {},
+): Promise<readonly FormEntry[]> {
   const boundary = parseParameters(contentType)?.get('boundary') ?? '';
   if (!BOUNDARY.test(boundary)) throw refusal('Expected a form with one boundary.');
   // The parser does not report what it leaves out of a header, so it keeps more than a header may have. Its type lacks the first.
   const headerLimits = { maxHeaderSize: 2 * partHeaderBytesMax, maxHeaderPairs: partHeaderLinesMax + 1 };
   const parser = new Dicer({ boundary, ...headerLimits });
-  // For errors after the one that is waited for: without a listener they would end the process.
-  parser.on('error', () => undefined);
-  const entries: Promise<FormEntry>[] = [];
+  // Not by its destruction with an error, which it does not report once all of the body was written to it.
+  const failure = Promise.withResolvers<never>();
+  failure.promise.catch(() => parser.destroy());
+  parser.on('error', failure.reject);
+  options.signal?.addEventListener('abort', () => failure.reject(options.signal?.reason), { once: true });
+  const parts: Dicer.PartStream[] = [];
+  const entries: Promise<FormEntry | undefined>[] = [];
   parser.on('part', (part) => {
-    if (entries.length === formFieldsMax)
-      parser.destroy(refusal(`Expected a form of at most ${formFieldsMax} fields.`));
-    if (parser.destroyed) {
+    part.on('error', () => undefined);
+    if (parts.length === formFieldsMax)
+      failure.reject(refusal(`Expected a form of at most ${formFieldsMax} fields.`));
+    if (parts.length === formFieldsMax || parser.destroyed) {
       part.resume();
       return;
     }
-    const entry = readPart(part);
-    entry.catch((error: Error) => parser.destroy(error));
+    parts.push(part);
+    // One after the other: the files of one piece of the body would otherwise all be open at once.
+    const entry = readPart(part, entries.at(-1), options);
+    entry.catch(failure.reject);
     entries.push(entry);
   });
-  const finished = once(parser, 'finish');
-  for (let at = 0; at < bytes.length && !parser.destroyed; at += sliceBytes)
-    parser.write(bytes.subarray(at, at + sliceBytes));
-  if (!parser.destroyed) parser.end();
   try {
-    await finished;
-    return await Promise.all(entries);
+    await feed(body, parser, failure.promise);
+    return (await Promise.all(entries)).filter((entry) => entry !== undefined);
   } catch (error) {
+    parser.destroy();
+    for (const part of parts) part.destroy();
+    await Promise.allSettled(entries);
     if (error instanceof AppError) throw error;
     throw new AppError('bad_request', 'The form is not valid multipart/form-data.', { cause: error });
   }
 }
 
-async function readPart(part: Dicer.PartStream): Promise<FormEntry> {
+/**
+ * Passes a body on, no faster than it is taken, until the parser has finished or failed. The body is not destroyed then, as its
+ * connection is still to be answered.
+ */
+async function feed(body: Readable, parser: Dicer, failure: Promise<never>): Promise<void> {
+  const ended = Promise.withResolvers<never>();
+  const end = (): void => {
+    if (!body.readableEnded) ended.reject(new Error('the body has ended early', { cause: body.errored }));
+  };
+  body.once('error', end);
+  body.once('close', end);
+  if (body.destroyed) end();
+  const finished = once(parser, 'finish');
+  body.pipe(parser);
+  try {
+    await Promise.race([finished, failure, ended.promise]);
+  } finally {
+    body.off('close', end);
+    body.unpipe(parser);
+    body.resume();
+  }
+}
+
+async function readPart(
+  part: Dicer.PartStream,
+  before: Promise<unknown> | undefined,
+  { takeFile, onHeld }: MultipartOptions,
+): Promise<FormEntry | undefined> {
   let header: PartHeader | undefined;
   part.once('header', (found) => {
     // What the parser reports: it makes an array for each name.
     header = found as PartHeader;
   });
+  await before;
   // No encoding is set, so the pieces are bytes.
-  const pieces = (await part.toArray()) as readonly Buffer[];
+  const pieces = part.iterator() as AsyncIterableIterator<Buffer>;
+  const first = await pieces.next();
   if (header === undefined) throw refusal('A part of the form has no complete header.');
-  const name = nameOf(header);
-  const value = decodeUtf8(Buffer.concat(pieces));
+  const { name, originalName } = describePart(header);
+  const content = first.done === true ? none : joined(first.value, pieces);
+  if (originalName !== undefined) {
+    if (takeFile === undefined) throw refusal(`Files are not taken here: ${quoted(name)} is one.`);
+    await takeFile({ name, originalName, content });
+    return undefined;
+  }
+  const held = new Pieces();
+  for await (const piece of content) {
+    onHeld?.(piece.length);
+    held.add(piece);
+  }
+  const value = decodeUtf8(held.take());
   if (value.includes('\0')) throw refusal(`The form field ${quoted(name)} contains U+0000.`);
   return [name, value];
 }
 
-/** Returns the name of the field that a part is. Throws bad_request for a file and for a part that is no field. */
-function nameOf(header: PartHeader): string {
+const none: AsyncIterable<Buffer> = {
+  [Symbol.asyncIterator]: () => Readable.from([])[Symbol.asyncIterator](),
+};
+
+async function* joined(first: Buffer, rest: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  yield first;
+  yield* rest;
+}
+
+/**
+ * Returns the name of the field that a part is, and that of its file if it is one. Throws bad_request for a part that is no field.
+ */
+function describePart(header: PartHeader): Partial<FilePart> & Pick<FilePart, 'name'> {
   const lines = Object.entries(header).flatMap(([name, values]) => values.map((value) => name + value));
   if (lines.length > partHeaderLinesMax || lines.join('').length > partHeaderBytesMax)
     throw refusal(`Expected at most ${partHeaderBytesMax} bytes as the header of a part of the form.`);
@@ -81,16 +161,19 @@ function nameOf(header: PartHeader): string {
   if (another !== undefined || bytes === undefined)
     throw refusal('Expected each part of the form to be a field with one name.');
   const name = decodeUtf8(Buffer.from(bytes, 'latin1'));
-  // An empty name is what a browser sends for a file that was not chosen.
-  if (parameters?.has('filename*') === true || (parameters?.get('filename') ?? '') !== '')
-    throw refusal(`Files are not available yet: ${quoted(name)} is one.`);
-  const [type = ''] = header['content-type'] ?? [];
-  checkCharset(type);
-  if (/^multipart\//i.test(type)) throw refusal(`The form field ${quoted(name)} must not be a form itself.`);
+  // RFC 7578 forbids it, and servers disagree about which of the two names counts.
+  if (parameters?.has('filename*') === true)
+    throw refusal(`The form field ${quoted(name)} must have its file's name as "filename".`);
   const [encoding = '8bit'] = header['content-transfer-encoding'] ?? [];
   if (!/^(?:7bit|8bit|binary)\s*$/i.test(encoding))
     throw refusal(`The form field ${quoted(name)} must not be encoded.`);
-  return name;
+  const file = parameters?.get('filename') ?? '';
+  // An empty name is what a browser sends for a file that was not chosen.
+  if (file !== '') return { name, originalName: decodeUtf8(Buffer.from(file, 'latin1')) };
+  const [type = ''] = header['content-type'] ?? [];
+  checkCharset(type);
+  if (/^multipart\//i.test(type)) throw refusal(`The form field ${quoted(name)} must not be a form itself.`);
+  return { name };
 }
 
 function quoted(name: string): string {

@@ -3,8 +3,9 @@ import type { Caller } from '../access/caller.ts';
 import type { RuleInput } from '../access/rule-input.ts';
 import type { WorkAfterAnswer } from '../auth/account-request.ts';
 import { assert } from '../base/assert.ts';
-import { busy } from '../base/errors.ts';
+import { AppError, busy } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
+import type { Uploads } from '../files/uploads.ts';
 import type { InstanceDirectory } from '../instances/instance-directory.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { OpenInstances } from '../instances/open-instances.ts';
@@ -12,7 +13,13 @@ import type { Mailer } from '../mail/mailer.ts';
 import type { NetworkPolicy } from '../network/address-guard.ts';
 import { type ListQuery, parseListQuery, type QueryReader } from '../query/list-query.ts';
 import { listJson, type ListPage } from '../query/run-list.ts';
-import { idempotentRequest, runOnce } from '../records/idempotency.ts';
+import {
+  findAnswer,
+  type IdempotentRequest,
+  idempotentRequest,
+  type KeptAnswer,
+  runOnce,
+} from '../records/idempotency.ts';
 import type { RecordWrite } from '../records/record-write.ts';
 import type { Realtime } from '../realtime/realtime.ts';
 import type { WriteOptions } from '../storage/database.ts';
@@ -107,28 +114,68 @@ export class RequestContext<Params = object> extends ServiceContext {
 
   /**
    * Runs a write, whose answer is sent once it is synced. A write that was answered before under the same Idempotency-Key is not run
-   * again.
+   * again. Files of the request are in their places before it runs.
    */
   async write(write: RecordWrite<WriteAnswer>, options: WriteOptions = {}): Promise<Answer> {
+    const { uploads } = this.request;
+    if (uploads !== null && uploads.hasPlaces) return this.#writeWithFiles(write, uploads, options);
+    const key = this.request.headers['idempotency-key'];
+    if (key === undefined) return this.instance.database.write(write, options);
+    return (await this.#writeOnce(write, this.#idempotent(key), options)).answer;
+  }
+
+  async #writeWithFiles(
+    write: RecordWrite<WriteAnswer>,
+    uploads: Uploads,
+    options: WriteOptions,
+  ): Promise<Answer> {
+    const { database, clock } = this.instance;
+    const key = this.request.headers['idempotency-key'];
+    const idempotent = key === undefined ? undefined : this.#idempotent(key);
+    const replayed = idempotent && (await findAnswer(database, idempotent, clock.now()));
+    if (replayed !== undefined) return asReplayed(replayed);
+    // Without the options that let writes share a transaction: this one also changes rows of its files.
+    const { isAppending: _, changes: __, ...alone } = options;
+    try {
+      await uploads.place();
+      if (idempotent === undefined) return await database.write(write, alone);
+      const { answer, isReplayed } = await this.#writeOnce(write, idempotent, alone);
+      if (isReplayed) await uploads.release();
+      return answer;
+    } catch (error) {
+      // Otherwise they may be in use, or are still on their way to the store: their time will come.
+      if (error instanceof AppError && !['outcome_unknown', 'unavailable'].includes(error.code))
+        await uploads.release();
+      throw error;
+    }
+  }
+
+  #idempotent(key: string | string[]): IdempotentRequest {
     const { instance, caller, request } = this;
-    const key = request.headers['idempotency-key'];
-    if (key === undefined) return instance.database.write(write, options);
     const { method, body, headers } = request;
     const [path = '', ...query] = (request.raw.url ?? '').split('?');
     const ifMatch = headers['if-match'];
     const asked = { sealer: instance.sealer, caller, method, path, query: query.join('?'), ifMatch, body };
-    const idempotent = idempotentRequest(String(key), asked);
+    return idempotentRequest(String(key), asked);
+  }
+
+  async #writeOnce(
+    write: RecordWrite<WriteAnswer>,
+    request: IdempotentRequest,
+    options: WriteOptions,
+  ): Promise<{ readonly answer: Answer; readonly isReplayed: boolean }> {
+    const { instance } = this;
     // Without the options that let writes share a transaction: they promise a single changed row, and the key is another one.
     const { isAppending: _, changes: __, ...alone } = options;
     const { answer, isReplayed } = await instance.database.write(
       (tx) =>
-        runOnce(tx, { request: idempotent, now: instance.clock.now() }, async () => {
+        runOnce(tx, { request, now: instance.clock.now() }, async () => {
           const { status, json, headers = {}, idsJson = () => '{}' } = await write(tx);
           return { status, json, headers, idsJson };
         }),
       alone,
     );
-    return isReplayed ? { ...answer, headers: { ...answer.headers, 'idempotent-replayed': 'true' } } : answer;
+    return { answer: isReplayed ? asReplayed(answer) : answer, isReplayed };
   }
 
   /** Queues work for after the answer, and keeps the instance open for it. Returns false, and does nothing, when the queue is full. */
@@ -146,6 +193,10 @@ export class RequestContext<Params = object> extends ServiceContext {
   async requireAfterAnswer(work: WorkAfterAnswer): Promise<void> {
     if (!(await this.runAfterAnswer(work))) throw busy();
   }
+}
+
+function asReplayed(answer: KeptAnswer): Answer {
+  return { ...answer, headers: { ...answer.headers, 'idempotent-replayed': 'true' } };
 }
 
 /** The answer to a write, and the part of it to keep under an Idempotency-Key. */

@@ -2,6 +2,7 @@ import type { KeyScope } from '../access/caller.ts';
 import type { JsonLimits } from '../base/json.ts';
 import type { Answer } from './answer.ts';
 import type { OperationParts } from './openapi/operation.ts';
+import type { FormPlan } from './receive-form.ts';
 import type { RequestContext, ServiceContext } from './request-context.ts';
 
 /**
@@ -21,10 +22,15 @@ export interface InstanceRoute<Params = object> extends Address, Omit<OperationP
   readonly isCurrent?: boolean;
   /** Limits of its bodies, where they are others than the default. */
   readonly jsonLimits?: JsonLimits;
+  /** Its forms may hold files: what it takes of one. Throws what can be refused before anything of it is read. */
+  planForm?(context: FormContext<Params>): FormPlan | Promise<FormPlan>;
   /** Its members are texts: a password of digits in a form is no number. */
   readonly formValues?: 'texts';
   handle(context: RequestContext<Params>): Answer | Promise<Answer>;
 }
+
+/** What is known of a request before its body is read. */
+export type FormContext<Params = object> = Pick<RequestContext<Params>, 'instance' | 'caller' | 'params'>;
 
 /** A route about the process rather than an instance: nobody is signed in, and nothing is limited or logged. */
 export interface ServiceRoute extends Address, Omit<OperationParts, 'isForSuperusers'> {

@@ -6,6 +6,7 @@ import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { Instance } from '../instances/instance.ts';
 import { checkFields, sendAnswer, unreadAnswers } from './answer.ts';
 import { logFailure, logRequest } from './log-request.ts';
+import { receiveForm } from './receive-form.ts';
 import { queryOf } from './request.ts';
 import { RequestContext, ServiceContext, type Services } from './request-context.ts';
 import type { InstanceRoute, Route } from './route.ts';
@@ -35,7 +36,11 @@ export function serveRoute(app: FastifyInstance, services: Services, route: Rout
       app.route({
         method,
         url,
-        config: { jsonLimits: route.jsonLimits, formValues: route.formValues },
+        config: {
+          jsonLimits: route.jsonLimits,
+          formValues: route.formValues,
+          takesFiles: route.planForm !== undefined,
+        },
         handler: (request, reply) => serve(route, services, { request, reply }),
       });
   }
@@ -61,6 +66,10 @@ async function serve(route: InstanceRoute, services: Services, { request, reply 
     const admitted = request.server.admission.admit(route, { instance, caller, request });
     if (admitted !== undefined) await admitted;
     requireScope(caller, route);
+    if (request.isFormWaiting && route.planForm !== undefined) {
+      const context = new RequestContext(services, request, { instance, caller });
+      await receiveForm(request, reply, { plan: await route.planForm(context), instance });
+    }
     if (request.bodyProblem !== null) refuseBody(instance, request, request.bodyProblem);
     checkFields(queryOf(request));
     const freed = unreadAnswers.untilFreed();
@@ -75,6 +84,7 @@ async function serve(route: InstanceRoute, services: Services, { request, reply 
     logFailure(request, { instance, caller }, error);
     throw error;
   } finally {
+    if (request.uploads !== null) await request.uploads.discard();
     loan.release();
   }
 }

@@ -76,6 +76,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.decorate('admission', new Admission(options));
   app.decorateRequest('instanceEntry', null);
   app.decorateRequest('instance', null);
+  app.decorateRequest('uploads', null);
   app.decorateRequest('corsHeaders', null);
   app.decorateRequest('rateLimitHeaders', null);
   app.decorateRequest('startedMs', 0);

@@ -1,6 +1,6 @@
 import { toTimestamp } from '../base/timestamp.ts';
-import { emitsEvents } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
+import { emitsEvents } from '../collections/collection.ts';
 import { admit, isLocked } from '../access/rule.ts';
 import type { RuleInput } from '../access/rule-input.ts';
 import type { Transaction } from '../storage/database.ts';
@@ -10,6 +10,7 @@ import { currentCollection } from '../instances/current-collection.ts';
 import { factsOfChange, scopeContext, valuesMeetRule } from './check-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { passwordChanges, type PreparedSecrets, prepareSecrets } from './accounts/passwords.ts';
+import { fileSteps, placeForNew } from './record-files.ts';
 import { recordTable } from './record-table.ts';
 import { recordEvent, StoredRecord, valueOf } from './record.ts';
 import {
@@ -45,7 +46,8 @@ export async function prepareCreate(
   admit(collection, 'createRule', caller);
   const { body } = request;
   const secrets = await prepareSecrets(instance, collection, { caller, body });
-  return (tx) => createInside({ instance, facts, tx }, { ...request, secrets });
+  const newId = placeForNew(instance, collection, { caller, body });
+  return (tx) => createInside({ instance, facts, tx }, { ...request, secrets, newId });
 }
 
 /**
@@ -57,7 +59,11 @@ export function createInside(scope: WriteScope, request: PreparedCreate): Promis
   return refusedAs('Failed to create record.', create(scope, request), isHidden);
 }
 
-type PreparedCreate = CreateRecordRequest & { readonly secrets: PreparedSecrets };
+type PreparedCreate = CreateRecordRequest & {
+  readonly secrets: PreparedSecrets;
+  /** The id for the record where the body has none; undefined for any. */
+  readonly newId?: string | undefined;
+};
 
 async function create(scope: WriteScope, request: PreparedCreate): Promise<StoredRecord> {
   const { instance, facts, tx } = scope;
@@ -65,7 +71,7 @@ async function create(scope: WriteScope, request: PreparedCreate): Promise<Store
   const rule = admit(collection, 'createRule', facts.caller);
   const now = toTimestamp(instance.clock.now());
   const isSuperuser = facts.caller.kind === 'superuser';
-  const decoded = decodeRecord(collection, request.body, { isSuperuser, now });
+  const decoded = decodeRecord(collection, request.body, { isSuperuser, now, newId: request.newId });
   const values = isVerifiedByNature(collection)
     ? withVerified(collection, decoded.values, 1)
     : decoded.values;
@@ -89,6 +95,7 @@ async function create(scope: WriteScope, request: PreparedCreate): Promise<Store
   await tx.inOrder([
     () => insertRecord(tx, record),
     ...kept.map((change) => () => change(tx, id)),
+    ...fileSteps(scope, { collection, id, after: values, body }),
     async () => emitsEvents(collection) && instance.events.note(tx, event),
     () => auditAccount(scope, record, { kind: 'create' }),
   ]);

@@ -6,6 +6,7 @@ import { invalidValue } from '../fields/field-error.ts';
 import type { Change, Modifier, StoredValue } from '../fields/field-type.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { Field } from '../fields/field.ts';
+import { type NewFile, newFilesIn } from '../fields/new-file.ts';
 import { mayWriteField, recordTable, type ShapedField } from './record-table.ts';
 import type { StoredRecord } from './record.ts';
 
@@ -18,6 +19,8 @@ export interface DecodeRecordOptions {
   readonly now: Timestamp;
   /** The record that is being changed; absent when one is made. */
   readonly existing?: StoredRecord;
+  /** The id that a new record gets where the body has none: one that was generated before. */
+  readonly newId?: string | undefined;
 }
 
 /** The record that a body describes, whether or not it may be stored. */
@@ -49,7 +52,11 @@ export function decodeRecord(
     if (shaped === undefined) continue;
     const before = existing?.values[index];
     const value = decodeValue(shaped, before, context);
-    const problem = isToBeChecked(shaped, before, context) ? checkValue(shaped, value, before) : undefined;
+    const problem = isToBeChecked(shaped, before, context)
+      ? shaped.type.checkFiles === undefined
+        ? checkValue(shaped, value, before)
+        : checkFiles(shaped, value, { before, body })
+      : undefined;
     if (problem !== undefined) problems.set(shaped.name, problem);
     values.push(shaped.isSecret ? null : value);
   }
@@ -76,9 +83,11 @@ function decodeValue(
   }
   if (isGiven(shaped, context)) {
     const value = givenValue(shaped, before, context);
-    return value === '' && before === undefined ? (generated(shaped, now) ?? value) : value;
+    return value === '' && before === undefined ? (generated(shaped, context.options) ?? value) : value;
   }
-  return before ?? (before === null ? null : (generated(shaped, now) ?? type.zero(field.options)));
+  return (
+    before ?? (before === null ? null : (generated(shaped, context.options) ?? type.zero(field.options)))
+  );
 }
 
 function isGiven({ name, isOpen }: ShapedField, { body, modifications, options }: DecodeContext): boolean {
@@ -100,7 +109,11 @@ function givenValue(
 }
 
 /** What a text field with `autogeneratePattern` gets when nothing was given for it. */
-function generated({ field, type, isStandardId }: ShapedField, now: Timestamp): StoredValue | undefined {
+function generated(
+  { field, type, isId, isStandardId }: ShapedField,
+  { now, newId }: DecodeRecordOptions,
+): StoredValue | undefined {
+  if (isId && newId !== undefined) return newId;
   return isStandardId ? newRecordId(fromTimestamp(now)) : type.generate?.(field.options);
 }
 
@@ -123,6 +136,22 @@ function checkValue(
   // An id stays when it has become invalid because its field was changed: ids cannot be changed, so nobody could put it right.
   if (isId && before !== undefined) return value === before ? undefined : idChange;
   return type.check(value, field.options, before);
+}
+
+/** Checks the value of a field of files, together with those that were sent for it. */
+function checkFiles(
+  { field, type }: ShapedField,
+  value: StoredValue,
+  { before, body }: { readonly before: StoredValue | undefined; readonly body: RecordBody },
+): FieldError | undefined {
+  return type.checkFiles?.(value, field.options, { before, files: newFilesOf(body, field.name) });
+}
+
+/** Returns the new files that a body has for a field. */
+export function newFilesOf(body: RecordBody, name: string): readonly NewFile[] {
+  return [name, `${name}+`, `+${name}`].flatMap((key) =>
+    Object.hasOwn(body, key) ? newFilesIn(body[key]) : [],
+  );
 }
 
 const idChange: FieldError = {

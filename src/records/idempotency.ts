@@ -3,7 +3,7 @@ import { assert, unreachable } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import { limit, sql, type Sql } from '../sql/sql.ts';
-import type { Transaction } from '../storage/database.ts';
+import type { Reader, Transaction } from '../storage/database.ts';
 
 /**
  * A write that is repeated under its `Idempotency-Key` is not done again.
@@ -59,14 +59,15 @@ export async function runOnce(
   return { answer, isReplayed: false };
 }
 
-async function findAnswer(
-  tx: Transaction,
+/** Returns the answer to an earlier request under the key, if there is one. Throws unprocessable for a key of another request. */
+export async function findAnswer(
+  reader: Reader,
   request: IdempotentRequest,
   now: number,
 ): Promise<KeptAnswer | undefined> {
-  const [row] = await tx.tuples(sql`
-    SELECT content, status, headers, body FROM ${table(tx)}
-    WHERE ${tx.names.scope} AND id = ${request.id} AND expires > ${now}`);
+  const [row] = await reader.tuples(sql`
+    SELECT content, status, headers, body FROM ${table(reader)}
+    WHERE ${reader.names.scope} AND id = ${request.id} AND expires > ${now}`);
   if (row === undefined) return undefined;
   const [content, status, headers, body] = row;
   if (content !== request.content) {
@@ -115,8 +116,8 @@ async function removeExpired(tx: Transaction, now: number): Promise<void> {
       ORDER BY expires${limit(idempotencyLimits.removedMax)}${names.skipLocked})`);
 }
 
-function table(tx: Transaction): Sql {
-  return tx.names.table('$idempotency');
+function table({ names }: Reader): Sql {
+  return names.table('$idempotency');
 }
 
 /** A request under an `Idempotency-Key`, as two digests. They are keyed with a secret of the instance, as a body may hold a password. */

@@ -280,7 +280,8 @@ function relationsOf({ fields }: Collection): readonly RelationPlace[] {
   });
 }
 
-interface FilePlace {
+/** A field of files, with its place among the collection's fields. */
+export interface FilePlace {
   readonly index: number;
   readonly field: Field;
 }

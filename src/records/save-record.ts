@@ -6,6 +6,7 @@ import { withValues } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 import { auditAccount } from './accounts/audit-account.ts';
 import { eraseAccount, type SecretChange } from './accounts/sessions.ts';
+import type { RecordBody } from './decode-record.ts';
 import { fileSteps } from './record-files.ts';
 import { recordTable } from './record-table.ts';
 import { withUniqueErrors, type WriteScope } from './record-write.ts';
@@ -15,6 +16,8 @@ export interface RecordChanges {
   /** The values of every field. They were checked, or need no check. */
   readonly values: readonly StoredValue[];
   readonly secrets?: readonly SecretChange[];
+  /** What was sent, where the change comes from a client: it may have files. */
+  readonly body?: RecordBody;
   readonly now: Timestamp;
 }
 
@@ -25,7 +28,7 @@ export interface RecordChanges {
 export async function saveChanges(
   scope: WriteScope,
   existing: StoredRecord,
-  { values, secrets = [], now }: RecordChanges,
+  { values, secrets = [], body, now }: RecordChanges,
 ): Promise<StoredRecord> {
   const { instance, tx } = scope;
   const { collection } = existing;
@@ -35,7 +38,7 @@ export async function saveChanges(
   await tx.inOrder([
     () => withUniqueErrors(updateRow(tx, existing, record), collection, tx.names),
     ...secrets.map((change) => () => change(tx, id)),
-    ...fileSteps(scope, { collection, id, before: existing.values, after: values }),
+    ...fileSteps(scope, { collection, id, before: existing.values, after: values, body }),
     async () => emitsEvents(collection) && instance.events.note(tx, event),
     () => auditAccount(scope, record, { kind: 'update', existing, secrets }),
   ]);

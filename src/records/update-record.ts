@@ -20,6 +20,7 @@ import {
 import { findRecordToChange } from './find-record.ts';
 import { notBefore, type StoredRecord } from './record.ts';
 import { passwordChanges, type PreparedSecrets, prepareSecrets } from './accounts/passwords.ts';
+import { placeForKnown } from './record-files.ts';
 import { recordTable } from './record-table.ts';
 import { requireRelated } from './require-related.ts';
 import { saveChanges } from './save-record.ts';
@@ -49,6 +50,7 @@ export async function prepareUpdate(
   admit(collection, 'updateRule', caller);
   const { body, id } = request;
   const secrets = await prepareSecrets(instance, collection, { caller, body, id });
+  placeForKnown(collection, id, { caller, body });
   return (tx) => updateInside({ instance, facts, tx }, { ...request, secrets });
 }
 
@@ -87,7 +89,7 @@ async function update(scope: WriteScope, request: PreparedUpdate): Promise<Store
   else refuseProblems(problems);
   const changed = secretChanges(instance, collection, { body, values, existing, secrets, isSuperuser });
   if (!isChanged(existing, values) && changed.length === 0) return existing;
-  return saveChanges(scope, existing, { values, secrets: changed, now });
+  return saveChanges(scope, existing, { values, secrets: changed, body, now });
 }
 
 function secretChanges(

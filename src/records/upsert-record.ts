@@ -7,6 +7,7 @@ import { isLocked } from '../access/rule.ts';
 import type { Names } from '../storage/database.ts';
 import { Collision, UniqueViolation } from '../storage/engine-errors.ts';
 import { createInside } from './create-record.ts';
+import { placeForKnown, placeForNew } from './record-files.ts';
 import { currentCollection } from '../instances/current-collection.ts';
 import type { RecordBody } from './decode-record.ts';
 import { type ExpectedRevision, type RecordWrite, requireExpected } from './record-write.ts';
@@ -46,7 +47,11 @@ export async function prepareUpsert(
     body: mayNotWrite(collection) ? {} : body,
     ...(typeof bodyId === 'string' ? { id: bodyId } : {}),
   });
-  const request = { collection: nameOrId, body, secrets };
+  const sent = { caller, body: mayNotWrite(collection) ? {} : body };
+  const newId = placeForNew(instance, collection, sent);
+  // What is wrong with a new record may be right with one that is there.
+  if (newId === undefined && typeof bodyId === 'string') placeForKnown(collection, bodyId, sent);
+  const request = { collection: nameOrId, body, secrets, newId };
   return async (tx) => {
     const scope = { instance, facts, tx };
     const id = ownMember(body, 'id');

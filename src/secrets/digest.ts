@@ -1,4 +1,4 @@
-import { hash, timingSafeEqual } from 'node:crypto';
+import { createHash, hash, timingSafeEqual } from 'node:crypto';
 import { randomText } from '../base/ids.ts';
 
 /** Returns the SHA-256 of a text as base64url, 43 characters: distinguishes texts even if an attacker has chosen one. */
@@ -10,6 +10,20 @@ export function digest(text: string): string {
 export function isDigestOf(digested: string, text: string): boolean {
   const [given, made] = [Buffer.from(digested), Buffer.from(digest(text))];
   return given.length === made.length && timingSafeEqual(given, made);
+}
+
+/** As {@link digest}, of bytes that come in pieces. */
+export class BytesDigest {
+  readonly #hash = createHash('sha256');
+
+  add(piece: Uint8Array): void {
+    this.#hash.update(piece);
+  }
+
+  /** Returns the digest of all pieces; none can be added any more. */
+  end(): string {
+    return this.#hash.digest('base64url');
+  }
 }
 
 /** Returns the MD5 of a text in hex, for values that other software compares. It protects neither secrets nor integrity. */

@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../base/errors.ts';
 import { prepareBatch } from '../../records/batch.ts';
 import { type Settings, settingsLimits } from '../../settings/settings.ts';
@@ -10,6 +9,8 @@ import {
   readBatchRequests,
   toBatchError,
 } from '../batch-requests.ts';
+import { tooLarge } from '../body.ts';
+import { batchForm } from '../form-plans.ts';
 import { jsonAnswer } from '../openapi/operation.ts';
 import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
 import { route } from '../route.ts';
@@ -35,10 +36,16 @@ export const batchRoutes = [
       }),
     },
     refusals: [409, 422, 507],
+    planForm: ({ instance }) => {
+      const { batch } = instance.settings.current;
+      requireEnabled(batch);
+      return batchForm(batch);
+    },
     handle: async (context) => {
       const { instance, request, input } = context;
       const { batch } = instance.settings.current;
-      requireAllowed(request, batch);
+      requireEnabled(batch);
+      if (batch.maxBodySize > 0 && request.bodyBytes > batch.maxBodySize) throw tooLarge();
       const asked = readBatchRequests(context.body, input, batch.maxRequests);
       const entries = await limitBatch(context, asked);
       const write = await prepareBatch(instance, entries);
@@ -54,11 +61,8 @@ export const batchRoutes = [
   }),
 ];
 
-/** Checks the instance's settings for batches. The limit for all bodies was already enforced while the body was read. */
-function requireAllowed(request: FastifyRequest, { enabled, maxBodySize }: Settings['batch']): void {
+function requireEnabled({ enabled }: Settings['batch']): void {
   if (!enabled) throw new AppError('forbidden', 'Batch requests are not allowed.');
-  if (maxBodySize > 0 && request.bodyBytes > maxBodySize)
-    throw new AppError('payload_too_large', 'Request entity too large.');
 }
 
 export const batchSchemas: Readonly<Record<string, Schema>> = {

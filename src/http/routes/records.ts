@@ -4,6 +4,7 @@ import { prepareDelete } from '../../records/delete-record.ts';
 import { listRecords } from '../../records/list-records.ts';
 import { readRecord } from '../../records/read-record.ts';
 import { prepareUpdate } from '../../records/update-record.ts';
+import { recordForm } from '../form-plans.ts';
 import { nothing, projectedList } from '../answer.ts';
 import { emptyAnswer, jsonAnswer, listParameters, type OperationParts } from '../openapi/operation.ts';
 import { cursorListSchema, type Schema, schemaReference } from '../openapi/schema.ts';
@@ -138,6 +139,7 @@ export const recordRoutes = [
     path: recordPaths.ofCollection,
     scope: 'records:write',
     actions: ['create'],
+    planForm: (context) => recordForm(context, 'createRule'),
     handle: async (context) => {
       const { instance, input, params, body } = context;
       const write = await prepareCreate(instance, input, { ...params, body });
@@ -167,6 +169,7 @@ export const recordRoutes = [
     path: recordPaths.ofRecord,
     scope: 'records:write',
     actions: ['update'],
+    planForm: (context) => recordForm(context, 'updateRule'),
     handle: async (context) => {
       const { instance, request, input, params, body } = context;
       const expected = expectedRevision(request.headers['if-match']);

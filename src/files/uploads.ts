@@ -1,0 +1,214 @@
+import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError, busy } from '../base/errors.ts';
+import { newId } from '../base/ids.ts';
+import { Pieces } from '../base/pieces.ts';
+import { codeOf, openFilesMax } from '../base/process.ts';
+import { NewFile } from '../fields/new-file.ts';
+import { BytesDigest } from '../secrets/digest.ts';
+import { dueAt, type FilesInstance, noteRemovals, removalTimes } from './file-removals.ts';
+import { detectType, headBytesMax, isMediaType } from './media-type.ts';
+import { storedName } from './stored-name.ts';
+
+/** Bytes of one write to the disk. So much of each upload is held in memory. */
+const blockBytes = 64 * 1024;
+/** Uploads that are put into the store at the same time, of one request. */
+const parallelMax = 4;
+/** Of files that are written at the same time, by all requests. */
+const writingMax = Math.min(1_000, Math.max(16, Math.floor(openFilesMax() / 8)));
+
+let writing = 0;
+
+/** A file of a request. Its bytes lie in the folder for uploads until they are put into the store. */
+export class UploadedFile extends NewFile {
+  /** Where its bytes are on the local disk. */
+  readonly path: string;
+  /** Whether all of its bytes are there: not of one that is larger than it may be. */
+  readonly isComplete: boolean;
+  /** The key under which it is to be stored, once it is known which record is to name it. */
+  key: string | undefined;
+  readonly type: string;
+  readonly #digest: string;
+
+  constructor(
+    file: Pick<UploadedFile, 'name' | 'originalName' | 'size' | 'path' | 'isComplete' | 'type'>,
+    digest: string,
+  ) {
+    super(file);
+    this.path = file.path;
+    this.isComplete = file.isComplete;
+    this.type = file.type;
+    this.#digest = digest;
+  }
+
+  override isOfType(type: string): boolean {
+    return isMediaType(this.type, type);
+  }
+
+  /** What tells it from another file, for a request under an Idempotency-Key. */
+  toJSON(): object {
+    return { file: this.originalName, digest: this.#digest };
+  }
+}
+
+export interface ReceivedFile {
+  /** As the client calls it. */
+  readonly originalName: string;
+  /** Read to its end. */
+  readonly content: AsyncIterable<Buffer>;
+  /** What is beyond is not kept, and the file is not complete. */
+  readonly bytesMax: number;
+}
+
+/**
+ * The files of one request, from the first byte to the record.
+ *
+ *   receive ──► a file in the folder for uploads ──► place: noted for removal, then put into the store ──► the record is written
+ *      └─────────────────────────────────────────────────────── discard ◄───────────────────────────────────────────┘
+ */
+export class Uploads {
+  readonly #instance: FilesInstance;
+  readonly #isDigested: boolean;
+  readonly #files: UploadedFile[] = [];
+  readonly #paths: string[] = [];
+  #placed: readonly string[] = [];
+
+  /** `isDigested` where files of two requests will be compared. */
+  constructor(instance: FilesInstance, { isDigested }: { readonly isDigested: boolean }) {
+    this.#instance = instance;
+    this.#isDigested = isDigested;
+  }
+
+  /** Whether any file has a place with a record. */
+  get hasPlaces(): boolean {
+    return this.#files.some(({ key }) => key !== undefined);
+  }
+
+  /** Writes a file to the disk as it comes in. Throws storage_full, and unavailable when too many are being written. */
+  async receive(file: ReceivedFile): Promise<UploadedFile> {
+    const path = join(this.#instance.files.uploadFolder, newId());
+    this.#paths.push(path);
+    const { size, head, digest } = await this.#write(path, file).catch(explained);
+    const { originalName, bytesMax } = file;
+    const type = await detectType(head, originalName);
+    const isComplete = size <= bytesMax;
+    const name = storedName(originalName, type);
+    const uploaded = new UploadedFile({ name, originalName, size, path, isComplete, type }, digest);
+    this.#files.push(uploaded);
+    return uploaded;
+  }
+
+  async #write(path: string, { content, bytesMax }: ReceivedFile): Promise<Written> {
+    const hash = this.#isDigested ? new BytesDigest() : undefined;
+    const pieces = new Pieces();
+    let head: Buffer | undefined;
+    let size = 0;
+    await using file = new UploadFile(path);
+    for await (const piece of content) {
+      size += piece.length;
+      hash?.add(piece);
+      if (size > bytesMax) continue;
+      pieces.add(piece);
+      if (pieces.length < blockBytes) continue;
+      const block = pieces.take();
+      head ??= Buffer.from(block.subarray(0, headBytesMax));
+      await file.write(block);
+    }
+    const rest = pieces.take();
+    await file.write(rest);
+    return { size, head: head ?? rest.subarray(0, headBytesMax), digest: hash?.end() ?? '' };
+  }
+
+  /**
+   * Puts the files that have a key into the store, before the transaction that writes their records: once a record names one, it is
+   * there. They are noted for removal first, so that whatever becomes of the request none stays for long without a record.
+   */
+  async place(): Promise<void> {
+    const { database, files, dueClock } = this.#instance;
+    const destined = this.#files.filter(({ key }) => key !== undefined);
+    const due = dueClock.now() + removalTimes.unclaimedMs;
+    this.#placed = destined.flatMap(({ key }) => key ?? []);
+    await database.write(async (tx) => {
+      await noteRemovals(tx, this.#placed, due);
+      tx.afterCommit(() => files.noteDue(due));
+    });
+    const waiting = destined.values();
+    const putNext = async (): Promise<void> => {
+      for (const { key, path, size, type } of waiting)
+        if (key !== undefined) await files.store.put(key, { path, size, type });
+    };
+    // All have ended before the request is refused: a file that was removed meanwhile would come back.
+    const ends = await Promise.allSettled(Array.from({ length: parallelMax }, putNext));
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  }
+
+  /** Lets go of the placed files that no record names: the records were refused, or the request was answered before. */
+  async release(): Promise<void> {
+    const { database, files, dueClock } = this.#instance;
+    if (this.#placed.length === 0) return;
+    const now = dueClock.now();
+    await database.write(async (tx) => {
+      await dueAt(tx, this.#placed, now);
+      tx.afterCommit(() => files.noteDue(now));
+    });
+  }
+
+  /** Removes what is left in the folder for uploads. */
+  async discard(): Promise<void> {
+    for (const path of this.#paths) await rm(path, { force: true });
+  }
+}
+
+interface Written {
+  readonly size: number;
+  /** The first bytes. */
+  readonly head: Buffer;
+  readonly digest: string;
+}
+
+/** A file that is opened by the first write to it: most uploads are small, and a client that sends slowly holds no open file until then. */
+class UploadFile {
+  readonly #path: string;
+  #handle: FileHandle | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  async write(bytes: Buffer): Promise<void> {
+    if (this.#handle === undefined) {
+      if (writing >= writingMax) throw busy();
+      writing += 1;
+      this.#handle = await openNew(this.#path).catch((error: unknown) => {
+        writing -= 1;
+        throw error;
+      });
+    }
+    for (let at = 0; at < bytes.length;) at += (await this.#handle.write(bytes, at)).bytesWritten;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#handle === undefined) return;
+    writing -= 1;
+    await this.#handle.close();
+  }
+}
+
+async function openNew(path: string): Promise<FileHandle> {
+  const make = (): Promise<FileHandle> => open(path, 'wx', 0o600);
+  try {
+    return await make();
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    await mkdir(join(path, '..'), { recursive: true, mode: 0o700 });
+    return make();
+  }
+}
+
+function explained(error: unknown): never {
+  const code = codeOf(error);
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    throw new AppError('storage_full', 'The storage is full.', { cause: error });
+  if (code === 'EMFILE' || code === 'ENFILE') throw busy(error);
+  throw error;
+}
