@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { RawConnection, rawRequest } from '../support/raw-http.ts';
 import type { TestAnswer } from '../support/service.ts';
-import { FileStage, type FormPart } from '../support/file-stage.ts';
+import { FileStage, type FormPart, formType } from '../support/file-stage.ts';
 
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 const photo: FormPart = ['photo', png, 'Me and You.png'];
@@ -53,4 +54,125 @@ test('an update adds, replaces and removes files, by all the names that a field 
   );
   assert.equal(emptied.photo, '');
   assert.deepEqual(await stage.stored(), []);
+});
+
+test('two files of one name, an empty file and one without an extension are kept apart, each with its bytes', async (t) => {
+  const stage = await FileStage.start(t);
+  const { json } = await stage.create([
+    paper('first', 'a.txt'),
+    paper('second', 'a.txt'),
+    paper('', 'empty'),
+  ]);
+  const [first, second, empty] = json.papers;
+  assert.notEqual(first, second);
+  assert.equal(String(await stage.content(json.id, first)), 'first');
+  assert.equal(String(await stage.content(json.id, second)), 'second');
+  assert.equal((await stage.content(json.id, empty)).length, 0);
+  await stage.settled();
+});
+
+test('of several files for a field of one the last is kept, as of several names', async (t) => {
+  const stage = await FileStage.start(t);
+  const { json } = await stage.create([
+    ['photo', png, 'first.png'],
+    ['photo', png, 'last.png'],
+  ]);
+  assert.match(json.photo, /^last_/);
+  await stage.settled();
+});
+
+test('F-10 a file may be as large as its field says and no larger, and a refusal names the field', async (t) => {
+  const stage = await FileStage.start(t);
+  assert.equal((await stage.create([['photo', Buffer.alloc(1_000), 'a.bin']])).status, 201);
+  const large = await stage.create([['photo', Buffer.alloc(1_001), 'a.bin']]);
+  assert.deepEqual(large.json, {
+    status: 400,
+    message: 'Failed to create record.',
+    data: {
+      photo: {
+        code: 'validation_file_size_limit',
+        message: 'Failed to upload a.bin: the maximum allowed file size is 1000 bytes.',
+        params: { file: 'a.bin', maxSize: 1_000 },
+      },
+    },
+  });
+  const many = await stage.create([paper('1'), paper('2'), paper('3'), paper('4')]);
+  assert.equal(many.json.data.papers.code, 'validation_too_many_files');
+  const unknown = await stage.create([['papers', 'made_up.txt'], paper('1')]);
+  assert.equal(unknown.json.data.papers.code, 'validation_invalid_file');
+  await stage.settled();
+});
+
+test('F-06 the kind of a file is found in its bytes, whatever its client says', async (t) => {
+  const stage = await FileStage.start(t);
+  const field = { name: 'photo', type: 'file', mimeTypes: ['image/png', 'image/jpeg'], required: true };
+  const papers = { name: 'papers', type: 'file', maxSelect: 3 };
+  await stage.collection('pictures', { fields: [field, papers] });
+  const send = (parts: readonly FormPart[]): Promise<TestAnswer> =>
+    stage.send('/collections/pictures/records', parts);
+  const page = await send([['photo', '<html><script>alert(1)</script>', 'a.png']]);
+  assert.deepEqual(page.json.data.photo, {
+    code: 'validation_invalid_mime_type',
+    message: 'The type of a.png must be one of: image/png, image/jpeg.',
+    params: { file: 'a.png', mimeTypes: ['image/png', 'image/jpeg'] },
+  });
+  const without = await send([paper('one')]);
+  assert.equal(without.json.data.photo.code, 'validation_required');
+  const made = await send([['photo', png, 'picture']]);
+  assert.match(made.json.photo, /^picture_[a-z0-9]{10}\.png$/);
+  await stage.settled('pictures');
+});
+
+test('rules know the stored names, and of a refused write no file is left', async (t) => {
+  const stage = await FileStage.start(t);
+  await stage.service.request('/api/collections/docs', {
+    method: 'PATCH',
+    token: true,
+    body: {
+      createRule: '@request.body.photo ~ "wanted%" && @request.body.papers:length < 2',
+      updateRule: '@request.body.photo ~ "wanted%"',
+    },
+  });
+  const wanted: FormPart = ['photo', png, 'wanted.png'];
+  const { status, json, text } = await stage.create([wanted, paper('one')]);
+  assert.equal(status, 201, text);
+  assert.equal((await stage.create([photo])).status, 400);
+  assert.equal((await stage.create([wanted, paper('one'), paper('two')])).status, 400);
+  assert.equal((await stage.update(json.id, [photo])).status, 404);
+  assert.equal((await stage.update('a'.repeat(15), [wanted])).status, 404);
+  assert.equal((await stage.update('..', [wanted])).status, 404);
+  await stage.settled();
+});
+
+test('a file for a hidden field comes only from superusers', async (t) => {
+  const stage = await FileStage.start(t);
+  const fields = [
+    { name: 'photo', type: 'file', hidden: true },
+    { name: 'papers', type: 'file', maxSelect: 2 },
+  ];
+  await stage.collection('secrets', { fields });
+  const send = (token?: true): Promise<TestAnswer> =>
+    stage.send('/collections/secrets/records', [photo, paper('one')], token ? { token } : {});
+  const { json } = await send();
+  assert.equal(json.photo, undefined);
+  assert.equal(json.papers.length, 1);
+  assert.equal((await stage.stored()).length, 1);
+  assert.match((await send(true)).json.photo, /^me_and_you/);
+  await stage.settled('secrets');
+});
+
+test('who may not write at all is refused before the form is read', async (t) => {
+  const stage = await FileStage.start(t);
+  await stage.collection('locked', { createRule: null, updateRule: null });
+  for (const [line, status] of [
+    ['POST /api/collections/locked/records', 403],
+    ['PATCH /api/collections/locked/records/aaaaaaaaaaaaaaa', 403],
+    ['POST /api/collections/nowhere/records', 404],
+  ] as const) {
+    const connection = RawConnection.open(t, stage.service.url);
+    const headers = { 'Content-Type': formType, 'Content-Length': '100000', Expect: '100-continue' };
+    connection.send(rawRequest(line, headers));
+    const [answer] = await connection.waitForAnswers(1);
+    assert.equal(answer?.status, status);
+  }
 });
