@@ -86,7 +86,7 @@ export class Uploads {
 
   /** Writes a file to the disk as it comes in. Throws storage_full, and unavailable when too many are being written. */
   async receive(file: ReceivedFile): Promise<UploadedFile> {
-    const path = join(this.#instance.files.uploadFolder, newId());
+    const path = join(this.#instance.files.uploadFolder, `${newId()}.upload`);
     this.#paths.push(path);
     const { size, head, digest } = await this.#write(path, file).catch(explained);
     const { originalName, bytesMax } = file;
@@ -170,6 +170,7 @@ interface Written {
 class UploadFile {
   readonly #path: string;
   #handle: FileHandle | undefined;
+  #length = 0;
 
   constructor(path: string) {
     this.#path = path;
@@ -184,7 +185,11 @@ class UploadFile {
         throw error;
       });
     }
-    for (let at = 0; at < bytes.length;) at += (await this.#handle.write(bytes, at)).bytesWritten;
+    for (let at = 0; at < bytes.length;) {
+      const { bytesWritten } = await this.#handle.write(bytes, at, bytes.length - at, this.#length);
+      at += bytesWritten;
+      this.#length += bytesWritten;
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { AppParts } from '../../src/app.ts';
+import type { BlobStore } from '../../src/files/blob-store.ts';
 import type { Sql } from '../../src/sql/sql.ts';
 import type { Database, BulkInsert, Transaction } from '../../src/storage/database.ts';
 import type { DispatcherOptions } from '../../src/webhooks/dispatcher.ts';
@@ -21,7 +22,16 @@ export const crashPoints = [
 /** Places that a record passes seldom or never: cursors are stored once a second, ranges are skipped by their owner. */
 export const seldomCrashPoints = ['before the lane row', 'after the lane row', 'after the gap row'] as const;
 
-export type CrashPoint = (typeof crashPoints | typeof seldomCrashPoints)[number];
+/** Places that a file passes on its way to a record, and out of it. */
+export const fileCrashPoints = [
+  'before the file is noted',
+  'after the file is noted',
+  'after the file is placed',
+  'before the file is removed',
+  'after the file is removed',
+] as const;
+
+export type CrashPoint = (typeof crashPoints | typeof seldomCrashPoints | typeof fileCrashPoints)[number];
 
 /** The process dies when it comes to `point` for the `hit`-th time. */
 export interface CrashPlan {
@@ -42,11 +52,31 @@ export function reachFor(plan: CrashPlan | undefined): Reach {
   };
 }
 
-/** Decorators of the two ports at which a server can be watched: nothing of the product knows of crash points. */
+/** Decorators of the ports at which a server can be watched: nothing of the product knows of crash points. */
 export function crashParts(reach: Reach): AppParts {
   return {
     wrapDatabase: (database) => new CrashingDatabase(database, reach),
     wrapSender: (sender) => crashingSender(sender, reach),
+    wrapStore: (store) => crashingStore(store, reach),
+  };
+}
+
+function crashingStore(store: BlobStore, reach: Reach): BlobStore {
+  return {
+    put: async (key, source) => {
+      reach('after the file is noted');
+      await store.put(key, source);
+      reach('after the file is placed');
+    },
+    find: (key) => store.find(key),
+    read: (key, range) => store.read(key, range),
+    remove: async (key) => {
+      reach('before the file is removed');
+      await store.remove(key);
+      reach('after the file is removed');
+    },
+    removeAll: (folder) => store.removeAll(folder),
+    list: () => store.list(),
   };
 }
 
@@ -134,6 +164,7 @@ function crashingTransaction(tx: Transaction, trace: Trace, reach: Reach): Trans
       const isLane = changesTable(text, 'lane');
       if (isRecord) reach('before the record row');
       if (isLane) reach('before the lane row');
+      if (changesTable(text, 'file_removal')) reach('before the file is noted');
       const changes = await tx.run(statement);
       if (isRecord) {
         trace.hasRecord = true;

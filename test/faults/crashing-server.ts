@@ -28,7 +28,8 @@ export interface CrashingServerOptions {
 const options = JSON.parse(process.argv[2] ?? '{}') as CrashingServerOptions;
 const reach = reachFor(options.crash);
 const { wrapDatabase, ...parts } = crashParts(reach);
-const place = options.postgres === undefined ? { data: options.data } : { postgres: options.postgres };
+const { data, postgres } = options;
+const place = postgres === undefined ? { data } : { postgres, ...(data === '' ? {} : { data }) };
 const app = await startApp(readConfig({ ...place, port: '0', dev: true }, masterKey()), {
   ...parts,
   logger: errorLogger(),
