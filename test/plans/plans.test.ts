@@ -4,6 +4,15 @@ import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Instance } from '../../src/instances/instance.ts';
 import { toTimestamp } from '../../src/base/timestamp.ts';
+import {
+  claimUploads,
+  dueAt,
+  forgetRemovals,
+  noteRemovals,
+  readDue,
+  readNextDue,
+  removalTimes,
+} from '../../src/files/file-removals.ts';
 import { sweepWindows } from '../../src/limits/window-store.ts';
 import { sql, type Sql } from '../../src/sql/sql.ts';
 import { numberPlaceholders } from '../../src/storage/postgres/postgres-connection.ts';
@@ -105,6 +114,7 @@ const deliveries: readonly (readonly [what: string, ask: (database: Database) =>
 const writes: readonly (readonly [what: string, ask: (instance: Instance) => Promise<unknown>])[] = [
   ['write a test of an endpoint', (instance) => instance.database.write((tx) => writeTest(tx, instance, 1))],
   ['write events together', appendTogether],
+  ['note files, claim them, and remove those that are due', followFiles],
 ];
 
 /** Of which the endpoint wants the one and not the other. */
@@ -123,6 +133,19 @@ async function appendTogether({ database, events, collections, clock }: Instance
     return database.write((tx) => events.append(tx, { ...event, dataJson: '{}' }), { isAppending: true });
   });
   await Promise.all(works);
+}
+
+async function followFiles({ database }: Instance): Promise<void> {
+  const keys = ['c/r/a', 'c/r/b'];
+  await database.write(async (tx) => {
+    await noteRemovals(tx, keys, removalTimes.unclaimedMs + 1);
+    await claimUploads(tx, keys, 1);
+    await noteRemovals(tx, keys, 1);
+    await dueAt(tx, keys, 2);
+  });
+  const due = await readDue(database, { now: 2, max: 256 });
+  await database.write((tx) => forgetRemovals(tx, due));
+  await readNextDue(database);
 }
 
 /** Where nodes count together, and nowhere else. */
