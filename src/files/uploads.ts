@@ -10,12 +10,15 @@ import { dueAt, type FilesInstance, noteRemovals, removalTimes } from './file-re
 import { detectType, headBytesMax, isMediaType } from './media-type.ts';
 import { storedName } from './stored-name.ts';
 
-/** Bytes of one write to the disk. So much of each upload is held in memory. */
-const blockBytes = 64 * 1024;
-/** Uploads that are put into the store at the same time, of one request. */
+export const uploadLimits = {
+  /** Bytes of one write to the disk. So much of each upload is held in memory. */
+  blockBytes: 64 * 1024,
+  /** Files that are written at the same time, by all requests. */
+  writingMax: Math.min(1_000, Math.max(16, Math.floor(openFilesMax() / 8))),
+} as const;
+
+/** Uploads of one request that are put into the store at the same time. */
 const parallelMax = 4;
-/** Of files that are written at the same time, by all requests. */
-const writingMax = Math.min(1_000, Math.max(16, Math.floor(openFilesMax() / 8)));
 
 let writing = 0;
 
@@ -109,7 +112,7 @@ export class Uploads {
       hash?.add(piece);
       if (size > bytesMax) continue;
       pieces.add(piece);
-      if (pieces.length < blockBytes) continue;
+      if (pieces.length < uploadLimits.blockBytes) continue;
       const block = pieces.take();
       head ??= Buffer.from(block.subarray(0, headBytesMax));
       await file.write(block);
@@ -178,7 +181,7 @@ class UploadFile {
 
   async write(bytes: Buffer): Promise<void> {
     if (this.#handle === undefined) {
-      if (writing >= writingMax) throw busy();
+      if (writing >= uploadLimits.writingMax) throw busy();
       writing += 1;
       this.#handle = await openNew(this.#path).catch((error: unknown) => {
         writing -= 1;

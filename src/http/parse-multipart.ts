@@ -60,9 +60,9 @@ export async function parseMultipart(
   const entries: Promise<FormEntry | undefined>[] = [];
   parser.on('part', (part) => {
     part.on('error', () => undefined);
-    if (parts.length === formFieldsMax)
-      failure.reject(refusal(`Expected a form of at most ${formFieldsMax} fields.`));
-    if (parts.length === formFieldsMax || parser.destroyed) {
+    const isTooMany = parts.length === formFieldsMax;
+    if (isTooMany) failure.reject(refusal(`Expected a form of at most ${formFieldsMax} fields.`));
+    if (isTooMany || parser.destroyed) {
       part.resume();
       return;
     }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
+import type { AppParts } from '../../src/app.ts';
 import { FileStage, type FormPart } from '../support/file-stage.ts';
 import type { TestAnswer } from '../support/service.ts';
 
@@ -16,8 +17,8 @@ function batch(stage: FileStage, requests: readonly Item[], files: readonly Form
   return stage.send('/batch', [...files, ['@jsonPayload', JSON.stringify({ requests })]]);
 }
 
-async function startBatches(t: Parameters<typeof FileStage.start>[0]): Promise<FileStage> {
-  const stage = await FileStage.start(t);
+async function startBatches(t: TestContext, parts: AppParts = {}): Promise<FileStage> {
+  const stage = await FileStage.start(t, parts);
   const body = { batch: { enabled: true } };
   const { status } = await stage.service.request('/api/settings', { method: 'PATCH', token: true, body });
   assert.equal(status, 200);
@@ -127,6 +128,27 @@ test('a batch that makes a record with a file and deletes it leaves no file', as
   assert.deepEqual(await stage.stored(), []);
 });
 
+test('a file of a batch for a hidden field comes only from superusers', async (t) => {
+  const stage = await startBatches(t);
+  const fields = [
+    { name: 'photo', type: 'file', hidden: true },
+    { name: 'papers', type: 'file', maxSelect: 2 },
+  ];
+  await stage.collection('secrets', { fields });
+  const url = '/api/collections/secrets/records';
+  const made = await batch(
+    stage,
+    [{ method: 'POST', url }],
+    [
+      ['requests.0.photo', 'a', 'a.txt'],
+      ['requests.0.papers', 'b', 'b.txt'],
+    ],
+  );
+  assert.equal(made.status, 200, made.text);
+  await stage.settled('secrets');
+  assert.equal((await stage.stored()).length, 1);
+});
+
 test('a batch is refused before it is read where batches are off, and for more bytes than its instance allows', async (t) => {
   const stage = await startBatches(t);
   const settings = async (batch: object): Promise<void> => {
@@ -144,7 +166,20 @@ test('a batch is refused before it is read where batches are off, and for more b
 });
 
 test('an upload under an idempotency key is done once, and its key is that of its bytes', async (t) => {
-  const stage = await startBatches(t);
+  let puts = 0;
+  const stage = await startBatches(t, {
+    wrapStore: (store) => ({
+      put: (key, source) => {
+        puts += 1;
+        return store.put(key, source);
+      },
+      find: (key) => store.find(key),
+      read: (key, range) => store.read(key, range),
+      remove: (key) => store.remove(key),
+      removeAll: (folder) => store.removeAll(folder),
+      list: () => store.list(),
+    }),
+  });
   const headers = { 'idempotency-key': 'once' };
   const send = (content: string): Promise<TestAnswer> =>
     stage.create([['photo', content, 'a.txt']], { headers });
@@ -154,6 +189,7 @@ test('an upload under an idempotency key is done once, and its key is that of it
   assert.equal(again.headers.get('idempotent-replayed'), 'true');
   assert.deepEqual(again.json, first.json);
   assert.equal((await send('other')).status, 422);
+  assert.equal(puts, 1, 'what is answered again is not stored again');
   await stage.settled();
   assert.equal((await stage.stored()).length, 1);
   const together = await Promise.all(

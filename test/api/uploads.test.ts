@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RawConnection, rawRequest } from '../support/raw-http.ts';
 import type { TestAnswer } from '../support/service.ts';
+import type { BlobStore } from '../../src/files/blob-store.ts';
 import { FileStage, type FormPart, formType } from '../support/file-stage.ts';
 
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
@@ -159,6 +160,34 @@ test('a file for a hidden field comes only from superusers', async (t) => {
   assert.equal((await stage.stored()).length, 1);
   assert.match((await send(true)).json.photo, /^me_and_you/);
   await stage.settled('secrets');
+});
+
+test('a collection that takes the name of another while files are put into the store does not get them', async (t) => {
+  let isFirst = true;
+  const rename = Promise.withResolvers<() => Promise<unknown>>();
+  const wrapStore = (store: BlobStore): BlobStore => ({
+    put: async (key, source) => {
+      await store.put(key, source);
+      if (isFirst) await (await rename.promise)();
+      isFirst = false;
+    },
+    find: (key) => store.find(key),
+    read: (key, range) => store.read(key, range),
+    remove: (key) => store.remove(key),
+    removeAll: (folder) => store.removeAll(folder),
+    list: () => store.list(),
+  });
+  const stage = await FileStage.start(t, { wrapStore });
+  rename.resolve(async () => {
+    const body = { name: 'old' };
+    await stage.service.request('/api/collections/docs', { method: 'PATCH', token: true, body });
+    await stage.collection('docs', { id: 'another' });
+  });
+  const { status } = await stage.create([photo]);
+  assert.equal(status, 503);
+  assert.equal((await stage.create([photo])).status, 201);
+  const named = [...(await stage.named()), ...(await stage.named('old'))];
+  assert.equal(named.length, 1);
 });
 
 test('who may not write at all is refused before the form is read', async (t) => {

@@ -92,9 +92,9 @@ export const limitMutants: readonly Mutant[] = [
   },
   {
     name: 'the bytes of a body are put together while they come',
-    file: 'src/http/body.ts',
-    from: 'if (looseCount === looseMax) {',
-    to: 'if (looseCount === 0) {',
+    file: 'src/base/pieces.ts',
+    from: 'if (this.#looseCount < looseMax) return;',
+    to: 'if (this.#looseCount > 0) return;',
     tests: ['src/http/read-body.test.ts'],
   },
   {

@@ -9,6 +9,7 @@ import { realtimeMutants } from './realtime-mutants.ts';
 import { requestMutants } from './request-mutants.ts';
 import { retentionMutants } from './retention-mutants.ts';
 import { storageMutants } from './storage-mutants.ts';
+import { uploadMutants } from './upload-mutants.ts';
 
 /** All of them; new ones go to the file of their subject. */
 export const mutants: readonly Mutant[] = [
@@ -22,4 +23,5 @@ export const mutants: readonly Mutant[] = [
   ...requestMutants,
   ...retentionMutants,
   ...storageMutants,
+  ...uploadMutants,
 ];

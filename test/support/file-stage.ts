@@ -7,6 +7,9 @@ import { sql } from '../../src/sql/sql.ts';
 import { eventually } from './eventually.ts';
 import { startService, type TestAnswer, type TestService } from './service.ts';
 
+/** Far more than the sweeper takes. */
+const settledMsMax = 20_000;
+
 const boundary = '----form0123456789abcdef';
 
 /** A part of a form, or a part that is a file. */
@@ -133,11 +136,12 @@ export class FileStage {
 
   /** Waits until the store has what records name and nothing else, and nothing is left to be removed. */
   async settled(collection = 'docs'): Promise<void> {
-    await eventually('only files of records are left', async () => {
+    const check = async (): Promise<true> => {
       assert.deepEqual(await this.noted(), []);
       assert.deepEqual(await this.stored(), await this.named(collection));
       assert.deepEqual(await this.uploading(), []);
       return true;
-    });
+    };
+    await eventually('only files of records are left', check, settledMsMax);
   }
 }
