@@ -10,6 +10,7 @@ export type ErrorCode =
   | 'precondition_failed'
   | 'payload_too_large'
   | 'unsupported_media_type'
+  | 'range_not_satisfiable'
   | 'unprocessable'
   | 'too_many_requests'
   | 'outcome_unknown'

@@ -40,6 +40,8 @@ export interface BlobState {
   readonly size: number;
   /** Milliseconds since 1970. */
   readonly modifiedMs: number;
+  /** Media type, where the store has kept what `put` was told. */
+  readonly type?: string;
 }
 
 /** The first and the last byte, counted from 0. */

@@ -6,12 +6,16 @@ import { parseFields, pickFields, type Projection } from '../query/projection.ts
 import { MemoryBudget } from './body.ts';
 import { httpLimits } from './connections.ts';
 import type { CorsHeaders } from './cors.ts';
+import { type Content, sendContent } from './send-content.ts';
 
 /** The answer of a route. */
 export interface Answer {
   readonly status: number;
   /** Absent for an answer without a body. */
   readonly json?: string | undefined;
+  /** In place of JSON; `headers` say what it is. */
+  readonly content?: Content;
+  /** An empty one takes away a header that every answer has. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Takes the connection over, in place of a body, once status and headers are written. */
   readonly open?: (response: ServerResponse) => void;
@@ -77,8 +81,12 @@ export function sendAnswer(
   answer: Answer,
 ): Promise<void> | undefined {
   reply.hijack();
-  const { status, json } = answer;
+  const { status, json, content } = answer;
   const headers = { ...commonHeaders(request), ...answer.headers };
+  if (content !== undefined) {
+    sendContent(reply.raw, { status, headers }, content);
+    return undefined;
+  }
   if (answer.open !== undefined && request.method !== 'HEAD') {
     answer.open(reply.raw.writeHead(status, headers));
     return undefined;

@@ -10,6 +10,7 @@ import { endpointStatsRoutes } from './routes/endpoint-stats.ts';
 import { endpointRoutes } from './routes/endpoints.ts';
 import { eventRoutes } from './routes/events.ts';
 import { feedRoutes } from './routes/feed.ts';
+import { fileRoutes } from './routes/files.ts';
 import { healthRoutes } from './routes/health.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { logRoutes } from './routes/logs.ts';
@@ -25,6 +26,7 @@ import { setupRoutes } from './routes/setup.ts';
 export const routes: readonly Route[] = [
   ...recordRoutes,
   ...batchRoutes,
+  ...fileRoutes,
   ...collectionRoutes,
   ...realtimeRoutes,
   ...authRoutes,

@@ -25,6 +25,7 @@ export const accessCases: readonly AccessCase[] = [
   ...accountCases(),
   ...superuserCases(),
   ...batchCases(),
+  ...fileCases(),
   ...collectionCases(),
   ...authCases(),
   ...webhookAccessCases(),
@@ -150,6 +151,23 @@ function batchCases(): readonly AccessCase[] {
         },
       }),
     },
+  ];
+}
+
+function fileCases(): readonly AccessCase[] {
+  const route = 'GET /api/files/{collection}/{record}/{name}';
+  return [
+    {
+      route,
+      of: 'a file of the user',
+      request: async (stage) => ({ path: await stage.file('cover') }),
+    },
+    {
+      route,
+      of: 'a protected file of the user, without a token',
+      request: async (stage) => ({ path: await stage.file('letter') }),
+    },
+    { route: 'POST /api/files/token', of: '', request: () => ({ path: '/api/files/token' }) },
   ];
 }
 

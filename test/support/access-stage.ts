@@ -5,6 +5,7 @@ import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import { keyScopes } from '../../src/access/caller.ts';
 import { sql, type Sql } from '../../src/sql/sql.ts';
 import { makeKey } from './make-key.ts';
+import { putFile } from './put-file.ts';
 import { startService, type TestAnswer, type TestService } from './service.ts';
 
 /** Callers, in the order of the columns of spec/access.json. */
@@ -104,6 +105,14 @@ export class AccessStage {
 
   async note(): Promise<string> {
     return (await this.make('/api/collections/notes/records', { title: 'a note', owner: this.userId })).id;
+  }
+
+  /** Returns the path of a file of a note of the user, in its field `cover`, or `letter`, which is protected. */
+  async file(field: 'cover' | 'letter'): Promise<string> {
+    const record = await this.note();
+    const place = { collection: 'notes', record, field, name: 'a.txt' };
+    await this.service.withInstance('default', (instance) => putFile(instance, place, 'a file'));
+    return `/api/files/notes/${record}/a.txt`;
   }
 
   async collection(): Promise<string> {
@@ -239,6 +248,8 @@ const notesDefinition = {
   name: 'notes',
   fields: [
     { name: 'title', type: 'text' },
+    { name: 'cover', type: 'file' },
+    { name: 'letter', type: 'file', protected: true },
     { name: 'owner', type: 'relation', collectionId: '_pb_users_auth_' },
   ],
   listRule: 'owner = @request.auth.id',

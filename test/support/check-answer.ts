@@ -84,10 +84,13 @@ function schemaPointer({ pointer, operation }: FoundOperation, status: number): 
   if (response === undefined) return undefined;
   const reference = response['$ref'];
   if (typeof reference === 'string') return `${reference.slice(1)}${content}`;
-  return response['content'] === undefined ? '' : `${pointer}/responses/${status}${content}`;
+  if (response['content'] === undefined) return '';
+  return `${pointer}/responses/${status}${JSON.stringify(response['content']).includes('*/*') ? file : content}`;
 }
 
 const content = '/content/application~1json/schema';
+/** Anything. */
+const file = '/content/*~1*/schema';
 
 /** True for answers that no route gives: to an unknown path, a method that the path does not have, or invalid HTTP. */
 function isOfServer(found: FoundOperation | undefined, status: number): boolean {

@@ -46,7 +46,7 @@ export interface TestAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The parsed text, or undefined when it is empty. Typed loosely: tests look into it. */
+  /** The parsed text, or undefined when it is no JSON. Typed loosely: tests look into it. */
   readonly json: any; // oxlint-disable-line typescript/no-explicit-any
 }
 
@@ -127,10 +127,11 @@ async function send(
     headers,
     ...(asked.body === undefined ? {} : { body }),
   });
-  const isEndless = response.headers.get('content-type') === 'text/event-stream';
+  const type = response.headers.get('content-type') ?? '';
+  const isEndless = type === 'text/event-stream';
   if (isEndless) await response.body?.cancel();
   const text = isEndless ? '' : await response.text();
-  const json: unknown = text === '' ? undefined : JSON.parse(text);
+  const json: unknown = text !== '' && type.startsWith('application/json') ? JSON.parse(text) : undefined;
   const where = `${asked.method ?? 'GET'} ${new URL(url).pathname}`;
   canaries.note(where, JSON.stringify([...response.headers]));
   if (!isEndless)

@@ -102,6 +102,7 @@ const reasons = {
   412: ['PreconditionFailed', 'The record has changed: its revision is none of those in `If-Match`.'],
   413: ['PayloadTooLarge', 'The body is larger than 32 MiB.'],
   415: ['UnsupportedMediaType', 'The body is no JSON in UTF-8, or it is compressed.'],
+  416: ['RangeNotSatisfiable', 'The file has none of the bytes that `Range` has named.'],
   422: ['Unprocessable', 'The idempotency key was used with another request.'],
   429: [
     'TooManyRequests',
@@ -186,6 +187,21 @@ export const headers: Readonly<Record<string, Schema>> = {
 export const parameters: Readonly<Record<string, Schema>> = {
   Collection: inPath('collection', 'Name (in any case) or id of a collection.'),
   RecordId: inPath('id', 'Id of a record.'),
+  FileRecord: inPath('record', 'Id of a record.'),
+  FileName: inPath('name', 'Name of a file, as the record has it.'),
+  Thumb: inQuery('thumb', {
+    description:
+      'A size in which an image is to be sent: `100x100`, or one that the field names. Anything else is sent as it is.',
+    schema: { type: 'string' },
+  }),
+  FileToken: inQuery('token', {
+    description: 'Stands for the caller where a file is protected.',
+    schema: { type: 'string' },
+  }),
+  Download: inQuery('download', {
+    description: '`true` to have the file stored rather than shown.',
+    schema: { type: 'string' },
+  }),
   EndpointId: inPath('id', 'Id of an endpoint.'),
   DeliveryId: inPath('id', 'Id of a delivery.'),
   EventId: inPath('id', 'Id of an event.'),

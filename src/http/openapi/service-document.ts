@@ -8,6 +8,7 @@ import { endpointStatsSchemas } from '../routes/endpoint-stats.ts';
 import { endpointSchemas } from '../routes/endpoints.ts';
 import { eventSchemas } from '../routes/events.ts';
 import { feedSchemas } from '../routes/feed.ts';
+import { fileSchemas } from '../routes/files.ts';
 import { healthSchemas } from '../routes/health.ts';
 import { keySchemas } from '../routes/keys.ts';
 import { logSchemas } from '../routes/logs.ts';
@@ -44,6 +45,7 @@ export function serviceDocument(version: string, routes: readonly Route[]): Open
     tags: [
       { name: 'records', description: 'Records of collections, as their rules permit.' },
       { name: 'realtime', description: 'Connections that are told of changes as they happen.' },
+      { name: 'files', description: 'Files of records.' },
       { name: 'collections', description: 'What records consist of, and who may do what. For superusers.' },
       { name: 'auth', description: 'Tokens for passwords.' },
       { name: 'webhooks', description: 'Where changes are told, and what became of it. For superusers.' },
@@ -78,6 +80,7 @@ const schemas = {
   ...errorSchemas,
   ...recordSchemas,
   ...batchSchemas,
+  ...fileSchemas,
   ...collectionSchemas,
   ...authSchemas,
   ...accountSchemas,

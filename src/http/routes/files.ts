@@ -1,0 +1,127 @@
+import { Readable } from 'node:stream';
+import { type Caller, guest, hasScope } from '../../access/caller.ts';
+import type { RuleInput } from '../../access/rule-input.ts';
+import { withAuthCollection } from '../../auth/auth-collection.ts';
+import { tokenRequired } from '../../auth/authenticate.ts';
+import { issueToken, verifyRecordToken } from '../../auth/tokens.ts';
+import { AppError, notFound } from '../../base/errors.ts';
+import type { Logger } from '../../base/logger.ts';
+import { codeOf } from '../../base/process.ts';
+import { superusersName } from '../../collections/collection.ts';
+import { callerOf } from '../../instances/token-secrets.ts';
+import { findRecordFile, type NamedFile } from '../../records/find-record-file.ts';
+import { type Answer, notStored } from '../answer.ts';
+import { fileAnswer } from '../file-answer.ts';
+import { jsonAnswer } from '../openapi/operation.ts';
+import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import type { RequestContext } from '../request-context.ts';
+import { route } from '../route.ts';
+
+/** What counts as true in a query, as the reference reads it. */
+const trueTexts = ['1', 't', 'T', 'TRUE', 'true', 'True'];
+
+/** The files of records, and tokens that stand for their caller in an address. */
+export const fileRoutes = [
+  route({
+    method: 'GET',
+    path: '/api/files/:collection/:record/:name',
+    id: 'getFile',
+    tag: 'files',
+    scope: 'any',
+    actions: ['file'],
+    summary: 'A file of a record',
+    description:
+      'Whoever knows the address of a file gets it, unless its field is protected: then whoever may view the record. `Range`, ' +
+      '`If-Range`, `If-None-Match` and `If-Modified-Since` work as RFC 9110 has them.',
+    parameters: ['Collection', 'FileRecord', 'FileName', 'Thumb', 'FileToken', 'Download'],
+    answers: fileAnswers(),
+    refusals: [416],
+    handle: async (context) => {
+      const { instance, request, params, query } = context;
+      const { store } = instance.files;
+      const found = await findRecordFile(instance, params, () => factsOf(context));
+      const state = found && (await store.find(found.key));
+      if (found === undefined || state === undefined) throw notFound();
+      const answer = await fileAnswer(request, {
+        store,
+        key: found.key,
+        state,
+        name: params.name,
+        isProtected: found.isProtected,
+        isDownload: trueTexts.includes(query.get('download') ?? ''),
+      });
+      logBreaks(answer, instance.logger);
+      return answer;
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/files/token',
+    id: 'createFileToken',
+    tag: 'files',
+    scope: 'any',
+    summary: 'A token for the addresses of protected files, for three minutes',
+    parameters: ['Fields'],
+    answers: { 200: jsonAnswer('The token.', schemaReference('FileToken')) },
+    refusals: [413, 415],
+    handle: async (context) =>
+      context.answer(JSON.stringify({ token: await tokenFor(context) }), { headers: notStored }),
+  }),
+];
+
+/** Logs when a file breaks off while it is sent. That its client goes away is nothing to log. */
+function logBreaks({ content }: Answer, logger: Logger): void {
+  if (!(content?.body instanceof Readable)) return;
+  content.body.once('error', (error) => {
+    if (codeOf(error) !== 'ERR_STREAM_PREMATURE_CLOSE')
+      logger.error('A file could not be read to its end.', { error });
+  });
+}
+
+/** Throws unauthorized; forbidden for an API key, which is of no account. */
+async function tokenFor({ instance, caller }: RequestContext): Promise<string> {
+  if (caller.kind === 'guest') throw tokenRequired();
+  if (caller.kind === 'superuser' && caller.key !== undefined)
+    throw new AppError(
+      'forbidden',
+      'An API key needs no token: it reads files with the header Authorization.',
+    );
+  const { id } = caller;
+  const of = caller.kind === 'user' ? caller.collectionId : superusersName;
+  return withAuthCollection(instance, of, (collection) =>
+    issueToken(instance, { collection, id, kind: 'fileToken' }),
+  );
+}
+
+/** Who reads a protected file: the account of the token in the query, or the API key. No other header tells: an image has none. */
+async function factsOf(context: RequestContext<NamedFile>): Promise<RuleInput> {
+  const { instance, request, input, query } = context;
+  const token = query.get('token') ?? '';
+  if (token === '') return { ...input, caller: keyOf(context.caller) };
+  const verified = await verifyRecordToken(instance, token, { kind: 'fileToken' });
+  const caller = verified === undefined ? guest : callerOf(verified.collection, verified.id);
+  if (caller.kind === 'superuser') request.server.admission.requireSuperuserPlace(instance, request);
+  return { ...input, caller };
+}
+
+function keyOf(caller: Caller): Caller {
+  return caller.kind === 'superuser' && caller.key !== undefined && hasScope(caller, 'records:read')
+    ? caller
+    : guest;
+}
+
+function fileAnswers(): Readonly<Record<number, Schema>> {
+  const content = { '*/*': { schema: {} } };
+  const headers = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } };
+  return {
+    200: { description: 'The file.', headers, content },
+    206: { description: 'The parts of it that `Range` has named.', headers, content },
+    304: { description: 'The client has it already.', headers },
+  };
+}
+
+export const fileSchemas: Readonly<Record<string, Schema>> = {
+  FileToken: objectSchema({
+    token: { type: 'string', description: 'For `token` in the address of a protected file.' },
+  }),
+};

@@ -1,0 +1,87 @@
+import { admit } from '../access/rule.ts';
+import type { RuleInput } from '../access/rule-input.ts';
+import { AppError } from '../base/errors.ts';
+import type { Collection } from '../collections/collection.ts';
+import { chosenTexts, type ChosenTextsOptions } from '../fields/chosen-texts.ts';
+import type { Field } from '../fields/field.ts';
+import { isBlobName } from '../files/blob-store.ts';
+import { readCurrentCollection } from '../instances/current-collection.ts';
+import type { Instance } from '../instances/instance.ts';
+import { scopeContext } from './check-rule.ts';
+import { findAllowed, findRecord } from './find-record.ts';
+import { type StoredRecord, valueOf } from './record.ts';
+
+/** A file that a record names, and what its field says of it. */
+export interface RecordFile {
+  /** Where the store has it. */
+  readonly key: string;
+  readonly isProtected: boolean;
+  /** Sizes in which images may be asked for. */
+  readonly thumbs: readonly string[];
+}
+
+export interface NamedFile {
+  readonly collection: string;
+  readonly record: string;
+  readonly name: string;
+}
+
+/**
+ * Returns a file if its record names it, and, where it is protected, if the caller may view the record; `findFacts` finds out who
+ * that is. Undefined for everything else, whatever the reason: nothing tells what there is.
+ */
+export function findRecordFile(
+  instance: Instance,
+  { collection: name, record: id, name: fileName }: NamedFile,
+  findFacts: () => Promise<RuleInput>,
+): Promise<RecordFile | undefined> {
+  return unlessRefused(() =>
+    readCurrentCollection(instance, name, async (collection) => {
+      // Names that an import has taken over may be of any form.
+      if (![collection.id, id, fileName].every(isBlobName)) return undefined;
+      const record = await findRecord(instance.database, collection, id);
+      const field = record && fieldOfFile(record, fileName);
+      if (field === undefined) return undefined;
+      const isProtected = field.options['protected'] === true;
+      if (isProtected && !(await mayView(instance, { collection, id }, await findFacts()))) return undefined;
+      return { key: `${collection.id}/${id}/${fileName}`, isProtected, thumbs: thumbsOf(field) };
+    }),
+  );
+}
+
+/** Returns the field that names the file. */
+function fieldOfFile(record: StoredRecord, fileName: string): Field | undefined {
+  return record.collection.fields.find((field) => {
+    if (field.type !== 'file') return false;
+    // The cast holds: a file field decodes its options to these and more.
+    const options = field.options as ChosenTextsOptions;
+    return chosenTexts.read(valueOf(record, field.name) ?? null, options)?.includes(fileName) === true;
+  });
+}
+
+function thumbsOf({ options }: Field): readonly string[] {
+  // The cast holds: a file field decodes this option to a list of texts.
+  return options['thumbs'] as readonly string[];
+}
+
+async function mayView(
+  instance: Instance,
+  { collection, id }: { readonly collection: Collection; readonly id: string },
+  facts: RuleInput,
+): Promise<boolean> {
+  const rule = admit(collection, 'viewRule', facts.caller);
+  const context = scopeContext(instance, { ...facts, context: 'protectedFile' });
+  return (await findAllowed(instance.database, { collection, id }, { rule, context })) !== undefined;
+}
+
+/** Refusals that say something of collections, records and rules. Any other, such as one for too many requests, says nothing of them. */
+const telling: ReadonlySet<string> = new Set(['not_found', 'forbidden', 'broken_rule', 'bad_request']);
+
+async function unlessRefused<Found>(find: () => Promise<Found>): Promise<Found | undefined> {
+  try {
+    return await find();
+  } catch (error) {
+    if (error instanceof AppError && telling.has(error.code)) return undefined;
+    throw error;
+  }
+}
