@@ -11,16 +11,23 @@ export interface Content {
   readonly body?: Uint8Array | Readable | undefined;
 }
 
+export interface ContentHead {
+  readonly status: number;
+  readonly headers: OutgoingHttpHeaders;
+  /** The files that are being sent at the same time, one for each client. */
+  readonly sending?: MemoryBudget;
+}
+
 /**
- * Files that are being sent, each of which is open for as long as its client reads. Beyond the maximum the oldest is given up: clients
- * that hardly read must not take the files that databases need, and any other goes on where it was, by a range.
+ * Each file that is being sent is open for as long as its client reads. Beyond the maximum the oldest is given up: clients that hardly
+ * read must not take the files that databases need, and any other goes on where it was, by a range.
  */
-const sending = new MemoryBudget(Math.min(1_024, Math.max(16, Math.floor(openFilesMax() / 8))));
+const ofAll = new MemoryBudget(Math.min(1_024, Math.max(16, Math.floor(openFilesMax() / 8))));
 
 /** Sends content as it is read, at the pace of the client: no more than a piece of it is in memory. */
 export function sendContent(
   response: ServerResponse,
-  { status, headers }: { readonly status: number; readonly headers: OutgoingHttpHeaders },
+  { status, headers, sending = ofAll }: ContentHead,
   { length, body }: Content,
 ): void {
   const sent = Object.entries(headers).filter(([, value]) => value !== '');
@@ -30,7 +37,7 @@ export function sendContent(
     return;
   }
   const giveUp = (): void => void response.destroy();
-  sending.hold(giveUp, 1);
   // A file that breaks off, or a client that goes away, ends both. The status is sent: a client tells by the length.
   pipeline(body, response, () => sending.release(giveUp));
+  sending.hold(giveUp, 1);
 }

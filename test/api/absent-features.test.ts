@@ -6,8 +6,6 @@ import { startService } from '../support/service.ts';
 
 const oauth2 = 'Sign-in with OAuth2 is not available yet.';
 const absent: readonly (readonly [path: string, sentence: string])[] = [
-  ['/api/files/token', 'Files are not available yet.'],
-  ['/api/files/posts/abcdefghij01234/a.png?thumb=100x100', 'Files are not available yet.'],
   ['/api/collections/meta/dry-run-view', 'View collections are not available yet.'],
   ['/api/collections/users/auth-with-oauth2', oauth2],
   ['/api/oauth2-redirect?state=a&code=b', oauth2],

@@ -106,6 +106,8 @@ async function plant(stage: AccessStage, url: string): Promise<void> {
   const fields = [
     { name: 'title', type: 'text' },
     { name: 'owner', type: 'relation', collectionId: '_pb_users_auth_' },
+    { name: 'cover', type: 'file' },
+    { name: 'letter', type: 'file', protected: true },
     { name: 'whisper', type: 'text', hidden: true },
     { name: 'pin', type: 'password' },
   ];

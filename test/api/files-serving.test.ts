@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startServedFiles } from '../support/served-files.ts';
+import { getFile, startServedFiles } from '../support/served-files.ts';
+import { importInto } from '../support/import-into.ts';
+import { makeBlogDirectory } from '../support/pocketbase-blog.ts';
+import { startService } from '../support/service.ts';
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -240,4 +243,15 @@ test('files have a limit of their own by the action file', async (t) => {
   const statuses = [];
   for (let at = 0; at < 3; at += 1) statuses.push((await get('a.txt')).status);
   assert.deepEqual(statuses, [200, 200, 429]);
+});
+
+test('files that an import has brought are sent', async (t) => {
+  const service = await startService(t);
+  await importInto(service, makeBlogDirectory(t));
+  const path = `${service.url}/api/files/posts/post00000000001/cover_abc.png`;
+  const { status, headers, bytes } = await getFile(path);
+  assert.equal(status, 200);
+  assert.ok(bytes.length > 0);
+  assert.ok(headers.get('content-type'));
+  assert.equal((await getFile(`${path}.attrs`)).status, 404);
 });

@@ -120,12 +120,8 @@ const services: Readonly<Record<string, Coverage>> = {
   },
   files: {
     of: (pb) => pb.files,
-    file: '',
-    others: {
-      getUrl: oldName,
-      getURL: noRequest,
-      getToken: notServed('files', (pb) => pb.files.getToken()),
-    },
+    file: 'files-protected.test.ts',
+    others: { getUrl: oldName },
   },
   logs: {
     of: (pb) => pb.logs,

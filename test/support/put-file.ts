@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { newId } from '../../src/base/ids.ts';
 import { detectType } from '../../src/files/media-type.ts';
 import type { Instance } from '../../src/instances/instance.ts';
-import { identifier, sql } from '../../src/sql/sql.ts';
+import { sql } from '../../src/sql/sql.ts';
 
 export interface FilePlace {
   /** Name of the collection. */
@@ -29,6 +29,6 @@ export async function putFile(
   const value = isList ? JSON.stringify([name]) : name;
   await database.write((tx) => {
     const table = tx.names.collectionTable(collection);
-    return tx.run(sql`UPDATE ${table} SET ${identifier(field)} = ${value} WHERE id = ${record}`);
+    return tx.run(sql`UPDATE ${table} SET ${tx.names.column(field)} = ${value} WHERE id = ${record}`);
   });
 }
