@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { TurnQueue } from './mailer.ts';
+import { TurnQueue } from './turn-queue.ts';
 
 const wide = { runningMax: 100, runningOfOneMax: 100, waitingMax: 100, waitingOfOneMax: 100 };
 
