@@ -4,6 +4,8 @@ import { openFilesMax } from './base/process.ts';
 import { createLogger } from './base/create-logger.ts';
 import type { Logger } from './base/logger.ts';
 import type { Config } from './config.ts';
+import { installedSharp, type SharpPort } from './files/load-sharp.ts';
+import { ThumbMaker } from './files/thumb-maker.ts';
 import { createServer, type HttpServer } from './http/server.ts';
 import { openTls, type TlsFiles, watchTls } from './http/tls.ts';
 import { startSweeping } from './limits/window-store.ts';
@@ -34,6 +36,8 @@ const idleCloseMs = 20;
 
 /** Parts of the service that tests replace or wrap. */
 export interface AppParts extends DataParts {
+  /** What makes thumbs. */
+  readonly sharp?: SharpPort;
   /** Wraps the sending thread. */
   readonly wrapSender?: (sender: DispatcherOptions['sender']) => DispatcherOptions['sender'];
 }
@@ -53,6 +57,7 @@ export interface App {
 export async function startApp(config: Config, parts: AppParts = {}): Promise<App> {
   if (config.tls !== undefined) requireTls(config.tls);
   const logger = parts.logger ?? createLogger(config);
+  const clock = parts.clock ?? systemClock;
   const lock = config.postgres === undefined ? await takeLock(config.data) : undefined;
   const due: { next: (instanceId: string) => number | undefined } = { next: () => undefined };
   const data = await openDataDirectory(config, { ...parts, logger }, (id) => due.next(id));
@@ -60,11 +65,12 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   due.next = (id) => delivering.dispatcher.nextDue(id);
   let isStopping = false;
   const { policy, dev: isDevelopment } = config;
-  const mailer = new Mailer({ policy, clock: parts.clock ?? systemClock, logger, isDevelopment });
+  const mailer = new Mailer({ policy, clock, logger, isDevelopment });
+  const thumbs = new ThumbMaker({ clock, logger, sharp: parts.sharp ?? installedSharp(logger) });
   const realtime = new Realtime({
     borrow: borrowFrom(data),
     safeEnd: delivering.dispatcher.safeEnd,
-    clock: parts.clock ?? systemClock,
+    clock,
     logger,
     connectionsMax: config.realtimeConnections,
     connectionsPerAddressMax: config.realtimeConnectionsPerAddress,
@@ -82,15 +88,17 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     dispatcher: delivering.dispatcher,
     mailer,
     realtime,
+    thumbs,
     policy,
     origins: config.corsOrigins,
     trustedProxies: config.trustedProxies,
     logger,
     version,
     tls: config.tls,
+    warnings: () => [thumbs.warning].filter((warning) => warning !== undefined),
     readiness: () => (isStopping ? 'stopping' : data.home.isReachable() ? 'ready' : 'degraded'),
   });
-  const running = { server, delivering, realtime, nodes, mailer, data, lock, config, logger };
+  const running = { server, delivering, realtime, nodes, mailer, thumbs, data, lock, config, logger };
   const url = await listen(running);
   const background = await startBackground(running).catch(async (error: unknown) => {
     await stopApp(running);
@@ -181,6 +189,7 @@ interface Running {
   readonly realtime: Realtime;
   readonly nodes: RealtimeNodes | undefined;
   readonly mailer: Mailer;
+  readonly thumbs: ThumbMaker;
   readonly data: DataDirectory;
   readonly lock: DataLock | undefined;
   readonly config: Config;
@@ -223,7 +232,8 @@ async function startBackground({
 }
 
 /** Stops in reverse order of the start: requests and attempts, then mails, then the files. */
-async function stopApp({ server, delivering, realtime, mailer, data, lock, config }: Running): Promise<void> {
+async function stopApp(running: Running): Promise<void> {
+  const { server, delivering, realtime, mailer, thumbs, data, lock, config } = running;
   const cutOff = setTimeout(() => server.server.closeAllConnections(), requestsStopMs);
   // Closes connections that become idle only now: each would keep the server open until its keep-alive time-out.
   const idle = setInterval(() => server.server.closeIdleConnections(), idleCloseMs);
@@ -232,6 +242,7 @@ async function stopApp({ server, delivering, realtime, mailer, data, lock, confi
   clearTimeout(cutOff);
   clearInterval(idle);
   await mailer.stop(requestsStopMs);
+  await thumbs.stop();
   await data.stop();
   lock?.release();
 }

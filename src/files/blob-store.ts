@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 
 /**
  * Where an instance keeps the bytes of its files. A file has a key of three names: the id of the collection, that of the record, and its
@@ -53,6 +54,16 @@ export interface ByteRange {
 export interface ListedBlob {
   readonly key: string;
   readonly size: number;
+}
+
+/** Reads bytes of a file into memory; undefined when there is no such file. */
+export async function readBytes(
+  store: BlobStore,
+  key: string,
+  range?: ByteRange,
+): Promise<Buffer | undefined> {
+  const stream = await store.read(key, range);
+  return stream && buffer(stream);
 }
 
 /** The key of the folder with the thumbs of a file. */

@@ -1,9 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
 import { AppError, notFound } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
-import type { BlobState, BlobStore, ByteRange } from '../files/blob-store.ts';
+import { type BlobState, type BlobStore, type ByteRange, readBytes } from '../files/blob-store.ts';
 import { detectType, headBytesMax } from '../files/media-type.ts';
 import type { Answer } from './answer.ts';
 import { parseRanges } from './byte-ranges.ts';
@@ -101,12 +100,9 @@ async function readKind({ store, key, state, name }: FileToSend): Promise<Kind> 
   const isSmall = size <= httpLimits.smallAnswerBytesMax;
   const length = isSmall ? size : headBytesMax;
   const head = size === 0 ? Buffer.alloc(0) : await readBytes(store, key, { first: 0, last: length - 1 });
+  if (head === undefined) throw notFound();
   const type = await detectType(head, name);
   return isSmall ? { type, whole: head } : { type };
-}
-
-async function readBytes(store: BlobStore, key: string, range: ByteRange): Promise<Buffer> {
-  return buffer(await open(store, key, range));
 }
 
 /** Opens a file. Throws not_found when it has just been removed. */

@@ -6,6 +6,7 @@ import { assert } from '../base/assert.ts';
 import { AppError, busy } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Uploads } from '../files/uploads.ts';
+import type { ThumbMaker } from '../files/thumb-maker.ts';
 import type { InstanceDirectory } from '../instances/instance-directory.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { OpenInstances } from '../instances/open-instances.ts';
@@ -39,9 +40,12 @@ export interface Services {
   readonly dispatcher: Dispatcher;
   readonly mailer: Mailer;
   readonly realtime: Realtime;
+  readonly thumbs: ThumbMaker;
   readonly policy: NetworkPolicy;
   readonly version: string;
   readonly readiness: () => Readiness;
+  /** What superusers are told of the process: a sentence each. */
+  readonly warnings: () => readonly string[];
 }
 
 /** A request as the handler of a route sees it. */

@@ -18,6 +18,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   htmlparser2: ['src/base/html-text.ts'],
   re2js: ['src/fields/'],
   'file-type': ['src/files/'],
+  sharp: ['src/files/'],
   undici: ['src/webhooks/sending/'],
   fastify: ['src/http/'],
   '@fastify/': ['src/http/'],

@@ -8,10 +8,12 @@ import { AppError, notFound } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { codeOf } from '../../base/process.ts';
 import { superusersName } from '../../collections/collection.ts';
+import { thumbKey } from '../../files/thumb-maker.ts';
+import type { Instance } from '../../instances/instance.ts';
 import { callerOf } from '../../instances/token-secrets.ts';
-import { findRecordFile, type NamedFile } from '../../records/find-record-file.ts';
+import { findRecordFile, type NamedFile, type RecordFile } from '../../records/find-record-file.ts';
 import { type Answer, notStored } from '../answer.ts';
-import { fileAnswer } from '../file-answer.ts';
+import { type FileToSend, fileAnswer } from '../file-answer.ts';
 import { jsonAnswer } from '../openapi/operation.ts';
 import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
 import type { RequestContext } from '../request-context.ts';
@@ -38,15 +40,12 @@ export const fileRoutes = [
     refusals: [416],
     handle: async (context) => {
       const { instance, request, params, query } = context;
-      const { store } = instance.files;
       const found = await findRecordFile(instance, params, () => factsOf(context));
-      const state = found && (await store.find(found.key));
-      if (found === undefined || state === undefined) throw notFound();
+      if (found === undefined) throw notFound();
+      const stored = (await findThumb(context, found)) ?? (await findStored(instance, found.key));
+      if (stored === undefined) throw notFound();
       const answer = await fileAnswer(request, {
-        store,
-        key: found.key,
-        state,
-        name: params.name,
+        ...stored,
         isProtected: found.isProtected,
         isDownload: trueTexts.includes(query.get('download') ?? ''),
       });
@@ -68,6 +67,33 @@ export const fileRoutes = [
       context.answer(JSON.stringify({ token: await tokenFor(context) }), { headers: notStored }),
   }),
 ];
+
+type StoredFile = Pick<FileToSend, 'store' | 'key' | 'state' | 'name'>;
+
+async function findStored({ files }: Instance, key: string): Promise<StoredFile | undefined> {
+  const { store } = files;
+  const state = await store.find(key);
+  return state && { store, key, state, name: key.slice(key.lastIndexOf('/') + 1) };
+}
+
+/** The size that the administration of the reference shows images in; others are those that a field names. */
+const ownSize = '100x100';
+
+/** Returns the thumb that the client asks for, which is made if it is the first; undefined where there is none to be had. */
+async function findThumb(
+  { services, instance, query }: RequestContext,
+  { key, thumbs }: RecordFile,
+): Promise<StoredFile | undefined> {
+  const size = query.get('thumb') ?? '';
+  const to = size === ownSize || thumbs.includes(size) ? thumbKey(key, size) : undefined;
+  if (to === undefined) return undefined;
+  const stored = await findStored(instance, to);
+  if (stored !== undefined) return stored;
+  const { id: instanceId, files } = instance;
+  return (await services.thumbs.make({ instanceId, files, key, size }))
+    ? findStored(instance, to)
+    : undefined;
+}
 
 /** Logs when a file breaks off while it is sent. That its client goes away is nothing to log. */
 function logBreaks({ content }: Answer, logger: Logger): void {

@@ -26,7 +26,11 @@ export const healthRoutes = [
       const { services, request, instance, caller } = context;
       const data =
         caller.kind === 'superuser' && hasScope(caller, 'admin')
-          ? { ...(await detail(instance, services.version)), ...origin(instance, request) }
+          ? {
+              ...(await detail(instance, services.version)),
+              ...origin(instance, request),
+              warnings: services.warnings(),
+            }
           : {};
       return context.answer(JSON.stringify({ code: 200, message: 'API is healthy.', data }));
     },
@@ -118,6 +122,11 @@ export const healthSchemas: Readonly<Record<string, Schema>> = {
           type: 'string',
           description: 'What a proxy seems to write that is not trusted; empty for nothing.',
         },
+        warnings: {
+          type: 'array',
+          items: { type: 'string' },
+          description: 'What the operator should know, in sentences.',
+        },
       },
       [
         'engine',
@@ -127,6 +136,7 @@ export const healthSchemas: Readonly<Record<string, Schema>> = {
         'exhaustedLastDay',
         'realIP',
         'possibleProxyHeader',
+        'warnings',
       ],
     ),
   }),
