@@ -63,6 +63,8 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   const data = await openDataDirectory(config, { ...parts, logger }, (id) => due.next(id));
   const delivering = await createDelivering(config, { ...parts, logger }, data);
   due.next = (id) => delivering.dispatcher.nextDue(id);
+  const ownFiles = warningOfFiles(config);
+  if (ownFiles !== undefined) logger.warn(ownFiles);
   let isStopping = false;
   const { policy, dev: isDevelopment } = config;
   const mailer = new Mailer({ policy, clock, logger, isDevelopment });
@@ -95,7 +97,10 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     logger,
     version,
     tls: config.tls,
-    warnings: () => [thumbs.warning].filter((warning) => warning !== undefined),
+    warnings: ({ settings }) => {
+      const ofFiles = settings.current.s3.enabled ? undefined : ownFiles;
+      return [thumbs.warning, ofFiles].filter((warning) => warning !== undefined);
+    },
     readiness: () => (isStopping ? 'stopping' : data.home.isReachable() ? 'ready' : 'degraded'),
   });
   const running = { server, delivering, realtime, nodes, mailer, thumbs, data, lock, config, logger };
@@ -114,6 +119,12 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
       await Promise.all([background.stop(), stopApp(running)]);
     },
   };
+}
+
+/** Returns what is to be said where other nodes may not find the files of this one. */
+function warningOfFiles({ postgres, files }: Config): string | undefined {
+  if (postgres === undefined || files.isGiven) return undefined;
+  return 'Files of records are kept on a disk of this node: with several nodes, give --files a folder that all share, or keep them in S3.';
 }
 
 async function createDelivering(

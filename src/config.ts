@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Cidr, parseCidr } from './base/ip-address.ts';
 import { loopbackRanges, type NetworkPolicy } from './network/address-guard.ts';
 
@@ -13,6 +14,8 @@ export interface Config {
   readonly policy: NetworkPolicy;
   /** A PostgreSQL database in place of the data directory. */
   readonly postgres: { readonly url: string; readonly allowUnsafe: boolean } | undefined;
+  /** Where files of records are kept, and whether the operator has named the folder, as for several nodes. */
+  readonly files: { readonly folder: string; readonly isGiven: boolean };
   readonly strictHosts: boolean;
   readonly trustedProxies: readonly Cidr[];
   readonly tls: { readonly certificate: string; readonly key: string } | undefined;
@@ -56,6 +59,12 @@ export const dataFlags: readonly FlagDefinition[] = [
     description: 'keep everything in this PostgreSQL database (15 to 18) instead',
   },
   { name: 'postgres-file', value: 'FILE', description: 'file with that URL, which may hold a password' },
+  {
+    name: 'files',
+    value: 'DIR',
+    description:
+      'keep files of records here, in a folder that all nodes share, and not in the data directory',
+  },
   { name: 'allow-unsafe-postgres', description: 'accept a server that may lose acknowledged writes' },
   {
     name: 'key-file',
@@ -177,6 +186,7 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     dev,
     policy: { ...readPolicy(dev, read('allow-net')), allowedPorts: readPorts(read('allow-ports')) },
     postgres: readPostgres(read),
+    files: readFiles(read),
     trustedProxies: readRanges('trusted-proxies', read('trusted-proxies')),
     strictHosts: readSwitch('strict-hosts', read('strict-hosts')),
     tls: readTls(read('tls-cert'), read('tls-key')),
@@ -307,6 +317,11 @@ function readPostgres(read: (name: string) => string | undefined): Config['postg
   if (!/^postgres(?:ql)?:\/\//.test(url))
     throw new ConfigError('--postgres must be a URL like postgres://user@host/database.');
   return { url, allowUnsafe: readSwitch('allow-unsafe-postgres', read('allow-unsafe-postgres')) };
+}
+
+function readFiles(read: (name: string) => string | undefined): Config['files'] {
+  const folder = read('files');
+  return { folder: folder ?? join(read('data') ?? '', 'instances'), isGiven: folder !== undefined };
 }
 
 function readText(name: string, path: string): string {

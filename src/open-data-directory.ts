@@ -9,6 +9,7 @@ import { FileSweeper } from './files/file-sweeper.ts';
 import { InstanceDirectory, type InstanceEntry } from './instances/instance-directory.ts';
 import type { Instance } from './instances/instance.ts';
 import { type Loan, OpenInstances } from './instances/open-instances.ts';
+import { GuardedRequests } from './network/guarded-requests.ts';
 import { openInstance } from './open-instance.ts';
 import { type MasterKey, openMasterKey } from './secrets/master-key.ts';
 import { type DataHome, type DataLock, lockDataDirectory } from './storage/data-home.ts';
@@ -62,12 +63,14 @@ export async function openDataDirectory(
     config.postgres === undefined ? clock : new DatabaseClock(clock, { isGiven: parts.clock !== undefined });
   const { masterKey, directory } = await openControl(home, config, clock);
   const wakeUp = new WakeUp();
+  const requests = new GuardedRequests({ policy: config.policy, clock });
   const { auditDays, webhookBodyBytesMax: bodyBytesMax } = config;
   const { wrapDatabase, wrapStore } = parts;
   const open = (entry: InstanceEntry): Promise<Instance> =>
     openInstance(entry, {
       home,
-      folder: join(config.data, 'instances'),
+      folder: config.files.folder,
+      requests,
       wrapDatabase,
       wrapStore,
       onFilesNoted: (id, due) => fileSweeper.note(id, due),
@@ -99,6 +102,7 @@ export async function openDataDirectory(
       await fileSweeper.stop();
       await directory.stop();
       await instances.stop();
+      await requests.stop();
       await home.stop();
     },
   };

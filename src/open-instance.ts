@@ -12,6 +12,7 @@ import { requireOwnSecrets } from './instances/require-own-secrets.ts';
 import { ensureSystemCollections } from './instances/system-collections.ts';
 import { WindowStore } from './limits/window-store.ts';
 import { RequestLog } from './logs/request-log.ts';
+import type { GuardedRequests } from './network/guarded-requests.ts';
 import type { MasterKey } from './secrets/master-key.ts';
 import { sealerFor } from './secrets/seal.ts';
 import { SettingsStore } from './settings/settings-store.ts';
@@ -23,8 +24,10 @@ import { fanOut } from './webhooks/fan-out.ts';
 
 export interface InstanceParts {
   readonly home: DataHome;
-  /** The folder with a folder for each instance, by its id. */
+  /** The folder with a folder for the files of each instance, by its id. */
   readonly folder: string;
+  /** The way to S3. */
+  readonly requests: GuardedRequests;
   /** Wraps the database: how crash points are injected. */
   readonly wrapDatabase: ((database: Database) => Database) | undefined;
   /** As `wrapDatabase`, for the place of its files. */
@@ -94,7 +97,7 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
       refresh,
       events,
       endpoints,
-      files: filesOf(id, options),
+      files: filesOf(id, settings, options),
       audit,
       windows,
       logs,
@@ -112,8 +115,11 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
   }
 }
 
-function filesOf(id: string, { folder, wrapStore, onFilesNoted }: InstanceParts): InstanceFiles {
-  return new InstanceFiles({ folder: join(folder, id), wrapStore, onNoted: (due) => onFilesNoted(id, due) });
+function filesOf(id: string, settings: SettingsStore, options: InstanceParts): InstanceFiles {
+  const { folder, requests, clock, wrapStore, onFilesNoted } = options;
+  const onNoted = (due: number): void => onFilesNoted(id, due);
+  const remote = { settings, requests, clock };
+  return new InstanceFiles({ folder: join(folder, id), remote, wrapStore, onNoted });
 }
 
 type Remembered = Pick<Instance, 'collections' | 'settings' | 'endpoints'>;

@@ -37,7 +37,7 @@ export function importCommand(io: CommandIo): Command {
       instance,
       control: data.home.control,
       directory,
-      storage: join(place.config.data, 'instances', instance.id, 'storage'),
+      storage: join(place.config.files.folder, instance.id, 'storage'),
       isDryRun,
       rotateTokens: flags['rotate-tokens'] === true,
       encryptionKey: typeof encryptionKey === 'string' ? encryptionKey : undefined,

@@ -82,7 +82,8 @@ async function onData<Result>(config: Config, work: Work<Result>): Promise<Resul
 async function elsewhere<Result>(config: Config, work: Work<Result>): Promise<Result> {
   const folder = await mkdtemp(join(tmpdir(), 'chancery-rehearsal-'));
   try {
-    return await onData({ ...config, data: folder }, work);
+    const files = { folder: join(folder, 'instances'), isGiven: false };
+    return await onData({ ...config, data: folder, files }, work);
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -45,7 +45,7 @@ export interface Services {
   readonly version: string;
   readonly readiness: () => Readiness;
   /** What superusers are told of the process: a sentence each. */
-  readonly warnings: () => readonly string[];
+  readonly warnings: (instance: Instance) => readonly string[];
 }
 
 /** A request as the handler of a route sees it. */

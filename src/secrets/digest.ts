@@ -1,9 +1,26 @@
 import { createHash, hash, timingSafeEqual } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
 import { randomText } from '../base/ids.ts';
 
 /** Returns the SHA-256 of a text as base64url, 43 characters: distinguishes texts even if an attacker has chosen one. */
 export function digest(text: string): string {
   return hash('sha256', text, 'base64url');
+}
+
+/** Returns the SHA-256 of a text in hex, as other software compares it. */
+export function hexDigest(text: string): string {
+  return hash('sha256', text);
+}
+
+/** Returns the SHA-256 of bytes of a file in hex; `end` is the last of them. */
+export async function fileDigest(
+  path: string,
+  range: { readonly start?: number; readonly end?: number } = {},
+): Promise<string> {
+  const hashing = createHash('sha256');
+  await pipeline(createReadStream(path, range), hashing);
+  return hashing.digest('hex');
 }
 
 /** True when this is the digest of the text. Compares in constant time, so that timing does not reveal how much of it fits. */

@@ -241,7 +241,7 @@ test('changes of several at once are all kept, and every instance has settings o
   });
 });
 
-test('the SDK reads and changes settings, and is told plainly what cannot be tested yet', async (t) => {
+test('the SDK reads and changes settings, and is told plainly what cannot be tested', async (t) => {
   const pb = await superuserSdk(await startService(t));
   const changed = await pb.settings.update({ meta: { appName: 'Shop' } });
   assert.equal(changed['meta'].appName, 'Shop');

@@ -29,7 +29,7 @@ export const healthRoutes = [
           ? {
               ...(await detail(instance, services.version)),
               ...origin(instance, request),
-              warnings: services.warnings(),
+              warnings: services.warnings(instance),
             }
           : {};
       return context.answer(JSON.stringify({ code: 200, message: 'API is healthy.', data }));

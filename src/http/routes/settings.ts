@@ -1,9 +1,12 @@
 import { AppError } from '../../base/errors.ts';
+import { fieldError } from '../../fields/field-error.ts';
+import { testStore } from '../../files/test-store.ts';
 import { changedPaths } from '../../logs/audit-entry.ts';
 import { changeSettings, type SettingsChange } from '../../settings/change-settings.ts';
 import { defaultSettings, type Settings, settingsToJson } from '../../settings/settings.ts';
-import { jsonAnswer } from '../openapi/operation.ts';
-import { type Schema, schemaLike, schemaReference } from '../openapi/schema.ts';
+import { nothing } from '../answer.ts';
+import { emptyAnswer, jsonAnswer } from '../openapi/operation.ts';
+import { objectSchema, type Schema, schemaLike, schemaReference } from '../openapi/schema.ts';
 import { route } from '../route.ts';
 
 const common = { tag: 'settings', isForSuperusers: true } as const;
@@ -53,20 +56,34 @@ export const settingsRoutes = [
     method: 'POST',
     path: '/api/settings/test/s3',
     id: 'testS3',
-    summary: 'Refused: files are not kept in S3 by this version',
-    body: { type: 'object' },
+    summary: 'Store a small file in S3, read it and remove it, by the settings in force',
+    isCurrent: true,
+    body: schemaReference('TestS3'),
     isBodyOptional: true,
-    answers: {},
-    handle: () => {
-      throw new AppError(
-        'bad_request',
-        'Files are not kept in S3 by this version: there is nothing to test.',
-      );
+    answers: { 204: emptyAnswer('All went well.') },
+    handle: async ({ instance, body }) => {
+      const { s3, backups } = instance.settings.current;
+      const { filesystem = 'storage' } = body;
+      const settings = filesystem === 'storage' ? s3 : filesystem === 'backups' ? backups.s3 : undefined;
+      if (settings === undefined)
+        throw new AppError('bad_request', 'Failed to test the S3 filesystem.', {
+          details: { filesystem: fieldError('validation_in_invalid') },
+        });
+      const problem = settings.enabled
+        ? await testStore(instance.files, settings)
+        : 'It is not enabled in the settings.';
+      if (problem !== undefined)
+        throw new AppError('bad_request', `Failed to test the S3 filesystem. ${problem}`);
+      return nothing;
     },
   }),
 ];
 
 export const settingsSchemas: Readonly<Record<string, Schema>> = {
   // The defaults have every member that settings can have, and an item in each list of objects.
+  TestS3: objectSchema(
+    { filesystem: { enum: ['storage', 'backups'], description: 'Which of the two; `storage` if left out.' } },
+    ['filesystem'],
+  ),
   Settings: schemaLike(JSON.parse(settingsToJson(defaultSettings))),
 };

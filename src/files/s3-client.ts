@@ -1,0 +1,214 @@
+import { createReadStream } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../base/clock.ts';
+import { AppError } from '../base/errors.ts';
+import { randomUnit } from '../base/ids.ts';
+import { codeOf } from '../base/process.ts';
+import type { GuardedAnswer, GuardedRequest, GuardedRequests } from '../network/guarded-requests.ts';
+import { ConnectFailure } from '../network/open-socket.ts';
+import { fileDigest, hexDigest } from '../secrets/digest.ts';
+import type { S3Settings } from '../settings/settings.ts';
+import type { ByteRange } from './blob-store.ts';
+import { xmlElements } from './xml-elements.ts';
+
+/** A request is tried so often where the network or the store is at fault. */
+const triesMax = 4;
+/** The longest wait before the second try; it doubles with each. */
+const retryMs = 200;
+
+/** Enough for a page of a listing; what is longer is no answer of a store. */
+const answerBytesMax = 4 * 1024 * 1024;
+
+/** The store could not do it: it is away, refuses, or answers what no store does. Clients are told to try again. */
+export class S3Failure extends AppError {
+  /** A sentence for those who have set it up. It has nothing of their secrets. */
+  readonly reason: string;
+
+  constructor(reason: string, cause?: unknown) {
+    super('unavailable', 'The service is busy, try again.', {
+      retryAfter: 5,
+      explanation: `Files in S3: ${reason}`,
+      cause,
+    });
+    this.reason = reason;
+  }
+}
+
+export interface S3Request {
+  readonly method: GuardedRequest['method'];
+  /** Empty for the bucket itself. */
+  readonly key?: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | FilePart;
+}
+
+/** A part of a file on the local disk, which is read anew for each try. */
+export interface FilePart extends ByteRange {
+  readonly path: string;
+}
+
+export interface S3ClientOptions {
+  readonly settings: S3Settings;
+  readonly requests: GuardedRequests;
+  readonly clock: Clock;
+}
+
+/** Signs requests to a bucket, and sends them again where that may help. */
+export class S3Client {
+  readonly #options: S3ClientOptions;
+  /** Keys of signatures, which change every day. */
+  readonly #signingKeys = new Map<string, ArrayBuffer>();
+
+  constructor(options: S3ClientOptions) {
+    this.#options = options;
+  }
+
+  /** Returns an answer of success, or 404. Throws S3Failure for any other. */
+  async send(request: S3Request): Promise<GuardedAnswer> {
+    for (let tries = 1; ; tries += 1) {
+      const outcome = await this.#try(request);
+      if (!(outcome instanceof S3Failure)) return outcome;
+      if (!(outcome instanceof PassingFailure) || tries === triesMax) throw outcome;
+      // Spread over the whole time: what failed together must not come back together.
+      await delay(retryMs * 2 ** (tries - 1) * randomUnit());
+    }
+  }
+
+  /** As {@link send}, with the answer as text. */
+  async sendForText(request: S3Request): Promise<string> {
+    const answer = await this.send(request);
+    if (answer.status === 404) throw await failureOf(answer);
+    const answered = await textOf(answer);
+    // The store answers 200 before it has finished joining the parts of a file.
+    const [error] = await xmlElements(answered, 'Error');
+    if (error !== undefined) throw new S3Failure(sentenceOf(answer.status, error.get('Code')));
+    return answered;
+  }
+
+  async #try(request: S3Request): Promise<GuardedAnswer | S3Failure> {
+    let answer;
+    try {
+      answer = await this.#options.requests.send(await this.#sign(request));
+    } catch (error) {
+      return connectionFailure(error);
+    }
+    if ((answer.status >= 200 && answer.status < 300) || answer.status === 404) return answer;
+    return failureOf(answer);
+  }
+
+  async #sign({ method, key = '', query = {}, headers = {}, body }: S3Request): Promise<GuardedRequest> {
+    const { settings, clock } = this.#options;
+    const url = urlOf(settings, key, query);
+    const { AwsV4Signer } = await import('aws4fetch');
+    const signer = new AwsV4Signer({
+      method,
+      url: url.href,
+      headers: { ...headers, 'x-amz-content-sha256': await digestOf(body) },
+      accessKeyId: settings.accessKey,
+      secretAccessKey: settings.secret,
+      region: settings.region,
+      service: 's3',
+      cache: this.#keysOfToday(),
+      datetime: new Date(clock.now()).toISOString().replaceAll(/[:-]|\.\d{3}/g, ''),
+    });
+    const signed = await signer.sign();
+    return {
+      url,
+      method,
+      headers: { ...Object.fromEntries(signed.headers), ...lengthOf(body) },
+      body: typeof body === 'object' ? createReadStream(body.path, rangeOf(body)) : body,
+    };
+  }
+
+  #keysOfToday(): Map<string, ArrayBuffer> {
+    if (this.#signingKeys.size > 1) this.#signingKeys.clear();
+    return this.#signingKeys;
+  }
+}
+
+/** A failure that may be over soon. */
+class PassingFailure extends S3Failure {}
+
+/** Returns the address of a key, by host or by path. Throws S3Failure for settings that make none. */
+function urlOf(
+  { endpoint, bucket, forcePathStyle }: S3Settings,
+  key: string,
+  query: Readonly<Record<string, string>>,
+): URL {
+  const base = URL.parse(endpoint.includes('://') ? endpoint : `https://${endpoint}`);
+  if (base === null || !/^https?:$/.test(base.protocol)) throw new S3Failure('The endpoint is no address.');
+  if (!/^[\w.-]{1,255}$/.test(bucket) || /^\.+$/.test(bucket))
+    throw new S3Failure('The bucket has a name that none can have.');
+  const path = [
+    ...base.pathname.split('/').filter((part) => part !== ''),
+    ...(forcePathStyle ? [bucket] : []),
+  ];
+  const host = forcePathStyle ? base.host : `${bucket}.${base.host}`;
+  const search = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+  const parts = [...path, ...key.split('/').map(encodeURIComponent)].join('/');
+  const url = URL.parse(
+    `${base.protocol}//${host}/${parts}${search.length === 0 ? '' : '?'}${search.join('&')}`,
+  );
+  if (url === null) throw new S3Failure('The endpoint and the bucket make no address.');
+  return url;
+}
+
+async function digestOf(body: S3Request['body']): Promise<string> {
+  return typeof body === 'object' ? fileDigest(body.path, rangeOf(body)) : hexDigest(body ?? '');
+}
+
+/** Returns the range as `createReadStream` takes it. */
+function rangeOf({ first, last }: FilePart): { readonly start: number; readonly end: number } {
+  return { start: first, end: last };
+}
+
+function lengthOf(body: S3Request['body']): Readonly<Record<string, string>> {
+  if (body === undefined) return {};
+  const length = typeof body === 'string' ? Buffer.byteLength(body) : body.last - body.first + 1;
+  return { 'content-length': String(length) };
+}
+
+function connectionFailure(error: unknown): S3Failure {
+  if (error instanceof S3Failure) return error;
+  // A file that is to be sent cannot be read: no fault of the store.
+  if (codeOf(error) === 'ENOENT' || codeOf(error) === 'EIO') throw error;
+  if (!(error instanceof ConnectFailure)) return new PassingFailure('The connection broke off.', error);
+  return error.kind === 'refused'
+    ? new S3Failure(error.message, error)
+    : new PassingFailure(error.message, error);
+}
+
+async function failureOf(answer: GuardedAnswer): Promise<S3Failure> {
+  const { status } = answer;
+  const [error] = await xmlElements(await textOf(answer), 'Error');
+  const reason = sentenceOf(status, error?.get('Code'));
+  return status >= 500 || status === 429 || status === 408
+    ? new PassingFailure(reason)
+    : new S3Failure(reason);
+}
+
+function sentenceOf(status: number, code: string | undefined): string {
+  const named = code !== undefined && /^[A-Za-z]{1,64}$/.test(code) ? ` (${code})` : '';
+  return `The store answered with status ${status}${named}.`;
+}
+
+async function textOf({ body }: GuardedAnswer): Promise<string> {
+  try {
+    return await text(limited(body));
+  } catch (error) {
+    throw error instanceof S3Failure ? error : new PassingFailure('The answer broke off.', error);
+  }
+}
+
+async function* limited(body: GuardedAnswer['body']): AsyncIterable<Buffer> {
+  let length = 0;
+  for await (const piece of body) {
+    // undici gives bytes.
+    const bytes = piece as Buffer;
+    length += bytes.length;
+    if (length > answerBytesMax) throw new S3Failure('The answer is too long.');
+    yield bytes;
+  }
+}

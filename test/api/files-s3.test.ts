@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import sharp from 'sharp';
+import { eventually } from '../support/eventually.ts';
+import { type ServedFiles, startServedFiles } from '../support/served-files.ts';
+import { S3StandIn } from '../support/s3-stand-in.ts';
+import { refusalOf, superuserSdk } from '../support/sdk.ts';
+
+interface Stage extends ServedFiles {
+  readonly remote: S3StandIn;
+  readonly prefix: string;
+}
+
+/** An instance whose files are kept in S3. */
+async function startStage(t: TestContext): Promise<Stage> {
+  const remote = await S3StandIn.open();
+  t.after(() => remote[Symbol.asyncDispose]());
+  const stage = await startServedFiles(t);
+  const body = { s3: remote.settings };
+  const set = await stage.service.request('/api/settings', { method: 'PATCH', token: true, body });
+  assert.equal(set.status, 200, set.text);
+  return { ...stage, remote, prefix: `${stage.collectionId}/${stage.id}` };
+}
+
+test('files in S3 are served as those on disk are', async (t) => {
+  const { remote, prefix, put, get } = await startStage(t);
+  await put('a.txt', 'hello');
+  assert.deepEqual(remote.keys, [`${prefix}/a.txt`]);
+  const { status, text, headers } = await get('a.txt');
+  assert.deepEqual([status, text], [200, 'hello']);
+  assert.equal(headers.get('content-type'), 'text/plain; charset=utf-8');
+  assert.equal(headers.get('content-disposition'), 'attachment; filename=a.txt');
+  const etag = headers.get('etag') ?? '';
+  assert.equal((await get('a.txt', { headers: { 'if-none-match': etag } })).status, 304);
+  const part = await get('a.txt', { headers: { range: 'bytes=1-2' } });
+  assert.deepEqual([part.status, part.text], [206, 'el']);
+  const parts = await get('a.txt', { headers: { range: 'bytes=0-0,4-4' } });
+  assert.match(parts.text, /\r\n\r\nh\r\n[^]*\r\n\r\no\r\n/);
+  const large = Buffer.alloc(3_000_000, 'abcdefg');
+  await put('b.txt', large);
+  assert.ok((await get('b.txt')).bytes.equals(large));
+  assert.equal((await get('a.txt')).status, 404, 'the record names it no more');
+});
+
+test('the type is that of the bytes where the store does not know it', async (t) => {
+  const { remote, prefix, put, get } = await startStage(t);
+  await put('a.txt', '<!doctype html>');
+  remote.objects.set(`${prefix}/a.txt`, {
+    bytes: Buffer.from('<!doctype html>'),
+    type: 'binary/octet-stream',
+    modified: new Date(),
+  });
+  assert.equal((await get('a.txt')).headers.get('content-type'), 'text/html; charset=utf-8');
+});
+
+test('thumbs of images in S3 are kept there', async (t) => {
+  const { remote, prefix, put, get } = await startStage(t);
+  const create = { width: 200, height: 200, channels: 3, background: '#f00' } as const;
+  await put('p.png', await sharp({ create }).png().toBuffer());
+  const { bytes } = await get('p.png?thumb=100x100');
+  const { width, height } = await sharp(bytes).metadata();
+  assert.deepEqual([width, height], [100, 100]);
+  assert.deepEqual(remote.keys, [`${prefix}/p.png`, `${prefix}/thumbs_p.png/100x100_p.png`]);
+});
+
+test('while the store is away clients are told to come again, and the operator why', async (t) => {
+  const { service, remote, put, get } = await startStage(t);
+  await put('a.txt', 'hello');
+  remote.faultOf = () => ({ kind: 'status', status: 403, code: 'AccessDenied' });
+  const { status, headers, text } = await get('a.txt');
+  assert.deepEqual([status, headers.get('retry-after')], [503, '5']);
+  assert.ok(!text.includes('AccessDenied'));
+  const reason = 'The store answered with status 403.';
+  await eventually('it is logged', () => service.log.some(({ message }) => message.includes(reason)));
+  remote.faultOf = () => undefined;
+  assert.equal((await get('a.txt')).status, 200);
+});
+
+test('F-25 superusers test their store, and are told what is wrong without its secrets', async (t) => {
+  const { service, remote } = await startStage(t);
+  const pb = await superuserSdk(service);
+  assert.equal(await pb.settings.testS3('storage'), true);
+  assert.deepEqual(remote.keys, []);
+  const problemOf = async (change: object, filesystem = 'storage'): Promise<string> => {
+    await pb.settings.update({ s3: { ...remote.settings, ...change } });
+    const { status, message } = await refusalOf(pb.settings.testS3(filesystem));
+    assert.equal(status, 400);
+    assert.ok(!message.includes('canary'), message);
+    return message.replace('Failed to test the S3 filesystem. ', '');
+  };
+  assert.equal(
+    await problemOf({ secret: 'canary' }),
+    'The store answered with status 403 (SignatureDoesNotMatch).',
+  );
+  assert.equal(await problemOf({ bucket: 'none' }), 'The store has no such bucket.');
+  assert.equal(await problemOf({ endpoint: 'http://169.254.169.254' }), 'The address is not allowed.');
+  assert.equal(await problemOf({ endpoint: 'https://10.1.2.3' }), 'The address is not allowed.');
+  assert.equal(await problemOf({ enabled: false }), 'It is not enabled in the settings.');
+  assert.equal(await problemOf({}, 'backups'), 'It is not enabled in the settings.');
+  assert.equal((await refusalOf(pb.settings.testS3('elsewhere'))).status, 400);
+  remote.faultOf = ({ method }) => (method === 'GET' ? { kind: 'other bytes' } : undefined);
+  assert.equal(await problemOf({}), 'What was stored is not what was read.');
+});
