@@ -64,7 +64,8 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   const delivering = await createDelivering(config, { ...parts, logger }, data);
   due.next = (id) => delivering.dispatcher.nextDue(id);
   const ownFiles = warningOfFiles(config);
-  if (ownFiles !== undefined) logger.warn(ownFiles);
+  // A single node is well with it.
+  if (ownFiles !== undefined) logger.info(ownFiles);
   let isStopping = false;
   const { policy, dev: isDevelopment } = config;
   const mailer = new Mailer({ policy, clock, logger, isDevelopment });

@@ -73,16 +73,25 @@ export const dataFlags: readonly FlagDefinition[] = [
   },
 ];
 
-/** Flags that only the server takes. */
-export const serverFlags: readonly FlagDefinition[] = [
-  { name: 'host', value: 'ADDRESS', description: 'address to listen on', fallback: '127.0.0.1' },
-  { name: 'port', value: 'PORT', description: 'port to listen on, 0 for a free one', fallback: '8090' },
+/** Flags that say where connections may go. */
+export const outwardFlags: readonly FlagDefinition[] = [
   {
     name: 'dev',
     description:
       'for development: webhooks may go to this machine and over plain HTTP, mails are shown in the log',
   },
-  { name: 'allow-net', value: 'CIDR,…', description: 'private networks that webhooks and mails may go to' },
+  {
+    name: 'allow-net',
+    value: 'CIDR,…',
+    description: 'private networks that webhooks, mails and files may go to',
+  },
+];
+
+/** Flags that only the server takes. */
+export const serverFlags: readonly FlagDefinition[] = [
+  { name: 'host', value: 'ADDRESS', description: 'address to listen on', fallback: '127.0.0.1' },
+  { name: 'port', value: 'PORT', description: 'port to listen on, 0 for a free one', fallback: '8090' },
+  ...outwardFlags,
   {
     name: 'allow-ports',
     value: 'PORT,…',

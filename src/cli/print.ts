@@ -3,6 +3,7 @@ import { StartError } from '../open-data-directory.ts';
 import { AppError } from '../base/errors.ts';
 import { codeOf } from '../base/process.ts';
 import { ConfigError, type Environment } from '../config.ts';
+import { S3Failure } from '../files/s3-client.ts';
 import { SecretError } from '../secrets/master-key.ts';
 import { EngineFailure } from '../storage/engine-errors.ts';
 import { UnopenedFile } from '../storage/sqlite/home.ts';
@@ -54,6 +55,7 @@ export function operatorMessage(error: unknown): string {
   if (error instanceof UnopenedFile) return error.explanation;
   if (error instanceof EngineFailure && error.cause instanceof Error)
     return `The data cannot be read or written: ${error.cause.message}.`;
+  if (error instanceof S3Failure) return error.reason;
   // The message may quote the source of an import.
   if (error instanceof AppError) return printable(`${error.message}${details(error)}`);
   if (isKnown(error) || isFileError(error)) return error.message;

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { version } from '../app.ts';
 import { ConfigError, dataFlags, serverFlags } from '../config.ts';
+import { filesCommand } from './files-command.ts';
 import { importCommand } from './import-command.ts';
 import { instanceCommand } from './instance-command.ts';
 import { moveCommand } from './move-command.ts';
@@ -28,6 +29,7 @@ export async function runCommand(args: readonly string[], io: CommandIo): Promis
   program.addCommand(nodesCommand(io));
   program.addCommand(importCommand(io));
   program.addCommand(moveCommand(io));
+  program.addCommand(filesCommand(io));
   prepare(program, io);
   try {
     await program.parseAsync(upToUnknown(program, args), { from: 'user' });

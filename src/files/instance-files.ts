@@ -32,7 +32,7 @@ export interface RemoteFiles {
  *   file-removals   the files that are to be removed, as rows that are written with the records; file-sweeper removes them
  *   media-type      what a file is, by its bytes
  *   thumb-maker     images in the sizes that fields name
- *   copy-files      from one place to another
+ *   copy-store      copies from one place to another
  */
 export class InstanceFiles {
   /** A folder of the local disk for uploads that are not complete yet, or belong to no record yet. */

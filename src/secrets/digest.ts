@@ -1,5 +1,6 @@
 import { createHash, hash, timingSafeEqual } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { randomText } from '../base/ids.ts';
 
@@ -18,8 +19,13 @@ export async function fileDigest(
   path: string,
   range: { readonly start?: number; readonly end?: number } = {},
 ): Promise<string> {
+  return streamDigest(createReadStream(path, range));
+}
+
+/** As {@link fileDigest}, of all that a stream gives. */
+export async function streamDigest(stream: Readable): Promise<string> {
   const hashing = createHash('sha256');
-  await pipeline(createReadStream(path, range), hashing);
+  await pipeline(stream, hashing);
   return hashing.digest('hex');
 }
 

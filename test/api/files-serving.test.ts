@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { getFile, startServedFiles } from '../support/served-files.ts';
 import { importInto } from '../support/import-into.ts';
 import { makeBlogDirectory } from '../support/pocketbase-blog.ts';
 import { startService } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -254,4 +257,13 @@ test('files that an import has brought are sent', async (t) => {
   assert.ok(bytes.length > 0);
   assert.ok(headers.get('content-type'));
   assert.equal((await getFile(`${path}.attrs`)).status, 404);
+});
+
+test('files are kept in the folder that the operator names', async (t) => {
+  const files = temporaryFolder(t);
+  const { service, put, get, collectionId, id } = await startServedFiles(t, { flags: { files } });
+  await put('a.txt', 'hello');
+  assert.equal((await get('a.txt')).text, 'hello');
+  const instanceId = service.app.data.directory.all()[0]?.id ?? '';
+  assert.ok(existsSync(join(files, instanceId, 'storage', collectionId, id, 'a.txt')));
 });

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Flags } from '../../src/config.ts';
 import { sql } from '../../src/sql/sql.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { startService } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { testEngine } from '../support/test-config.ts';
 import { startWebhookService, type Json, type WebhookService } from '../support/webhook-service.ts';
 
@@ -70,4 +72,19 @@ test('probes tell whether the process is alive and ready', async (t) => {
   const service = await startService(t);
   assert.equal((await service.request('/api/health/live')).status, 200);
   assert.equal((await service.request('/api/health/ready')).status, 200);
+});
+
+test('a superuser is told where other nodes may not find the files', async (t) => {
+  const warningsOf = async (flags: Flags): Promise<readonly string[]> => {
+    const service = await startService(t, { flags });
+    const { json } = await service.request('/api/health', { token: true });
+    const started = service.log.map(({ message }) => message);
+    const warnings: readonly string[] = json.data.warnings;
+    assert.ok(warnings.every((warning) => started.includes(warning)));
+    return warnings;
+  };
+  const told = await warningsOf({});
+  assert.equal(told.length, testEngine === 'postgres' ? 1 : 0);
+  assert.ok(told.every((warning) => warning.startsWith('Files of records are kept on a disk of this node')));
+  assert.deepEqual(await warningsOf({ files: temporaryFolder(t) }), []);
 });

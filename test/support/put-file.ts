@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newId } from '../../src/base/ids.ts';
 import { detectType } from '../../src/files/media-type.ts';
@@ -25,6 +25,7 @@ export async function putFile(
   const { id, fields } = collections.get(collection);
   const type = await detectType(Buffer.from(content), name);
   await files.store.put(`${id}/${record}/${name}`, { path, size: Buffer.byteLength(content), type });
+  await rm(path, { force: true });
   const isList = Number(fields.find((one) => one.name === field)?.options['maxSelect']) > 1;
   const value = isList ? JSON.stringify([name]) : name;
   await database.write((tx) => {
