@@ -24,9 +24,10 @@ export function importSettings(
     if (refused.length === 0) {
       if (isKeptInS3(settings))
         omissions.add({
+          kind: 'to look at',
           of: 'the files',
           what: 'all',
-          why: 'They are kept in S3, of which nothing is copied.',
+          why: 'They stay in S3, where this instance reads them from now on: see that no other writes there.',
         });
       if (Object.hasOwn(wanted, 'superuserIPs')) tellOfSuperusers(settings, omissions);
       return settings;
