@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { sql } from '../../src/sql/sql.ts';
 import { getFile, startServedFiles } from '../support/served-files.ts';
 import { importInto } from '../support/import-into.ts';
 import { makeBlogDirectory } from '../support/pocketbase-blog.ts';
@@ -78,6 +79,20 @@ test('F-03 what no record names is not found: other names, thumbs, attributes, a
     [gone.status, gone.text],
     [404, `{"data":{},"message":"The requested resource wasn't found.","status":404}`],
   );
+});
+
+test('a name that an import has taken over leads nowhere else', async (t) => {
+  const { service, get, id } = await startServedFiles(t);
+  for (const name of ['../secret', '..', 'a/b', 'a\\b', '']) {
+    await service.withInstance('default', ({ database }) =>
+      database.write((tx) =>
+        tx.run(sql`UPDATE ${tx.names.collectionTable('docs')} SET file = ${name} WHERE id = ${id}`),
+      ),
+    );
+    // A client resolves the dots itself unless they are encoded.
+    const path = encodeURIComponent(name).replaceAll('.', '%2E');
+    assert.equal((await get(path)).status, 404, name);
+  }
 });
 
 test('F-05 F-06 F-08 the type is that of the bytes, and what a browser would run is stored rather than shown', async (t) => {

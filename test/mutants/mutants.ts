@@ -8,6 +8,7 @@ import { partitionMutants } from './partition-mutants.ts';
 import { realtimeMutants } from './realtime-mutants.ts';
 import { requestMutants } from './request-mutants.ts';
 import { retentionMutants } from './retention-mutants.ts';
+import { servedFileMutants } from './served-file-mutants.ts';
 import { storageMutants } from './storage-mutants.ts';
 import { uploadMutants } from './upload-mutants.ts';
 
@@ -22,6 +23,7 @@ export const mutants: readonly Mutant[] = [
   ...realtimeMutants,
   ...requestMutants,
   ...retentionMutants,
+  ...servedFileMutants,
   ...storageMutants,
   ...uploadMutants,
 ];
