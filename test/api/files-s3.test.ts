@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import sharp from 'sharp';
 import { eventually } from '../support/eventually.ts';
-import { type ServedFiles, startServedFiles } from '../support/served-files.ts';
+import { getFile, type ServedFiles, startServedFiles } from '../support/served-files.ts';
 import { S3StandIn } from '../support/s3-stand-in.ts';
 import { refusalOf, superuserSdk } from '../support/sdk.ts';
 
@@ -100,4 +100,26 @@ test('F-25 superusers test their store, and are told what is wrong without its s
   assert.equal((await refusalOf(pb.settings.testS3('elsewhere'))).status, 400);
   remote.faultOf = ({ method }) => (method === 'GET' ? { kind: 'other bytes' } : undefined);
   assert.equal(await problemOf({}), 'What was stored is not what was read.');
+});
+
+test('an upload goes to S3 before its record names it, and goes from there with the record', async (t) => {
+  const { service, remote, collectionId } = await startStage(t);
+  const pb = await superuserSdk(service);
+  const image = await sharp({ create: { width: 9, height: 9, channels: 3, background: '#f00' } })
+    .png()
+    .toBuffer();
+  const made = await pb.collection('docs').create({ file: new File([new Uint8Array(image)], 'Red dot.png') });
+  const key = `${collectionId}/${made.id}/${made['file']}`;
+  assert.deepEqual(remote.keys, [key]);
+  assert.equal(remote.objects.get(key)?.type, 'image/png');
+  const url = pb.files.getURL(made, made['file'], { thumb: '100x100' });
+  assert.equal((await getFile(url)).headers.get('content-type'), 'image/png');
+  assert.equal(remote.keys.length, 2);
+  remote.faultOf = ({ method }) => (method === 'PUT' ? { kind: 'status', status: 403 } : undefined);
+  const refused = await refusalOf(pb.collection('docs').create({ file: new File(['b'], 'b.txt') }));
+  assert.equal(refused.status, 503);
+  assert.equal((await pb.collection('docs').getList(1, 9)).totalItems, 2);
+  remote.faultOf = () => undefined;
+  await pb.collection('docs').delete(made.id);
+  await eventually('the file is removed with its thumb', () => remote.keys.length === 0);
 });
