@@ -51,7 +51,7 @@ test('of files that nobody reads the oldest is given up where they are too many,
     clients.push(ask());
     await eventually('it is sent', () => streams.length === count);
   }
-  await eventually('the oldest is closed', () => streams[0]?.destroyed);
+  await eventually('the oldest is closed', () => streams[0]?.destroyed, 15_000);
   assert.deepEqual([streams[1]?.destroyed, streams[2]?.destroyed, sending.bytes], [false, false, 2]);
   const [oldest] = clients;
   assert.ok(oldest);
