@@ -83,6 +83,28 @@ test('a client that goes away closes the file, and one that reads slowly holds n
   await eventually('the file is closed', () => streams[0]?.destroyed && sending.bytes === 0);
 });
 
+test('a client that is gone before anything is sent closes the file', async (t) => {
+  const streams: Readable[] = [];
+  const gone = Promise.withResolvers<unknown>();
+  const server = createServer((_, response: ServerResponse) => {
+    response.once('close', () => {
+      const content = endless(streams);
+      const head = { status: 200, headers: {}, sending: new MemoryBudget(2) };
+      gone.resolve(sendContent(response, head, content));
+    });
+    response.req.socket.destroy();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  // A server that listens on a port has such an address.
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.on('error', () => socket.destroy());
+  socket.write('GET / HTTP/1.1\r\nHost: a.example\r\n\r\n');
+  await gone.promise;
+  assert.equal(streams[0]?.destroyed, true);
+});
+
 test('content that breaks off ends the connection: a client tells by the length', async (t) => {
   const sending = new MemoryBudget(2);
   const { ask } = await start(t, sending, () => ({

@@ -36,6 +36,11 @@ export function sendContent(
     response.end(body);
     return;
   }
+  // The client went away while the file was opened: nothing can be piped, and nothing else would close the file.
+  if (response.destroyed) {
+    body.destroy();
+    return;
+  }
   const giveUp = (): void => void response.destroy();
   // A file that breaks off, or a client that goes away, ends both. The status is sent: a client tells by the length.
   pipeline(body, response, () => sending.release(giveUp));

@@ -3,6 +3,7 @@ import { test, type TestContext } from 'node:test';
 import sharp from 'sharp';
 import { eventually } from '../support/eventually.ts';
 import { getFile, type ServedFiles, startServedFiles } from '../support/served-files.ts';
+import { RawConnection, rawRequest } from '../support/raw-http.ts';
 import { S3StandIn } from '../support/s3-stand-in.ts';
 import { refusalOf, superuserSdk } from '../support/sdk.ts';
 
@@ -122,4 +123,19 @@ test('an upload goes to S3 before its record names it, and goes from there with 
   remote.faultOf = () => undefined;
   await pb.collection('docs').delete(made.id);
   await eventually('the file is removed with its thumb', () => remote.keys.length === 0);
+});
+
+test('a client that goes away in the middle of a file in S3 is nothing to log', async (t) => {
+  const { service, put, get, id } = await startStage(t);
+  await put('large.txt', Buffer.alloc(24 * 1024 * 1024, 'abcdefgh'));
+  const client = RawConnection.open(t, service.url);
+  client.socket.pause();
+  client.send(rawRequest(`GET /api/files/docs/${id}/large.txt`));
+  await eventually('it is sent', () => client.socket.bytesRead > 0 || client.socket.readableLength > 0);
+  client.socket.destroy();
+  assert.equal((await get('large.txt')).bytes.length, 24 * 1024 * 1024);
+  assert.deepEqual(
+    service.log.filter(({ level }) => level === 'error'),
+    [],
+  );
 });

@@ -122,6 +122,13 @@ export const servedFileMutants: readonly Mutant[] = [
     tests: ['src/http/send-content.test.ts'],
   },
   {
+    name: 'the file of a client that is gone is closed',
+    file: 'src/http/send-content.ts',
+    from: 'if (response.destroyed) {',
+    to: "if (response.statusMessage === '') {",
+    tests: ['src/http/send-content.test.ts'],
+  },
+  {
     name: 'a page is one under every name',
     file: 'src/files/media-type.ts',
     from: 'if (pageStart.test(text))',

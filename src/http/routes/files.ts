@@ -95,12 +95,14 @@ async function findThumb(
     : undefined;
 }
 
+/** Codes with which a stream ends when its client has gone away, of Node and of undici. */
+const ofClients = ['ERR_STREAM_PREMATURE_CLOSE', 'UND_ERR_ABORTED'];
+
 /** Logs when a file breaks off while it is sent. That its client goes away is nothing to log. */
 function logBreaks({ content }: Answer, logger: Logger): void {
   if (!(content?.body instanceof Readable)) return;
   content.body.once('error', (error) => {
-    if (codeOf(error) !== 'ERR_STREAM_PREMATURE_CLOSE')
-      logger.error('A file could not be read to its end.', { error });
+    if (!ofClients.includes(codeOf(error))) logger.error('A file could not be read to its end.', { error });
   });
 }
 
