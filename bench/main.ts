@@ -6,6 +6,7 @@
  *   growth      creates and views of `--rows` (try 10000000) against 10,000    event-cost  a write against one without an event
  *   import      against a copy of the same rows                                dead-rows   (PostgreSQL) a look against one before
  *   latency     views while webhooks go out, against while none do             start, memory  against what the design allows
+ *   files       served against @fastify/static, uploads against a file that is written and synced, thumbs a second
  *   slow-searches  views of an instance while another one is searched without an index, against while it is not
  *   webhooks    what is promised of webhooks, a line each, against its target: latency, beside endpoints that hang, …; `--only LINE`
  *
@@ -19,6 +20,7 @@ import { cursor } from './cursor.ts';
 import { deadRows } from './dead-rows.ts';
 import { deliver } from './deliver.ts';
 import { eventCost } from './event-cost.ts';
+import { files } from './files.ts';
 import { growth } from './growth.ts';
 import { importRows } from './import.ts';
 import { latency } from './latency.ts';
@@ -50,6 +52,7 @@ const questions = new Map(
     ...toCeiling,
     'event-cost': eventCost,
     'dead-rows': deadRows,
+    files,
     import: importRows,
     growth,
     latency,
