@@ -6,7 +6,7 @@ import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { onInstance } from '../../src/cli/with-instance.ts';
 import { createCollection } from '../../src/definitions/change-collection.ts';
-import { readConfig } from '../../src/config.ts';
+import { type Flags, readConfig } from '../../src/config.ts';
 import { createEndpoint } from '../../src/webhooks/endpoints/change-endpoint.ts';
 import { listNodes } from '../../src/webhooks/nodes/leased-ownership.ts';
 import { eventually } from '../support/eventually.ts';
@@ -68,9 +68,9 @@ export class NodeGroup {
   }
 
   /** A node; `postgres` may lead to the database by another way. */
-  async start(postgres = this.postgres): Promise<App> {
+  async start(postgres = this.postgres, more: Flags = {}): Promise<App> {
     const parts = { logger: logInto(this.log), ...(this.#clock && { clock: this.#clock }) };
-    const flags = { data: temporaryFolder(this.#t), port: '0', dev: true, postgres };
+    const flags = { data: temporaryFolder(this.#t), port: '0', dev: true, postgres, ...more };
     const app = await startApp(readConfig(flags, { CHANCERY_KEY: testKey }), parts);
     let stopping: Promise<void> | undefined;
     const stop = (): Promise<void> => (stopping ??= app.stop());
