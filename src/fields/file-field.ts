@@ -37,7 +37,11 @@ export const fileField: FieldType<FileOptions> = {
   check: (stored, options, before) => checkFiles(stored, options, { before, files: [] }),
   checkFiles,
   schema: (options) =>
-    chosenSchema({ ...options, item: anyText, description: 'Names of files that the record has.' }),
+    chosenSchema({
+      ...options,
+      item: anyText,
+      description: 'Names of files that the record has; new ones come in a form.',
+    }),
 };
 
 function decodeOptions(raw: RawOptions, problems: Problems): FileOptions {

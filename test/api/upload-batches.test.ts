@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { AppParts } from '../../src/app.ts';
-import { FileStage, type FormPart } from '../support/file-stage.ts';
+import { FileStage, type FormPart, formType } from '../support/file-stage.ts';
+import { RawConnection, rawRequest } from '../support/raw-http.ts';
 import type { TestAnswer } from '../support/service.ts';
 
 const at = '/api/collections/docs/records';
@@ -162,6 +163,11 @@ test('a batch is refused before it is read where batches are off, and for more b
   assert.equal((await send(100_000)).status, 413);
   await settings({ enabled: false });
   assert.equal((await send(10)).status, 403);
+  const connection = RawConnection.open(t, stage.service.url);
+  const headers = { 'Content-Type': formType, 'Content-Length': '100000', Expect: '100-continue' };
+  connection.send(rawRequest('POST /api/batch', headers));
+  const [answer] = await connection.waitForAnswers(1);
+  assert.equal(answer?.status, 403);
   await stage.settled();
 });
 

@@ -1,6 +1,6 @@
 import type { Collection, Rules } from '../../collections/collection.ts';
 import { fieldType } from '../../fields/field-types.ts';
-import { type Field, hasColumn } from '../../fields/field.ts';
+import { type Field, fieldColumn, hasColumn } from '../../fields/field.ts';
 import type { ValueSchema } from '../../fields/value-schema.ts';
 import {
   cursorListSchema,
@@ -9,7 +9,7 @@ import {
   type Schema,
   schemaReference,
 } from './schema.ts';
-import { describeRecordRoutes, recordMembers } from '../routes/records.ts';
+import { describeRecordRoutes, formSchema, recordMembers } from '../routes/records.ts';
 import { operation } from './operation.ts';
 
 /** Limit for all described collections together: making a document blocks the event loop. */
@@ -60,6 +60,7 @@ function pathsOf(collection: Collection): Paths {
       list: schemaReference(partName(collection, 'List')),
       create: schemaReference(partName(collection, 'Create')),
       update: schemaReference(partName(collection, 'Update')),
+      form: formOf(collection),
     },
     describe: (rule) => ruleText(collection, rule),
   });
@@ -67,6 +68,20 @@ function pathsOf(collection: Collection): Paths {
     [path]: { get: operation(list), post: operation(create) },
     [`${path}/{id}`]: { get: operation(view), patch: operation(update), delete: operation(rest.delete) },
   };
+}
+
+function formOf({ fields }: Collection): Schema {
+  const files = fields.filter(({ type }) => type === 'file');
+  if (files.length === 0) return schemaReference('RecordForm');
+  const file = { type: 'string', contentMediaType: 'application/octet-stream' };
+  return formSchema(
+    Object.fromEntries(
+      files.map((field) => [
+        field.name,
+        fieldColumn(field) === 'json' ? { type: 'array', items: file } : file,
+      ]),
+    ),
+  );
 }
 
 function ruleText(collection: Collection, name: keyof Rules): string {

@@ -10,6 +10,8 @@ export interface OperationParts {
   readonly parameters?: readonly string[];
   /** Schema of the JSON body. */
   readonly body?: Schema;
+  /** Schema of the body as a form with files, for an operation that takes them. */
+  readonly form?: Schema;
   /** A body that may be left out, as all of its members may. */
   readonly isBodyOptional?: boolean;
   readonly answers: Readonly<Record<number, Schema>>;
@@ -32,11 +34,16 @@ const refusedOutside = [400, 500] as const;
 /** Further refusals of operations that take a body. */
 const refusedWithBody = [413, 415] as const;
 
+const anyForm: Schema = { type: 'object' };
+
 /** Every JSON body may also be sent as a form, with the members of its schema as fields. */
-const forms = {
-  'multipart/form-data': { schema: { type: 'object' } },
-  'application/x-www-form-urlencoded': { schema: { type: 'object' } },
-};
+function bodyContent(body: Schema, form: Schema): Schema {
+  return {
+    'application/json': { schema: body },
+    'multipart/form-data': { schema: form },
+    'application/x-www-form-urlencoded': { schema: anyForm },
+  };
+}
 
 /** Describes one operation, and adds everything that all operations have in common. */
 export function operation(parts: OperationParts): Operation {
@@ -61,7 +68,7 @@ export function operation(parts: OperationParts): Operation {
       : {
           requestBody: {
             required: parts.isBodyOptional !== true,
-            content: { 'application/json': { schema: body }, ...forms },
+            content: bodyContent(body, parts.form ?? anyForm),
           },
         }),
     // Objects keep numeric keys in ascending order, whatever the order of insertion.
@@ -100,7 +107,7 @@ const reasons = {
   404: ['NotFound', 'There is no such thing, or the caller may not see it; nothing tells the two apart.'],
   409: ['Conflict', 'The request conflicts with another change, or with the state of what it is about.'],
   412: ['PreconditionFailed', 'The record has changed: its revision is none of those in `If-Match`.'],
-  413: ['PayloadTooLarge', 'The body is larger than 32 MiB.'],
+  413: ['PayloadTooLarge', 'The body is larger than 32 MiB, or a form with files than its fields allow.'],
   415: ['UnsupportedMediaType', 'The body is no JSON in UTF-8, or it is compressed.'],
   416: ['RangeNotSatisfiable', 'The file has none of the bytes that `Range` has named.'],
   422: ['Unprocessable', 'The idempotency key was used with another request.'],

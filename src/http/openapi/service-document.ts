@@ -25,7 +25,7 @@ const description = `A record service: collections of records with rules, and si
 
 - Every \`GET\` answers \`HEAD\` as well, and \`OPTIONS\` is answered everywhere. A path that is here with another method gets 405 with \`Allow\`, any other path 404.
 - Every refusal has the same body: \`{"data":{},"message":"…","status":400}\`. Requests that are not valid HTTP get one too (400, 408, 413, 431).
-- A body may also be a form without files: \`multipart/form-data\` or \`application/x-www-form-urlencoded\`. The members of JSON objects in its fields \`@jsonPayload\` keep their types.
+- A body may also be a form: \`multipart/form-data\`, which may hold files for records and batches, or \`application/x-www-form-urlencoded\`. The members of JSON objects in its fields \`@jsonPayload\` keep their types.
 - Dates are texts in UTC: \`2026-11-20 09:35:20.114Z\`; an empty text is none.
 - Answers and refusals may get further members. What is here is removed or changes its meaning only in a major version.`;
 

@@ -26,9 +26,10 @@ export const batchRoutes = [
     summary: 'Several changes of records, all or none',
     description:
       'In one transaction and in their order. `PUT` updates the record of the `id` in its body, or creates it. In a ' +
-      'form the JSON below is the part `@jsonPayload`.',
+      'form the JSON below is the part `@jsonPayload`, and the file of a field of the first request is `requests.0.FIELD`.',
     parameters: ['Fields', 'IdempotencyKey'],
     body: schemaReference('BatchRequest'),
+    form: schemaReference('BatchForm'),
     jsonLimits: batchJsonLimits,
     answers: {
       200: jsonAnswer('What each of them is answered, in their order.', schemaReference('BatchAnswer'), {
@@ -85,6 +86,12 @@ export const batchSchemas: Readonly<Record<string, Schema>> = {
       ),
     },
   }),
+  BatchForm: {
+    type: 'object',
+    required: ['@jsonPayload'],
+    properties: { '@jsonPayload': { type: 'string', contentMediaType: 'application/json' } },
+    additionalProperties: true,
+  },
   BatchAnswer: {
     type: 'array',
     items: objectSchema({

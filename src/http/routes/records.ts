@@ -22,6 +22,8 @@ export interface RecordDescription {
     readonly list: Schema;
     readonly create: Schema;
     readonly update: Schema;
+    /** The body of a create or update as a form, with files. */
+    readonly form: Schema;
   };
   /** Text for each description; absent for none. */
   readonly describe?: (rule: 'listRule' | 'viewRule' | 'createRule' | 'updateRule' | 'deleteRule') => string;
@@ -60,6 +62,7 @@ export function describeRecordRoutes({
       ...described(describe?.('createRule')),
       parameters: [...parameters, 'Expand', 'Fields', 'IdempotencyKey'],
       body: schemas.create,
+      form: schemas.form,
       isBodyOptional: true,
       answers: { 201: jsonAnswer('The record.', schemas.record, { ...tagged, ...replayable }) },
       refusals: refusedWrites,
@@ -82,6 +85,7 @@ export function describeRecordRoutes({
       ...described(describe?.('updateRule')),
       parameters: [...ofOne, 'Expand', 'Fields', 'IfMatch', 'IdempotencyKey'],
       body: schemas.update,
+      form: schemas.form,
       isBodyOptional: true,
       answers: { 200: jsonAnswer('The record.', schemas.record, { ...tagged, ...replayable }) },
       refusals: [...refusedWrites, 412],
@@ -110,6 +114,7 @@ const anyRecord = describeRecordRoutes({
     list: schemaReference('RecordList'),
     create: schemaReference('RecordBody'),
     update: schemaReference('RecordBody'),
+    form: schemaReference('RecordForm'),
   },
 });
 
@@ -209,6 +214,18 @@ export const recordMembers: Readonly<Record<string, Schema>> = {
   collectionName: { type: 'string' },
 };
 
+/** A record as a form; `files` are the fields that take files. */
+export function formSchema(files: Readonly<Record<string, Schema>>): Schema {
+  return {
+    type: 'object',
+    description:
+      'Values by the names of fields, as texts, and files under the names of their fields. `@jsonPayload` is a JSON object with values ' +
+      'of any type.',
+    properties: { ...files, '@jsonPayload': { type: 'string', contentMediaType: 'application/json' } },
+    additionalProperties: true,
+  };
+}
+
 /** Records that `expand` asked for, by the names of the relations that lead to them. */
 const expandedSchema: Schema = {
   type: 'object',
@@ -232,6 +249,7 @@ export const recordSchemas: Readonly<Record<string, Schema>> = {
   },
   Expanded: expandedSchema,
   RecordList: cursorListSchema(schemaReference('Record')),
+  RecordForm: formSchema({}),
   RecordBody: {
     type: 'object',
     description:
