@@ -5,7 +5,9 @@ import type { Logger } from './base/logger.ts';
 import type { Config } from './config.ts';
 import { WakeUp } from './events/event-log.ts';
 import type { BlobStore } from './files/blob-store.ts';
+import { readDueInstances } from './files/file-removals.ts';
 import { FileSweeper } from './files/file-sweeper.ts';
+import { uploadFolderIn } from './files/instance-files.ts';
 import { InstanceDirectory, type InstanceEntry } from './instances/instance-directory.ts';
 import type { Instance } from './instances/instance.ts';
 import { type Loan, OpenInstances } from './instances/open-instances.ts';
@@ -66,10 +68,11 @@ export async function openDataDirectory(
   const requests = new GuardedRequests({ policy: config.policy, clock });
   const { auditDays, webhookBodyBytesMax: bodyBytesMax } = config;
   const { wrapDatabase, wrapStore } = parts;
+  const { folder } = config.files;
   const open = (entry: InstanceEntry): Promise<Instance> =>
     openInstance(entry, {
       home,
-      folder: config.files.folder,
+      folder,
       requests,
       wrapDatabase,
       wrapStore,
@@ -87,7 +90,8 @@ export async function openDataDirectory(
   const fileSweeper = new FileSweeper({
     instances: () => directory.all().map(({ id }) => id),
     borrow: borrowFrom({ directory, instances }),
-    isShared: config.postgres !== undefined,
+    uploadFolderOf: (id) => uploadFolderIn(join(folder, id)),
+    findDue: config.postgres && ((now) => readDueInstances(home.background, now)),
     clock: dueClock,
     logger,
   });

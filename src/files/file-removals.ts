@@ -98,6 +98,14 @@ export async function readNextDue(reader: Reader): Promise<number | undefined> {
   return due === null ? undefined : Number(due);
 }
 
+/** Returns the ids of the instances that share a PostgreSQL database and have files that are due. */
+export async function readDueInstances(database: Database, now: number): Promise<readonly string[]> {
+  const rows = await database.tuples(
+    sql`SELECT DISTINCT instance_id FROM chancery.file_removal WHERE due <= ${now}`,
+  );
+  return rows.map(([id]) => String(id));
+}
+
 /** The key of a file in the store. */
 export function fileKey(collectionId: string, recordId: string, name: string): string {
   return `${collectionId}/${recordId}/${name}`;

@@ -12,7 +12,7 @@ import { instanceMigrations } from '../storage/migrations/instance-migrations.ts
 import { postgresMigrations } from '../storage/migrations/postgres-migrations.ts';
 import type { Database } from '../storage/database.ts';
 import type { BlobStore } from './blob-store.ts';
-import { claimUploads, noteRemovals, removalTimes } from './file-removals.ts';
+import { claimUploads, noteRemovals, readDueInstances, removalTimes } from './file-removals.ts';
 import { FileSweeper } from './file-sweeper.ts';
 import { InstanceFiles } from './instance-files.ts';
 
@@ -44,7 +44,8 @@ async function openStage(
   const sweeper = new FileSweeper({
     instances: () => ['one'],
     borrow: () => Promise.resolve({ instance: { database, files, dueClock: clock }, release: silent }),
-    isShared: false,
+    uploadFolderOf: () => files.uploadFolder,
+    findDue: database.engine === 'sqlite' ? undefined : (now) => readDueInstances(database, now),
     clock,
     logger,
   });

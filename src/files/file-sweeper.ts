@@ -21,7 +21,7 @@ const parallelMax = 8;
 /** How long a file that could not be removed is left alone: not so long that an upload could be claimed in this time. */
 const retryMs = removalTimes.marginMs - 60_000;
 /** How long an upload that came in halfway, or that nothing became of, lies around when its process has died. */
-const uploadMs = 60 * 60_000;
+const uploadMs = removalTimes.unclaimedMs;
 
 /** Of an instance that was not looked at yet: it may be due. */
 const unknownDue = Number.NEGATIVE_INFINITY;
@@ -31,8 +31,13 @@ export interface FileSweeperOptions {
   readonly borrow: (
     instanceId: string,
   ) => Promise<{ readonly instance: FilesInstance; release(): void } | undefined>;
-  /** Whether other nodes have the same instances: what they leave when they die is found by a look at all instances only. */
-  readonly isShared: boolean;
+  /** Where an instance keeps its uploads. */
+  readonly uploadFolderOf: (instanceId: string) => string;
+  /**
+   * Finds the instances in which something is due, where other nodes may have noted it. Otherwise this process knows, once it has looked at
+   * an instance.
+   */
+  readonly findDue?: ((now: number) => Promise<readonly string[]>) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -47,8 +52,6 @@ export class FileSweeper {
   readonly #waiting = new Set<string>();
   /** When an instance next has something to sweep (milliseconds since 1970), as far as this process knows; infinity for never. */
   readonly #nextDue = new Map<string, number>();
-  /** When the next file in an instance's folder for uploads is old. */
-  readonly #nextOld = new Map<string, number>();
   #sweeping: Promise<void> | undefined;
   #poller: Poller | undefined;
   #isRunning = false;
@@ -77,31 +80,27 @@ export class FileSweeper {
     else this.#nextDue.set(instanceId, Math.min(due, this.#nextDue.get(instanceId) ?? unknownDue));
   }
 
-  /** Looks at all instances in which something may be due. */
+  /** Sweeps all instances in which something may be due, and their folders for uploads. */
   async sweep(): Promise<void> {
-    const { instances, isShared, clock, logger } = this.#options;
-    for (const id of instances()) {
-      if (!this.#isRunning) return;
-      if (!isShared && (this.#nextDue.get(id) ?? unknownDue) > clock.now()) continue;
+    const { instances, uploadFolderOf, clock, logger } = this.#options;
+    for (const id of instances())
       try {
-        await this.#tidyUploads(id);
+        if (this.#isRunning) await removeOldUploads(uploadFolderOf(id), clock.now());
       } catch (error) {
         logger.warn('Old uploads of an instance could not be removed.', { instance: id, error });
       }
+    for (const id of await this.#findDue()) {
+      if (!this.#isRunning) return;
       this.#begin(id);
       await this.#sweeping;
     }
   }
 
-  async #tidyUploads(id: string): Promise<void> {
-    const loan = await this.#options.borrow(id);
-    if (loan === undefined) return;
-    try {
-      const { files, dueClock } = loan.instance;
-      this.#nextOld.set(id, await removeOldUploads(files.uploadFolder, dueClock.now()));
-    } finally {
-      loan.release();
-    }
+  async #findDue(): Promise<readonly string[]> {
+    const { instances, findDue, clock } = this.#options;
+    const now = clock.now();
+    if (findDue !== undefined) return findDue(now);
+    return [...instances()].filter((id) => (this.#nextDue.get(id) ?? unknownDue) <= now);
   }
 
   #begin(instanceId: string): void {
@@ -134,8 +133,7 @@ export class FileSweeper {
     if (loan === undefined) return never;
     try {
       while ((await this.#removeSome(id, loan.instance)) && this.#isRunning);
-      const due = await readNextDue(loan.instance.database);
-      return Math.min(due ?? never, this.#nextOld.get(id) ?? never);
+      return (await readNextDue(loan.instance.database)) ?? never;
     } finally {
       loan.release();
     }
@@ -171,16 +169,11 @@ export class FileSweeper {
   }
 }
 
-/** Removes old files of the folder. Returns when the next of them is old, in milliseconds since 1970; infinity when none is left. */
-async function removeOldUploads(folder: string, now: number): Promise<number> {
-  let next = Number.POSITIVE_INFINITY;
+async function removeOldUploads(folder: string, now: number): Promise<void> {
   for await (const name of namesIn(folder)) {
     const path = join(folder, name);
-    const old = (await modifiedMs(path)) + uploadMs;
-    if (old > now) next = Math.min(next, old);
-    else await rm(path, { force: true });
+    if ((await modifiedMs(path)) + uploadMs <= now) await rm(path, { force: true });
   }
-  return next;
 }
 
 async function* namesIn(folder: string): AsyncIterable<string> {

@@ -47,7 +47,7 @@ export class InstanceFiles {
   constructor(options: InstanceFilesOptions) {
     const { folder, wrapStore, onNoted } = options;
     this.#options = options;
-    this.uploadFolder = join(folder, 'uploads');
+    this.uploadFolder = uploadFolderIn(folder);
     const disk = new DiskStore(join(folder, 'storage'));
     this.disk = wrapStore?.(disk) ?? disk;
     this.noteDue = onNoted ?? (() => undefined);
@@ -70,4 +70,9 @@ export class InstanceFiles {
     const store = new S3Store(new S3Client({ settings, requests, clock }));
     return wrapStore?.(store) ?? store;
   }
+}
+
+/** The folder for uploads of an instance that keeps its data in this folder. */
+export function uploadFolderIn(folder: string): string {
+  return join(folder, 'uploads');
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
-import { FileStage, type FormPart } from '../support/file-stage.ts';
+import { FileStage, type FormPart, settledMsMax } from '../support/file-stage.ts';
 
 const records = '/api/collections/docs/records';
 
@@ -71,10 +71,14 @@ test('the files of a field go with it, and all but the last where it keeps one f
   const reduced = await service.request(`${records}/${made.id}`);
   assert.equal(reduced.json.papers, made.papers[1]);
   const left = async (count: number): Promise<void> => {
-    await eventually('the others are removed', async () => {
-      assert.deepEqual(await stage.noted(), []);
-      return (await stage.stored()).length === count;
-    });
+    await eventually(
+      'the others are removed',
+      async () => {
+        assert.deepEqual(await stage.noted(), []);
+        return (await stage.stored()).length === count;
+      },
+      settledMsMax,
+    );
   };
   await left(2);
   await change([...title, named('photo'), { ...named('papers'), maxSelect: 5, name: 'sheets' }]);
@@ -107,7 +111,7 @@ test('the files of a collection go with it, and those of one that is made again 
     body: definitions,
   });
   assert.equal(imported.status, 204, imported.text);
-  await eventually('no file is left', async () => (await stage.stored()).length === 0);
+  await eventually('no file is left', async () => (await stage.stored()).length === 0, settledMsMax);
 });
 
 test('files that a change of a definition would have lost stay when it is refused', async (t) => {

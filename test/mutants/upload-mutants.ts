@@ -201,8 +201,8 @@ export const uploadMutants: readonly Mutant[] = [
   {
     name: 'young uploads are left alone',
     file: 'src/files/file-sweeper.ts',
-    from: 'if (old > now) next = Math.min(next, old);',
-    to: 'if (old > now + uploadMs) next = Math.min(next, old);',
+    from: '+ uploadMs <= now',
+    to: '<= now',
     tests: sweeper,
   },
   {

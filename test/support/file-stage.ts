@@ -8,7 +8,7 @@ import { eventually } from './eventually.ts';
 import { startService, type TestAnswer, type TestService } from './service.ts';
 
 /** Far more than the sweeper takes. */
-const settledMsMax = 20_000;
+export const settledMsMax = 20_000;
 
 const boundary = '----form0123456789abcdef';
 
