@@ -130,6 +130,24 @@ test('a body that is larger than its collection can take gets a 413 at once, ann
   for (const { socket } of [announced, chunked]) socket.destroy();
 });
 
+test('whoever is refused before the form is read still gets the answer, and the connection goes on', async (t) => {
+  const stage = await FileStage.start(t);
+  await stage.collection('locked', { createRule: null });
+  const form = formOf([['papers', Buffer.alloc(20 * megabyte), 'a.bin']]);
+  const connection = RawConnection.open(t, stage.service.url);
+  const headers = { 'Content-Type': formType, 'Content-Length': String(form.length) };
+  for (let count = 1; count <= 2; count += 1) {
+    connection.send(rawRequest('POST /api/collections/locked/records', headers));
+    connection.send(form);
+    const answers = await connection.waitForAnswers(count);
+    assert.equal(answers[count - 1]?.status, 403);
+  }
+  connection.send(rawForm(formOf([['photo', 'a', 'a.txt']])));
+  const answers = await connection.waitForAnswers(3);
+  assert.equal(answers[2]?.status, 201);
+  await stage.settled();
+});
+
 test('fields beside files may hold as much as in any other body and no more', async (t) => {
   const stage = await FileStage.start(t);
   const fields = [{ name: 'papers', type: 'file', maxSize: 100 * megabyte }];

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import PocketBase from 'pocketbase';
+import { eventually } from '../support/eventually.ts';
 import { FileStage } from '../support/file-stage.ts';
 import { refusalOf, superuserSdk } from '../support/sdk.ts';
 
@@ -75,4 +77,28 @@ test('the SDK sends files in a batch', async (t) => {
   const contents = await Promise.all(papers.map(async (name) => String(await stage.content(id, name))));
   assert.deepEqual(contents, ['b', 'c', 'd']);
   await stage.settled();
+});
+
+test('an account has a picture, which goes with it', async (t) => {
+  const stage = await FileStage.start(t);
+  const pb = await superuserSdk(stage.service);
+  const users = await pb.collections.getOne('users');
+  const avatar = { name: 'avatar', type: 'file', maxSelect: 1 };
+  const rule = 'id = @request.auth.id';
+  const fields: readonly { readonly name: string }[] = users.fields;
+  await pb.collections.update('users', {
+    fields: [...fields.filter(({ name }) => name !== 'avatar'), avatar],
+    updateRule: rule,
+    deleteRule: rule,
+  });
+  const guest = new PocketBase(stage.service.url);
+  const account = { email: 'ann@example.com', password: '1234567890', passwordConfirm: '1234567890' };
+  const ann = await guest.collection('users').create({ ...account, avatar: file('face') });
+  await guest.collection('users').authWithPassword(account.email, account.password);
+  const changed = await guest.collection('users').update(ann.id, { avatar: file('other face') });
+  assert.match(changed['avatar'], /^other_face/);
+  await eventually('the first face is gone', async () => (await stage.stored()).join() === changed['avatar']);
+  await guest.collection('users').delete(ann.id);
+  await stage.settled();
+  assert.deepEqual(await stage.stored(), []);
 });
