@@ -115,7 +115,7 @@ function migrationsOf(engine: Engine): {
 function tablesMade(engine: Engine): (migration: Migration) => readonly Sql[] {
   return ({ statements }) =>
     statements(engine).flatMap(({ text }) => {
-      const [, name] = /^CREATE TABLE (?:chancery\.)?"?([$\w]+)/.exec(text) ?? [];
+      const [, name] = /^CREATE (?:UNLOGGED )?TABLE (?:chancery\.)?"?([$\w]+)/.exec(text) ?? [];
       if (name === undefined) return [];
       return [engine === 'sqlite' ? identifier(name) : sql`chancery.${identifier(name)}`];
     });
