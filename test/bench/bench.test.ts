@@ -69,6 +69,19 @@ test('the benchmark of webhooks tells of each promise', { timeout: 180_000 }, as
   );
 });
 
+test('the benchmark of realtime tells of each promise', async (t) => {
+  const lines = await runBench(t, ['realtime', '--rows', '20']);
+  assert.deepEqual(
+    lines.map(({ what }) => what),
+    [
+      'memory of 20 realtime connections that are idle',
+      'from commit to the last byte at 20 realtime clients',
+      'from commit to the only realtime client',
+      'from commit to the one of 20 realtime clients who may see it',
+    ],
+  );
+});
+
 /** As short as can be: nothing here asks how fast anything is. It throws when an answer is not what it was to be. */
 async function runBench(t: TestContext, args: readonly string[]): Promise<readonly Line[]> {
   const temporary = temporaryFolder(t);
