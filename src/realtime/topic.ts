@@ -58,8 +58,12 @@ interface TopicOptions {
   readonly headers: ReadonlyMap<string, string>;
 }
 
+/** Most subscriptions have none: all of them share these. */
+const noOptions: TopicOptions = { query: new Map(), headers: new Map() };
+
 function parseOptions(text: string): TopicOptions {
-  const options = text === '' ? {} : parseObject(text);
+  if (text === '') return noOptions;
+  const options = parseObject(text);
   const query = textsOf(options['query'], (name) => name);
   return { query, headers: textsOf(options['headers'], (name) => name.toLowerCase().replaceAll('-', '_')) };
 }
