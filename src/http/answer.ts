@@ -88,7 +88,10 @@ export function sendAnswer(
     return undefined;
   }
   if (answer.open !== undefined && request.method !== 'HEAD') {
-    answer.open(reply.raw.writeHead(status, headers));
+    const response = reply.raw.writeHead(status, headers);
+    // Sent by themselves, the headers become one text; Node would keep them for as long as the answer is open as the pieces that it was made of.
+    response.flushHeaders();
+    answer.open(response);
     return undefined;
   }
   if (json === undefined) {
