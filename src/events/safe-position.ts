@@ -7,7 +7,7 @@ export interface SafeEnd {
   readonly safePosition: number;
   /** Asks for it to be looked at often for a moment, as somebody waits for it to move on. */
   hurry(): void;
-  /** Resolves when it has moved on, or after `delayMs`. Hurries. */
+  /** Resolves when it is behind everything that is in the log by now, or after `delayMs`. Hurries. */
   nextSafe(delayMs: number): Promise<void>;
 }
 

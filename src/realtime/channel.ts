@@ -25,7 +25,7 @@ export interface ChannelOptions {
 /** How long it waits for a hint before it looks by itself: at other nodes' events, or those of a command. */
 const lookMs = { alone: 1_000, amongNodes: 250 } as const;
 /** How long what was committed may take to become safe, before it is looked for in any case. */
-const safeMs = 60;
+const safeMs = 250;
 const retryMs = 500;
 /** How long a subscription waits for what was committed before it. */
 const presentMs = 1_000;

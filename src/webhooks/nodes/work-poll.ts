@@ -3,7 +3,7 @@ import type { Logger } from '../../base/logger.ts';
 import { Poller } from '../../base/poller.ts';
 import { Signal } from '../../base/signal.ts';
 import { systemClock } from '../../base/clock.ts';
-import { readLogState, type SafeEnd, SafePosition } from '../../events/safe-position.ts';
+import { type LogState, readLogState, type SafeEnd, SafePosition } from '../../events/safe-position.ts';
 import { foundByKeys, sql } from '../../sql/sql.ts';
 import type { Database } from '../../storage/database.ts';
 import { DueFloor } from '../due-floor.ts';
@@ -13,6 +13,8 @@ const pollIntervalMs = 250;
 /** How often it looks while somebody waits for the log to become safe, and for how long after that. */
 const hurriedIntervalMs = 20;
 const hurriedForMs = 1_000;
+/** States that are read in a row for who waits: by one a position is known, behind the next one an id is drawn, and by another that is over. */
+const statesInRowMax = 4;
 
 export interface WorkPollOptions {
   readonly database: Database;
@@ -42,6 +44,9 @@ export class WorkPoll implements SafeEnd {
   #nextAtMs = 0;
   #hurriedUntilMs = 0;
   readonly #moved = new Signal();
+  /** Settles when the states that were asked for are read; and the one that has not begun to be. */
+  #noting: Promise<unknown> = Promise.resolve();
+  #next: Promise<LogState | undefined> | undefined;
 
   constructor(options: WorkPollOptions) {
     this.#options = options;
@@ -56,9 +61,18 @@ export class WorkPoll implements SafeEnd {
     this.#hurriedUntilMs = systemClock.monotonic() + hurriedForMs;
   }
 
-  nextSafe(delayMs: number): Promise<void> {
+  async nextSafe(delayMs: number): Promise<void> {
     this.hurry();
-    return this.#moved.wait(delayMs);
+    const endMs = systemClock.monotonic() + delayMs;
+    let last: number | undefined;
+    for (let count = 1; ; count += 1) {
+      const state = await this.#nextState();
+      last ??= state?.last;
+      const leftMs = endMs - systemClock.monotonic();
+      if (leftMs <= 0 || (last !== undefined && this.#safe.value >= last)) return;
+      // Another transaction is open, or nothing can be read: there is no telling for how long.
+      if (count >= statesInRowMax) await this.#moved.wait(Math.min(leftMs, hurriedIntervalMs));
+    }
   }
 
   start(): void {
@@ -86,6 +100,28 @@ export class WorkPoll implements SafeEnd {
     await this.#look();
   }
 
+  /** Reads a state that is not older than this call; undefined when that fails, of which the interval tells. All who wait share one. */
+  #nextState(): Promise<LogState | undefined> {
+    this.#next ??= this.#noting.then(() => {
+      this.#next = undefined;
+      return this.#noteState().catch(() => undefined);
+    });
+    return this.#next;
+  }
+
+  /** Reads the state of the log and takes it into account. One after the other, as they must be noted in the order in which they were read. */
+  #noteState(): Promise<LogState> {
+    const noted = this.#noting.then(async () => {
+      const state = await readLogState(this.#options.database, this.#safe);
+      const before = this.#safe.value;
+      this.#safe.note(state);
+      if (this.#safe.value > before) this.#moved.notify();
+      return state;
+    });
+    this.#noting = noted.catch(() => undefined);
+    return noted;
+  }
+
   async #look(): Promise<void> {
     const now = this.#options.clock.now();
     const isFromStart = this.#isFromStart;
@@ -103,10 +139,7 @@ export class WorkPoll implements SafeEnd {
     const { database, onPending } = this.#options;
     const from = this.#begin(now);
     // First: what is safe by this state is visible to what is read after it.
-    const state = await readLogState(database, this.#safe);
-    const before = this.#safe.value;
-    this.#safe.note(state);
-    if (this.#safe.value > before) this.#moved.notify();
+    const state = await this.#noteState();
     const rows = isFromStart
       ? await database.tuples(
           foundByKeys(sql`
