@@ -105,10 +105,12 @@ function closeAll(): void {
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  // Of this form, as the one who asks is subscribers.ts.
+  // Orders have the form that they are cast to, as who gives them is subscribers.ts.
   const order = (): Promise<unknown> => text(request).then(JSON.parse);
+  // The form of this order.
   if (request.url === '/connect') await connectAll((await order()) as Connecting);
   if (request.url === '/close') closeAll();
+  // The form of that one.
   const found = request.url === '/told' ? await awaitTold((await order()) as Awaited) : sockets.size;
   if (found === undefined) response.statusCode = 504;
   response.end(JSON.stringify(found ?? 'not all of them were told'));
