@@ -132,7 +132,7 @@ export const httpLimits = {
   /** 255 bytes of an id, percent-encoded. */
   paramLengthMax: 1_000,
   /** Fewer where the process may open few files (connections.ts). */
-  connectionsMax: 20_000,
+  connectionsMax: 10_000,
   /** A client that drips its headers is cut off after this long. */
   headersTimeoutMs: 10_000,
   /** For a whole request with its body. */
