@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { build } from './base/build.ts';
 import { ForwardClock, systemClock } from './base/clock.ts';
 import { openFilesMax } from './base/process.ts';
 import { createLogger } from './base/create-logger.ts';
@@ -27,8 +27,8 @@ import { DatabaseClock } from './storage/postgres/database-clock.ts';
 import { deliverAlone, type Delivering, type DispatcherOptions } from './webhooks/dispatcher.ts';
 import { openSender } from './webhooks/sending/sender.ts';
 
-/** The version of this service, from package.json. */
-export const version = readVersion();
+/** The version of this service. */
+export const { version } = build;
 
 /** How long requests in flight may take once the service is to stop. */
 const requestsStopMs = 10_000;
@@ -257,10 +257,4 @@ async function stopApp(running: Running): Promise<void> {
   await thumbs.stop();
   await data.stop();
   lock?.release();
-}
-
-function readVersion(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  // Our own file: a version is always in it, and npm would refuse it otherwise.
-  return (JSON.parse(text) as { readonly version: string }).version;
 }

@@ -1,4 +1,5 @@
 import { enableCompileCache, registerHooks } from 'node:module';
+import { isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 
@@ -22,25 +23,38 @@ setFlagsFromString('--no-allocation-site-pretenuring');
 
 // Stripping the types of every module and compiling it is most of the work of a start, so Node caches the result beside the
 // packages, by the module's content. Where that folder cannot be written, Node repeats the work. `npm start` also passes the
-// folder to Node itself, for this file: just to strip its types, Node would load a 16 MB compiler.
-enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)));
+// folder to Node itself, for this file: just to strip its types, Node would load a 16 MB compiler. The executable has nothing to
+// load, and what lies beside it is not ours.
+if (!isSea()) enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)));
 
-// Our imports are relative paths with their extension, so they resolve without the disk. Node would look up each of two thousand
-// files, and whether it is a symbolic link: a fifth of the start.
-const ownImports = registerHooks({
-  resolve: (specifier, context, nextResolve) =>
-    specifier.startsWith('.') && specifier.endsWith('.ts')
-      ? {
-          url: new URL(specifier, context.parentURL).href,
-          format: 'module-typescript',
-          shortCircuit: true,
-        }
-      : nextResolve(specifier, context),
-});
+void main();
 
-// A dynamic import, because a static one would be loaded before the lines above run.
-const { runCommand } = await import('./cli/run-command.ts');
-ownImports.deregister();
+// The import is dynamic, because a static one would be loaded before the lines above run. It is not awaited at the top of this file,
+// because the launcher of the package, which older versions of Node have to understand, requires it (tools/build/chancery.cjs).
+async function main(): Promise<void> {
+  const { runCommand } = await importQuickly(() => import('./cli/run-command.ts'));
+  // Exits explicitly: a forgotten handle must not keep a finished command alive.
+  process.exit(await runCommand(process.argv.slice(2), process));
+}
 
-// Exits explicitly: a forgotten handle must not keep a finished command alive.
-process.exit(await runCommand(process.argv.slice(2), process));
+/**
+ * Imports sources without a look at the disk for each of them. Our imports are relative paths with their extension, so they resolve
+ * without it. Node would look up each of two thousand files, and whether it is a symbolic link: a fifth of the start.
+ */
+async function importQuickly<Module>(load: () => Promise<Module>): Promise<Module> {
+  const ownImports = registerHooks({
+    resolve: (specifier, context, nextResolve) =>
+      specifier.startsWith('.') && specifier.endsWith('.ts')
+        ? {
+            url: new URL(specifier, context.parentURL).href,
+            format: 'module-typescript',
+            shortCircuit: true,
+          }
+        : nextResolve(specifier, context),
+  });
+  try {
+    return await load();
+  } finally {
+    ownImports.deregister();
+  }
+}

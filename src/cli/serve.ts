@@ -1,5 +1,6 @@
 import { issueSetupToken, setupLimits } from '../auth/set-up.ts';
 import { type App, startApp, version } from '../app.ts';
+import { commandName } from '../base/build.ts';
 import { createLogger } from '../base/create-logger.ts';
 import type { Config } from '../config.ts';
 import { releaseMemoryWhenIdle } from '../base/process.ts';
@@ -49,7 +50,7 @@ interface FirstSteps {
 
 function tellFirstSteps(token: string | undefined, { url, config, logger }: FirstSteps): void {
   if (token === undefined) return;
-  const command = `npm run -s chancery -- superuser upsert EMAIL PASSWORD${placeOf(config)}`;
+  const command = `${commandName} superuser upsert EMAIL PASSWORD${placeOf(config)}`;
   logger.info(`There is no superuser yet. Make one, while this runs: ${command}`);
   const minutes = setupLimits.tokenMs / 60_000;
   // A form, which has no character that a log of JSON lines would escape.

@@ -1,9 +1,9 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { AppError, busy } from '../base/errors.ts';
-import { processEnvironmentOfThreads } from '../base/process.ts';
+import { startThread } from '../base/thread.ts';
 
 /** The work of a hash, in the parameters of PHC strings: KiB of memory, passes over it, lanes. */
 interface Cost {
@@ -176,10 +176,7 @@ async function ask(question: BcryptQuestion): Promise<boolean> {
 }
 
 function startWorker(): Worker {
-  return new Worker(new URL('./bcrypt-worker.ts', import.meta.url), {
-    env: processEnvironmentOfThreads(),
-    name: 'bcrypt',
-  });
+  return startThread(new URL('./bcrypt-worker.ts', import.meta.url), { name: 'bcrypt' });
 }
 
 export interface QueueLimits {

@@ -14,7 +14,11 @@ export interface Ended extends CommandResult {
   readonly signal: NodeJS.Signals | null;
 }
 
-interface Means {
+export interface Means {
+  /** In place of `node src/main.ts`. */
+  readonly program?: readonly string[];
+  /** The working directory, in place of ours. */
+  readonly folder?: string;
   /** All of its standard input; without it there is none. */
   readonly input?: string;
   /** The process may have only so many files open. */
@@ -30,12 +34,13 @@ export class MainProcess {
   #isClosed = false;
 
   constructor(args: readonly string[], environment: Environment = {}, means: Means = {}) {
-    const { input, openFilesMax } = means;
+    const { program = [process.execPath, main], folder, input, openFilesMax } = means;
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('CHANCERY_'));
     const limited = ['sh', '-c', `ulimit -n ${openFilesMax} && exec "$0" "$@"`];
-    const command = [...(openFilesMax === undefined ? [] : limited), process.execPath, main, ...args];
+    const command = [...(openFilesMax === undefined ? [] : limited), ...program, ...args];
     this.#child = spawn(command[0] ?? '', command.slice(1), {
       env: { ...Object.fromEntries(inherited), ...environment },
+      cwd: folder,
       stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     });
     this.#child.stdin?.end(input);
@@ -88,7 +93,11 @@ export function startMain(
   args: readonly string[],
   environment: Environment = {},
 ): MainProcess {
-  const started = new MainProcess(args, environment);
+  return endWith(t, new MainProcess(args, environment));
+}
+
+/** Has a process end with the test. */
+export function endWith(t: TestContext, started: MainProcess): MainProcess {
   t.after(async () => {
     started.kill('SIGKILL');
     await started.ended;

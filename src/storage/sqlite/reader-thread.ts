@@ -1,6 +1,6 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { busy } from '../../base/errors.ts';
-import { processEnvironmentOfThreads } from '../../base/process.ts';
+import { startThread } from '../../base/thread.ts';
 import type { Sql } from '../../sql/sql.ts';
 import { answerTooLarge, type Tuple } from '../database.ts';
 import { EngineFailure, QueryTimeout, toEngineError } from '../engine-errors.ts';
@@ -54,7 +54,7 @@ export class ReaderThread {
   #endError: Error | undefined;
 
   constructor(url = workerUrl) {
-    this.#worker = new Worker(url, { env: processEnvironmentOfThreads(), name: 'reader' });
+    this.#worker = startThread(url, { name: 'reader' });
     this.#worker.unref();
     // Only reader-worker.ts holds the other end.
     this.#worker.on('message', (message: FromReader) => {

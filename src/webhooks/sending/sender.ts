@@ -1,7 +1,7 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
-import { processEnvironmentOfThreads } from '../../base/process.ts';
+import { startThread } from '../../base/thread.ts';
 import { abortedResult, type AttemptRequest, type AttemptResult } from './attempt-result.ts';
 import type {
   FromWorker,
@@ -88,9 +88,7 @@ export class Sender {
     this.#restartTimer = null;
     const { policy, dnsServers, trustedCertificates } = this.#options;
     const settings: SenderSettings = { policy, dnsServers, trustedCertificates };
-    // Without the process's environment, so that no proxy variable can change where a request goes.
-    const env = processEnvironmentOfThreads();
-    const worker = new Worker(workerUrl, { workerData: settings, env, name: 'webhook-sender' });
+    const worker = startThread(workerUrl, { workerData: settings, name: 'webhook-sender' });
     this.#worker = worker;
     this.#startedAt = this.#options.clock.monotonic();
     // Only sender-worker.ts holds the other end.

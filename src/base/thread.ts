@@ -1,0 +1,22 @@
+import { basename } from 'node:path';
+import { getAsset } from 'node:sea';
+import { Worker, type WorkerOptions } from 'node:worker_threads';
+import { build } from './build.ts';
+import { processEnvironmentOfThreads } from './process.ts';
+
+/**
+ * Starts a thread of this service. `file` is its `…-worker.ts` among the sources. A package has a file of that name in JavaScript
+ * beside its bundle. The executable has the code inside, as there are no files there with which a thread could begin.
+ */
+export function startThread(file: URL, options: Pick<WorkerOptions, 'name' | 'workerData'>): Worker {
+  const script = basename(file.pathname).replace(/\.ts$/, '.js');
+  const env = processEnvironmentOfThreads();
+  switch (build.form) {
+    case 'sources':
+      return new Worker(file, { ...options, env });
+    case 'package':
+      return new Worker(new URL(script, file), { ...options, env });
+    default:
+      return new Worker(getAsset(script, 'utf8'), { ...options, env, eval: true });
+  }
+}

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { hashSync } from 'bcryptjs';
+import type { TestContext } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import { endWith, MainProcess, type Ended } from '../support/main-process.ts';
+import {
+  makePocketbaseDirectory,
+  sourceAccounts,
+  sourceId,
+  sourceUser,
+} from '../support/pocketbase-directory.ts';
+import { Receiver } from '../support/receiver.ts';
+
+/** Chancery as somebody has it who has only what we ship. */
+export interface Shipped {
+  /** What is typed before the name of a command. */
+  readonly program: readonly string[];
+  /** The working directory, which is empty but for what was installed. */
+  readonly folder: string;
+}
+
+const email = 'root@example.com';
+const password = 'correct horse';
+
+/** Runs a command to its end. */
+export function runShipped(t: TestContext, shipped: Shipped, args: readonly string[]): Promise<Ended> {
+  return endWith(t, new MainProcess(args, {}, shipped)).ended;
+}
+
+/**
+ * What Chancery is for, from an empty folder on: a superuser, a collection, an endpoint, a record, and its webhook with the right
+ * signature. The accounts and records of another service come before that, so that each kind of thread has something to do as well.
+ */
+export async function doMainJob(t: TestContext, shipped: Shipped): Promise<void> {
+  await requireSuccess(runShipped(t, shipped, ['import', 'pocketbase', makeSource(t)]));
+  await requireSuccess(runShipped(t, shipped, ['superuser', 'upsert', email, password]));
+  const server = endWith(t, new MainProcess(['serve', '--port', '0', '--dev'], {}, shipped));
+  const { url } = await server.waitForLog(/listens on/);
+  await tellReceiver(t, await signIn(String(url)));
+  await useThreads(String(url));
+  server.kill('SIGTERM');
+  const { code, stderr } = await server.ended;
+  assert.deepEqual([code, stderr], [0, '']);
+  const problems = server.logLines().filter(({ level }) => Number(level) > 30);
+  assert.deepEqual(problems, []);
+}
+
+/** Sends a request with JSON; fails unless the answer has this status. Returns its body. */
+type Api = (path: string, body: object | undefined, status: number) => Promise<Record<string, unknown>>;
+
+/** Returns what asks as the superuser. */
+export async function signIn(url: string, token?: string): Promise<Api> {
+  const ask: Api = async (path, body, status) => {
+    const headers = {
+      'content-type': 'application/json',
+      ...(token !== undefined && { authorization: token }),
+    };
+    const init = body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) };
+    const response = await fetch(`${url}${path}`, init);
+    const text = await response.text();
+    assert.equal(response.status, status, text);
+    // The cast holds: every answer of the API is an object.
+    return JSON.parse(text) as Record<string, unknown>;
+  };
+  if (token !== undefined) return ask;
+  const path = '/api/collections/_superusers/auth-with-password';
+  const signedIn = await ask(path, { identity: email, password }, 200);
+  return signIn(url, String(signedIn['token']));
+}
+
+/** Has a receiver be told of a record, and checks what it got with the library that receivers use. */
+export async function tellReceiver(t: TestContext, api: Api): Promise<void> {
+  const receiver = await Receiver.open();
+  t.after(() => receiver.close());
+  await api('/api/collections', { name: 'posts', fields: [{ name: 'title', type: 'text' }] }, 200);
+  const endpoint = await api('/api/webhooks/endpoints', { url: receiver.url, collections: ['posts'] }, 201);
+  const post = await api('/api/collections/posts/records', { title: 'Hello' }, 201);
+  const [request] = await receiver.waitForRequests(1);
+  assert.ok(request !== undefined);
+  // Each of these headers is sent once, so each is one text.
+  const headers = request.headers as Record<string, string>;
+  const told = new Webhook(String(endpoint['secret'])).verify(request.body.toString(), headers);
+  // The library returns the body that it has verified.
+  const { event, data } = told as { readonly event: string; readonly data: unknown };
+  assert.equal(event, 'record.create');
+  const { id, title, created, updated } = post;
+  assert.deepEqual(data, { id, title, created, updated });
+}
+
+const rowsCount = 1_000;
+/** So much to compare that the main thread leaves it to a thread that reads. */
+const slowFilter = `${Array.from({ length: 190 }, () => "title~'a%b'").join('||')}||title!=''`;
+
+/** The sign-in has the thread for bcrypt at work, the list one of those that read. */
+async function useThreads(url: string): Promise<void> {
+  const api = await signIn(url);
+  const path = '/api/collections/users/auth-with-password';
+  await api(path, { identity: 'ann@example.com', password }, 200);
+  const slow = `/api/collections/notes/records?perPage=1&filter=${encodeURIComponent(slowFilter)}`;
+  const { totalItems } = await api(slow, undefined, 200);
+  assert.equal(totalItems, rowsCount);
+}
+
+function makeSource(t: TestContext): string {
+  const title = { id: 'text1', name: 'title', type: 'text' };
+  const rows = Array.from({ length: rowsCount }, (_, n) => ({
+    id: `note${String(n).padStart(11, '0')}`,
+    title: 'title',
+  }));
+  const user = sourceUser('annaannaannaann', 'ann@example.com', hashSync(password, 4));
+  const notes = { id: 'pbc_9', name: 'notes', fields: [sourceId, title], rows };
+  return makePocketbaseDirectory(t, { tables: [...sourceAccounts([user]), notes] });
+}
+
+async function requireSuccess(ended: Promise<Ended>): Promise<void> {
+  const { code, stdout, stderr } = await ended;
+  assert.equal(code, 0, `${stdout}${stderr}`);
+}

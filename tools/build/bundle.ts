@@ -1,0 +1,138 @@
+import { readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { basename, sep } from 'node:path';
+import { build, type BuildOptions, type OnLoadResult, type Plugin } from 'esbuild';
+import type { Build } from '../../src/base/build.ts';
+import { root } from './root.ts';
+
+/** Files in which threads begin. Each is a bundle of its own: a thread that loaded the whole service would cost as much memory as it. */
+const threads = [
+  'src/secrets/bcrypt-worker.ts',
+  'src/storage/sqlite/reader-worker.ts',
+  'src/webhooks/sending/sender-worker.ts',
+];
+
+/** What is not bundled. `sharp` has native parts, so whoever wants it installs it beside us; `pg` can use `pg-native`, which we never do. */
+const external = ['sharp', 'pg-native'];
+
+export interface Bundled {
+  /** Names and contents of the files. */
+  readonly files: ReadonlyMap<string, Uint8Array>;
+  /** The folders of the packages whose code is in them, below the root. */
+  readonly folders: readonly string[];
+}
+
+/**
+ * Bundles the npm package: `chancery.js` has everything, for those who import it and for the command line; `main.js` prepares the process
+ * for the command line and then loads that.
+ */
+export async function bundlePackage(made: Build): Promise<Bundled> {
+  const common = optionsOf(made);
+  const everything = `export { start } from './src/start.ts';\nexport { runCommand } from './src/cli/run-command.ts';\n`;
+  const parts = await Promise.all([
+    bundle({ ...common, ...esm, stdin: { contents: everything, resolveDir: root }, outfile: 'chancery.js' }),
+    bundle({ ...common, ...esm, entryPoints: ['src/main.ts'], outfile: 'main.js', plugins: [besideMain] }),
+    ...threads.map((path) => bundle({ ...common, ...esm, entryPoints: [path], outfile: scriptOf(path) })),
+  ]);
+  return joinParts(parts);
+}
+
+function scriptOf(path: string): string {
+  return basename(path).replace(/\.ts$/, '.js');
+}
+
+const esm: BuildOptions = {
+  format: 'esm',
+  // Packages in CommonJS require modules of Node, which a module has to be given the means for.
+  banner: {
+    js: `import { createRequire as createRequireOfBundle } from 'node:module';\nconst require = createRequireOfBundle(import.meta.url);`,
+  },
+};
+
+function optionsOf(made: Build): BuildOptions {
+  return {
+    absWorkingDir: root,
+    bundle: true,
+    platform: 'node',
+    target: 'node24.15',
+    external,
+    define: { chanceryBuild: JSON.stringify(made) },
+    // Their texts are in a file of their own.
+    legalComments: 'none',
+    metafile: true,
+    write: false,
+    logLevel: 'silent',
+  };
+}
+
+interface Part {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  readonly inputs: readonly string[];
+}
+
+async function bundle({ plugins = [], ...options }: BuildOptions): Promise<Part> {
+  const {
+    outputFiles = [],
+    metafile,
+    warnings,
+  } = await build({ ...options, plugins: [...plugins, lazyParts] });
+  const [warning] = warnings;
+  if (warning !== undefined) throw new Error(`${warning.location?.file ?? 'the bundle'}: ${warning.text}`);
+  const [file] = outputFiles;
+  if (file === undefined) throw new Error('expected esbuild to make a file');
+  return { name: basename(file.path), bytes: file.contents, inputs: Object.keys(metafile?.inputs ?? {}) };
+}
+
+function joinParts(parts: readonly Part[]): Bundled {
+  const folders = parts.flatMap(({ inputs }) => inputs.flatMap(folderOf));
+  return {
+    files: new Map(parts.map(({ name, bytes }) => [name, bytes])),
+    folders: [...new Set(folders)].toSorted(),
+  };
+}
+
+/** `node_modules/a/node_modules/@b/c` of a file below it. */
+function folderOf(path: string): readonly string[] {
+  return /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [];
+}
+
+const builtinNamespace = 'builtin';
+
+/** Keeps what a server may never need from being loaded at its start. */
+const lazyParts: Plugin = {
+  name: 'lazy parts',
+  setup: (bundler) => {
+    // An import statement of a module of Node would be moved to the top of the bundle, whether or not its package is ever loaded, and
+    // `import 'node:http'` reads each export: one loads the 15 MB of fetch. Required, it is loaded with the package that needs it.
+    bundler.onResolve({ filter: /^(?:node:)?[a-z_]+(?:\/[a-z_]+)*$/ }, ({ path, kind, importer }) =>
+      kind === 'import-statement' && isBuiltin(path) && importer.includes(`${sep}node_modules${sep}`)
+        ? { path, namespace: builtinNamespace }
+        : undefined,
+    );
+    bundler.onLoad({ filter: /.*/, namespace: builtinNamespace }, ({ path }) => ({
+      contents: `module.exports = require(${JSON.stringify(path)});`,
+    }));
+    // The sources require it by a function that bundlers do not know.
+    bundler.onLoad({ filter: /[\\/]src[\\/]base[\\/]html-text\.ts$/ }, ({ path }) =>
+      replaceIn(path, "createRequire(import.meta.url)('htmlparser2')", "require('htmlparser2')"),
+    );
+  },
+};
+
+/** Lets `main.js` load the commands from `chancery.js` beside it. */
+const besideMain: Plugin = {
+  name: 'beside main',
+  setup: (bundler) => {
+    bundler.onResolve({ filter: /^\.\/cli\/run-command\.ts$/ }, () => ({
+      path: './chancery.js',
+      external: true,
+    }));
+  },
+};
+
+function replaceIn(path: string, from: string, to: string): OnLoadResult {
+  const text = readFileSync(path, 'utf8');
+  if (!text.includes(from)) throw new Error(`expected ${JSON.stringify(from)} in ${path}`);
+  return { contents: text.replace(from, to), loader: 'ts' };
+}
