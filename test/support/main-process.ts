@@ -49,6 +49,10 @@ export class MainProcess {
     this.ended = this.#waitForEnd();
   }
 
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
   get hasEnded(): boolean {
     return this.#isClosed;
   }

@@ -37,6 +37,22 @@ export async function bundlePackage(made: Build): Promise<Bundled> {
   return joinParts(parts);
 }
 
+/** Bundles the executable: `executable.mjs` has everything, and threads are CommonJS, which is what code without a file may be. */
+export async function bundleExecutable(made: Build): Promise<Bundled> {
+  // It is not compressed inside. Names stay, as they are what a report of an error says.
+  const common = { ...optionsOf(made), minifyWhitespace: true, minifySyntax: true, lineLimit: 200 };
+  const parts = await Promise.all([
+    bundle({ ...common, ...esm, entryPoints: ['src/main.ts'], outfile: 'executable.mjs' }),
+    ...threads.map((path) =>
+      bundle({ ...common, format: 'cjs', entryPoints: [path], outfile: scriptOf(path) }),
+    ),
+  ]);
+  return joinParts(parts);
+}
+
+/** The names of the files in which threads begin. */
+export const threadScripts = threads.map(scriptOf);
+
 function scriptOf(path: string): string {
   return basename(path).replace(/\.ts$/, '.js');
 }
