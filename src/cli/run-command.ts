@@ -10,6 +10,7 @@ import { type CommandIo, operatorMessage } from './print.ts';
 import { serve } from './serve.ts';
 import { addFlags, configOf } from './flags.ts';
 import { superuserCommand } from './superuser-command.ts';
+import { versionCommand } from './version-command.ts';
 
 /** The command line was wrong, and nothing was done (EX_USAGE of sysexits.h). Other failures are 1. */
 const usageError = 64;
@@ -30,6 +31,7 @@ export async function runCommand(args: readonly string[], io: CommandIo): Promis
   program.addCommand(importCommand(io));
   program.addCommand(moveCommand(io));
   program.addCommand(filesCommand(io));
+  program.addCommand(versionCommand(io));
   prepare(program, io);
   try {
     await program.parseAsync(upToUnknown(program, args), { from: 'user' });

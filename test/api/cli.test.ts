@@ -31,6 +31,17 @@ test('--version prints the version alone', async (t) => {
   assert.deepEqual({ code, stdout }, { code: 0, stdout: `${packageJson.version}\n` });
 });
 
+test('version says what this is made of, in lines or as JSON', async () => {
+  const [lines, json] = await Promise.all([runInProcess(['version']), runInProcess(['version', '--json'])]);
+  assert.deepEqual([lines.code, json.code], [0, 0]);
+  const { node, sqlite = '' } = process.versions;
+  assert.deepEqual(JSON.parse(json.stdout), { version: packageJson.version, commit: null, node, sqlite });
+  assert.equal(
+    lines.stdout,
+    `Chancery ${packageJson.version}\ncommit unknown: Node runs the sources\nNode ${node}\nSQLite ${sqlite}\n`,
+  );
+});
+
 test('without a command the help goes to standard error and the exit code says so', async () => {
   const { code, stdout, stderr } = await runInProcess([]);
   assert.equal(code, 64);

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { hashSync } from 'bcryptjs';
 import type { TestContext } from 'node:test';
 import { Webhook } from 'standardwebhooks';
+import packageJson from '../../package.json' with { type: 'json' };
+import { readCommit } from '../../tools/build/read-commit.ts';
 import { endWith, MainProcess, type Ended } from '../support/main-process.ts';
 import {
   makePocketbaseDirectory,
@@ -25,6 +27,15 @@ const password = 'correct horse';
 /** Runs a command to its end. */
 export function runShipped(t: TestContext, shipped: Shipped, args: readonly string[]): Promise<Ended> {
   return endWith(t, new MainProcess(args, {}, shipped)).ended;
+}
+
+/** Fails unless what was shipped says of itself what it was built from. */
+export async function checkVersion(t: TestContext, shipped: Shipped): Promise<void> {
+  const { code, stdout, stderr } = await runShipped(t, shipped, ['version', '--json']);
+  assert.equal(code, 0, stderr);
+  const { node, sqlite } = process.versions;
+  const commit = readCommit()?.name ?? null;
+  assert.deepEqual(JSON.parse(stdout), { version: packageJson.version, commit, node, sqlite });
 }
 
 /**

@@ -7,8 +7,9 @@ import { after, describe, test, type TestContext } from 'node:test';
 import packageJson from '../../package.json' with { type: 'json' };
 import { makePackage, type MadePackage } from '../../tools/build/make-package.ts';
 import { run } from '../../tools/build/run.ts';
+import { endWith, MainProcess } from '../support/main-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { doMainJob, runShipped, type Shipped } from './main-job.ts';
+import { checkVersion, doMainJob, runShipped, type Shipped } from './main-job.ts';
 
 const place = mkdtempSync(join(tmpdir(), 'chancery-package-'));
 after(() => rmSync(place, { recursive: true }));
@@ -56,6 +57,24 @@ describe('the npm package', () => {
 
   test('installed into an empty folder does what Chancery is for', async (t) => {
     await doMainJob(t, await install(t));
+  });
+
+  test('says what it was built from', async (t) => {
+    await checkVersion(t, await install(t));
+  });
+
+  test('loads at a start no part of Node that a server may never need', async (t) => {
+    const shipped = await install(t);
+    const tell = "process.on('exit', () => process.stderr.write(JSON.stringify(process.moduleLoadList)));";
+    const environment = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(tell)}` };
+    const server = endWith(t, new MainProcess(['serve', '--port', '0'], environment, shipped));
+    await server.waitForLog(/listens on/);
+    server.kill('SIGTERM');
+    const { stderr } = await server.ended;
+    assert.ok(stderr.includes('NativeModule http'));
+    // The client that fetch is made of, and the compiler that strips types.
+    for (const needless of ['internal/deps/undici/undici', 'internal/deps/amaro/dist/index'])
+      assert.ok(!stderr.includes(`NativeModule ${needless}"`), needless);
   });
 
   test('depends on nothing, runs nothing when it is installed, and says which Node it needs', async (t) => {
