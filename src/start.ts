@@ -20,6 +20,8 @@ export interface StartOptions {
   readonly postgres?: string;
   readonly postgresFile?: string;
   readonly allowUnsafePostgres?: boolean;
+  /** A folder for the files of records, in place of the data directory. */
+  readonly files?: string;
   /** The master key that seals secrets, 32 bytes in hex or base64. Without it and `keyFile`, one is made in the data directory. */
   readonly key?: string;
   readonly keyFile?: string;
@@ -57,15 +59,16 @@ export interface StartOptions {
 export interface RunningChancery extends AsyncDisposable {
   /** Where it listens: `http://127.0.0.1:8090`. */
   readonly url: string;
-  /** Lets requests and webhooks that are on their way end, then closes everything. */
-  stop(): Promise<void>;
+  /** Lets requests and webhooks that are on their way end, then closes everything; once, however often it is called. */
+  readonly stop: () => Promise<void>;
 }
 
 /** Starts Chancery inside this process. Rejects with an error whose message is one line for the operator when it cannot start. */
 export async function start(options: StartOptions = {}): Promise<RunningChancery> {
   const { superuser, key, ...flags } = options;
   const app = await startApp(readConfig(toFlags(flags), { CHANCERY_KEY: key }));
-  const stop = (): Promise<void> => app.stop();
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopped ??= app.stop());
   try {
     if (superuser !== undefined) await ensureSuperuser(app, superuser);
   } catch (error) {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, describe, test, type TestContext } from 'node:test';
 import packageJson from '../../package.json' with { type: 'json' };
 import { makePackage, type MadePackage } from '../../tools/build/make-package.ts';
+import { root } from '../../tools/build/root.ts';
 import { run } from '../../tools/build/run.ts';
 import { endWith, MainProcess } from '../support/main-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -29,6 +30,22 @@ async function install(t: TestContext): Promise<Shipped> {
   const quiet = ['--no-audit', '--no-fund', '--no-update-notifier'];
   run('npm', ['install', '--ignore-scripts', '--offline', ...quiet, archive], { cwd: folder });
   return { folder, program: [process.execPath, join(folder, 'node_modules/.bin/chancery')] };
+}
+
+/** Fails unless the compiler accepts this program, strictly and with the types that are installed. */
+function checkTypes(folder: string): void {
+  const options = [
+    '--strict',
+    '--noEmit',
+    '--module',
+    'nodenext',
+    '--target',
+    'esnext',
+    '--skipLibCheck',
+    'false',
+  ];
+  const types = ['--types', 'node', '--typeRoots', join(root, 'node_modules/@types')];
+  run('tsc', [...options, ...types, 'main.mts'], { cwd: folder });
 }
 
 function installed({ folder }: Shipped, path: string): string {
@@ -61,6 +78,23 @@ describe('the npm package', () => {
 
   test('says what it was built from', async (t) => {
     await checkVersion(t, await install(t));
+  });
+
+  test('runs inside a program, with types: the example does what it says', async (t) => {
+    const shipped = await install(t);
+    const folder = mkdtempSync(join(shipped.folder, 'program-'));
+    cpSync(join(root, 'examples/embed'), folder, { recursive: true });
+    checkTypes(folder);
+    const { code, stdout, stderr } = await endWith(
+      t,
+      new MainProcess([], {}, { folder, program: [process.execPath, 'main.mts'] }),
+    ).ended;
+    assert.deepEqual([code, stderr], [0, '']);
+    const promised = /```\n(?<lines>Chancery runs[^`]*)```/.exec(
+      readFileSync(join(folder, 'README.md'), 'utf8'),
+    );
+    const lines = stdout.replace(/Told of (\{"event":"record\.create").*\}/, 'Told of $1, …}');
+    assert.deepEqual(lines.split('\n').toSorted(), promised?.groups?.['lines']?.split('\n').toSorted());
   });
 
   test('loads at a start no part of Node that a server may never need', async (t) => {
