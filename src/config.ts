@@ -23,6 +23,8 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   readonly stopTimeoutMs: number;
   readonly queryTimeoutMs: number;
+  /** How many copies of each file are kept as it was before an upgrade. */
+  readonly upgradeCopiesMax: number;
   /** Days that audit entries are kept; 0 keeps them for ever. */
   readonly auditDays: number;
   /** Days that events, deliveries and attempts are kept; 0 keeps them for ever. */
@@ -70,6 +72,12 @@ export const dataFlags: readonly FlagDefinition[] = [
     name: 'key-file',
     value: 'FILE',
     description: 'file with the master key (or CHANCERY_KEY: the key itself)',
+  },
+  {
+    name: 'keep-upgrade-copies',
+    value: 'COUNT',
+    description: 'how many copies of each file are kept as it was before an upgrade',
+    fallback: '1',
   },
 ];
 
@@ -201,6 +209,7 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     tls: readTls(read('tls-cert'), read('tls-key')),
     masterKey: { text: environment['CHANCERY_KEY'] || undefined, file: read('key-file') },
     corsOrigins: readOrigins(read('cors-origins')),
+    upgradeCopiesMax: readInteger('keep-upgrade-copies', read('keep-upgrade-copies'), { max: 100 }),
     stopTimeoutMs: readInteger('stop-timeout', read('stop-timeout'), { max: 3_600 }) * 1_000,
     queryTimeoutMs: readSeconds('query-timeout', read('query-timeout'), 60) * 1_000,
     webhookSlots: readInteger('webhook-slots', read('webhook-slots'), { min: webhookSlotsMin, max: 65_536 }),

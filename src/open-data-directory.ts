@@ -156,13 +156,14 @@ function checkSqlite(): void {
 }
 
 async function openHome(
-  { data, postgres, masterKey, queryTimeoutMs }: Config,
+  { data, postgres, masterKey, queryTimeoutMs, upgradeCopiesMax: copiesMax }: Config,
   logger: Logger,
 ): Promise<DataHome> {
   if (postgres === undefined) {
     checkSqlite();
     await prepareOrExplain(data);
-    return openSqliteHome(data, { queryTimeoutMs, onLoss: (loss) => logger.error(loss) });
+    const upgradeCopies = { copiesMax, onCopy: (text: string) => logger.info(text) };
+    return openSqliteHome(data, { queryTimeoutMs, onLoss: (loss) => logger.error(loss), upgradeCopies });
   }
   if (masterKey.text === undefined && masterKey.file === undefined) {
     throw new StartError(

@@ -17,6 +17,7 @@ const everyOption: Required<StartOptions> = {
   files: '',
   key: '',
   keyFile: '',
+  keepUpgradeCopies: 1,
   allowNet: [],
   allowPorts: [],
   trustedProxies: [],

@@ -25,6 +25,8 @@ export interface StartOptions {
   /** The master key that seals secrets, 32 bytes in hex or base64. Without it and `keyFile`, one is made in the data directory. */
   readonly key?: string;
   readonly keyFile?: string;
+  /** How many copies of each file of the data directory are kept as it was before a newer version changed it; 1 unless given. */
+  readonly keepUpgradeCopies?: number;
   /** Private networks that webhooks and mails may go to, as `10.0.0.0/8`. */
   readonly allowNet?: readonly string[];
   /** Ports of other protocols that webhooks may go to. */

@@ -6,7 +6,6 @@ import { ConfigError, type Environment } from '../config.ts';
 import { S3Failure } from '../files/s3-client.ts';
 import { SecretError } from '../secrets/master-key.ts';
 import { EngineFailure } from '../storage/engine-errors.ts';
-import { UnopenedFile } from '../storage/sqlite/home.ts';
 
 /** The output of a command could not be written: the disk under it is full, for example. */
 class OutputError extends Error {
@@ -52,7 +51,7 @@ export function showLine({ stderr }: CommandIo, text: string): void {
 
 /** Returns one line for errors that the operator can fix, and the whole stack for bugs. */
 export function operatorMessage(error: unknown): string {
-  if (error instanceof UnopenedFile) return error.explanation;
+  if (error instanceof AppError && error.explanation !== undefined) return error.explanation;
   if (error instanceof EngineFailure && error.cause instanceof Error)
     return `The data cannot be read or written: ${error.cause.message}.`;
   if (error instanceof S3Failure) return error.reason;

@@ -17,10 +17,17 @@ export interface Migration {
 /**
  * Brings a database to the last of `migrations`: all missing steps in order, in one transaction. A database that a newer version has
  * migrated further is left as it is. If one of its steps does not admit this version, it is refused before anything is written.
+ * `beforeUpgrade` is awaited before a database is changed that is not new, with the number of its steps.
  */
-export async function migrate(database: Database, migrations: readonly Migration[]): Promise<void> {
+export async function migrate(
+  database: Database,
+  migrations: readonly Migration[],
+  beforeUpgrade?: (steps: number) => Promise<void>,
+): Promise<void> {
   const table = logTable(database.engine);
   if (await isDone(database, table, migrations)) return;
+  const steps = await appliedCount(database, table);
+  if (steps > 0) await beforeUpgrade?.(steps);
   await database.write(
     async (tx) => {
       await prepare(tx, table);

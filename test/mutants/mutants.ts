@@ -11,6 +11,7 @@ import { retentionMutants } from './retention-mutants.ts';
 import { servedFileMutants } from './served-file-mutants.ts';
 import { storageMutants } from './storage-mutants.ts';
 import { uploadMutants } from './upload-mutants.ts';
+import { upgradeMutants } from './upgrade-mutants.ts';
 
 /** All of them; new ones go to the file of their subject. */
 export const mutants: readonly Mutant[] = [
@@ -26,4 +27,5 @@ export const mutants: readonly Mutant[] = [
   ...servedFileMutants,
   ...storageMutants,
   ...uploadMutants,
+  ...upgradeMutants,
 ];

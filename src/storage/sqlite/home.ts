@@ -14,6 +14,7 @@ import { ReaderPool } from './reader-pool.ts';
 import { writingRefusal } from './sqlite-connection.ts';
 import { openSqlite, type SqliteFile, type SqliteOptions } from './sqlite-database.ts';
 import { SqliteDefinitions } from './sqlite-definitions.ts';
+import { UpgradeCopies, type UpgradeCopyOptions } from './upgrade-copies.ts';
 
 /** Reads may use definitions that are outdated by this much when a command has changed them; writes never do. */
 const watchIntervalMs = 250;
@@ -21,15 +22,22 @@ const watchIntervalMs = 250;
 /** How much of its log a file may lose without a word, if the log is removed after a crash. */
 const markIntervalMs = 1_000;
 
+export interface SqliteHomeOptions {
+  readonly queryTimeoutMs: number;
+  /** Called with what to tell the operator when acknowledged changes are missing. */
+  readonly onLoss: (loss: string) => void;
+  readonly upgradeCopies: Pick<UpgradeCopyOptions, 'copiesMax' | 'onCopy'>;
+}
+
 /** A directory: `control.db`, and for each instance `instances/<id>/data.db` and `logs.db` beside it. */
-export async function openSqliteHome(
-  directory: string,
-  options: { readonly queryTimeoutMs: number; readonly onLoss: (loss: string) => void },
-): Promise<DataHome> {
+export async function openSqliteHome(directory: string, options: SqliteHomeOptions): Promise<DataHome> {
   const { queryTimeoutMs, onLoss } = options;
+  const steps = { control: controlMigrations.length, instance: instanceMigrations.length };
+  const copies = new UpgradeCopies(directory, { ...options.upgradeCopies, steps });
+  await copies.copyAll();
   const readers = new ReaderPool();
   const searched = { queryTimeoutMs, readers };
-  const { database: control, mark } = await openControl(directory, onLoss);
+  const { database: control, mark } = await openControl(directory, onLoss, copies);
   const folderOf = (instanceId: string): string => join(directory, 'instances', instanceId);
   const opened = new Map<string, Opened>();
   let watch: Poller | undefined;
@@ -37,20 +45,19 @@ export async function openSqliteHome(
   return {
     control,
     background: control,
-    makeInstance: async (instanceId) => {
-      const folder = folderOf(instanceId);
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      const path = join(folder, 'data.db');
-      const { database } = await openFile({ path, migrations: instanceMigrations });
-      await database.stop();
-      await syncDirectory(join(directory, 'instances'));
-      return () => rm(folder, { recursive: true });
-    },
+    makeInstance: (instanceId) => makeInstance(folderOf(instanceId)),
     openInstance: async (instanceId, memory, checks) => {
       const path = join(folderOf(instanceId), 'data.db');
       await requireFile(path);
       const definitions = new SqliteDefinitions(memory);
-      const file = await openFile({ path, ...searched, migrations: instanceMigrations, definitions, checks });
+      const file = await openFile({
+        path,
+        ...searched,
+        migrations: instanceMigrations,
+        copies,
+        definitions,
+        checks,
+      });
       opened.set(instanceId, { ...file, definitions });
       return file.database;
     },
@@ -90,6 +97,14 @@ export async function openSqliteHome(
   };
 }
 
+async function makeInstance(folder: string): Promise<() => Promise<void>> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const { database } = await openFile({ path: join(folder, 'data.db'), migrations: instanceMigrations });
+  await database.stop();
+  await syncDirectory(dirname(folder));
+  return () => rm(folder, { recursive: true });
+}
+
 interface OpenFile {
   readonly database: SqliteFile;
   readonly mark: LogMark;
@@ -127,11 +142,22 @@ async function makeOne(path: string): Promise<void> {
   }
 }
 
-async function openControl(directory: string, onLoss: (loss: string) => void): Promise<OpenFile> {
+async function openControl(
+  directory: string,
+  onLoss: (loss: string) => void,
+  copies: UpgradeCopies,
+): Promise<OpenFile> {
   const path = join(directory, 'control.db');
   // Checked in this order: another process that is creating the directory creates control.db before any instance.
   if ((await readdir(join(directory, 'instances'))).length > 0) await requireFile(path);
-  return openFile({ path, migrations: controlMigrations, checks: { onLoss } });
+  const file = await openFile({ path, migrations: controlMigrations, copies, checks: { onLoss } });
+  try {
+    await copies.remember(file.database);
+    return file;
+  } catch (error) {
+    await file.database.stop();
+    throw error;
+  }
 }
 
 /** Throws when a file that must hold data is missing or empty: SQLite would create a new one, without all that was acknowledged. */
@@ -152,6 +178,8 @@ async function isMissing(path: string): Promise<boolean> {
 
 interface FileOptions extends SqliteOptions {
   readonly migrations: readonly Migration[];
+  /** Left out for a file of which no copy is kept. */
+  readonly copies?: UpgradeCopies;
   /** Left out for a file that may lose changes. */
   readonly checks?: Partial<OpeningChecks> | undefined;
 }
@@ -160,17 +188,18 @@ async function openFile(options: FileOptions): Promise<OpenFile> {
   try {
     return await openMigrated(options);
   } catch (error) {
-    throw error instanceof AppError ? new UnopenedFile(options.path, error) : error;
+    const isExplained = !(error instanceof AppError) || error.explanation !== undefined;
+    throw isExplained ? error : new UnopenedFile(options.path, error);
   }
 }
 
-async function openMigrated({ migrations, checks, ...options }: FileOptions): Promise<OpenFile> {
+async function openMigrated({ migrations, copies, checks, ...options }: FileOptions): Promise<OpenFile> {
   const mark = new LogMark(options.path);
   const database = openSqlite(options);
   try {
     const loss = checks?.onLoss === undefined ? undefined : mark.findLoss(database.logState());
     if (loss !== undefined) checks?.onLoss?.(loss);
-    await migrate(database, migrations);
+    await migrate(database, migrations, (steps) => copies?.copy(options.path, steps) ?? Promise.resolve());
     await checks?.requireOwn?.(database);
     // Only now: a migration creates the table that holds the version of the definitions.
     options.definitions?.start();
@@ -182,7 +211,7 @@ async function openMigrated({ migrations, checks, ...options }: FileOptions): Pr
 }
 
 /** A data file cannot be opened. The client learns only that the service is unavailable, the operator which file it is and why. */
-export class UnopenedFile extends AppError {
+class UnopenedFile extends AppError {
   override readonly explanation: string;
 
   constructor(path: string, error: AppError) {

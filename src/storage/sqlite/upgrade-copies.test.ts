@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test, type TestContext } from 'node:test';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { openSqlite } from './sqlite-database.ts';
+import { UpgradeCopies } from './upgrade-copies.ts';
+
+/** A version that knows more than the files of `makeDirectory` have. */
+const newer = { control: 2, instance: 4 };
+
+interface Directory {
+  readonly path: string;
+  readonly control: string;
+  /** The files of two instances that are older, and of one that is not. */
+  readonly instances: readonly [older: string, other: string, current: string];
+}
+
+function makeDirectory(t: TestContext): Directory {
+  const path = temporaryFolder(t);
+  const files = ['a', 'b', 'c'].map((id) => join(path, 'instances', id, 'data.db'));
+  const [a = '', b = '', c = ''] = files;
+  const control = join(path, 'control.db');
+  makeFile(control, 1);
+  for (const [file, steps] of [
+    [a, 3],
+    [b, 2],
+    [c, newer.instance],
+  ] as const)
+    makeFile(file, steps);
+  return { path, control, instances: [a, b, c] };
+}
+
+/** Makes a file as migrations leave it, with a row of its owner. */
+function makeFile(path: string, steps: number): void {
+  mkdirSync(dirname(path), { recursive: true });
+  const database = new DatabaseSync(path);
+  database.exec(`PRAGMA journal_mode = WAL;
+    CREATE TABLE "$migration" (number INTEGER PRIMARY KEY, name TEXT NOT NULL, admits INTEGER);
+    CREATE TABLE "$setting" (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+    CREATE TABLE post (title TEXT); INSERT INTO post VALUES ('Hello')`);
+  for (let number = 1; number <= steps; number += 1)
+    database.prepare(`INSERT INTO "$migration" VALUES (?, 'step', ?)`).run(number, number);
+  database.close();
+}
+
+/** What a copy holds: how many steps, and whose rows. */
+function readCopy(path: string): { readonly steps: unknown; readonly titles: readonly unknown[] } {
+  const database = new DatabaseSync(path);
+  const steps = database.prepare('SELECT count(*) AS steps FROM "$migration"').get()?.['steps'];
+  const titles = database
+    .prepare('SELECT title FROM post ORDER BY rowid')
+    .all()
+    .map(({ title }) => title);
+  database.close();
+  return { steps, titles };
+}
+
+/** The names of all copies in a directory, finished or not. */
+function copiesIn(path: string): readonly string[] {
+  const names = readdirSync(path, { recursive: true }).map(String);
+  return names.filter((name) => name.includes('-schema-') && !/-(?:wal|shm)$/.test(name)).toSorted();
+}
+
+function copiesOf(
+  { path }: Directory,
+  copiesMax = 1,
+): { readonly copies: UpgradeCopies; readonly said: string[] } {
+  const said: string[] = [];
+  const onCopy = (text: string): void => void said.push(text);
+  return { copies: new UpgradeCopies(path, { copiesMax, steps: newer, onCopy }), said };
+}
+
+test('all files that are older are copied before any is changed, with control.db', async (t) => {
+  const directory = makeDirectory(t);
+  const { instances, control } = directory;
+  // Of this change the file itself knows nothing yet.
+  const open = new DatabaseSync(instances[0]);
+  open.exec("INSERT INTO post VALUES ('still in the log')");
+  chmodSync(instances[1], 0o600);
+  const before = [control, ...instances].map((file) => readFileSync(file));
+  const { copies, said } = copiesOf(directory);
+  await copies.copyAll();
+  assert.deepEqual(copiesIn(directory.path), [
+    'control.db-schema-1',
+    'instances/a/data.db-schema-3',
+    'instances/b/data.db-schema-2',
+  ]);
+  assert.deepEqual(
+    [control, ...instances].map((file) => readFileSync(file)),
+    before,
+  );
+  assert.deepEqual(readCopy(`${instances[0]}-schema-3`), { steps: 3, titles: ['Hello', 'still in the log'] });
+  assert.deepEqual(readCopy(`${instances[1]}-schema-2`), { steps: 2, titles: ['Hello'] });
+  assert.equal(statSync(`${instances[1]}-schema-2`).mode & 0o777, 0o600);
+  assert.match(
+    said.join('\n'),
+    /^The data is of an older version\. A copy of 3 files \(0\.\d MB\) is kept before they are upgraded\.$/,
+  );
+  open.close();
+});
+
+test('nothing is copied of a directory that is new or current', async (t) => {
+  const empty = temporaryFolder(t);
+  const options = { copiesMax: 1, steps: newer, onCopy: () => assert.fail('nothing is to be said') };
+  await new UpgradeCopies(empty, options).copyAll();
+  const current = temporaryFolder(t);
+  makeFile(join(current, 'control.db'), newer.control);
+  makeFile(join(current, 'instances/a/data.db'), newer.instance);
+  // A later version may have been here.
+  makeFile(join(current, 'instances/b/data.db'), newer.instance + 1);
+  writeFileSync(join(current, 'instances/b/data.db-schema'), '');
+  await new UpgradeCopies(current, options).copyAll();
+  assert.deepEqual([copiesIn(empty), copiesIn(current)], [[], []]);
+});
+
+test('files that cannot be read keep no other from its copy, as their opening says what is wrong', async (t) => {
+  const directory = makeDirectory(t);
+  const [older, garbage] = directory.instances;
+  writeFileSync(garbage, 'no database '.repeat(1_000));
+  mkdirSync(join(directory.path, 'instances/lost'));
+  const { copies } = copiesOf(directory);
+  await copies.copyAll();
+  assert.deepEqual(copiesIn(directory.path), ['control.db-schema-1', 'instances/a/data.db-schema-3']);
+  assert.ok(existsSync(older));
+  writeFileSync(directory.control, 'no database '.repeat(1_000));
+  rmSync(join(directory.path, 'control.db-schema-1'));
+  await copiesOf(directory).copies.copyAll();
+  assert.deepEqual(copiesIn(directory.path), ['instances/a/data.db-schema-3']);
+});
+
+test('a copy that cannot be made leaves none of the others, and says what to do', async (t) => {
+  const directory = makeDirectory(t);
+  const [, second] = directory.instances;
+  // The last of them would have to be made in a folder that does not exist.
+  symlinkSync(join(directory.path, 'no/such/folder'), `${second}-schema-2-${process.pid}.new`);
+  const { copies } = copiesOf(directory);
+  await assert.rejects(copies.copyAll(), {
+    explanation:
+      `${second} is of an older version, and stays as it is, as the copy that is kept before an upgrade cannot be made: ` +
+      'unable to open database file. Make room, or start with --keep-upgrade-copies 0 if you have a backup.',
+  });
+  assert.deepEqual(copiesIn(directory.path), []);
+});
+
+test('copies are not begun when there is no room for all of them', async (t) => {
+  const directory = makeDirectory(t);
+  const [older] = directory.instances;
+  writeFileSync(`${older}-wal`, '');
+  // Takes no room itself, and holds nothing that SQLite would read.
+  truncateSync(`${older}-wal`, 2 ** 50);
+  const { copies, said } = copiesOf(directory);
+  await assert.rejects(copies.copyAll(), {
+    explanation: /: 1125899906\.\d MB are needed, and \d+\.\d MB are free\. Make room/,
+  });
+  assert.deepEqual([said, copiesIn(directory.path)], [[], []]);
+});
+
+test('with --keep-upgrade-copies 0 no copy is made', async (t) => {
+  const directory = makeDirectory(t);
+  const { copies } = copiesOf(directory, 0);
+  await copies.copyAll();
+  await copies.copy(directory.instances[0], 3);
+  assert.deepEqual(copiesIn(directory.path), []);
+});
+
+test('the newest copies of a file are kept, whatever their schema', async (t) => {
+  const directory = makeDirectory(t);
+  const [file] = directory.instances;
+  for (const [steps, copiesMax, kept] of [
+    [3, 2, ['3']],
+    [1, 2, ['1', '3']],
+    [2, 2, ['1', '2']],
+    [1, 1, ['1']],
+  ] as const) {
+    rmSync(file);
+    makeFile(file, steps);
+    await copiesOf(directory, copiesMax).copies.copy(file, steps);
+    assert.deepEqual(
+      copiesIn(directory.path),
+      kept.map((number) => `instances/a/data.db-schema-${number}`),
+    );
+  }
+});
+
+test('what a process has left unfinished that died is removed, and nothing of one that lives', async (t) => {
+  const directory = makeDirectory(t);
+  const [file] = directory.instances;
+  const dead = spawnSync(process.execPath, ['--version']).pid;
+  const parent = process.ppid;
+  for (const pid of [dead, parent]) writeFileSync(`${file}-schema-3-${pid}.new`, '');
+  writeFileSync(`${file}-schema-3-${dead}.new-journal`, '');
+  await copiesOf(directory).copies.copy(file, 3);
+  assert.deepEqual(copiesIn(directory.path), [
+    'instances/a/data.db-schema-3',
+    `instances/a/data.db-schema-3-${parent}.new`,
+  ]);
+});
+
+test('a file that another process has upgraded meanwhile is no copy of what it was', async (t) => {
+  const directory = makeDirectory(t);
+  const [file] = directory.instances;
+  const { copies } = copiesOf(directory);
+  // It had two steps when this process looked.
+  await copies.copy(file, 2);
+  assert.deepEqual(copiesIn(directory.path), []);
+});
+
+test('files are looked at once for a version, and those that are put back later are copied when they are opened', async (t) => {
+  const directory = makeDirectory(t);
+  const [file] = directory.instances;
+  const first = copiesOf(directory);
+  await first.copies.copyAll();
+  const control = openSqlite({ path: directory.control });
+  await first.copies.remember(control);
+  await control.stop();
+  for (const name of copiesIn(directory.path)) rmSync(join(directory.path, name));
+  const second = copiesOf(directory);
+  await second.copies.copyAll();
+  assert.deepEqual([second.said, copiesIn(directory.path)], [[], []]);
+  await second.copies.copy(file, 3);
+  assert.deepEqual(copiesIn(directory.path), ['instances/a/data.db-schema-3']);
+});
