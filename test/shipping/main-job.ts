@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { hashSync } from 'bcryptjs';
 import type { TestContext } from 'node:test';
+import sharp from 'sharp';
 import { Webhook } from 'standardwebhooks';
 import packageJson from '../../package.json' with { type: 'json' };
 import { readCommit } from '../../tools/build/read-commit.ts';
@@ -19,6 +20,8 @@ export interface Shipped {
   readonly program: readonly string[];
   /** The working directory, which is empty but for what was installed. */
   readonly folder: string;
+  /** Whether the library that makes thumbs is installed beside it. */
+  readonly hasSharp?: boolean;
 }
 
 const email = 'root@example.com';
@@ -49,38 +52,47 @@ export async function doMainJob(t: TestContext, shipped: Shipped): Promise<void>
   const { url } = await server.waitForLog(/listens on/);
   await tellReceiver(t, await signIn(String(url)));
   await useThreads(String(url));
+  await checkPictures(await signIn(String(url)), shipped);
   server.kill('SIGTERM');
   const { code, stderr } = await server.ended;
   assert.deepEqual([code, stderr], [0, '']);
-  const problems = server.logLines().filter(({ level }) => Number(level) > 30);
-  assert.deepEqual(problems, []);
+  const warnings = server.logLines().filter(({ level }) => Number(level) > 30);
+  assert.deepEqual(
+    warnings.map(({ msg }) => msg),
+    shipped.hasSharp === true ? [] : ['Thumbs are not made: the package sharp cannot be loaded.'],
+  );
 }
 
-/** Sends a request with JSON; fails unless the answer has this status. Returns its body. */
-type Api = (path: string, body: object | undefined, status: number) => Promise<Record<string, unknown>>;
+/** Asks as the superuser; fails unless the answer has this status. */
+interface Api {
+  readonly url: string;
+  /** Sends JSON or a form, if anything. Returns the body of the answer. */
+  readonly ask: (path: string, body: object | undefined, status: number) => Promise<Record<string, unknown>>;
+}
 
-/** Returns what asks as the superuser. */
-export async function signIn(url: string, token?: string): Promise<Api> {
-  const ask: Api = async (path, body, status) => {
+async function signIn(url: string, token?: string): Promise<Api> {
+  const ask: Api['ask'] = async (path, body, status) => {
+    const isForm = body instanceof FormData;
     const headers = {
-      'content-type': 'application/json',
       ...(token !== undefined && { authorization: token }),
+      ...(!isForm && { 'content-type': 'application/json' }),
     };
-    const init = body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) };
+    const sent = isForm ? body : JSON.stringify(body);
+    const init = body === undefined ? { headers } : { method: 'POST', headers, body: sent };
     const response = await fetch(`${url}${path}`, init);
     const text = await response.text();
     assert.equal(response.status, status, text);
     // The cast holds: every answer of the API is an object.
     return JSON.parse(text) as Record<string, unknown>;
   };
-  if (token !== undefined) return ask;
+  if (token !== undefined) return { url, ask };
   const path = '/api/collections/_superusers/auth-with-password';
   const signedIn = await ask(path, { identity: email, password }, 200);
   return signIn(url, String(signedIn['token']));
 }
 
 /** Has a receiver be told of a record, and checks what it got with the library that receivers use. */
-export async function tellReceiver(t: TestContext, api: Api): Promise<void> {
+async function tellReceiver(t: TestContext, { ask: api }: Api): Promise<void> {
   const receiver = await Receiver.open();
   t.after(() => receiver.close());
   await api('/api/collections', { name: 'posts', fields: [{ name: 'title', type: 'text' }] }, 200);
@@ -104,12 +116,30 @@ const slowFilter = `${Array.from({ length: 190 }, () => "title~'a%b'").join('||'
 
 /** The sign-in has the thread for bcrypt at work, the list one of those that read. */
 async function useThreads(url: string): Promise<void> {
-  const api = await signIn(url);
+  const { ask: api } = await signIn(url);
   const path = '/api/collections/users/auth-with-password';
   await api(path, { identity: 'ann@example.com', password }, 200);
   const slow = `/api/collections/notes/records?perPage=1&filter=${encodeURIComponent(slowFilter)}`;
   const { totalItems } = await api(slow, undefined, 200);
   assert.equal(totalItems, rowsCount);
+}
+
+/** A picture is shown smaller where the library for that is installed, and as it is where it is not. */
+async function checkPictures({ url, ask }: Api, { hasSharp = false }: Shipped): Promise<void> {
+  const fields = [{ name: 'picture', type: 'file', maxSelect: 1, maxSize: 100_000 }];
+  await ask('/api/collections', { name: 'pictures', viewRule: '', fields }, 200);
+  const size = { width: 200, height: 200 };
+  const picture = await sharp({ create: { ...size, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer();
+  const form = new FormData();
+  form.set('picture', new Blob([picture], { type: 'image/png' }), 'red.png');
+  const record = await ask('/api/collections/pictures/records', form, 201);
+  const path = `/api/files/pictures/${String(record['id'])}/${String(record['picture'])}?thumb=100x100`;
+  const shown = await fetch(url + path);
+  assert.equal(shown.status, 200);
+  const { width } = await sharp(await shown.arrayBuffer()).metadata();
+  assert.equal(width, hasSharp ? 100 : size.width);
 }
 
 function makeSource(t: TestContext): string {

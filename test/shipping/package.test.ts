@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, describe, test, type TestContext } from 'node:test';
@@ -76,6 +85,12 @@ describe('the npm package', () => {
     await doMainJob(t, await install(t));
   });
 
+  test('makes thumbs where the library for that is installed beside it', async (t) => {
+    const shipped = await install(t);
+    symlinkSync(join(root, 'node_modules/sharp'), join(shipped.folder, 'node_modules/sharp'));
+    await doMainJob(t, { ...shipped, hasSharp: true });
+  });
+
   test('says what it was built from', async (t) => {
     await checkVersion(t, await install(t));
   });
@@ -122,8 +137,10 @@ describe('the npm package', () => {
     assert.ok(typeof published === 'object' && published !== null);
     for (const absent of ['dependencies', 'optionalDependencies', 'scripts', 'devDependencies'])
       assert.ok(!(absent in published), absent);
-    assert.ok('engines' in published && 'version' in published);
-    assert.deepEqual([published.engines, published.version], [packageJson.engines, packageJson.version]);
+    assert.ok('engines' in published && 'version' in published && 'peerDependenciesMeta' in published);
+    const { engines, version, peerDependenciesMeta } = packageJson;
+    assert.deepEqual([published.engines, published.version], [engines, version]);
+    assert.deepEqual(published.peerDependenciesMeta, peerDependenciesMeta);
   });
 
   test('contains the licences of the packages whose code is in it', async (t) => {

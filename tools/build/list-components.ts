@@ -29,8 +29,10 @@ export interface BuildContents {
  * number made of the rest, so that two builds give the same bytes.
  */
 export function listComponents({ commit, packages }: BuildContents): string {
+  // What is installed may differ between machines, the lockfile does not.
+  const kind = ['--package-lock-only', '--sbom-format', 'cyclonedx'];
   // Written by npm in this form.
-  const bill = JSON.parse(run('npm', ['sbom', '--sbom-format', 'cyclonedx'], { cwd: root })) as Bill;
+  const bill = JSON.parse(run('npm', ['sbom', ...kind], { cwd: root })) as Bill;
   const bundled = new Set(packages.map(({ name, version }) => `${name}@${version}`));
   bill.components = bill.components.filter(({ name, version }) => bundled.has(`${name}@${version}`));
   const kept = new Set(
