@@ -9,6 +9,7 @@ import { realtimeMutants } from './realtime-mutants.ts';
 import { requestMutants } from './request-mutants.ts';
 import { retentionMutants } from './retention-mutants.ts';
 import { servedFileMutants } from './served-file-mutants.ts';
+import { shippingMutants } from './shipping-mutants.ts';
 import { storageMutants } from './storage-mutants.ts';
 import { uploadMutants } from './upload-mutants.ts';
 import { upgradeMutants } from './upgrade-mutants.ts';
@@ -25,6 +26,7 @@ export const mutants: readonly Mutant[] = [
   ...requestMutants,
   ...retentionMutants,
   ...servedFileMutants,
+  ...shippingMutants,
   ...storageMutants,
   ...uploadMutants,
   ...upgradeMutants,

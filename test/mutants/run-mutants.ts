@@ -7,8 +7,17 @@ import { fileURLToPath } from 'node:url';
 import type { Mutant } from './mutant.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** What tests read. */
-const copied = ['src', 'test', 'spec', 'docs', 'tools', 'package.json', 'openapi.json', 'tsconfig.json'];
+/** What tests read, and what is packed. */
+const folders = ['src', 'test', 'spec', 'docs', 'tools', 'examples'];
+const files = [
+  'package.json',
+  'package-lock.json',
+  'openapi.json',
+  'tsconfig.json',
+  'README.md',
+  'CHANGELOG.md',
+  'LICENSE',
+];
 const testTimeoutMs = 120_000;
 const runTimeoutMs = 180_000;
 
@@ -20,7 +29,8 @@ export class MutantTree {
   readonly #folder = mkdtempSync(join(tmpdir(), 'chancery-mutants-'));
 
   constructor() {
-    for (const path of copied) cpSync(join(root, path), join(this.#folder, path), { recursive: true });
+    for (const path of [...folders, ...files])
+      cpSync(join(root, path), join(this.#folder, path), { recursive: true });
     symlinkSync(join(root, 'node_modules'), join(this.#folder, 'node_modules'));
   }
 

@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { createReadStream, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  createReadStream,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { after, describe, test } from 'node:test';
 import { findRuntime, makeExecutable, type MadeExecutable } from '../../tools/build/make-executable.ts';
@@ -20,8 +28,11 @@ const here = { skip: typeof runtime === 'string' ? `no executable can be made: $
 const bytesMax = 160_000_000;
 const firstAnswerCpuMsMax = 1_000;
 
-const place = mkdtempSync(join(tmpdir(), 'chancery-executable-'));
-after(() => rmSync(place, { recursive: true }));
+const top = mkdtempSync(join(tmpdir(), 'chancery-executable-'));
+after(() => rmSync(top, { recursive: true }));
+/** As deep as an executable lies that may write to the folders above. */
+const place = join(top, 'local', 'bin');
+mkdirSync(place, { recursive: true });
 
 let made: Promise<MadeExecutable> | undefined;
 
@@ -39,10 +50,11 @@ describe('the executable', here, () => {
     const folder = temporaryFolder(t);
     await doMainJob(t, { folder, program: [path] });
     assert.deepEqual(readdirSync(folder), ['data']);
-    assert.deepEqual(
-      readdirSync(dirname(path)).filter((name) => !name.startsWith(basename(path))),
-      [],
-    );
+    const around = readdirSync(top, { recursive: true }).map(String);
+    assert.deepEqual(around.filter((name) => !name.startsWith(relative(top, path))).toSorted(), [
+      'local',
+      'local/bin',
+    ]);
   });
 
   test('is no larger than promised, and answers as soon', async (t) => {

@@ -5,7 +5,7 @@ import sharp from 'sharp';
 import { Webhook } from 'standardwebhooks';
 import packageJson from '../../package.json' with { type: 'json' };
 import { readCommit } from '../../tools/build/read-commit.ts';
-import { endWith, MainProcess, type Ended } from '../support/main-process.ts';
+import { endWith, type Environment, MainProcess, type Ended } from '../support/main-process.ts';
 import {
   makePocketbaseDirectory,
   sourceAccounts,
@@ -20,6 +20,8 @@ export interface Shipped {
   readonly program: readonly string[];
   /** The working directory, which is empty but for what was installed. */
   readonly folder: string;
+  /** Variables that every command gets. */
+  readonly environment?: Environment;
   /** Whether the library that makes thumbs is installed beside it. */
   readonly hasSharp?: boolean;
 }
@@ -29,7 +31,7 @@ const password = 'correct horse';
 
 /** Runs a command to its end. */
 export function runShipped(t: TestContext, shipped: Shipped, args: readonly string[]): Promise<Ended> {
-  return endWith(t, new MainProcess(args, {}, shipped)).ended;
+  return endWith(t, new MainProcess(args, shipped.environment, shipped)).ended;
 }
 
 /** Fails unless what was shipped says of itself what it was built from. */
@@ -48,7 +50,7 @@ export async function checkVersion(t: TestContext, shipped: Shipped): Promise<vo
 export async function doMainJob(t: TestContext, shipped: Shipped): Promise<void> {
   await requireSuccess(runShipped(t, shipped, ['import', 'pocketbase', makeSource(t)]));
   await requireSuccess(runShipped(t, shipped, ['superuser', 'upsert', email, password]));
-  const server = endWith(t, new MainProcess(['serve', '--port', '0', '--dev'], {}, shipped));
+  const server = endWith(t, new MainProcess(['serve', '--port', '0', '--dev'], shipped.environment, shipped));
   const { url } = await server.waitForLog(/listens on/);
   await tellReceiver(t, await signIn(String(url)));
   await useThreads(String(url));

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import {
   cpSync,
   existsSync,
@@ -18,6 +19,7 @@ import { makePackage, type MadePackage } from '../../tools/build/make-package.ts
 import { root } from '../../tools/build/root.ts';
 import { run } from '../../tools/build/run.ts';
 import { endWith, MainProcess } from '../support/main-process.ts';
+import { openTestPostgres } from '../support/postgres.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { checkVersion, doMainJob, runShipped, type Shipped } from './main-job.ts';
 
@@ -83,6 +85,14 @@ describe('the npm package', () => {
 
   test('installed into an empty folder does what Chancery is for', async (t) => {
     await doMainJob(t, await install(t));
+  });
+
+  test('works on PostgreSQL as well, with the driver inside', async (t) => {
+    const server = await openTestPostgres();
+    const url = await server.createDatabase();
+    t.after(() => server.dropDatabase(url));
+    const environment = { CHANCERY_POSTGRES: url, CHANCERY_KEY: randomBytes(32).toString('hex') };
+    await doMainJob(t, { ...(await install(t)), environment });
   });
 
   test('makes thumbs where the library for that is installed beside it', async (t) => {
@@ -171,11 +181,11 @@ describe('the npm package', () => {
     writeFileSync(preload, older);
     const [node = '', ...program] = shipped.program;
     const asOlder = await runShipped(t, { ...shipped, program: [node, '--require', preload, ...program] }, [
-      'serve',
+      'version',
     ]);
     assertTooOld(asOlder, '24.14.9');
     for (const real of olderNodes()) {
-      const ended = spawnSync(real.path, [...program, 'serve'], { cwd: shipped.folder, encoding: 'utf8' });
+      const ended = spawnSync(real.path, [...program, 'version'], { cwd: shipped.folder, encoding: 'utf8' });
       assertTooOld({ ...ended, code: ended.status }, real.version);
     }
   });
