@@ -25,6 +25,7 @@ const copied = [
   'bench',
   'spec',
   'docs',
+  'kit',
   'package.json',
   'openapi.json',
   'tsconfig.json',

@@ -2,7 +2,7 @@
  * The gate, which is exactly what CI runs: types, lint, format, tidy, dead code, tests.
  *
  *   npm test                      the whole gate; in CI (CI=true) no test runs when a stage before them fails
- *   npm run check                 the same stages, but only the tests of src/ and test/api/, on SQLite: for every edit
+ *   npm run check                 the same stages, but only the tests of src/, kit/ and test/api/, on SQLite: for every edit
  *   npm test -- src/filters       only the tests of this folder or file, none of the other stages
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -44,6 +44,7 @@ const formatCache = [
 /** The stages before the tests. They run beside each other. */
 const checks: readonly Stage[] = [
   { name: 'types', command: 'tsc', args: ['--noEmit'] },
+  { name: 'types of the kit', command: 'tsc', args: ['-p', 'kit/tsconfig.build.json', '--noEmit'] },
   { name: 'lint', command: 'oxlint', args: ['--type-aware', '--deny-warnings'] },
   { name: 'format', command: 'prettier', args: ['--check', '--log-level', 'warn', ...formatCache, '.'] },
   { name: 'tidy', command: process.execPath, args: ['tools/tidy.ts'] },
@@ -57,9 +58,11 @@ process.exitCode = await main(process.argv.slice(2));
 async function main(args: readonly string[]): Promise<number> {
   const isQuick = args.includes(quick);
   const paths = args.filter((arg) => arg !== quick);
-  const files = findTests(isQuick ? ['src', 'test/api'] : paths);
+  const files = findTests(isQuick ? ['src', 'kit', 'test/api'] : paths);
   if (files.length === 0) {
-    console.error(`expected test files (*.test.ts), found none in ${paths.join(', ') || 'src and test'}`);
+    console.error(
+      `expected test files (*.test.ts), found none in ${paths.join(', ') || 'src, kit and test'}`,
+    );
     return 1;
   }
   const failed = [...(await runBeside(paths.length === 0 ? checks : []))];
@@ -199,7 +202,7 @@ function environmentOf(own: Stage['env'] = {}): NodeJS.ProcessEnv {
 }
 
 function findTests(paths: readonly string[]): readonly string[] {
-  const starts = paths.length === 0 ? ['src', 'test'] : paths;
+  const starts = paths.length === 0 ? ['src', 'kit', 'test'] : paths;
   const files = starts.flatMap((start) => {
     const found = statSync(join(root, start), { throwIfNoEntry: false });
     return found?.isDirectory() === true

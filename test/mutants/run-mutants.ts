@@ -8,8 +8,14 @@ import type { Mutant } from './mutant.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** What tests read, and what is packed. */
-const folders = ['src', 'test', 'spec', 'docs', 'tools', 'examples'];
-const files = [
+const copied = [
+  'src',
+  'test',
+  'spec',
+  'docs',
+  'kit',
+  'tools',
+  'examples',
   'package.json',
   'package-lock.json',
   'openapi.json',
@@ -29,7 +35,7 @@ export class MutantTree {
   readonly #folder = mkdtempSync(join(tmpdir(), 'chancery-mutants-'));
 
   constructor() {
-    for (const path of [...folders, ...files])
+    for (const path of copied)
       cpSync(join(root, path), join(this.#folder, path), { recursive: true });
     symlinkSync(join(root, 'node_modules'), join(this.#folder, 'node_modules'));
   }

@@ -5,6 +5,7 @@ import { checkCostlyImports } from './costly-imports.ts';
 import { checkEngineBranches } from './engine-branches.ts';
 import { checkImportCycles } from './import-cycles.ts';
 import { checkImportOrder } from './import-order.ts';
+import { checkKitImports } from './kit-imports.ts';
 import { checkNames } from './names.ts';
 import { checkPackageOwners } from './package-owners.ts';
 import { checkPlainText } from './plain-text.ts';
@@ -15,6 +16,7 @@ import type { Violation } from './violation.ts';
 const sourceRules = [
   checkImportOrder,
   checkPackageOwners,
+  checkKitImports,
   checkCostlyImports,
   checkAmbientAccess,
   checkImportCycles,

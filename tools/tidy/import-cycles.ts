@@ -10,7 +10,7 @@ interface Walk {
 
 /** Reports every import that closes a cycle, with the cycle. Imports of types count as well. */
 export function checkImportCycles(files: readonly SourceFile[]): readonly Violation[] {
-  const inSource = files.filter((file) => file.path.startsWith('src/'));
+  const inSource = files.filter((file) => /^(kit\/)?src\//.test(file.path));
   const walk: Walk = {
     files: new Map(inSource.map((file) => [file.path, file])),
     finished: new Set(),

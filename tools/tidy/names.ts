@@ -1,4 +1,4 @@
-import { isProduct, isTest, type SourceFile } from './source-file.ts';
+import { isKit, isProduct, isTest, type SourceFile } from './source-file.ts';
 import type { Violation } from './violation.ts';
 
 const bannedFolders = new Set(['utils', 'helpers', 'common', 'services', 'types', 'interfaces', 'models']);
@@ -34,7 +34,7 @@ function breach(path: string, rule: string, message: string): Violation {
  */
 function checkOwnName(file: SourceFile): readonly Violation[] {
   const isEntry = file.path === 'src/main.ts' || file.path.endsWith('-worker.ts');
-  if (!isProduct(file.path) || isEntry || file.path.includes('/migrations/')) return [];
+  if (!(isProduct(file.path) || isKit(file.path)) || isEntry || file.path.includes('/migrations/')) return [];
   const stem = file.path.replace(/^.*\//, '').replace(/\.ts$/, '');
   const words = stem.split('-').map(singular);
   const isPlural = !stem.endsWith(words.at(-1) ?? '');

@@ -23,7 +23,7 @@ export function sourceFile(file: TextFile): SourceFile {
 }
 
 export function isSource(path: string): boolean {
-  return /^(src|test|tools|bench)\/.*\.ts$/.test(path);
+  return /^(src|test|tools|bench|kit|examples)\/.*\.ts$/.test(path);
 }
 
 export function isTest(path: string): boolean {
@@ -33,6 +33,11 @@ export function isTest(path: string): boolean {
 /** True for what is shipped: everything in src/ except the tests beside their source. */
 export function isProduct(path: string): boolean {
   return path.startsWith('src/') && !isTest(path);
+}
+
+/** True for the package for receivers, which is published on its own: everything in kit/src/ except the tests. */
+export function isKit(path: string): boolean {
+  return path.startsWith('kit/src/') && !isTest(path);
 }
 
 /** Returns the file that a relative specifier means; undefined for a package. */

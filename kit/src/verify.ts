@@ -1,0 +1,182 @@
+/**
+ * What every receiver needs: `verify` says whether a request is a webhook of your Chancery, and what it tells. It uses Web Crypto and
+ * nothing else, so it runs wherever `crypto.subtle` does: Node, Deno, Bun, Workers, browsers. Beside it in this package: `fetch.ts`,
+ * `express.ts` and `fastify.ts` connect it to a server, `seen.ts` handles each webhook once, `record-order.ts` keeps the order.
+ *
+ * Chancery signs each request in two ways. By default the headers of Standard Webhooks are checked, as they also cover the id and the
+ * time of the attempt. `X-Service-Signature` covers the body alone, so a captured request stays good for ever; it is checked only
+ * where a receiver says so, and never because the better headers are absent: whoever sends a request decides which headers it has.
+ */
+import { keyOf, type Scheme, signatureOf, standardContent, toBytes, type WebhookBody } from './signature.ts';
+import { MissingHeaderError, SecretError, SignatureError, TimestampError } from './webhook-errors.ts';
+import { type AnyRecords, readEvent, type TruncatedEvent, type WebhookEvent } from './webhook-event.ts';
+
+// The one door of the package: receivers find what `verify` returns and throws where they find `verify`.
+export * from './webhook-errors.ts';
+export type * from './webhook-event.ts';
+export type { Scheme, WebhookBody } from './signature.ts';
+
+/** The secret of the endpoint as Chancery shows it; several while it changes, or when endpoints share a receiver. */
+export type Secrets = string | readonly string[];
+
+export interface VerifyOptions {
+  readonly secret: Secrets;
+  /** `standard` (the default): the headers `webhook-*`. `service`: `X-Service-Signature`, which covers the body alone. */
+  readonly scheme?: Scheme;
+  /** How far the time of an attempt may be from this machine's clock, in both directions. 300 by default. */
+  readonly toleranceSeconds?: number;
+  /** Milliseconds since 1970. `Date.now` by default. */
+  readonly nowMs?: () => number;
+}
+
+/** `Headers`, or the plain object of a Node request; names in any case. */
+export type HeaderSource =
+  | { get(name: string): string | null | undefined }
+  | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+interface WebhookFacts {
+  /** Id of the event, the same on every attempt and replay: what was handled is known by it. */
+  readonly id: string;
+  /** Id of this event's delivery to this endpoint, as the delivery log shows it. */
+  readonly delivery: string | undefined;
+  /** 1 for the first attempt, then 2, 3, … */
+  readonly attempt: number | undefined;
+  /** The record's revision: 1, 2, 3, … without gaps; 0 for a ping. */
+  readonly sequence: number | undefined;
+}
+
+/** A webhook that was verified. When `isTruncated`, the record was too large: fetch it by its id. */
+export type Webhook<Records = AnyRecords> = WebhookFacts &
+  (
+    | { readonly isTruncated: false; readonly event: WebhookEvent<Records> }
+    | { readonly isTruncated: true; readonly event: TruncatedEvent<Records> }
+  );
+
+const toleranceSecondsDefault = 300;
+
+/**
+ * Returns the webhook in a request. Throws a WebhookError that says what is wrong when the request is not genuine, and a SecretError
+ * when the secret cannot be one. `Records` is the receiver's own claim about its collections: their fields are not checked.
+ */
+export async function verify<Records = AnyRecords>(
+  secret: Secrets | VerifyOptions,
+  headers: HeaderSource,
+  body: WebhookBody,
+): Promise<Webhook<Records>> {
+  const bytes = toBytes(body);
+  await checkSignature(toOptions(secret), headers, bytes);
+  const facts = {
+    id: getHeader(headers, 'webhook-id'),
+    delivery: findHeader(headers, 'x-service-delivery'),
+    attempt: toNumber(findHeader(headers, 'x-service-attempt')),
+    sequence: toNumber(findHeader(headers, 'x-service-sequence')),
+    isTruncated: findHeader(headers, 'x-service-truncated') === 'data',
+    event: readEvent(bytes),
+  };
+  // The members that all events have were checked; the fields of records are the receiver's claim.
+  return facts as Webhook<Records>;
+}
+
+/** Throws a WebhookError unless one of the secrets has signed the body. The body itself may be anything. */
+export async function verifySignature(
+  secret: Secrets | VerifyOptions,
+  headers: HeaderSource,
+  body: WebhookBody,
+): Promise<void> {
+  await checkSignature(toOptions(secret), headers, toBytes(body));
+}
+
+async function checkSignature(
+  options: VerifyOptions,
+  headers: HeaderSource,
+  body: Uint8Array<ArrayBuffer>,
+): Promise<void> {
+  const secrets = typeof options.secret === 'object' ? options.secret : [options.secret];
+  if (secrets.length === 0) throw new SecretError('There is no secret to verify with.');
+  const { scheme = 'standard' } = options;
+  const keys = secrets.map((one) => keyOf(one, scheme));
+  const { candidates, signed } =
+    scheme === 'service' ? serviceSignature(headers, body) : standardSignature(options, headers, body);
+  let isGenuine = false;
+  for (const key of keys) {
+    const expected = await signatureOf(key, signed, scheme);
+    // All are compared, whichever matches: the time taken must not depend on it.
+    for (const candidate of candidates) isGenuine = isEqual(candidate, expected) || isGenuine;
+  }
+  if (!isGenuine) {
+    throw new SignatureError(
+      'No signature was made with the secret over this body. Is it the secret of this endpoint, and are these the bytes that came?',
+    );
+  }
+}
+
+interface SignedText {
+  /** The signatures in the headers, any of which may be the one by a given secret. */
+  readonly candidates: readonly string[];
+  readonly signed: Uint8Array<ArrayBuffer>;
+}
+
+function standardSignature(
+  options: VerifyOptions,
+  headers: HeaderSource,
+  body: Uint8Array<ArrayBuffer>,
+): SignedText {
+  const id = getHeader(headers, 'webhook-id');
+  const timestamp = getHeader(headers, 'webhook-timestamp');
+  const entries = getHeader(headers, 'webhook-signature').split(' ');
+  checkTimestamp(timestamp, options);
+  const candidates = entries.filter((entry) => entry.startsWith('v1,'));
+  if (candidates.length === 0) {
+    throw new SignatureError('The header webhook-signature has no signature of version v1.');
+  }
+  return { candidates, signed: standardContent({ id, timestamp, body }) };
+}
+
+function serviceSignature(headers: HeaderSource, body: Uint8Array<ArrayBuffer>): SignedText {
+  const current = getHeader(headers, 'x-service-signature');
+  const previous = findHeader(headers, 'x-service-signature-previous');
+  return { candidates: previous === undefined ? [current] : [current, previous], signed: body };
+}
+
+function checkTimestamp(timestamp: string, options: VerifyOptions): void {
+  const { toleranceSeconds = toleranceSecondsDefault, nowMs = Date.now } = options;
+  const ageSeconds = Math.floor(nowMs() / 1000) - (toNumber(timestamp) ?? Number.NaN);
+  // Not `> tolerance`: that would let NaN pass, from the header or from an option.
+  if (!(Math.abs(ageSeconds) <= toleranceSeconds)) throw new TimestampError(ageSeconds, toleranceSeconds);
+}
+
+/** Compares texts in a time that depends on their lengths alone, which are no secret. */
+function isEqual(a: string, b: string): boolean {
+  if (a.length !== b.length) return false;
+  let difference = 0;
+  for (let index = 0; index < a.length; index += 1) difference |= a.charCodeAt(index) ^ b.charCodeAt(index);
+  return difference === 0;
+}
+
+function toOptions(secret: Secrets | VerifyOptions): VerifyOptions {
+  // Only an object that is no array has options; a missing secret is refused later, in words.
+  return typeof secret === 'object' && 'secret' in secret ? secret : { secret };
+}
+
+function getHeader(headers: HeaderSource, name: string): string {
+  const value = findHeader(headers, name);
+  if (value === undefined) throw new MissingHeaderError(name);
+  return value;
+}
+
+/** Returns the value of a header, whose name is in lower case; undefined when it is absent or empty. */
+function findHeader(headers: HeaderSource, name: string): string | undefined {
+  if (hasGet(headers)) return headers.get(name) || undefined;
+  const found = name in headers ? name : Object.keys(headers).find((key) => key.toLowerCase() === name);
+  const value = found === undefined ? undefined : headers[found];
+  // A header that came twice is one that nobody has signed: joined, it verifies with no secret.
+  return (typeof value === 'object' ? value.join(', ') : value) || undefined;
+}
+
+function hasGet(headers: HeaderSource): headers is { get(name: string): string | null | undefined } {
+  return typeof headers['get'] === 'function';
+}
+
+function toNumber(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}

@@ -1,0 +1,71 @@
+import { BodyError } from './webhook-errors.ts';
+
+/** The change that a webhook tells of. */
+export type RecordEventKind = 'record.create' | 'record.update' | 'record.delete';
+
+/** The body of a webhook about a record: after a create or update its new state, after a delete its last one. */
+export interface RecordEvent<Name extends string = string, Fields = Readonly<Record<string, unknown>>> {
+  readonly event: RecordEventKind;
+  /** When the record was written: ISO 8601, UTC, milliseconds. */
+  readonly timestamp: string;
+  readonly instance_id: string;
+  readonly collection: Name;
+  readonly data: Fields & { readonly id: string };
+}
+
+/** The body of a test. */
+export interface PingEvent {
+  readonly event: 'ping';
+  readonly timestamp: string;
+  readonly instance_id: string;
+  readonly collection: '';
+  readonly data: Readonly<Record<string, never>>;
+}
+
+/** Records of any collection, for receivers that do not name theirs. */
+export type AnyRecords = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/**
+ * The body of a webhook. `Records` maps the name of each collection to the fields of its records; the name in `collection` then tells
+ * which fields `data` has:
+ *
+ *     type Event = WebhookEvent<{ posts: { title: string }; users: { email: string } }>;
+ */
+export type WebhookEvent<Records = AnyRecords> =
+  | { readonly [Name in keyof Records & string]: RecordEvent<Name, Records[Name]> }[keyof Records & string]
+  | PingEvent;
+
+/** The body of a webhook that would have been too large: of the record it has only the id. */
+export type TruncatedEvent<Records = AnyRecords> = {
+  readonly [Name in keyof Records & string]: RecordEvent<Name, unknown>;
+}[keyof Records & string];
+
+const textMembers = ['event', 'timestamp', 'instance_id', 'collection'] as const;
+
+/** Returns the event in a body whose signature was found genuine. Throws a BodyError when it is none. */
+export function readEvent(body: Uint8Array): WebhookEvent {
+  const value = parse(body);
+  if (typeof value !== 'object' || value === null || !('data' in value)) throw notAnEvent('data');
+  // The cast only says that members may be looked at; each is checked below.
+  const members = value as Readonly<Record<string, unknown>>;
+  for (const name of textMembers) if (typeof members[name] !== 'string') throw notAnEvent(name);
+  const { data } = members;
+  if (typeof data !== 'object' || data === null) throw notAnEvent('data');
+  if (members['event'] !== 'ping' && !('id' in data && typeof data.id === 'string')) {
+    throw notAnEvent('data.id');
+  }
+  // The members that all events have were checked; which fields a record has is up to the collection.
+  return value as WebhookEvent;
+}
+
+function parse(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+  } catch {
+    throw new BodyError('The signature is genuine, but the body is not JSON.');
+  }
+}
+
+function notAnEvent(member: string): BodyError {
+  return new BodyError(`The signature is genuine, but the body has no ${member} as events of Chancery have.`);
+}
