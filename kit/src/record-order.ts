@@ -4,7 +4,7 @@
  * while for those before it, so that fewer are dropped.
  *
  * This is for one process. Endpoints with the order `record` are sent the changes of each record in order by Chancery itself; where
- * several processes receive, store the position beside the record and compare with `isLater` in the same transaction.
+ * several processes receive, store the position (`follow`) beside the record and compare (`isLater`) in the transaction of the work.
  */
 
 /** What the order needs to know of a webhook; what `verify` returns has it. */
@@ -24,9 +24,9 @@ export interface RecordPosition {
   readonly sequence: number;
   /** When that state was written. */
   readonly timestamp: string;
-  /** When the record was created, if that was seen: a deleted record's id may be used again, and then counts from 1 again. */
-  readonly created?: string;
-  readonly isDeleted: boolean;
+  readonly kind: 'created' | 'changed' | 'deleted';
+  /** What was written before is of another record: the id of a deleted one may be used again, and its states count from 1 again. */
+  readonly since?: string;
 }
 
 export interface RecordOrderOptions {
@@ -139,34 +139,34 @@ export class RecordOrder {
 export function positionOf({ sequence, event }: OrderedWebhook): RecordPosition | undefined {
   if (event.event === 'ping' || sequence === undefined || sequence === 0) return undefined;
   const { timestamp } = event;
-  const isDeleted = event.event === 'record.delete';
-  const isCreated = event.event === 'record.create' && sequence === 1;
-  return { sequence, timestamp, isDeleted, ...(isCreated ? { created: timestamp } : {}) };
+  if (event.event === 'record.delete') return { sequence, timestamp, kind: 'deleted' };
+  const isCreation = event.event === 'record.create' && sequence === 1;
+  return { sequence, timestamp, kind: isCreation ? 'created' : 'changed' };
 }
 
 /** True if a state is later than the last one that was handled, also where the record was deleted and its id used again. */
 export function isLater(position: RecordPosition, last: RecordPosition | undefined): boolean {
+  // Text order is time order.
   if (last === undefined) return true;
-  if (position.created !== undefined) {
-    // Another creation than the one that was seen is another record under the same id. Text order is time order.
-    if (position.created === last.timestamp) return last.isDeleted;
-    return position.created > last.timestamp;
-  }
-  // What is older than the creation that was seen belongs to the record that had the id before.
-  if (last.created !== undefined && position.timestamp < last.created) return false;
+  if (last.since !== undefined && position.timestamp < last.since) return false;
+  // Another creation than that of the record which was seen is another record under the same id.
+  if (position.kind === 'created' && position.timestamp === last.timestamp) return last.kind === 'deleted';
+  // No state follows a deletion, so what was written after it is of another record, too.
+  if (position.kind === 'created' || last.kind === 'deleted') return position.timestamp > last.timestamp;
   return position.sequence > last.sequence;
+}
+
+/** Returns what to remember once a later state was handled. */
+export function follow(position: RecordPosition, last: RecordPosition | undefined): RecordPosition {
+  if (position.kind === 'created') return { ...position, since: position.timestamp };
+  const since = last?.kind === 'deleted' ? last.timestamp : last?.since;
+  return since === undefined ? position : { ...position, since };
 }
 
 /** True if a state follows directly on the last one, or will be dropped anyhow: it has nothing to wait for. */
 function isNext(position: RecordPosition, last: RecordPosition | undefined): boolean {
   if (position.sequence === 1 || !isLater(position, last)) return true;
-  return last !== undefined && !last.isDeleted && last.sequence === position.sequence - 1;
-}
-
-/** What is remembered once a state was handled: its place, and when its record was created. */
-function follow(position: RecordPosition, last: RecordPosition | undefined): RecordPosition {
-  const created = position.created ?? last?.created;
-  return created === undefined ? position : { ...position, created };
+  return last !== undefined && last.kind !== 'deleted' && last.sequence === position.sequence - 1;
 }
 
 function keyOf({ event }: OrderedWebhook): string {

@@ -35,9 +35,9 @@ export type WebhookEvent<Records = AnyRecords> =
   | { readonly [Name in keyof Records & string]: RecordEvent<Name, Records[Name]> }[keyof Records & string]
   | PingEvent;
 
-/** The body of a webhook that would have been too large: of the record it has only the id. */
+/** The body of a webhook that would have been too large: of the record it has the id and nothing else. */
 export type TruncatedEvent<Records = AnyRecords> = {
-  readonly [Name in keyof Records & string]: RecordEvent<Name, unknown>;
+  readonly [Name in keyof Records & string]: RecordEvent<Name, Partial<Records[Name]>>;
 }[keyof Records & string];
 
 const textMembers = ['event', 'timestamp', 'instance_id', 'collection'] as const;
