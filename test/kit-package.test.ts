@@ -95,17 +95,38 @@ test('the package as npm installs it', async (t) => {
   await t.test('imports nothing but its own files, and has no dependency', () => assertAlone(folder));
 
   await t.test('has types for browsers, without those of Node', () => {
-    assertTyped(folder, { place: 'browser', lib: ['es2022', 'dom'], types: [] });
+    const programs = { 'program.ts': typedProgram };
+    assertTyped(folder, { place: 'browser', lib: ['es2022', 'dom'], types: [], programs });
   });
 
   await t.test('has types for Node, without those of browsers', () => {
-    assertTyped(folder, { place: 'node', lib: ['es2024'], types: ['node'] });
+    const programs = { 'program.ts': typedProgram };
+    assertTyped(folder, { place: 'node', lib: ['es2024'], types: ['node'], programs });
+  });
+
+  await t.test('has a README whose examples compile', () => {
+    const page = readFileSync(join(root, 'kit', 'README.md'), 'utf8');
+    const blocks = [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, block = '']) => block);
+    assert.ok(blocks.length >= 4);
+    const examples = Object.fromEntries(blocks.map((block, index) => [`${index}.ts`, block]));
+    const programs = { ...examples, 'surroundings.d.ts': surroundings };
+    assertTyped(folder, { place: 'readme', lib: ['es2024'], types: ['node'], programs });
   });
 });
 
 test('the package has the version of the service', () => {
   assert.equal(packageAt(join(root, 'kit')).version, packageAt(root).version);
 });
+
+/** What the examples of the README take for granted. */
+const surroundings = `
+  import type { Webhook } from '@chancery/webhooks';
+  import type { RecordPosition } from '@chancery/webhooks/order';
+  declare global {
+    const request: Request, body: string, secret: string, webhook: Webhook, last: RecordPosition | undefined;
+    function savePost(id: string, title: string): Promise<void>;
+    function save(data: object, position: RecordPosition): Promise<void>;
+  }`;
 
 function assertAlone(folder: string): void {
   const place = join(folder, 'node_modules', '@chancery', 'webhooks');
@@ -123,15 +144,16 @@ interface TypesPlace {
   readonly place: string;
   readonly lib: readonly string[];
   readonly types: readonly string[];
+  readonly programs: Readonly<Record<string, string>>;
 }
 
-/** Checks a user's program where only these types are known. */
-function assertTyped(folder: string, { place, lib, types }: TypesPlace): void {
+/** Checks programs of users where only these types are known. */
+function assertTyped(folder: string, { place, lib, types, programs }: TypesPlace): void {
   const settings = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true };
   const compilerOptions = { ...settings, module: 'nodenext', target: 'es2022', noEmit: true, lib, types };
   writeTree(join(folder, place), {
-    'program.ts': typedProgram,
-    'tsconfig.json': JSON.stringify({ compilerOptions, files: ['program.ts'] }),
+    ...programs,
+    'tsconfig.json': JSON.stringify({ compilerOptions, files: Object.keys(programs) }),
   });
   const modules = join(folder, place, 'node_modules');
   mkdirSync(modules);
