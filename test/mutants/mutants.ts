@@ -1,6 +1,7 @@
 import { accessMutants } from './access-mutants.ts';
 import { deliveryMutants } from './delivery-mutants.ts';
 import { edgeMutants } from './edge-mutants.ts';
+import { kitMutants } from './kit-mutants.ts';
 import { limitMutants } from './limit-mutants.ts';
 import { logMutants } from './log-mutants.ts';
 import type { Mutant } from './mutant.ts';
@@ -19,6 +20,7 @@ export const mutants: readonly Mutant[] = [
   ...accessMutants,
   ...deliveryMutants,
   ...edgeMutants,
+  ...kitMutants,
   ...limitMutants,
   ...logMutants,
   ...partitionMutants,
