@@ -35,8 +35,7 @@ export class MutantTree {
   readonly #folder = mkdtempSync(join(tmpdir(), 'chancery-mutants-'));
 
   constructor() {
-    for (const path of copied)
-      cpSync(join(root, path), join(this.#folder, path), { recursive: true });
+    for (const path of copied) cpSync(join(root, path), join(this.#folder, path), { recursive: true });
     symlinkSync(join(root, 'node_modules'), join(this.#folder, 'node_modules'));
   }
 
