@@ -8,7 +8,7 @@ import { SecretError } from '../secrets/master-key.ts';
 import { EngineFailure } from '../storage/engine-errors.ts';
 
 /** The output of a command could not be written: the disk under it is full, for example. */
-class OutputError extends Error {
+export class OutputError extends Error {
   override readonly name = 'OutputError';
 }
 
@@ -67,7 +67,7 @@ function isKnown(error: unknown): error is Error {
 }
 
 /** True for errors of the file system, whose message names the file: a missing certificate, a full disk. */
-function isFileError(error: unknown): error is Error {
+export function isFileError(error: unknown): error is Error {
   return error instanceof Error && 'syscall' in error && 'path' in error;
 }
 

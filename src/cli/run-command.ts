@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { version } from '../app.ts';
-import { ConfigError, dataFlags, serverFlags } from '../config.ts';
+import { dataFlags, serverFlags } from '../config.ts';
+import { exitCodeOf, exitCodes } from './exit-code.ts';
 import { filesCommand } from './files-command.ts';
 import { importCommand } from './import-command.ts';
 import { instanceCommand } from './instance-command.ts';
@@ -11,9 +12,6 @@ import { serve } from './serve.ts';
 import { addFlags, configOf } from './flags.ts';
 import { superuserCommand } from './superuser-command.ts';
 import { versionCommand } from './version-command.ts';
-
-/** The command line was wrong, and nothing was done (EX_USAGE of sysexits.h). Other failures are 1. */
-const usageError = 64;
 
 /** Runs a command line; resolves to the exit code. Mistakes are one line on standard error. */
 export async function runCommand(args: readonly string[], io: CommandIo): Promise<number> {
@@ -35,11 +33,11 @@ export async function runCommand(args: readonly string[], io: CommandIo): Promis
   prepare(program, io);
   try {
     await program.parseAsync(upToUnknown(program, args), { from: 'user' });
-    return 0;
+    return exitCodes.done;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageError;
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     io.stderr.write(`chancery: ${operatorMessage(error)}\n`);
-    return error instanceof ConfigError ? usageError : 1;
+    return exitCodeOf(error);
   }
 }
 

@@ -2,6 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { mkdir, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { AppError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import { fileDigest, streamDigest } from '../secrets/digest.ts';
 import type { BlobStore, ListedBlob } from './blob-store.ts';
@@ -77,7 +78,7 @@ async function copyBlob(copy: StoreCopy, { key, size }: ListedBlob): Promise<num
     const { size: bytes } = await stat(path);
     await to.put(key, { path, size: bytes, type: await typeOf(path, key) });
     if ((await digestOf(to, key)) !== wanted)
-      throw new Error(`${key} was copied, but what is read there is something else.`);
+      throw new AppError('unavailable', `${key} was copied, but what is read there is something else.`);
     return bytes;
   } finally {
     await rm(path, { force: true });

@@ -131,5 +131,5 @@ function postAt(url: string, host: string, body: string): Promise<number> {
 function assertRefused({ code, stdout, stderr }: CommandResult, says: RegExp): void {
   assert.match(stderr, /^chancery: [^\n]+\n$/);
   assert.match(stderr, says);
-  assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
+  assert.deepEqual({ code, stdout }, { code: 65, stdout: '' });
 }

@@ -47,7 +47,7 @@ describe('superuser, with no server', () => {
     assert.match(missing.stderr, /^chancery: Expected either a password or --password-stdin\.\n$/);
     assert.equal((await run('upsert', 'a@example.com', password, '--password-stdin')).code, 64);
     const key = await run('upsert', 'a@example.com', password, '--key-file', 'none');
-    assertRefused(key, /The master key file none does not exist/);
+    assertRefused(key, /The master key file none does not exist/, 69);
     assert.equal(existsSync(data), false, 'what is refused makes no data directory');
     await run('upsert', 'a@example.com', password);
     assertRefused(await run('upsert', 'nobody', password), /email: .*valid email/i);
@@ -158,8 +158,8 @@ function assertSays({ code, stdout, stderr }: CommandResult, text: string): void
   assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: text, stderr: '' });
 }
 
-function assertRefused({ code, stdout, stderr }: CommandResult, says: RegExp): void {
+function assertRefused({ code, stdout, stderr }: CommandResult, says: RegExp, expected = 65): void {
   assert.match(stderr, /^chancery: [^\n]+\n$/);
   assert.match(stderr, says);
-  assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
+  assert.deepEqual({ code, stdout }, { code: expected, stdout: '' });
 }

@@ -114,7 +114,7 @@ test('a command that cannot write what it has to say fails with one line', async
   ]) {
     const stdout = createWriteStream('/dev/full');
     const { code, stderr } = await runInProcess([...args, '--data', data], { stdout });
-    assert.equal(code, 1);
+    assert.equal(code, 74);
     assert.match(stderr, says);
   }
   const full = openSync('/dev/full', 'w');
@@ -122,7 +122,7 @@ test('a command that cannot write what it has to say fails with one line', async
   const stdio = ['ignore', full, 'pipe'] satisfies StdioOptions;
   const list = [main, 'superuser', 'list', '--data', data];
   const { status, stderr } = spawnSync(process.execPath, list, { stdio });
-  assert.equal(status, 1);
+  assert.equal(status, 74);
   assert.match(String(stderr), says);
 });
 
@@ -139,7 +139,7 @@ test('a variable of the environment counts, and a flag beats it', async (t) => {
   const taken = await takePort(t);
   const environment = { CHANCERY_PORT: String(taken), CHANCERY_DATA: temporaryFolder(t) };
   const byVariable = await runMain(t, ['serve'], environment);
-  assert.equal(byVariable.code, 1);
+  assert.equal(byVariable.code, 69);
   assert.match(byVariable.stderr, new RegExp(`Cannot listen on 127\\.0\\.0\\.1:${taken}`));
 
   const byFlag = startMain(t, ['serve', '--port', '0'], environment);
@@ -171,7 +171,7 @@ test('a command that makes nothing makes no data directory either, and says that
       const { code, stdout, stderr } = await runInProcess([...command, '--data', data]);
       assert.deepEqual(
         { code, stdout, stderr },
-        { code: 1, stdout: '', stderr: `chancery: There is no data directory ${data}.\n` },
+        { code: 69, stdout: '', stderr: `chancery: There is no data directory ${data}.\n` },
       );
     }
   const nodes = await runInProcess(['nodes', '--data', missing]);

@@ -88,7 +88,7 @@ test('a copy that was cut off goes on where it was', async (t) => {
   const failed = await copy('--to', 's3');
   assert.deepEqual(
     [failed.code, failed.stderr],
-    [1, 'chancery: The store answered with status 403 (AccessDenied).\n'],
+    [69, 'chancery: The store answered with status 403 (AccessDenied).\n'],
   );
   remote.faultOf = () => undefined;
   const { stdout } = await copy('--to', 's3');
@@ -106,7 +106,7 @@ test('what is read there and is something else is an error, and found by compari
   await put('a.txt', 'hello');
   remote.faultOf = ({ method }) => (method === 'GET' ? { kind: 'other bytes' } : undefined);
   const { code, stderr } = await copy('--to', 's3');
-  assert.equal(code, 1);
+  assert.equal(code, 69);
   assert.ok(stderr.includes(`${key('a.txt')} was copied, but what is read there is something else.`), stderr);
   remote.faultOf = () => undefined;
   remote.objects.set(key('a.txt'), { bytes: Buffer.from('olleh'), type: 'text/plain', modified: new Date() });

@@ -27,7 +27,7 @@ describe('a file that is gone is not replaced by an empty one', () => {
       );
 
       const command = await runInProcess(['superuser', 'list', '--instance', 'acme', '--data', data]);
-      assert.equal(command.code, 1);
+      assert.equal(command.code, 74);
       assert.equal(
         command.stderr,
         `chancery: ${file} cannot be opened: it is missing or empty, and no other is made in its place: restore it from a backup.\n`,
@@ -53,7 +53,7 @@ describe('a file that is gone is not replaced by an empty one', () => {
         await eventually('it ends', () => started.hasEnded || /listens on/.test(started.stdout));
         assert.ok(started.hasEnded, 'the server started');
         const { code, stdout, stderr } = await started.ended;
-        assert.deepEqual([code, stdout], [1, '']);
+        assert.deepEqual([code, stdout], [74, '']);
         assert.match(
           stderr,
           /^chancery: [^\n]+control\.db cannot be opened: it is missing or empty[^\n]+\n$/,
@@ -67,7 +67,7 @@ test('a control.db that is none is named', async (t) => {
   const data = temporaryFolder(t);
   writeFileSync(join(data, 'control.db'), 'nothing of SQLite '.repeat(100));
   const { code, stderr } = await runInProcess(['instance', 'list', '--data', data]);
-  assert.equal(code, 1);
+  assert.equal(code, 74);
   assert.match(stderr, /^chancery: [^\n]+control\.db cannot be opened: file is not a database\.\n$/);
 });
 
@@ -88,7 +88,7 @@ describe("L-14 a file in another's place: its instance answers 503, the log name
     const says = `${files.acme} cannot be opened: it belongs to the instance other (${idOf(files.other)}) and not to acme`;
     await eventually('the log names both', () => log.some((line) => line.includes(says)));
     const command = await runInProcess(['superuser', 'list', '--instance', 'acme', '--data', data]);
-    assert.deepEqual([command.code, command.stderr.includes(says)], [1, true], command.stderr);
+    assert.deepEqual([command.code, command.stderr.includes(says)], [74, true], command.stderr);
 
     renameSync(files.acme, between);
     renameSync(files.other, files.acme);
@@ -169,7 +169,7 @@ test('what a crash leaves of an instance that did not come to be keeps nobody fr
 test('an instance that is refused leaves no files', async (t) => {
   const { data } = await dataOf(t, 'acme');
   const before = readdirSync(join(data, 'instances'));
-  assert.equal((await runInProcess(['instance', 'create', 'acme', '--data', data])).code, 1);
+  assert.equal((await runInProcess(['instance', 'create', 'acme', '--data', data])).code, 65);
   assert.deepEqual(readdirSync(join(data, 'instances')), before);
 });
 

@@ -261,7 +261,7 @@ test('a start that finds no room at all says so', here, async (t) => {
     ['serve', '--data', folder.data, '--port', '0'],
     disk.environment(folder.data),
   );
-  assert.equal(code, 1);
+  assert.equal(code, 74);
   assert.match(stderr, /^chancery: [^\n]+control\.db cannot be opened: The storage is full\.\n$/);
 });
 

@@ -29,7 +29,7 @@ test('a directory that holds no data is neither moved nor written to', async (t)
     '--postgres',
     await createDatabase(t),
   ]);
-  assert.equal(code, 1);
+  assert.equal(code, 69);
   assert.match(stderr, /^chancery: There is no data directory [^\n]+: expected a control\.db in it\.\n$/);
   assert.deepEqual(readdirSync(data), ['letter.txt']);
 });
@@ -41,7 +41,7 @@ test('a database with the collections of an earlier move is not empty', async (t
   assert.equal((await runInProcess(args)).code, 0);
   await ask(url, 'DROP SCHEMA chancery CASCADE');
   const { code, stderr } = await runInProcess(args);
-  assert.equal(code, 1);
+  assert.equal(code, 69);
   assert.match(stderr, /^chancery: The PostgreSQL database holds data already: [^\n]+\n$/);
 });
 
@@ -56,7 +56,7 @@ test('a node that starts while a move begins makes no instance of its own in its
   await held.release();
   await eventually('the node ends', () => node.hasEnded);
   const { code, stderr } = await node.ended;
-  assert.equal(code, 1);
+  assert.equal(code, 69);
   assert.match(stderr, /^chancery: A move into this database began at 2026-01-02 03:04:05\.678Z and/);
 });
 
