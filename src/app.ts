@@ -8,6 +8,7 @@ import { installedSharp, type SharpPort } from './files/load-sharp.ts';
 import { ThumbMaker } from './files/thumb-maker.ts';
 import { createServer, type HttpServer } from './http/server.ts';
 import { openTls, type TlsFiles, watchTls } from './http/tls.ts';
+import { watchWrites } from './instances/write-notes.ts';
 import { startSweeping } from './limits/window-store.ts';
 import { Mailer } from './mail/mailer.ts';
 import { Realtime } from './realtime/realtime.ts';
@@ -139,11 +140,7 @@ async function createDelivering(
     sender: parts.wrapSender?.(sender) ?? sender,
     instances: () => data.directory.all().map(({ id }) => id),
     borrow: borrowFrom(data),
-    onHint: (id: string) => {
-      const loan = data.instances.borrowOpen(id);
-      loan?.instance.events.hear();
-      loan?.release();
-    },
+    onHint: (id: string) => tellReaders(data, id),
     // Each takes a socket, and connections of clients may take half of the open files.
     webhookDays: config.webhookDays,
     slotsMax: Math.min(config.webhookSlots, Math.floor(openFilesMax() / 4)),
@@ -158,6 +155,13 @@ async function createDelivering(
   const nodes = { database: data.home.background, url: config.postgres.url, clock: data.dueClock };
   const { deliverAmongNodes } = await import('./webhooks/nodes/deliver-among-nodes.ts');
   return deliverAmongNodes(common, nodes);
+}
+
+/** Tells those that wait for events of an instance that another process has written some. */
+function tellReaders({ instances }: DataDirectory, id: string): void {
+  const loan = instances.borrowOpen(id);
+  loan?.instance.events.hear();
+  loan?.release();
 }
 
 /** Has the nodes of one database tell each other about their realtime clients; undefined where there are no other nodes. */
@@ -233,6 +237,16 @@ async function startBackground({
   await delivering.start();
   nodes?.start();
   const running: { stop(): Promise<void> | void }[] = nodes === undefined ? [] : [nodes];
+  running.push(
+    await watchWrites(
+      data.home.control,
+      (id) => {
+        delivering.wake(id);
+        tellReaders(data, id);
+      },
+      (error) => logger.error('What commands have written could not be looked for.', { error }),
+    ),
+  );
   if (config.postgres !== undefined)
     running.push(await startSweeping({ database: data.home.background, clock: data.dueClock, logger }));
   if (config.tls !== undefined) running.push(watchTls(server.server, config.tls, logger));

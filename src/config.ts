@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Cidr, parseCidr } from './base/ip-address.ts';
+import { clientFlags, dataFlags, type FlagDefinition, serverFlags, variableOf } from './config-flags.ts';
 import { loopbackRanges, type NetworkPolicy } from './network/address-guard.ts';
 
 /** What the operator decides, read once and checked. app.ts hands its values to the other parts. */
@@ -39,141 +40,6 @@ export interface Config {
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
 
-/**
- * One thing that the operator may decide, by a command-line flag or an environment variable; the flag wins. "Setting" is reserved for
- * what superusers decide (settings/).
- */
-export interface FlagDefinition {
-  /** `--name`, and `CHANCERY_NAME` in the environment. */
-  readonly name: string;
-  /** The placeholder of its value; a flag without one is a switch. */
-  readonly value?: string;
-  readonly description: string;
-  readonly fallback?: string;
-}
-
-/** Flags that every command takes, because every command opens the same data. */
-export const dataFlags: readonly FlagDefinition[] = [
-  { name: 'data', value: 'DIR', description: 'the data directory', fallback: 'data' },
-  {
-    name: 'postgres',
-    value: 'URL',
-    description: 'keep everything in this PostgreSQL database (15 to 18) instead',
-  },
-  { name: 'postgres-file', value: 'FILE', description: 'file with that URL, which may hold a password' },
-  {
-    name: 'files',
-    value: 'DIR',
-    description:
-      'keep files of records here, in a folder that all nodes share, and not in the data directory',
-  },
-  { name: 'allow-unsafe-postgres', description: 'accept a server that may lose acknowledged writes' },
-  {
-    name: 'key-file',
-    value: 'FILE',
-    description: 'file with the master key (or CHANCERY_KEY: the key itself)',
-  },
-  {
-    name: 'keep-upgrade-copies',
-    value: 'COUNT',
-    description: 'how many copies of each file are kept as it was before an upgrade',
-    fallback: '1',
-  },
-];
-
-/** Flags that say where connections may go. */
-export const outwardFlags: readonly FlagDefinition[] = [
-  {
-    name: 'dev',
-    description:
-      'for development: webhooks may go to this machine and over plain HTTP, mails are shown in the log',
-  },
-  {
-    name: 'allow-net',
-    value: 'CIDR,…',
-    description: 'private networks that webhooks, mails and files may go to',
-  },
-];
-
-/** Flags that only the server takes. */
-export const serverFlags: readonly FlagDefinition[] = [
-  { name: 'host', value: 'ADDRESS', description: 'address to listen on', fallback: '127.0.0.1' },
-  { name: 'port', value: 'PORT', description: 'port to listen on, 0 for a free one', fallback: '8090' },
-  ...outwardFlags,
-  {
-    name: 'allow-ports',
-    value: 'PORT,…',
-    description: 'ports of other protocols, like 9200, that webhooks may go to',
-  },
-  {
-    name: 'trusted-proxies',
-    value: 'CIDR,…',
-    description: 'proxies whose X-Forwarded-For says where a client is',
-  },
-  { name: 'strict-hosts', description: 'answer only on hosts that are bound to an instance' },
-  {
-    name: 'tls-cert',
-    value: 'FILE',
-    description: 'certificate chain (PEM); serves HTTPS, together with --tls-key',
-  },
-  { name: 'tls-key', value: 'FILE', description: 'key of the certificate (PEM)' },
-  {
-    name: 'cors-origins',
-    value: 'ORIGIN,…',
-    description: 'web origins that may read answers',
-    fallback: '*',
-  },
-  {
-    name: 'stop-timeout',
-    value: 'SECONDS',
-    description: 'how long webhooks in flight may take to end on a stop',
-    fallback: '20',
-  },
-  {
-    name: 'query-timeout',
-    value: 'SECONDS',
-    description: 'how long a list or a rule may search',
-    fallback: '1',
-  },
-  {
-    name: 'webhook-slots',
-    value: 'COUNT',
-    description: 'how many webhooks may be on their way at once',
-    fallback: '2048',
-  },
-  {
-    name: 'webhook-body-max',
-    value: 'KIB',
-    description: 'the largest record that a webhook carries whole, in KiB',
-    fallback: '256',
-  },
-  {
-    name: 'realtime-connections',
-    value: 'COUNT',
-    description: 'how many realtime connections an instance may have',
-    fallback: '10000',
-  },
-  {
-    name: 'realtime-connections-per-address',
-    value: 'COUNT',
-    description: 'how many of them one address may have',
-    fallback: '100',
-  },
-  {
-    name: 'webhook-days',
-    value: 'DAYS',
-    description: 'how long events and deliveries are kept, 0 for ever',
-    fallback: '30',
-  },
-  {
-    name: 'audit-days',
-    value: 'DAYS',
-    description: 'how long the audit log is kept, 0 for ever',
-    fallback: '90',
-  },
-  { name: 'log-level', value: 'LEVEL', description: 'debug, info, warn or error', fallback: 'info' },
-];
-
 /** With fewer, the shares of instances and endpoints would be of less than one attempt. */
 const webhookSlotsMin = 16;
 
@@ -189,12 +55,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads each value from the flags, else from the environment, else from the defaults. Throws ConfigError. */
 export function readConfig(flags: Flags, environment: Environment = process.env): Config {
-  const read = (name: string): string | undefined => {
-    const flag = flags[name];
-    if (flag !== undefined) return readFlag(name, flag);
-    const variable = environment[variableOf(name)];
-    return variable === undefined || variable === '' ? fallbackOf(name) : variable;
-  };
+  const read = readerOf(flags, environment);
   const dev = readSwitch('dev', read('dev'));
   return {
     data: read('data') ?? '',
@@ -227,6 +88,72 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
   };
 }
 
+type ReadValue = (name: string) => string | undefined;
+
+function readerOf(flags: Flags, environment: Environment): ReadValue {
+  return (name) => {
+    const flag = flags[name];
+    if (flag !== undefined) return readFlag(name, flag);
+    const variable = environment[variableOf(name)];
+    return variable === undefined || variable === '' ? fallbackOf(name) : variable;
+  };
+}
+
+/** How a command reaches what it works on: a service by its URL, or data of this machine. */
+export interface ClientConfig {
+  /** `service` or `data` where one of them was named, by the nearest source that names any: flags, then the environment. */
+  readonly kind: 'service' | 'data' | undefined;
+  readonly url: string | undefined;
+  readonly profile: string | undefined;
+  readonly token: string | undefined;
+  /** The slug; undefined where none was given. */
+  readonly instance: string | undefined;
+  /** The folder for files of this user, where profiles are kept; undefined where the environment names no home. */
+  readonly folder: string | undefined;
+}
+
+/** Reads what reaches a service. Throws ConfigError. */
+export function readClient(flags: Flags, environment: Environment = process.env): ClientConfig {
+  const read = readerOf(flags, environment);
+  const names = (name: string): boolean => flags[name] !== undefined;
+  const isSet = (name: string): boolean => (environment[variableOf(name)] ?? '') !== '';
+  const [toService, toData] = [
+    ['url', 'profile'],
+    ['data', 'postgres', 'postgres-file'],
+  ];
+  if (toService?.some(names) && toData?.some(names))
+    throw new ConfigError(
+      'A service (--url, --profile) and data of this machine were named: give one of them.',
+    );
+  const kindBy = (isNamed: (name: string) => boolean): ClientConfig['kind'] =>
+    toService?.some(isNamed) ? 'service' : toData?.some(isNamed) ? 'data' : undefined;
+  const file = read('token-file');
+  const given = read('token');
+  if (names('token') && names('token-file'))
+    throw new ConfigError('--token and --token-file are the same thing: give one of them.');
+  return {
+    kind: kindBy(names) ?? kindBy(isSet),
+    url: read('url'),
+    profile: read('profile'),
+    token:
+      file !== undefined && (given === undefined || names('token-file'))
+        ? readText('token-file', file)
+        : given,
+    instance: read('instance'),
+    folder: userFolder(environment),
+  };
+}
+
+/** Returns the folder for this program's files of a user, by the XDG base directory specification. */
+function userFolder({
+  XDG_CONFIG_HOME: config,
+  HOME: home,
+  APPDATA: windows,
+}: Environment): string | undefined {
+  const folder = config || windows || (home && join(home, '.config'));
+  return folder ? join(folder, 'chancery') : undefined;
+}
+
 /** Refuses an empty value: `--host "$HOST"` leaves one when the variable is unset, and an empty host would listen on all addresses. */
 function readFlag(name: string, flag: string | boolean): string {
   if (flag === '' && !isList(name))
@@ -239,17 +166,12 @@ function isList(name: string): boolean {
   return definitionOf(name)?.value?.endsWith(',…') === true;
 }
 
-/** `CHANCERY_TLS_CERT` of `tls-cert`. */
-export function variableOf(name: string): string {
-  return `CHANCERY_${name.toUpperCase().replaceAll('-', '_')}`;
-}
-
 function fallbackOf(name: string): string | undefined {
   return definitionOf(name)?.fallback;
 }
 
 function definitionOf(name: string): FlagDefinition | undefined {
-  return [...dataFlags, ...serverFlags].find((flag) => flag.name === name);
+  return [...dataFlags, ...clientFlags, ...serverFlags].find((flag) => flag.name === name);
 }
 
 /** Reads seconds with up to three decimals, above 0. */

@@ -16,8 +16,10 @@ export interface User {
 
 export interface Superuser {
   readonly kind: 'superuser';
-  /** The id of the record in `_superusers`, or of the API key. */
+  /** The id of the record in `_superusers`, or of the API key; empty for the operator. */
   readonly id: string;
+  /** Set for whoever has the command line, and with it the data: nothing was signed in with. */
+  readonly isOperator?: true;
   /** The bounds of an API key, which acts as a superuser within them; absent for superusers themselves. */
   readonly key?: KeyBounds;
 }
@@ -30,6 +32,7 @@ export interface KeyBounds {
 }
 
 export const guest: Guest = { kind: 'guest' };
+export const operator: Superuser = { kind: 'superuser', id: '', isOperator: true };
 /** What an API key may be made for. `admin` includes all the others, and whatever none of them covers. */
 export const keyScopes = [
   'records:read',

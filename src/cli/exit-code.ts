@@ -1,26 +1,40 @@
 import { AppError, type ErrorCode } from '../base/errors.ts';
 import { ConfigError } from '../config.ts';
+import { S3Failure } from '../files/s3-client.ts';
 import { StartError } from '../open-data-directory.ts';
 import { SecretError } from '../secrets/master-key.ts';
-import { UnopenedFile } from '../storage/sqlite/home.ts';
-import { isFileError, OutputError } from './print.ts';
+import { EngineFailure } from '../storage/engine-errors.ts';
+import { CommandError, exitCodes } from './command-error.ts';
+import { printable } from './print.ts';
 
-/** What a command ends with, so that a script can tell why: the codes of sysexits.h where it has one. */
-export const exitCodes = {
-  done: 0,
-  /** The command line was wrong, and nothing was done (EX_USAGE). */
-  usage: 64,
-  /** What was given, or is there, does not allow it (EX_DATAERR). */
-  refused: 65,
-  /** The service or the data cannot be reached, or not now (EX_UNAVAILABLE). */
-  unavailable: 69,
-  /** A fault of this program (EX_SOFTWARE). */
-  bug: 70,
-  /** Something could not be read or written, or there is no room for it (EX_IOERR). */
-  io: 74,
-  /** Who asks may not do it (EX_NOPERM). */
-  permission: 77,
-} as const;
+/** Returns one line for errors that the operator can fix, and the whole stack for bugs. */
+export function operatorMessage(error: unknown): string {
+  if (error instanceof EngineFailure && error.cause instanceof Error)
+    return `The data cannot be read or written: ${error.cause.message}.`;
+  if (error instanceof S3Failure) return error.reason;
+  if (error instanceof AppError && error.explanation !== undefined) return error.explanation;
+  // The message may quote the source of an import.
+  if (error instanceof AppError) return printable(`${error.message}${details(error)}`);
+  if (isOneLine(error) || isFileError(error)) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+function details(error: AppError): string {
+  const [first] = Object.entries(error.details);
+  if (first === undefined) return '';
+  const [name, { message }] = first;
+  return typeof message === 'string' ? ` (${name}: ${message})` : ` (${name})`;
+}
+
+/** True for errors whose message is one line for the operator. */
+function isOneLine(error: unknown): error is Error {
+  return [StartError, ConfigError, SecretError, CommandError].some((kind) => error instanceof kind);
+}
+
+/** True for errors of the file system, whose message names the file: a missing certificate, a full disk. */
+function isFileError(error: unknown): error is Error {
+  return error instanceof Error && 'syscall' in error && 'path' in error;
+}
 
 const codesOfErrors: Readonly<Record<ErrorCode, number>> = {
   bad_request: exitCodes.refused,
@@ -43,9 +57,14 @@ const codesOfErrors: Readonly<Record<ErrorCode, number>> = {
 
 /** Returns the code that a command ends with when it has failed by this error. */
 export function exitCodeOf(error: unknown): number {
+  if (error instanceof CommandError) return error.exitCode;
   if (error instanceof ConfigError) return exitCodes.usage;
-  if (error instanceof UnopenedFile || error instanceof OutputError) return exitCodes.io;
-  if (error instanceof AppError) return codesOfErrors[error.code];
+  if (error instanceof AppError) return isOfFile(error) ? exitCodes.io : codesOfErrors[error.code];
   if (error instanceof StartError || error instanceof SecretError) return exitCodes.unavailable;
   return isFileError(error) ? exitCodes.io : exitCodes.bug;
+}
+
+/** True for what is explained because a file of this machine cannot be opened, copied or changed. */
+function isOfFile(error: AppError): boolean {
+  return error.explanation !== undefined && !(error instanceof S3Failure);
 }

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { dataFlags, outwardFlags } from '../config.ts';
+import { dataFlags, outwardFlags } from '../config-flags.ts';
 import type { CopiedBlobs } from '../files/copy-store.ts';
 import type { Instance } from '../instances/instance.ts';
 import { StartError } from '../open-data-directory.ts';

@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
-import { type Config, readConfig, variableOf, type Flags, type FlagDefinition } from '../config.ts';
+import { type Config, ConfigError, type Flags, readConfig } from '../config.ts';
+import { variableOf, type FlagDefinition } from '../config-flags.ts';
 import type { CommandIo } from './print.ts';
 
 /** Adds flags to a command, without defaults: config.ts applies those after the environment. */
@@ -24,4 +25,29 @@ export function flagsOf(command: Command): Flags {
     if (typeof value === 'string' || typeof value === 'boolean') flags[option.name()] = value;
   }
   return flags;
+}
+
+/** Returns the text of an option, or undefined. */
+export function textOf(command: Command, name: string): string | undefined {
+  const value = flagsOf(command)[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function isSet(command: Command, name: string): boolean {
+  return flagsOf(command)[name] === true;
+}
+
+/** Returns the whole number of an option, or undefined. Throws ConfigError for any other text. */
+export function numberOf(
+  command: Command,
+  name: string,
+  { min, max }: { readonly min: number; readonly max: number },
+): number | undefined {
+  const text = textOf(command, name);
+  if (text === undefined) return undefined;
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= min && value <= max) return value;
+  throw new ConfigError(
+    `--${name} must be a whole number from ${min} to ${max}, not ${JSON.stringify(text)}.`,
+  );
 }

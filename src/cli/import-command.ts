@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
 import type { DataDirectory } from '../open-data-directory.ts';
-import { dataFlags } from '../config.ts';
+import { dataFlags } from '../config-flags.ts';
 import type {
   ImportProgress,
   ImportSummary,

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { DataDirectory } from '../open-data-directory.ts';
-import { dataFlags } from '../config.ts';
+import { dataFlags } from '../config-flags.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import { addFlags, configOf, flagsOf } from './flags.ts';
 import { type CommandIo, print } from './print.ts';

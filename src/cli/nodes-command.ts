@@ -1,5 +1,6 @@
 import { Command } from 'commander';
-import { ConfigError, dataFlags } from '../config.ts';
+import { ConfigError } from '../config.ts';
+import { dataFlags } from '../config-flags.ts';
 import { listNodes, shardCount } from '../webhooks/nodes/leased-ownership.ts';
 import { addFlags, configOf } from './flags.ts';
 import { type CommandIo, print } from './print.ts';

@@ -1,17 +1,26 @@
 import { Command, CommanderError } from 'commander';
 import { version } from '../app.ts';
-import { dataFlags, serverFlags } from '../config.ts';
-import { exitCodeOf, exitCodes } from './exit-code.ts';
-import { filesCommand } from './files-command.ts';
-import { importCommand } from './import-command.ts';
-import { instanceCommand } from './instance-command.ts';
-import { moveCommand } from './move-command.ts';
-import { nodesCommand } from './nodes-command.ts';
-import { type CommandIo, operatorMessage } from './print.ts';
-import { serve } from './serve.ts';
-import { addFlags, configOf } from './flags.ts';
-import { superuserCommand } from './superuser-command.ts';
-import { versionCommand } from './version-command.ts';
+import { exitCodes } from './command-error.ts';
+import { exitCodeOf, operatorMessage } from './exit-code.ts';
+import type { CommandIo } from './print.ts';
+import { serveCommand } from './serve-command.ts';
+
+type MakeCommand = (io: CommandIo) => Command;
+
+/** Every command by its name. Their files are loaded on demand: a server never needs them, and a command only its own. */
+const commands: Readonly<Record<string, () => MakeCommand | Promise<MakeCommand>>> = {
+  serve: () => serveCommand,
+  superuser: async () => (await import('./superuser-command.ts')).superuserCommand,
+  instance: async () => (await import('./instance-command.ts')).instanceCommand,
+  record: async () => (await import('./record-command.ts')).recordCommand,
+  login: async () => (await import('./login-command.ts')).loginCommand,
+  logout: async () => (await import('./login-command.ts')).logoutCommand,
+  nodes: async () => (await import('./nodes-command.ts')).nodesCommand,
+  import: async () => (await import('./import-command.ts')).importCommand,
+  move: async () => (await import('./move-command.ts')).moveCommand,
+  files: async () => (await import('./files-command.ts')).filesCommand,
+  version: async () => (await import('./version-command.ts')).versionCommand,
+};
 
 /** Runs a command line; resolves to the exit code. Mistakes are one line on standard error. */
 export async function runCommand(args: readonly string[], io: CommandIo): Promise<number> {
@@ -20,27 +29,20 @@ export async function runCommand(args: readonly string[], io: CommandIo): Promis
     .version(version)
     .showSuggestionAfterError(true)
     .configureHelp({ sortSubcommands: true });
-  const serving = program.command('serve').description('run the server');
-  addFlags(serving, [...dataFlags, ...serverFlags]);
-  serving.action(async () => serve(configOf(serving, io)));
-  program.addCommand(superuserCommand(io));
-  program.addCommand(instanceCommand(io));
-  program.addCommand(nodesCommand(io));
-  program.addCommand(importCommand(io));
-  program.addCommand(moveCommand(io));
-  program.addCommand(filesCommand(io));
-  program.addCommand(versionCommand(io));
+  const [name = ''] = args;
+  const wanted = Object.hasOwn(commands, name) ? [commands[name]] : Object.values(commands);
+  for (const load of wanted) if (load !== undefined) program.addCommand((await load())(io));
   prepare(program, io);
   try {
     await program.parseAsync(upToUnknown(program, args), { from: 'user' });
     return exitCodes.done;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-    io.stderr.write(`chancery: ${operatorMessage(error)}\n`);
+    const message = operatorMessage(error);
+    if (message !== '') io.stderr.write(`chancery: ${message}\n`);
     return exitCodeOf(error);
   }
 }
-
 /** Keeps commander from ending the process, which only main.ts may do, and makes one line of each mistake that it finds. */
 function prepare(command: Command, io: CommandIo): void {
   command.exitOverride();

@@ -30,11 +30,20 @@ export async function withDataDirectory<Result>(
   work: Work<Result>,
   unlessThere: UnlessThere<Work<unknown>>,
 ): Promise<Result> {
-  if (config.postgres !== undefined || isDataDirectory(config.data)) return onData(config, work);
-  if (unlessThere === 'fail') throw new StartError(`There is no data directory ${config.data}.`);
+  if (unlessThere === 'fail') requireDataDirectory(config);
+  if (hasData(config) || unlessThere === 'fail') return onData(config, work);
   if (unlessThere === 'work elsewhere') return elsewhere(config, work);
   await elsewhere(config, unlessThere.rehearse);
   return onData(config, work);
+}
+
+/** Throws StartError where there is no data directory. */
+export function requireDataDirectory(config: Config): void {
+  if (!hasData(config)) throw new StartError(`There is no data directory ${config.data}.`);
+}
+
+function hasData({ postgres, data }: Config): boolean {
+  return postgres !== undefined || isDataDirectory(data);
 }
 
 /** An instance, and the data that it is in. */

@@ -30,7 +30,9 @@ interface Answered {
 /** Puts an answered request into the log of its instance, which writes it to disk later: no answer waits for that. */
 export function logRequest(request: FastifyRequest<object>, answered: Answered): void {
   request.isNoted = true;
-  const { instance, status } = answered;
+  const { instance, caller, status } = answered;
+  // That of a command in its own process. What it changes is in the audit log.
+  if (caller.kind === 'superuser' && caller.isOperator === true) return;
   const level = levelOf(status);
   // Health probes come every second, and successful ones say nothing.
   if (!instance.logs.wants(level) || (level === 0 && isProbe(request))) return;

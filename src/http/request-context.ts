@@ -43,6 +43,8 @@ export interface Services {
   readonly thumbs: ThumbMaker;
   readonly policy: NetworkPolicy;
   readonly version: string;
+  /** Every request is the operator's: only this process can send one, for a command over the data itself. */
+  readonly isForOperator?: boolean;
   readonly readiness: () => Readiness;
   /** What superusers are told of the process: a sentence each. */
   readonly warnings: (instance: Instance) => readonly string[];

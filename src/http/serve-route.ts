@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Caller, guest, hasScope } from '../access/caller.ts';
+import { type Caller, guest, hasScope, operator } from '../access/caller.ts';
 import { authenticate, tokenRequired } from '../auth/authenticate.ts';
 import { AppError, notFound } from '../base/errors.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
@@ -62,7 +62,8 @@ async function serve(route: InstanceRoute, services: Services, { request, reply 
   try {
     request.instance = instance;
     const { authorization } = request.headers;
-    caller = authorization === undefined ? guest : await authenticated(instance, authorization, request);
+    if (services.isForOperator === true) caller = operator;
+    else if (authorization !== undefined) caller = await authenticated(instance, authorization, request);
     const admitted = request.server.admission.admit(route, { instance, caller, request });
     if (admitted !== undefined) await admitted;
     requireScope(caller, route);

@@ -21,7 +21,7 @@ import type { Database, Reader, Transaction } from '../storage/database.ts';
 import { writeTokenSecrets } from './token-secrets.ts';
 
 /** The id by which clients know the collection of superusers. */
-const superusersId = 'pbc_3142635823';
+export const superusersId = 'pbc_3142635823';
 const SUPERUSER_TOKEN_SECONDS = 86_400;
 
 export interface SystemCollectionsOptions {

@@ -70,6 +70,7 @@ export interface WrittenActor {
 export function writtenActor(actor: Actor): WrittenActor {
   if (actor === 'operator') return { kind: 'operator', id: '', address: '', requestId: '' };
   const { caller } = actor;
+  if (caller.kind === 'superuser' && caller.isOperator === true) return writtenActor('operator');
   const origin = actor.origin?.() ?? { address: '', requestId: '' };
   switch (caller.kind) {
     case 'guest':

@@ -126,3 +126,6 @@ const always = sql`TRUE`;
 
 /** Owns every instance. */
 export const soleOwnership: Ownership = { owns: () => true, epochOf: () => '', fence: () => always };
+
+/** Owns none: a command sends only tests, which nobody else takes up meanwhile. */
+export const noOwnership: Ownership = { owns: () => false, epochOf: () => '', fence: () => always };

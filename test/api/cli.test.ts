@@ -165,6 +165,7 @@ test('a command that makes nothing makes no data directory either, and says that
     ['superuser', 'list'],
     ['superuser', 'delete', 'a@example.com'],
     ['instance', 'list'],
+    ['record', 'list', 'posts'],
   ];
   for (const command of commands)
     for (const data of [missing, other]) {

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { Readable, Writable } from 'node:stream';
 import { runCommand } from '../../src/cli/run-command.ts';
 import type { Environment } from '../../src/config.ts';
@@ -9,13 +10,21 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-interface CommandOptions {
+export interface CommandOptions {
   /** All variables that it sees. */
   readonly environment?: Environment;
-  /** All of its standard input. */
-  readonly input?: string;
+  /** All of its standard input, or what gives it. */
+  readonly input?: string | Readable;
   /** In place of the stream whose text is the result's. */
   readonly stdout?: Writable;
+  /** The width of the terminal that all of its streams are; without one they are pipes. */
+  readonly columns?: number;
+  /** Emits `SIGINT` for Ctrl-C. */
+  readonly interrupts?: EventEmitter;
+  /** Called with each text that it writes to standard output, as soon as it does. */
+  readonly onOutput?: (text: string) => void;
+  /** As `onOutput`, for standard error, which has the questions. */
+  readonly onQuestion?: (text: string) => void;
 }
 
 /**
@@ -23,19 +32,46 @@ interface CommandOptions {
  */
 export async function runInProcess(
   args: readonly string[],
-  { environment = {}, input = '', stdout }: CommandOptions = {},
+  options: CommandOptions = {},
 ): Promise<CommandResult> {
-  const [out, err] = [new TextStream(), new TextStream()];
-  const io = { stdin: Readable.from([input]), stdout: stdout ?? out, stderr: err, environment };
-  const code = await runCommand(args, io);
+  const {
+    environment = {},
+    input = '',
+    stdout,
+    columns,
+    interrupts = new EventEmitter(),
+    onOutput,
+    onQuestion,
+  } = options;
+  const [out, err] = [new TextStream(columns, onOutput), new TextStream(columns, onQuestion)];
+  const stdin = typeof input === 'string' ? Readable.from([input]) : input;
+  const code = await runCommand(args, {
+    stdin: Object.assign(stdin, { isTTY: columns !== undefined }),
+    stdout: stdout ?? out,
+    stderr: err,
+    environment,
+    on: (event, listener) => interrupts.on(event, listener),
+    off: (event, listener) => interrupts.off(event, listener),
+  });
   return { code, stdout: out.text, stderr: err.text };
 }
 
 class TextStream extends Writable {
   text = '';
+  readonly columns: number | undefined;
+  readonly isTTY: boolean;
+  readonly #onText: ((text: string) => void) | undefined;
+
+  constructor(columns: number | undefined, onText?: (text: string) => void) {
+    super();
+    this.columns = columns;
+    this.isTTY = columns !== undefined;
+    this.#onText = onText;
+  }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
     this.text += chunk.toString();
+    this.#onText?.(chunk.toString());
     done();
   }
 }

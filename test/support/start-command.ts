@@ -5,7 +5,7 @@ import { testConfig } from './test-config.ts';
 
 /** Runs a command in this process over the same data that a service of this directory uses. */
 export async function runCommandOver(data: string, args: readonly string[]): Promise<CommandResult> {
-  const { flags, environment } = await placeOf(data);
+  const { flags, environment } = await placeOfDirectory(data);
   return runInProcess([...args, ...flags], { environment });
 }
 
@@ -15,11 +15,12 @@ export async function startCommand(
   data: string,
   args: readonly string[],
 ): Promise<MainProcess> {
-  const { flags, environment } = await placeOf(data);
+  const { flags, environment } = await placeOfDirectory(data);
   return startMain(t, [...args, ...flags], environment);
 }
 
-async function placeOf(data: string): Promise<{
+/** Returns the flags and variables that name the data of this directory, or the database that stands for it. */
+export async function placeOfDirectory(data: string): Promise<{
   readonly flags: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
 }> {

@@ -1,15 +1,27 @@
+import { Command } from 'commander';
 import { issueSetupToken, setupLimits } from '../auth/set-up.ts';
 import { type App, startApp, version } from '../app.ts';
 import { commandName } from '../base/build.ts';
 import { createLogger } from '../base/create-logger.ts';
 import type { Config } from '../config.ts';
+import { dataFlags, serverFlags } from '../config-flags.ts';
 import { releaseMemoryWhenIdle } from '../base/process.ts';
 import type { Logger } from '../base/logger.ts';
 import { defaultSlug, type InstanceEntry } from '../instances/instance-directory.ts';
-import { operatorMessage } from './print.ts';
+import { operatorMessage } from './exit-code.ts';
+import { addFlags, configOf } from './flags.ts';
+import type { CommandIo } from './print.ts';
+
+/** `serve` */
+export function serveCommand(io: CommandIo): Command {
+  const command = new Command('serve').description('run the server');
+  addFlags(command, [...dataFlags, ...serverFlags]);
+  command.action(async () => serve(configOf(command, io)));
+  return command;
+}
 
 /** Runs the server until a signal asks it to stop; resolves when everything is settled and closed. */
-export async function serve(config: Config): Promise<void> {
+async function serve(config: Config): Promise<void> {
   const logger = createLogger(config);
   // Listens first: a signal during the start would otherwise end the process without a stop.
   const stopAsked = stopSignal();

@@ -1,0 +1,113 @@
+import picocolors from 'picocolors';
+import type { JsonObject } from '../base/json.ts';
+import { type CommandIo, print, printable } from './print.ts';
+
+/** How a list is shown: a member of its items by name, or what is made of an item. */
+export type Column = string | { readonly title: string; readonly of: (item: JsonObject) => unknown };
+
+export interface ShowOptions {
+  readonly columns: readonly Column[];
+  readonly isJson: boolean;
+}
+
+const gap = '  ';
+/** Cells of a table on a terminal; with fewer columns than the window has room for, the last is not cut. */
+const cellLengthMax = 40;
+const windowDefault = 80;
+
+/** Shows a list: as a table on a terminal, elsewhere as a line for each item with tabs between, or as JSON. */
+export async function showList(
+  io: CommandIo,
+  items: readonly JsonObject[],
+  { columns, isJson }: ShowOptions,
+): Promise<void> {
+  if (isJson) return showJson(io, items);
+  const rows = items.map((item) => columns.map((column) => cellOf(item, column)));
+  const isTable = io.stdout.isTTY === true;
+  const lines = (): string => rows.map((row) => `${row.join('\t')}\n`).join('');
+  await print(io, isTable ? tableText(io, columns.map(titleOf), rows) : lines());
+}
+
+/** Shows one thing: a line for each of its members, or JSON. */
+export async function showItem(
+  io: CommandIo,
+  item: JsonObject,
+  { isJson }: Pick<ShowOptions, 'isJson'>,
+): Promise<void> {
+  if (isJson) return showJson(io, item);
+  const names = Object.keys(item);
+  if (io.stdout.isTTY !== true) {
+    await print(io, names.map((name) => `${name}\t${cellText(item[name])}\n`).join(''));
+    return;
+  }
+  const width = Math.max(...names.map((name) => name.length));
+  const { bold } = colorsOf(io);
+  await print(io, names.map((name) => `${bold(name.padEnd(width))}${gap}${cellText(item[name])}\n`).join(''));
+}
+
+export async function showJson(io: CommandIo, json: unknown): Promise<void> {
+  await print(io, `${jsonText(json, 2)}\n`);
+}
+
+/** Returns JSON without the control characters that JSON itself would leave as they are: a terminal would obey them. */
+export function jsonText(json: unknown, indent?: number): string {
+  return JSON.stringify(json, null, indent).replaceAll(
+    /[\u007F-\u009F]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** Colors for a terminal whose user wants them, and none elsewhere (https://no-color.org). */
+function colorsOf({ stdout, environment }: CommandIo): ReturnType<typeof picocolors.createColors> {
+  const isUnwanted = (environment?.['NO_COLOR'] ?? '') !== '' || environment?.['TERM'] === 'dumb';
+  // Without an environment of its own, the library has looked at that of the process.
+  const isWanted = environment === undefined ? picocolors.isColorSupported : !isUnwanted;
+  return picocolors.createColors(stdout.isTTY === true && isWanted);
+}
+
+function titleOf(column: Column): string {
+  return typeof column === 'string' ? column : column.title;
+}
+
+function cellOf(item: JsonObject, column: Column): string {
+  return cellText(typeof column === 'string' ? item[column] : column.of(item));
+}
+
+/** Returns a value on one line. Control characters are replaced, as a terminal would obey them. */
+function cellText(value: unknown): string {
+  return printable(plainText(value).replaceAll(/[\t\n\r]+/g, ' '));
+}
+
+/** Returns a value as text: a list of texts with commas between, anything else that has members as JSON. */
+function plainText(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  if (typeof value === 'string') return value;
+  const isTexts = Array.isArray(value) && value.every((item) => typeof item === 'string');
+  return isTexts ? value.join(',') : JSON.stringify(value);
+}
+
+/** Returns a table as wide as the window at most: columns that have no room are left out, and said to be. */
+function tableText(io: CommandIo, titles: readonly string[], rows: readonly (readonly string[])[]): string {
+  const window = io.stdout.columns ?? windowDefault;
+  const widths = titles.map((title, at) =>
+    Math.min(cellLengthMax, Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0))),
+  );
+  let used = 0;
+  const fitting = widths.findIndex((width, at) => (used += width + (at === 0 ? 0 : gap.length)) > window);
+  const shown = fitting === -1 ? titles.length : Math.max(1, fitting);
+  const { bold, dim } = colorsOf(io);
+  const line = (cells: readonly string[]): string =>
+    cells
+      .slice(0, shown)
+      .map((cell, at) => cut(cell, widths[at] ?? 0).padEnd(at === shown - 1 ? 0 : (widths[at] ?? 0)))
+      .join(gap);
+  const left = titles.slice(shown);
+  const note = left.length === 0 ? '' : `${dim(`and ${left.join(', ')}: see --json`)}\n`;
+  return (
+    [line(titles), ...rows.map(line)].map((text, at) => `${at === 0 ? bold(text) : text}\n`).join('') + note
+  );
+}
+
+function cut(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
+}

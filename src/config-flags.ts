@@ -1,0 +1,156 @@
+/**
+ * One thing that the operator may decide, by a command-line flag or an environment variable; the flag wins. "Setting" is reserved for
+ * what superusers decide (settings/).
+ */
+export interface FlagDefinition {
+  /** `--name`, and `CHANCERY_NAME` in the environment. */
+  readonly name: string;
+  /** The placeholder of its value; a flag without one is a switch. */
+  readonly value?: string;
+  readonly description: string;
+  readonly fallback?: string;
+}
+
+/** Flags that every command takes, because every command opens the same data. */
+export const dataFlags: readonly FlagDefinition[] = [
+  { name: 'data', value: 'DIR', description: 'the data directory', fallback: 'data' },
+  {
+    name: 'postgres',
+    value: 'URL',
+    description: 'keep everything in this PostgreSQL database (15 to 18) instead',
+  },
+  { name: 'postgres-file', value: 'FILE', description: 'file with that URL, which may hold a password' },
+  {
+    name: 'files',
+    value: 'DIR',
+    description:
+      'keep files of records here, in a folder that all nodes share, and not in the data directory',
+  },
+  { name: 'allow-unsafe-postgres', description: 'accept a server that may lose acknowledged writes' },
+  {
+    name: 'key-file',
+    value: 'FILE',
+    description: 'file with the master key (or CHANCERY_KEY: the key itself)',
+  },
+  {
+    name: 'keep-upgrade-copies',
+    value: 'COUNT',
+    description: 'how many copies of each file are kept as it was before an upgrade',
+    fallback: '1',
+  },
+];
+
+/** Flags that say where connections may go. */
+export const outwardFlags: readonly FlagDefinition[] = [
+  {
+    name: 'dev',
+    description:
+      'for development: webhooks may go to this machine and over plain HTTP, mails are shown in the log',
+  },
+  {
+    name: 'allow-net',
+    value: 'CIDR,…',
+    description: 'private networks that webhooks, mails and files may go to',
+  },
+];
+
+/** Flags that only the server takes. */
+export const serverFlags: readonly FlagDefinition[] = [
+  { name: 'host', value: 'ADDRESS', description: 'address to listen on', fallback: '127.0.0.1' },
+  { name: 'port', value: 'PORT', description: 'port to listen on, 0 for a free one', fallback: '8090' },
+  ...outwardFlags,
+  {
+    name: 'allow-ports',
+    value: 'PORT,…',
+    description: 'ports of other protocols, like 9200, that webhooks may go to',
+  },
+  {
+    name: 'trusted-proxies',
+    value: 'CIDR,…',
+    description: 'proxies whose X-Forwarded-For says where a client is',
+  },
+  { name: 'strict-hosts', description: 'answer only on hosts that are bound to an instance' },
+  {
+    name: 'tls-cert',
+    value: 'FILE',
+    description: 'certificate chain (PEM); serves HTTPS, together with --tls-key',
+  },
+  { name: 'tls-key', value: 'FILE', description: 'key of the certificate (PEM)' },
+  {
+    name: 'cors-origins',
+    value: 'ORIGIN,…',
+    description: 'web origins that may read answers',
+    fallback: '*',
+  },
+  {
+    name: 'stop-timeout',
+    value: 'SECONDS',
+    description: 'how long webhooks in flight may take to end on a stop',
+    fallback: '20',
+  },
+  {
+    name: 'query-timeout',
+    value: 'SECONDS',
+    description: 'how long a list or a rule may search',
+    fallback: '1',
+  },
+  {
+    name: 'webhook-slots',
+    value: 'COUNT',
+    description: 'how many webhooks may be on their way at once',
+    fallback: '2048',
+  },
+  {
+    name: 'webhook-body-max',
+    value: 'KIB',
+    description: 'the largest record that a webhook carries whole, in KiB',
+    fallback: '256',
+  },
+  {
+    name: 'realtime-connections',
+    value: 'COUNT',
+    description: 'how many realtime connections an instance may have',
+    fallback: '10000',
+  },
+  {
+    name: 'realtime-connections-per-address',
+    value: 'COUNT',
+    description: 'how many of them one address may have',
+    fallback: '100',
+  },
+  {
+    name: 'webhook-days',
+    value: 'DAYS',
+    description: 'how long events and deliveries are kept, 0 for ever',
+    fallback: '30',
+  },
+  {
+    name: 'audit-days',
+    value: 'DAYS',
+    description: 'how long the audit log is kept, 0 for ever',
+    fallback: '90',
+  },
+  { name: 'log-level', value: 'LEVEL', description: 'debug, info, warn or error', fallback: 'info' },
+];
+
+/** Flags that say what a command works on. */
+export const clientFlags: readonly FlagDefinition[] = [
+  {
+    name: 'url',
+    value: 'URL',
+    description: 'a service that runs, or one of its instances (https://host/i/acme)',
+  },
+  { name: 'token', value: 'TOKEN', description: 'the token of a superuser, or an API key, for that service' },
+  { name: 'token-file', value: 'FILE', description: 'file with that token' },
+  { name: 'profile', value: 'NAME', description: 'a service that `chancery login` has noted' },
+  {
+    name: 'instance',
+    value: 'SLUG',
+    description: 'the instance, if it is not that of the URL, or the default one',
+  },
+];
+
+/** `CHANCERY_TLS_CERT` of `tls-cert`. */
+export function variableOf(name: string): string {
+  return `CHANCERY_${name.toUpperCase().replaceAll('-', '_')}`;
+}
