@@ -13,6 +13,7 @@ const commands: Readonly<Record<string, () => MakeCommand | Promise<MakeCommand>
   superuser: async () => (await import('./superuser-command.ts')).superuserCommand,
   instance: async () => (await import('./instance-command.ts')).instanceCommand,
   record: async () => (await import('./record-command.ts')).recordCommand,
+  collection: async () => (await import('./collection-command.ts')).collectionCommand,
   login: async () => (await import('./login-command.ts')).loginCommand,
   logout: async () => (await import('./login-command.ts')).logoutCommand,
   nodes: async () => (await import('./nodes-command.ts')).nodesCommand,
