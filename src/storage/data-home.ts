@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Database, Reader } from './database.ts';
 import { isBusy } from './engine-errors.ts';
+import type { StorageCounts } from './storage-counts.ts';
 
 /**
  * Where the data of all instances lives: a directory of SQLite files, or a PostgreSQL database. Databases are migrated when opened.
@@ -14,6 +15,8 @@ export interface DataHome {
    * `Database.state`, so nothing that is cached by state may depend on them.
    */
   readonly background: Database;
+  /** Of all databases here but the logs of requests. */
+  readonly counts: StorageCounts;
   /**
    * Creates the place for an instance's data, before the instance is registered: a registered instance without data has lost it and
    * is not opened. Returns a function that removes the place again if the registration fails.

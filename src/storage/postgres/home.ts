@@ -5,6 +5,7 @@ import { identifier, sql } from '../../sql/sql.ts';
 import type { DataHome, Memory } from '../data-home.ts';
 import type { Database, Transaction, WriteOptions } from '../database.ts';
 import { migrate } from '../migrate.ts';
+import { StorageCounts } from '../storage-counts.ts';
 import { postgresMigrations } from '../migrations/postgres-migrations.ts';
 import { openPostgresPool, type PostgresPool, type PostgresPoolOptions } from './postgres-pool.ts';
 import { openPostgres } from './postgres-database.ts';
@@ -22,7 +23,7 @@ export async function openPostgresHome(options: PostgresPoolOptions): Promise<Da
   try {
     const pool = await openPostgresPool(options);
     pools.push(pool);
-    const background = await openPostgresPool({ ...options, max: backgroundMax });
+    const background = await openPostgresPool({ ...options, name: 'background', max: backgroundMax });
     pools.push(background);
     return await homeOf(pool, background);
   } catch (error) {
@@ -43,17 +44,19 @@ function explained(error: unknown, url: string): unknown {
 }
 
 async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise<DataHome> {
-  const control = openPostgres({ pool, instanceId: '', schema: 'chancery' });
-  const background = openPostgres({ pool: backgroundPool, instanceId: '', schema: 'chancery' });
+  const counts = new StorageCounts([pool.counts, backgroundPool.counts]);
+  const control = openPostgres({ pool, instanceId: '', schema: 'chancery', counts });
+  const background = openPostgres({ pool: backgroundPool, instanceId: '', schema: 'chancery', counts });
   await migrate(control, postgresMigrations);
   const opened = new Map<string, Opened>();
   let watch: Poller | undefined;
   return {
     control,
     background,
+    counts,
     // Nothing to create in advance: the instance's data cannot be lost by itself, as it is in the database that lists the instance.
     makeInstance: () => Promise.resolve(() => Promise.resolve()),
-    openInstance: (instanceId, memory) => openInstance({ pool, control, instanceId, memory, opened }),
+    openInstance: (instanceId, memory) => openInstance({ pool, control, counts, instanceId, memory, opened }),
     openLogs: (instanceId) =>
       Promise.resolve(
         openPostgres({
@@ -101,12 +104,14 @@ interface Opened {
 interface Opening {
   readonly pool: PostgresPool;
   readonly control: Database;
+  readonly counts: StorageCounts;
   readonly instanceId: string;
   readonly memory: Memory;
   readonly opened: Map<string, Opened>;
 }
 
-async function openInstance({ pool, control, instanceId, memory, opened }: Opening): Promise<Database> {
+async function openInstance(opening: Opening): Promise<Database> {
+  const { pool, control, counts, instanceId, memory, opened } = opening;
   const schema = schemaOf(instanceId);
   const select = sql`SELECT version FROM chancery.instance WHERE id = ${instanceId}`;
   const readVersion = async (): Promise<number> => Number((await control.tuples(select))[0]?.[0]);
@@ -131,7 +136,7 @@ async function openInstance({ pool, control, instanceId, memory, opened }: Openi
     }),
   };
   const definitions = { version: select, known: () => own.version, refresh: own.refresh };
-  const database = announcing(openPostgres({ pool, instanceId, schema, definitions }), {
+  const database = announcing(openPostgres({ pool, instanceId, schema, definitions, counts }), {
     instanceId,
     onChange: () => {
       own.changes += 1;

@@ -1,5 +1,7 @@
+import { systemClock } from '../../base/clock.ts';
 import type { SqlValue } from '../../sql/sql.ts';
 import { OutdatedDefinitions } from '../engine-errors.ts';
+import type { StatementKind, StorageCounts } from '../storage-counts.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
 import { hasNoJoinOrder, isOutdatedName, isStaleStatement } from './postgres-errors.ts';
 import { GRACE_MS, type PostgresPool } from './postgres-pool.ts';
@@ -8,6 +10,7 @@ import { areOutdated, type Definitions, joinsInOrder } from './postgres-transact
 export interface PooledReadsOptions {
   readonly pool: PostgresPool;
   readonly definitions: Definitions | undefined;
+  readonly counts: StorageCounts | undefined;
 }
 
 export type Ask<Shape> = (connection: PostgresConnection) => Promise<Answer<Shape>>;
@@ -29,10 +32,11 @@ export class PooledReads {
    */
   async read<Shape>(
     ask: Ask<Shape>,
-    { timeoutMs, known, isKeyed = false }: ReadOptions,
+    { kind = 'read', timeoutMs, known, isKeyed = false }: ReadOptions,
   ): Promise<readonly Shape[]> {
-    const { definitions, pool } = this.#options;
+    const { definitions, pool, counts } = this.#options;
     const reading = pool.lend(async (connection) => {
+      const startMs = systemClock.monotonic();
       connection.limitStatements(timeoutMs);
       connection.planByKeys(isKeyed);
       const timer = connection.expireAfter(pool.statementTimeoutMs + GRACE_MS);
@@ -44,7 +48,10 @@ export class PooledReads {
           if (!hasNoJoinOrder(error)) throw error;
           return connection.between(`SET ${joinsInOrder}`, run, 'RESET join_collapse_limit');
         })
-        .finally(() => clearTimeout(timer));
+        .finally(() => {
+          clearTimeout(timer);
+          counts?.sqlSeconds[kind].noteMs(systemClock.monotonic() - startMs);
+        });
     });
     this.#running.add(reading);
     try {
@@ -84,6 +91,7 @@ export class PooledReads {
 }
 
 export interface ReadOptions {
+  readonly kind?: StatementKind;
   readonly timeoutMs: number;
   /**
    * The version of the definitions in memory when the query was made: they may be refreshed while it waits. Undefined for a query that

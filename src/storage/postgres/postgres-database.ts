@@ -29,6 +29,7 @@ import {
 import { makePartitions, positionsMin } from './log-partitions.ts';
 import { hasNoJoinOrder, isCollision, isStaleStatement, lackedPosition } from './postgres-errors.ts';
 import { QueryTimeout, SkippedStatement } from '../engine-errors.ts';
+import type { StorageCounts } from '../storage-counts.ts';
 import { GRACE_MS, type PostgresPool, WriteGate } from './postgres-pool.ts';
 import { SpoiledGroup, WriteGroups } from './write-groups.ts';
 import { advisoryKey, collectionTables, postgresNames } from './postgres-names.ts';
@@ -40,6 +41,8 @@ export interface PostgresOptions {
   /** The instance's own schema, with a table per collection. */
   readonly schema: string;
   readonly definitions?: Definitions;
+  /** Where commits and statements are counted; undefined for what nobody asks about. */
+  readonly counts?: StorageCounts;
   /** The name of the advisory lock that exclusive works take alone; by default the instance's id. */
   readonly lockName?: string;
   /** For request logs: no write waits for a sync, and the last ones may be lost when the server fails. */
@@ -105,11 +108,11 @@ class PostgresDatabase implements Database {
     });
     this.#groups = new WriteGroups({
       alone: (work) => this.#write(work, {}),
-      together: (work) => this.#write(work, { isGroup: true }),
+      together: (work, kept) => this.#write(work, { isGroup: true, kept }),
       waitingMax: options.waitingMax ?? waitingMax,
     });
-    const { pool, definitions } = options;
-    this.#reads = new PooledReads({ pool, definitions });
+    const { pool, definitions, counts } = options;
+    this.#reads = new PooledReads({ pool, definitions, counts });
     this.#questions = new ReadBatches({
       ask: (statement, how) => this.#reads.read((connection) => connection.tuples(statement), how),
       waitingMax: options.waitingMax ?? waitingMax,
@@ -146,7 +149,8 @@ class PostgresDatabase implements Database {
     if (this.#isStopped) throw stopping();
     // A search may take the whole timeout again.
     if (spentMs > timeoutMs) throw new QueryTimeout();
-    return [...(await this.#questions.search(statement, this.#howToRead(statement, timeoutMs)))];
+    const how = { ...this.#howToRead(statement, timeoutMs), kind: 'search' } as const;
+    return [...(await this.#questions.search(statement, how))];
   }
 
   state(): undefined {
@@ -251,7 +255,7 @@ class PostgresDatabase implements Database {
     work: (tx: Transaction) => Promise<Result>,
     options: RunOptions,
   ): Promise<Outcome<Result>> {
-    const { definitions } = this.#options;
+    const { definitions, counts } = this.#options;
     // Read before the work uses the memory: if that is refreshed meanwhile, the work is at worst run again needlessly.
     const known = definitions?.known();
     let obstacle: Promise<Outcome<never> | undefined> | undefined;
@@ -263,6 +267,7 @@ class PostgresDatabase implements Database {
         obstacle = obstacleOf(this.#open(connection, options, known));
       },
     });
+    const startMs = systemClock.monotonic();
     const timer = connection.expireAfter(this.#deadlineMs(options.isExclusive));
     try {
       const settled = await settle(tx, work);
@@ -276,7 +281,10 @@ class PostgresDatabase implements Database {
         await connection.command('ROLLBACK');
         return outcome;
       }
+      const committedFromMs = systemClock.monotonic();
       await commit(connection);
+      counts?.sqlSeconds.write.noteMs(committedFromMs - startMs);
+      counts?.noteCommit(options.kept?.() ?? 1, systemClock.monotonic() - committedFromMs);
       return outcome;
     } catch (error) {
       if (isCollision(error)) return { kind: 'collided', error };
@@ -316,6 +324,8 @@ class PostgresDatabase implements Database {
 interface WorkOptions extends WriteOptions {
   /** The work stands for a group of works, each of which can also be run alone. */
   readonly isGroup?: boolean;
+  /** How many works of the group are kept by its commit. */
+  readonly kept?: () => number;
 }
 
 interface RunOptions extends WorkOptions {

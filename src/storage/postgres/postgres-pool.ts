@@ -1,11 +1,16 @@
 import { Pool, type PoolClient } from 'pg';
 import { assert } from '../../base/assert.ts';
+import { systemClock } from '../../base/clock.ts';
 import { AppError, busy, stopping } from '../../base/errors.ts';
+import { Histogram, secondsBounds } from '../../base/histogram.ts';
+import type { PoolCounts } from '../storage-counts.ts';
 import { PostgresConnection, valueTypes } from './postgres-connection.ts';
 import { toPostgresError } from './postgres-errors.ts';
 
 export interface PostgresPoolOptions {
   readonly url: string;
+  /** What it is called where it is counted. */
+  readonly name?: PoolCounts['name'];
   /** The most connections. Work that must not wait for requests has a pool of its own: `background` in data-home.ts. */
   readonly max?: number;
   /** More borrowers than this are refused at once. */
@@ -24,6 +29,7 @@ export interface PostgresPoolOptions {
 
 /** A pool of connections to one database, shared by all instances. */
 export interface PostgresPool {
+  readonly counts: PoolCounts;
   readonly max: number;
   readonly statementTimeoutMs: number;
   readonly queryTimeoutMs: number;
@@ -62,6 +68,7 @@ const serverVersionMin = 150_000;
 const wholeEncodings: ReadonlySet<string> = new Set(['UTF8', 'SQL_ASCII']);
 
 class SessionPool implements PostgresPool {
+  readonly counts: PoolCounts;
   readonly max: number;
   readonly statementTimeoutMs: number;
   readonly queryTimeoutMs: number;
@@ -74,6 +81,12 @@ class SessionPool implements PostgresPool {
 
   constructor(options: PostgresPoolOptions) {
     this.#options = options;
+    this.counts = {
+      name: options.name ?? 'requests',
+      waitSeconds: new Histogram(secondsBounds),
+      waiting: () => this.#pool.waitingCount,
+      inUse: () => this.#pool.totalCount - this.#pool.idleCount,
+    };
     this.max = options.max ?? 20;
     this.statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
     this.queryTimeoutMs = options.queryTimeoutMs ?? this.statementTimeoutMs;
@@ -118,8 +131,10 @@ class SessionPool implements PostgresPool {
   async #borrow(): Promise<PoolClient> {
     if (this.#stopped !== undefined) throw stopping();
     if (this.#pool.waitingCount >= this.#waitingMax) throw busy();
+    const startMs = systemClock.monotonic();
     return await new Promise((resolve, reject) => {
       this.#pool.connect((error, client) => {
+        this.counts.waitSeconds.noteMs(systemClock.monotonic() - startMs);
         if (client === undefined) reject(toPostgresError(error));
         else resolve(client);
       });

@@ -14,8 +14,11 @@ import { GroupStatements, keyOf } from './batched-statements.ts';
 export interface WriteGroupsOptions {
   /** Runs one work in a transaction of its own. */
   readonly alone: (work: Work<unknown>) => Promise<unknown>;
-  /** As `alone`, for a work that stands for many. Rejects with {@link SpoiledGroup} when each of them has to be run alone. */
-  readonly together: (work: Work<readonly Outcome[]>) => Promise<readonly Outcome[]>;
+  /**
+   * As `alone`, for a work that stands for many; `kept` tells how many of them its commit keeps. Rejects with {@link SpoiledGroup} when each
+   * of them has to be run alone.
+   */
+  readonly together: (work: Work<readonly Outcome[]>, kept: () => number) => Promise<readonly Outcome[]>;
   readonly waitingMax: number;
 }
 
@@ -158,7 +161,11 @@ export class WriteGroups {
     const isOne = group.length === 1;
     if ((isOne && group[0]?.changes === undefined) || this.#ungroupedLeft > 0) return this.#runAlone(group);
     try {
-      const outcomes = await this.#options.together((tx) => runAll(tx, group));
+      let outcomes: readonly Outcome[] = [];
+      const work = async (tx: Transaction): Promise<readonly Outcome[]> =>
+        (outcomes = await runAll(tx, group));
+      const kept = (): number => outcomes.filter(({ kind }) => kind === 'kept').length;
+      outcomes = await this.#options.together(work, kept);
       for (const [index, one] of group.entries()) this.#settle(one, outcomes[index]);
     } catch (error) {
       // AssertionFailed: a work that awaited something else than its tx must not fail the others of its group.

@@ -6,6 +6,7 @@ import { codeOf, syncDirectory } from '../../base/process.ts';
 import type { DataHome, OpeningChecks } from '../data-home.ts';
 import { EngineFailure, unavailableSeconds, unavailableText } from '../engine-errors.ts';
 import { migrate, type Migration } from '../migrate.ts';
+import { StorageCounts } from '../storage-counts.ts';
 import { controlMigrations } from '../migrations/control-migrations.ts';
 import { instanceMigrations } from '../migrations/instance-migrations.ts';
 import { logMigrations } from '../migrations/log-migrations.ts';
@@ -37,7 +38,8 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
   await copies.copyAll();
   const readers = new ReaderPool();
   const searched = { queryTimeoutMs, readers };
-  const { database: control, mark } = await openControl(directory, onLoss, copies);
+  const counts = new StorageCounts([readers.counts]);
+  const { database: control, mark } = await openControl(directory, { counts, copies, checks: { onLoss } });
   const folderOf = (instanceId: string): string => join(directory, 'instances', instanceId);
   const opened = new Map<string, Opened>();
   let watch: Poller | undefined;
@@ -45,19 +47,14 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
   return {
     control,
     background: control,
+    counts,
     makeInstance: (instanceId) => makeInstance(folderOf(instanceId)),
     openInstance: async (instanceId, memory, checks) => {
       const path = join(folderOf(instanceId), 'data.db');
       await requireFile(path);
       const definitions = new SqliteDefinitions(memory);
-      const file = await openFile({
-        path,
-        ...searched,
-        migrations: instanceMigrations,
-        copies,
-        definitions,
-        checks,
-      });
+      const how = { ...searched, counts, copies, definitions, checks };
+      const file = await openFile({ path, ...how, migrations: instanceMigrations });
       opened.set(instanceId, { ...file, definitions });
       return file.database;
     },
@@ -144,15 +141,14 @@ async function makeOne(path: string): Promise<void> {
 
 async function openControl(
   directory: string,
-  onLoss: (loss: string) => void,
-  copies: UpgradeCopies,
+  options: Pick<FileOptions, 'counts' | 'checks'> & { readonly copies: UpgradeCopies },
 ): Promise<OpenFile> {
   const path = join(directory, 'control.db');
   // Checked in this order: another process that is creating the directory creates control.db before any instance.
   if ((await readdir(join(directory, 'instances'))).length > 0) await requireFile(path);
-  const file = await openFile({ path, migrations: controlMigrations, copies, checks: { onLoss } });
+  const file = await openFile({ path, migrations: controlMigrations, ...options });
   try {
-    await copies.remember(file.database);
+    await options.copies.remember(file.database);
     return file;
   } catch (error) {
     await file.database.stop();

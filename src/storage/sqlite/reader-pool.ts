@@ -1,9 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { systemClock } from '../../base/clock.ts';
+import { Histogram, secondsBounds } from '../../base/histogram.ts';
 import { busy, stopping } from '../../base/errors.ts';
 import type { Sql } from '../../sql/sql.ts';
 import type { Tuple } from '../database.ts';
 import { QueryTimeout } from '../engine-errors.ts';
+import type { PoolCounts } from '../storage-counts.ts';
 import { type ReaderFile, ReaderThread } from './reader-thread.ts';
 import { inodeOf } from './sqlite-connection.ts';
 
@@ -59,6 +61,7 @@ export interface PooledResult {
 }
 
 interface Waiting extends PooledSearch {
+  readonly sinceMs: number;
   /** When the timeout passes. */
   readonly dueMs: number;
   readonly resolve: (result: PooledResult) => void;
@@ -74,6 +77,13 @@ interface ReaderPoolOptions {
 }
 
 export class ReaderPool {
+  /** The searches that wait for a thread, and the threads that search. */
+  readonly counts: PoolCounts = {
+    name: 'readers',
+    waitSeconds: new Histogram(secondsBounds),
+    waiting: () => this.#turns.values().reduce((sum, { length }) => sum + length, 0),
+    inUse: () => this.#threads.values().reduce((sum, file) => sum + (file === undefined ? 0 : 1), 0),
+  };
   readonly #threadsMax: number;
   readonly #startThread: () => Thread;
   /** Every thread, with the file that it searches now. */
@@ -120,7 +130,8 @@ export class ReaderPool {
         this.#drop(file, entry);
         reject(new QueryTimeout());
       }, leftMs);
-      const entry = { ...search, dueMs: systemClock.monotonic() + leftMs, resolve, reject, timer };
+      const sinceMs = systemClock.monotonic();
+      const entry = { ...search, sinceMs, dueMs: sinceMs + leftMs, resolve, reject, timer };
       waiting.push(entry);
       this.#turns.set(file, waiting);
       this.#begin();
@@ -181,10 +192,12 @@ export class ReaderPool {
   }
 
   async #run(thread: Thread, file: PooledFile, search: Waiting): Promise<void> {
-    const { statement, timeoutMs, dueMs, timer, resolve, reject } = search;
+    const { statement, timeoutMs, sinceMs, dueMs, timer, resolve, reject } = search;
     clearTimeout(timer);
     this.#threads.set(thread, file);
-    const spentMs = timeoutMs - (dueMs - systemClock.monotonic());
+    const nowMs = systemClock.monotonic();
+    this.counts.waitSeconds.noteMs(nowMs - sinceMs);
+    const spentMs = timeoutMs - (dueMs - nowMs);
     try {
       const { rows, tookMs } = await thread.search({ file: file.source, statement, timeoutMs, spentMs });
       resolve({ rows, isSlow: tookMs > budgetMsMax });

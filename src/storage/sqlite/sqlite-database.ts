@@ -3,6 +3,7 @@ import { systemClock } from '../../base/clock.ts';
 import { sql, type Sql } from '../../sql/sql.ts';
 import type { Database, Row, SearchOptions, Transaction, Tuple, WriteOptions } from '../database.ts';
 import { isMissingName, OutdatedDefinitions } from '../engine-errors.ts';
+import type { StatementKind, StorageCounts } from '../storage-counts.ts';
 import type { LogState } from './log-mark.ts';
 import type { PooledFile, ReaderPool } from './reader-pool.ts';
 import {
@@ -26,6 +27,8 @@ export interface SqliteOptions {
   readonly definitions?: SqliteDefinitions;
   /** For a file that clients search: what takes long is then left to threads. */
   readonly readers?: ReaderPool;
+  /** Where commits and statements are counted; undefined for a file about which nobody asks. */
+  readonly counts?: StorageCounts;
 }
 
 export interface SqliteFile extends Database {
@@ -71,6 +74,7 @@ class SqliteDatabase implements SqliteFile {
       onReopen: () => this.#reopenReader(),
       endView: () => this.#endView(),
       holdView: () => this.#holdView(),
+      counts: options.counts,
       ...(options.groupMs !== undefined && { groupMs: options.groupMs }),
       ...(options.definitions !== undefined && {
         isOutdated: (writer) => options.definitions?.isOutdated(writer) === true,
@@ -82,19 +86,19 @@ class SqliteDatabase implements SqliteFile {
   }
 
   all(statement: Sql): Promise<Row[]> {
-    return this.#read(() => this.#view().all(statement));
+    return this.#read('read', () => this.#view().all(statement));
   }
 
   get(statement: Sql): Promise<Row | undefined> {
-    return this.#read(() => this.#view().get(statement));
+    return this.#read('read', () => this.#view().get(statement));
   }
 
   tuples(statement: Sql): Promise<Tuple[]> {
-    return this.#read(() => this.#view().tuples(statement));
+    return this.#read('read', () => this.#view().tuples(statement));
   }
 
   search(statement: Sql, options: SearchOptions = {}): Promise<Tuple[]> {
-    return this.#read(() => this.#search(statement, options));
+    return this.#read('search', () => this.#search(statement, options));
   }
 
   state(): object {
@@ -130,11 +134,16 @@ class SqliteDatabase implements SqliteFile {
     this.#queue.close();
   }
 
-  async #read<Result>(ask: () => Result | Promise<Result>): Promise<Result> {
-    const { definitions } = this.#options;
+  async #read<Result>(kind: StatementKind, ask: () => Result | Promise<Result>): Promise<Result> {
+    const { definitions, counts } = this.#options;
     const known = definitions?.version;
+    const startMs = systemClock.monotonic();
     try {
-      return await ask();
+      const asked = ask();
+      // What this thread answers is over: an await would add the turns of others.
+      const rows = asked instanceof Promise ? await asked : asked;
+      counts?.sqlSeconds[kind].noteMs(systemClock.monotonic() - startMs);
+      return rows;
     } catch (error) {
       if (definitions === undefined || !isMissingName(error)) throw error;
       // A thread sees a change of this process before it is on the disk, and remembered here.

@@ -5,6 +5,7 @@ import { sql } from '../../sql/sql.ts';
 import { callBack, type Transaction, type WriteOptions } from '../database.ts';
 import { EngineFailure, toEngineError } from '../engine-errors.ts';
 import { BulkInserts } from '../bulk-inserts.ts';
+import type { StorageCounts } from '../storage-counts.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { SqliteTransaction } from './sqlite-transaction.ts';
 
@@ -64,6 +65,7 @@ export interface WriteQueueOptions {
   readonly isOutdated?: (writer: SqliteConnection) => boolean;
   /** Called outside a transaction when `isOutdated` was true. May await nothing but reads. */
   readonly refresh?: () => Promise<void>;
+  readonly counts?: StorageCounts | undefined;
 }
 
 interface Waiting {
@@ -82,6 +84,9 @@ interface GroupRun {
   readonly outcomes: readonly Outcome[];
   readonly callbacks: readonly (() => void)[];
 }
+
+/** When the COMMIT began, by the monotonic clock. */
+type CommittedRun = GroupRun & { readonly committedFromMs: number };
 
 type Work = (tx: SqliteTransaction) => Promise<unknown>;
 
@@ -202,6 +207,7 @@ export class WriteQueue {
         this.#syncMs = systemClock.monotonic() - syncedFromMs;
       }
       this.#options.endView();
+      if (this.#hasWritten) this.#noteCommit(run);
       settle(group, run);
       if (this.#hasWritten) this.#connection.copyLongLog();
     } catch (error) {
@@ -212,14 +218,20 @@ export class WriteQueue {
     }
   }
 
+  #noteCommit({ outcomes, committedFromMs }: CommittedRun): void {
+    const works = outcomes.filter(({ kind }) => kind === 'kept').length;
+    this.#options.counts?.noteCommit(works, systemClock.monotonic() - committedFromMs);
+  }
+
   /** Whether the commit of this group is to be on the disk before anybody sees it. */
   get #isToSync(): boolean {
     return this.#hasWritten && this.#connection.isFullySynced;
   }
 
   /** Throws when nothing of the group was kept, or when it is unknown what was. */
-  async #commitGroup(group: readonly Waiting[]): Promise<GroupRun> {
+  async #commitGroup(group: readonly Waiting[]): Promise<CommittedRun> {
     const watch = this.#watchForeignAwaits();
+    const startMs = systemClock.monotonic();
     try {
       let run: GroupRun | undefined;
       if (this.#guardedLeft === 0) run = await this.#runWorks(group, false);
@@ -230,8 +242,10 @@ export class WriteQueue {
       }
       assert(run !== undefined, 'with savepoints no work spoils the others');
       if (this.#isToSync) this.#options.holdView();
+      const committedFromMs = systemClock.monotonic();
+      this.#options.counts?.sqlSeconds.write.noteMs(committedFromMs - startMs);
       this.#connection.run(COMMIT);
-      return run;
+      return { ...run, committedFromMs };
     } finally {
       watch.stop();
     }
