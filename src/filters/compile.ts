@@ -218,8 +218,8 @@ function isEquality(operator: Operator): operator is Equality {
 }
 
 /** The conditions that are the same for every row: literals and no parameters, whose type an engine would have to guess. */
-const always = sql`TRUE`;
-const never = sql`FALSE`;
+export const always = sql`TRUE`;
+export const never = sql`FALSE`;
 
 function truth(isTrue: boolean): Sql {
   return isTrue ? always : never;

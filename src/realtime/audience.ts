@@ -2,8 +2,9 @@ import type { Caller } from '../access/caller.ts';
 import type { FactReader, RuleInput } from '../access/rule-input.ts';
 import { admit, BrokenRule, isLocked, unlessBroken } from '../access/rule.ts';
 import { AppError } from '../base/errors.ts';
+import { partsBySize } from '../base/process.ts';
 import type { Collection } from '../collections/collection.ts';
-import { constantOf } from '../filters/compile.ts';
+import { always, constantOf, never } from '../filters/compile.ts';
 import type { FilterTree } from '../filters/parse.ts';
 import type { Instance } from '../instances/instance.ts';
 import { pickFields } from '../query/projection.ts';
@@ -12,7 +13,7 @@ import { inlineRow, scopeContext } from '../records/check-rule.ts';
 import { refuseRuleNames } from '../records/list-records.ts';
 import { presentRecords } from '../records/present-records.ts';
 import type { StoredRecord } from '../records/record.ts';
-import { sql } from '../sql/sql.ts';
+import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Topic } from './topic.ts';
 
 /** Who is told of a change: those who may see the same of it. The change is looked at once for all of them. */
@@ -48,26 +49,93 @@ export function dependsOnCaller({ rule, query, filter }: Topic, collection: Coll
   return !isPlain || filter !== undefined || Boolean(query.get('expand')) || collection.type === 'auth';
 }
 
-/** Returns the JSON of a record as an audience may see it; undefined where they may not, or have not asked for it. */
-export function recordFor(
+/** Returns the JSON of a record as each of these audiences may see it; undefined for those who may not, or have not asked for it. */
+export async function presentTo(
   instance: Instance,
-  audience: Audience,
+  audiences: readonly Audience[],
   record: StoredRecord,
-): Promise<string | undefined> {
-  return unlessBroken(instance, undefined, async () => {
+): Promise<readonly (string | undefined)[]> {
+  const conditions = await Promise.all(audiences.map((audience) => conditionFor(instance, audience, record)));
+  const answers = await evaluateAll(instance, record, conditions);
+  const texts = audiences.map(async (audience, index) => {
+    if (answers[index] !== true) return undefined;
+    return unlessBroken(instance, undefined, () => jsonFor(instance, audience, record));
+  });
+  return Promise.all(texts);
+}
+
+async function jsonFor(instance: Instance, audience: Audience, record: StoredRecord): Promise<string> {
+  const { fields } = audience.topic;
+  const [json = ''] = await presentRecords({ instance, facts: factsOf(audience) }, [record]);
+  return fields === undefined ? json : JSON.stringify(pickFields(JSON.parse(json), fields));
+}
+
+/** Returns the condition under which an audience is told of a record. */
+function conditionFor(instance: Instance, audience: Audience, { collection }: StoredRecord): Promise<Sql> {
+  return unlessBroken(instance, never, async () => {
     const { topic, caller } = audience;
-    const { collection } = record;
-    if (!mayAsk(audience, collection)) return undefined;
-    const facts = factsOf(audience);
+    if (!mayAsk(audience, collection)) return never;
     const rule = admit(collection, topic.rule, caller);
-    const condition = { facts, rule, filter: topic.filter };
-    const isTold = await isTrueOf(instance, record, condition).catch((error: unknown) => {
+    try {
+      const facts = factsOf(audience);
+      return scopeFor(instance, { facts, rule, filter: topic.filter }, collection).condition ?? always;
+    } catch (error) {
+      throw brokenIfRefused(error, collection);
+    }
+  });
+}
+
+/** How long the conditions of one statement may be together: that of a filter with many values alone has thousands of characters. */
+const textLengthMax = 128 * 1024;
+
+/**
+ * Returns of each condition whether it is true of a record. Those of the same text, which differ in who asks, are asked together: hundreds of
+ * statements for one change would hold up all that follows.
+ */
+async function evaluateAll(
+  instance: Instance,
+  record: StoredRecord,
+  conditions: readonly Sql[],
+): Promise<readonly boolean[]> {
+  const answers = conditions.map((condition) => constantOf(condition) ?? false);
+  const open = [...conditions.entries()].filter(([, condition]) => constantOf(condition) === undefined);
+  const sameTexts = [...Map.groupBy(open, ([, condition]) => condition.text).values()];
+  const statements = sameTexts.flatMap((same) =>
+    partsBySize(same, ([, condition]) => condition.text.length, textLengthMax),
+  );
+  const evaluated = statements.map(async (statement) => {
+    const found = await evaluate(
+      instance,
+      record,
+      statement.map(([, condition]) => condition),
+    );
+    for (const [place, [index]] of statement.entries()) answers[index] = found[place] === true;
+  });
+  await Promise.all(evaluated);
+  return answers;
+}
+
+/** As {@link evaluateAll}, in one statement. When that fails, each condition is asked by itself: the fault of one decides nothing for others. */
+async function evaluate(
+  instance: Instance,
+  record: StoredRecord,
+  conditions: readonly Sql[],
+): Promise<readonly boolean[]> {
+  const { database } = instance;
+  const { collection, values } = record;
+  const row = inlineRow(collection, values, database.names);
+  const columns = conditions.map((condition) => sql`CASE WHEN ${condition} THEN 1 ELSE 0 END`);
+  try {
+    const [found = []] = await database.search(sql`SELECT ${joinSql(columns, ', ')} FROM ${row}`);
+    return found.map((value) => Number(value) === 1);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    if (conditions.length > 1)
+      return (await Promise.all(conditions.map((one) => evaluate(instance, record, [one])))).flat();
+    return unlessBroken(instance, [false], async () => {
       throw brokenIfRefused(error, collection);
     });
-    if (!isTold) return undefined;
-    const [json = ''] = await presentRecords({ instance, facts }, [record]);
-    return topic.fields === undefined ? json : JSON.stringify(pickFields(JSON.parse(json), topic.fields));
-  });
+  }
 }
 
 /** Whether an audience is told of any record of a collection. */
@@ -88,18 +156,6 @@ interface Condition {
   readonly facts: RuleInput;
   readonly rule: FilterTree | undefined;
   readonly filter: FilterTree | undefined;
-}
-
-async function isTrueOf(instance: Instance, record: StoredRecord, condition: Condition): Promise<boolean> {
-  const { collection, values } = record;
-  const asked = scopeFor(instance, condition, collection).condition;
-  if (asked === undefined) return true;
-  const { database } = instance;
-  const known = constantOf(asked);
-  if (known !== undefined) return known;
-  const row = inlineRow(collection, values, database.names);
-  const rows = await database.search(sql`SELECT 1 FROM ${row} AND ${asked}`);
-  return rows.length > 0;
 }
 
 function scopeFor(

@@ -9,7 +9,7 @@ import { eventRecord } from '../records/event-record.ts';
 import { findRecord } from '../records/find-record.ts';
 import type { StoredRecord } from '../records/record.ts';
 import { sealPosition } from '../secrets/seal-position.ts';
-import { type Audience, audienceKey, dependsOnCaller, recordFor } from './audience.ts';
+import { type Audience, audienceKey, dependsOnCaller, presentTo } from './audience.ts';
 import { Callers } from './callers.ts';
 import type { Subscription } from './client.ts';
 import { type Change, lastPosition, readChanges } from './read-changes.ts';
@@ -31,8 +31,8 @@ const retryMs = 500;
 const presentMs = 1_000;
 /** Clients that are told together what they have missed, a part of the log each. */
 const catchUpsMax = 8;
-/** Audiences that are looked at together. */
-const togetherMax = 16;
+/** Audiences that are looked at together, by one statement if they differ only in who asks. */
+const togetherMax = 32;
 
 /**
  * Reads the event log of one instance for as long as somebody is subscribed, and tells each change to those who may see it. Clients see the
@@ -232,20 +232,17 @@ export class Channel {
     if (collection === undefined) return;
     const record = await this.#stateOf(collection, change);
     const groups = await this.#groups(collection, subscriptions);
-    const texts = new Map<Group, string | undefined>();
+    const texts: (string | undefined)[] = [];
     for (let at = 0; at < groups.length; at += togetherMax) {
-      const together = groups.slice(at, at + togetherMax);
-      const found = together.map(async (group) => {
-        texts.set(group, await recordFor(instance, group.audience, record));
-      });
-      await Promise.all(found);
+      const audiences = groups.slice(at, at + togetherMax).map(({ audience }) => audience);
+      texts.push(...(await presentTo(instance, audiences, record)));
       // Others have their turn in between, however many callers there are.
       if (at + togetherMax < groups.length) await nextTurn();
     }
     // Written only now, in one turn: a fault above has told nobody anything.
     const cursor = sealPosition(instance.sealer, change.position);
-    for (const group of groups) {
-      const json = texts.get(group);
+    for (const [index, group] of groups.entries()) {
+      const json = texts[index];
       if (json === undefined) continue;
       // A message is one line; in JSON, line breaks stand only where blanks may.
       const data = `{"record":${json.replaceAll(/[\r\n]/g, ' ')},"action":"${change.action}"`;

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
+import { AppError } from '../../src/base/errors.ts';
 import { Accounts, type Account, password, users } from '../support/accounts.ts';
 import { EventStream } from '../support/event-stream.ts';
+import { faultyDatabases } from '../support/faulty-databases.ts';
 import { makeKey } from '../support/make-key.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { posts, RealtimeStage, withOptions } from '../support/realtime-stage.ts';
@@ -94,6 +96,28 @@ describe('what a client is told', () => {
       bobOne: ['update by ann', 'delete by ann'],
       superuser: ['update by ann', 'create of bob', 'delete by ann'],
     });
+  });
+
+  test('is what its own filter admits, of many that are asked together, and the fault of one decides nothing for others', async (t) => {
+    const { databases, wrapDatabase } = faultyDatabases();
+    const { stage, subscribed, toldTo } = await open(t, { listRule: '' }, { parts: { wrapDatabase } });
+    // More than are asked for in one statement.
+    const titles = Array.from({ length: 70 }, (_, index) => `title ${index}`);
+    const filters = titles.map((title) => ({ query: { filter: `title = "${title}"` } }));
+    const streams = await Promise.all(
+      filters.map((options) => subscribed(undefined, withOptions('posts/*', options))),
+    );
+    await stage.create('title 1');
+    await stage.create('title 69');
+    await Promise.all(streams.map(toldTo));
+    for (const database of databases)
+      database.searchFault = ({ values }) =>
+        values.includes('title 2') ? new AppError('bad_request', 'It cannot be compared.') : undefined;
+    await stage.create('title 3');
+    await stage.create('title 68');
+    const told = await Promise.all(streams.map(toldTo));
+    const expected = titles.map((title) => (/ (1|3|68|69)$/.test(title) ? [`create ${title}`] : []));
+    assert.deepEqual(told, expected);
   });
 
   test('is nothing of a record that it may not see any more, not even that it was deleted', async (t) => {

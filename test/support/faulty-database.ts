@@ -7,6 +7,8 @@ export class FaultyDatabase implements Database {
   canWrite = true;
   /** What a write throws that is refused. */
   refusal = new Error('the disk is full');
+  /** Returns what a search throws, if it is to fail. */
+  searchFault: (statement: Sql) => Error | undefined = () => undefined;
   /** Number of writes that were refused. */
   refusedCount = 0;
   /** Number of reads that were answered late. */
@@ -52,7 +54,9 @@ export class FaultyDatabase implements Database {
     return rows;
   }
 
-  search(statement: Sql): Promise<Tuple[]> {
+  async search(statement: Sql): Promise<Tuple[]> {
+    const fault = this.searchFault(statement);
+    if (fault !== undefined) throw fault;
     return this.tuples(statement);
   }
 
