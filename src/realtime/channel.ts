@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Caller, guest } from '../access/caller.ts';
 import { Signal } from '../base/signal.ts';
 import { Turns } from '../base/turns.ts';
 import type { Collection } from '../collections/collection.ts';
@@ -33,6 +34,8 @@ const presentMs = 1_000;
 const catchUpsMax = 8;
 /** Audiences that are looked at together, by one statement if they differ only in who asks. */
 const togetherMax = 32;
+/** Callers that are looked up together: one after the other, hundreds of them would take hundreds of round trips to PostgreSQL. */
+const lookUpsMax = 256;
 
 /**
  * Reads the event log of one instance for as long as somebody is subscribed, and tells each change to those who may see it. Clients see the
@@ -268,18 +271,24 @@ export class Channel {
   /** Groups subscriptions whose clients are told the same. Who a client is now is looked up only where that decides. */
   async #groups(collection: Collection, subscriptions: readonly Subscription[]): Promise<readonly Group[]> {
     const groups = new Map<string, Group>();
-    for (const subscription of subscriptions) {
-      const { client, topic } = subscription;
-      const isDecided = client.caller?.kind !== 'superuser' && !dependsOnCaller(topic, collection);
-      const caller = isDecided ? { kind: 'guest' as const } : await this.callers.of(client);
-      const audience = { topic, caller };
-      const members = groups.getOrInsertComputed(audienceKey(audience, collection), () => ({
-        audience,
-        members: [],
-      }));
-      members.members.push(subscription);
+    for (let at = 0; at < subscriptions.length; at += lookUpsMax) {
+      const together = subscriptions.slice(at, at + lookUpsMax);
+      const callers = await Promise.all(together.map((one) => this.#callerFor(collection, one)));
+      for (const [index, subscription] of together.entries()) {
+        const audience = { topic: subscription.topic, caller: callers[index] ?? guest };
+        const members = groups.getOrInsertComputed(audienceKey(audience, collection), () => ({
+          audience,
+          members: [],
+        }));
+        members.members.push(subscription);
+      }
     }
     return [...groups.values()];
+  }
+
+  async #callerFor(collection: Collection, { client, topic }: Subscription): Promise<Caller> {
+    const isDecided = client.caller?.kind !== 'superuser' && !dependsOnCaller(topic, collection);
+    return isDecided ? guest : this.callers.of(client);
   }
 }
 
