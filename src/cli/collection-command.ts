@@ -70,12 +70,12 @@ function addShow(parent: Command, io: CommandIo): void {
 function summaryOf(definition: JsonObject): JsonObject {
   const { id, name, type, system, indexes } = definition;
   const rules = Object.entries(definition).filter(([member]) => member.endsWith('Rule'));
-  const said = rules.map(([member, rule]) => [
+  const shown = rules.map(([member, rule]): [string, unknown] => [
     member,
     rule === null ? '(superusers only)' : rule === '' ? '(everyone)' : rule,
   ]);
   const fields = fieldsOf(definition).map(({ name: field, type: of }) => `${String(field)}:${String(of)}`);
-  return { id, name, type, system, fields, ...Object.fromEntries(said), indexes };
+  return { id, name, type, system, fields, ...Object.fromEntries(shown), indexes };
 }
 
 function fieldsOf({ fields }: JsonObject): readonly JsonObject[] {
