@@ -4,6 +4,7 @@ import { S3Failure } from '../files/s3-client.ts';
 import { StartError } from '../open-data-directory.ts';
 import { SecretError } from '../secrets/master-key.ts';
 import { EngineFailure } from '../storage/engine-errors.ts';
+import { UnopenedFile } from '../storage/sqlite/home.ts';
 import { CommandError, exitCodes } from './command-error.ts';
 import { printable } from './print.ts';
 
@@ -59,12 +60,8 @@ const codesOfErrors: Readonly<Record<ErrorCode, number>> = {
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CommandError) return error.exitCode;
   if (error instanceof ConfigError) return exitCodes.usage;
-  if (error instanceof AppError) return isOfFile(error) ? exitCodes.io : codesOfErrors[error.code];
+  if (error instanceof UnopenedFile || isFileError(error)) return exitCodes.io;
+  if (error instanceof AppError) return isFileError(error.cause) ? exitCodes.io : codesOfErrors[error.code];
   if (error instanceof StartError || error instanceof SecretError) return exitCodes.unavailable;
-  return isFileError(error) ? exitCodes.io : exitCodes.bug;
-}
-
-/** True for what is explained because a file of this machine cannot be opened, copied or changed. */
-function isOfFile(error: AppError): boolean {
-  return error.explanation !== undefined && !(error instanceof S3Failure);
+  return exitCodes.bug;
 }
