@@ -63,8 +63,8 @@ describe('a start that cannot go well ends with one clear line and an exit code'
     assert.equal((await listSuperusers(data)).stdout, 'root@example.com\n');
     applyLater(file, { isAdmitting: false });
     const before = readFileSync(file);
-    assertRefused(await serve(t, data), /written by a newer version of Chancery/);
-    assertRefused(await listSuperusers(data), /written by a newer version of Chancery/);
+    assertRefused(await serve(t, data), /written by a newer version of Chancery/, 74);
+    assertRefused(await listSuperusers(data), /written by a newer version of Chancery/, 74);
     assert.deepEqual(readFileSync(file), before);
   });
 

@@ -18,8 +18,8 @@ export const realtimeMutants: readonly Mutant[] = [
   {
     name: 'a subscription is told what its filter selects',
     file: 'src/realtime/audience.ts',
-    from: 'const condition = { facts, rule, filter: topic.filter };',
-    to: 'const condition = { facts, rule, filter: undefined };',
+    from: '{ facts, rule, filter: topic.filter }',
+    to: '{ facts, rule, filter: undefined }',
     tests: wire,
   },
   {
