@@ -13,6 +13,8 @@ declare module 'fastify' {
     readonly jsonLimits?: JsonLimits | undefined;
     /** For a route whose members are texts: a password of digits in a form is no number there. */
     readonly formValues?: 'texts' | undefined;
+    /** For a route that takes bodies of any kind as they are. */
+    readonly takesBytes?: boolean | undefined;
     /** For a route that reads forms itself, as they may hold files. */
     readonly takesFiles?: boolean;
   }
@@ -41,11 +43,18 @@ export function acceptBodies(app: FastifyInstance): void {
     /^(?:multipart\/form-data|application\/x-www-form-urlencoded)\b/i,
     (request: FastifyRequest, payload: IncomingMessage) => readForm(request, payload),
   );
-  app.addContentTypeParser('*', (request, _payload, done) => {
-    // An empty body is none, whatever type it names; and on an unknown path the 404 comes before any fault of the body.
-    if (request.is404 || request.headers['content-length'] === '0') done(null, undefined);
-    else done(new AppError('unsupported_media_type', 'Unsupported Content-Type.'));
-  });
+  app.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) =>
+    readOther(request, payload),
+  );
+}
+
+/** Throws unsupported_media_type, unless the route takes bytes of any type. */
+async function readOther(request: FastifyRequest, payload: IncomingMessage): Promise<unknown> {
+  if (request.routeOptions.config.takesBytes === true)
+    return readAndParse(request, payload, (bytes) => bytes);
+  // An empty body is none, whatever type it names; and on an unknown path the 404 comes before any fault of the body.
+  if (request.is404 || request.headers['content-length'] === '0') return undefined;
+  throw new AppError('unsupported_media_type', 'Unsupported Content-Type.');
 }
 
 async function readForm(request: FastifyRequest, payload: IncomingMessage): Promise<unknown> {
@@ -66,9 +75,10 @@ async function readAndParse(
   if (request.is404 && request.headers.expect !== undefined) return undefined;
   const bytes = await readBody(payload);
   if (request.is404) return undefined;
+  request.bodyBytes = bytes.length;
+  if (request.routeOptions.config.takesBytes === true) return bytes;
   try {
     checkCharset(request.headers['content-type'] ?? '');
-    request.bodyBytes = bytes.length;
     // Some clients send a type with a DELETE that has no body.
     return bytes.length === 0 ? undefined : await parse(bytes, request);
   } catch (error) {

@@ -3,6 +3,7 @@ import { accountRoutes } from './routes/accounts.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { authRoutes } from './routes/auth.ts';
 import { batchRoutes } from './routes/batch.ts';
+import { catcherRoutes } from './routes/catchers.ts';
 import { collectionRoutes } from './routes/collections.ts';
 import { deliveryRoutes } from './routes/deliveries.ts';
 import { descriptionRoute } from './routes/descriptions.ts';
@@ -38,6 +39,7 @@ export const routes: readonly Route[] = [
   ...replayRoutes,
   ...eventRoutes,
   ...feedRoutes,
+  ...catcherRoutes,
   ...keyRoutes,
   ...auditRoutes,
   ...settingsRoutes,

@@ -39,6 +39,7 @@ export function serveRoute(app: FastifyInstance, services: Services, route: Rout
         config: {
           jsonLimits: route.jsonLimits,
           formValues: route.formValues,
+          takesBytes: route.takesBytes,
           takesFiles: route.planForm !== undefined,
         },
         handler: (request, reply) => serve(route, services, { request, reply }),

@@ -210,6 +210,7 @@ export type InternalTable =
   | '$audit'
   | '$setup_token'
   | '$file_removal'
+  | '$catcher_request'
   | '$instance'
   | '$instance_setting'
   | '$log'

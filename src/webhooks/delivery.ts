@@ -18,6 +18,7 @@ import type { AttemptResult } from './sending/attempt-result.ts';
  *   dispatcher       finds work by these, claims what is due and gives it to the sender
  *   sending/         another thread, and the sender as its handle here: signs, posts through the guarded agent; every failure is a
  *                    value. It knows requests and their results, not deliveries
+ *   catcher-attempts keeps what goes to a catcher, a URL of this service to look at webhooks (catchers), in place of sending it
  *   in-flight        what was claimed: settles the results, one group of each instance at a time (settle)
  *   delivery-log     what owners see of deliveries, list-events of events; endpoint-warnings: what the operator reads of them in the log
  *   janitor          trims the log (trim-log), and moves cursors on that nothing else moves

@@ -9,6 +9,7 @@ import { Janitor, rowByRow } from './janitor.ts';
 import type { InstanceLanes } from './lanes.ts';
 import { Claims, readTaken, Scheduler, type Taken } from './scheduler.ts';
 import type { AttemptRequest, AttemptResult } from './sending/attempt-result.ts';
+import { CatcherAttempts } from './catcher-attempts.ts';
 import type { Sender } from './sending/sender.ts';
 import { chooseTurns, Slots, type Turn } from './slots.ts';
 import type { WebhookInstanceLoan } from './webhook-instance.ts';
@@ -48,6 +49,7 @@ export class Dispatcher {
   readonly #scheduler: Scheduler;
   readonly #slots: Slots;
   readonly #inFlight: InFlight;
+  readonly #catcherAttempts: CatcherAttempts;
   /** Whether the last look found something to send, or did not read to the end: then there may be more. */
   #hasFound = false;
   #pumping: Promise<void> | undefined;
@@ -61,10 +63,12 @@ export class Dispatcher {
     this.#slots = new Slots(options.slotsMax);
     const onSettled = (instanceId: string): void => this.wake(instanceId);
     this.#inFlight = new InFlight({ ...options, slots: this.#slots, onSettled });
-    options.sender.onResults((results) => {
+    const finish = (results: readonly AttemptResult[]): void => {
       this.#inFlight.finish(results);
       this.#schedulePump();
-    });
+    };
+    options.sender.onResults(finish);
+    this.#catcherAttempts = new CatcherAttempts(options.clock, (result) => finish([result]));
   }
 
   /** Looks through all instances once: deliveries that an earlier process left pending may be due. */
@@ -111,7 +115,8 @@ export class Dispatcher {
     const lanes = this.#claims.add(loan);
     lanes.noteTest(1);
     this.#inFlight.add({ lanes, endpoint, pending, test });
-    this.#options.sender.send([toAttemptRequest(endpoint, pending, this.#options.version)]);
+    const request = toAttemptRequest(endpoint, pending, this.#options.version);
+    if (!this.#catcherAttempts.take(loan.instance, request)) this.#options.sender.send([request]);
     return test.promise;
   }
 
@@ -126,6 +131,7 @@ export class Dispatcher {
     // Only now, as the last look may have set the timer.
     clearTimeout(this.#timer);
     await this.#options.sender.stop(graceMs);
+    await this.#catcherAttempts.settled();
     await this.#inFlight.settled();
     this.#claims.releaseAll();
   }
@@ -251,7 +257,8 @@ export class Dispatcher {
       this.#inFlight.leave(pending);
       return undefined;
     }
-    return toAttemptRequest(endpoint, pending, this.#options.version);
+    const request = toAttemptRequest(endpoint, pending, this.#options.version);
+    return this.#catcherAttempts.take(lanes.instance, request) ? undefined : request;
   }
 
   /** Gives back instances that have nothing to do now, and notes when each of them next will. */

@@ -155,6 +155,10 @@ export class AccessStage {
     return (await this.make(`/api/webhooks/endpoints/${endpoint}/replay`, { scope: 'missing' })).id;
   }
 
+  async catcher(): Promise<string> {
+    return (await this.make('/api/webhooks/catchers', {})).id;
+  }
+
   /** Makes a consumer of the feed and returns its path. */
   async consumer(): Promise<string> {
     const path = '/api/webhooks/consumers/reader';

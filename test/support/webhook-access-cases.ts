@@ -55,6 +55,7 @@ export function webhookAccessCases(): readonly AccessCase[] {
     },
     { route: 'GET /api/webhooks/lanes', of: '', request: () => ({ path: '/api/webhooks/lanes' }) },
     { route: 'GET /api/webhooks/feed', of: '', request: () => ({ path: '/api/webhooks/feed' }) },
+    ...catcherCases(),
     ...['GET', 'PUT', 'DELETE'].map((method) => ({
       route: `${method} /api/webhooks/consumers/{name}`,
       of: '',
@@ -63,5 +64,24 @@ export function webhookAccessCases(): readonly AccessCase[] {
         ...(method === 'PUT' && { body: {} }),
       }),
     })),
+  ];
+}
+
+function catcherCases(): readonly AccessCase[] {
+  return [
+    { route: 'POST /api/webhooks/catchers', of: '', request: () => ({ path: '/api/webhooks/catchers' }) },
+    ...['GET', 'DELETE'].map((method) => ({
+      route: `${method} /api/webhooks/catchers/{id}`,
+      of: '',
+      request: async (stage: AccessStage) => ({ path: `/api/webhooks/catchers/${await stage.catcher()}` }),
+    })),
+    {
+      route: 'POST /api/webhooks/catchers/{id}/requests',
+      of: '',
+      request: async (stage) => ({
+        path: `/api/webhooks/catchers/${await stage.catcher()}/requests`,
+        body: { event: 'record.create' },
+      }),
+    },
   ];
 }

@@ -12,6 +12,8 @@ export interface OperationParts {
   readonly body?: Schema;
   /** Schema of the body as a form with files, for an operation that takes them. */
   readonly form?: Schema;
+  /** It takes a body of any kind as it is, in place of one of the schema. */
+  readonly takesBytes?: boolean;
   /** A body that may be left out, as all of its members may. */
   readonly isBodyOptional?: boolean;
   readonly answers: Readonly<Record<number, Schema>>;
@@ -71,6 +73,7 @@ export function operation(parts: OperationParts): Operation {
             content: bodyContent(body, parts.form ?? anyForm),
           },
         }),
+    ...(parts.takesBytes === true && { requestBody: { content: { '*/*': { schema: {} } } } }),
     // Objects keep numeric keys in ascending order, whatever the order of insertion.
     responses: { ...Object.fromEntries(refusals), ...parts.answers },
   };
@@ -213,6 +216,11 @@ export const parameters: Readonly<Record<string, Schema>> = {
   DeliveryId: inPath('id', 'Id of a delivery.'),
   EventId: inPath('id', 'Id of an event.'),
   ReplayId: inPath('id', 'Id of a replay.'),
+  CatcherId: inPath('id', 'Id of a catcher.'),
+  CatcherStatus: inQuery('status', {
+    description: 'The status that the catcher answers with, 200 to 599.',
+    schema: { type: 'integer', minimum: 200, maximum: 599, default: 200 },
+  }),
   ConsumerName: inPath('name', 'Name of a consumer of the feed: up to 64 letters, digits and `_.-`.'),
   FeedCursor: inQuery('cursor', {
     description: 'The `nextCursor` of the answer before; empty for the beginning of the log.',

@@ -7,6 +7,7 @@ import { deliverySchemas } from '../routes/deliveries.ts';
 import { endpointStatsSchemas } from '../routes/endpoint-stats.ts';
 import { endpointSchemas } from '../routes/endpoints.ts';
 import { eventSchemas } from '../routes/events.ts';
+import { catcherSchemas } from '../routes/catchers.ts';
 import { feedSchemas } from '../routes/feed.ts';
 import { fileSchemas } from '../routes/files.ts';
 import { healthSchemas } from '../routes/health.ts';
@@ -88,6 +89,7 @@ const schemas = {
   ...deliverySchemas,
   ...eventSchemas,
   ...feedSchemas,
+  ...catcherSchemas,
   ...endpointStatsSchemas,
   ...replaySchemas,
   ...keySchemas,

@@ -183,9 +183,10 @@ function toJson(endpoint: Endpoint): string {
 
 /** Audits each change in its transaction. Only names of members are recorded, as headers and the query of a URL may be secret. */
 export function savingOf({ instance, request, input }: RequestContext): EndpointSaving {
-  const { database, endpoints, clock, dueClock, collections } = instance;
+  const { database, endpoints, clock, dueClock, collections, sealer } = instance;
   return {
     database,
+    sealer,
     endpoints,
     clock,
     dueClock,

@@ -5,6 +5,8 @@ import { fromTimestamp, type Timestamp, toTimestamp } from '../../base/timestamp
 import type { Collection } from '../../collections/collection.ts';
 import type { Transaction } from '../../storage/database.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
+import { catcherOfUrl } from '../catchers.ts';
+import type { OptionContext } from './endpoint-options.ts';
 import type { EndpointStore } from './endpoint-store.ts';
 import {
   decodeEndpoint,
@@ -27,7 +29,7 @@ type Body = Readonly<Record<string, unknown>>;
 /** What a change of endpoints needs of their instance, and a listener that notes the change. */
 export interface EndpointSaving extends Pick<
   WebhookInstance,
-  'database' | 'endpoints' | 'clock' | 'dueClock' | 'collections'
+  'database' | 'endpoints' | 'clock' | 'dueClock' | 'collections' | 'sealer'
 > {
   /** Whether a refusal of a URL names the flag of the server that would allow it. */
   readonly isForOperator?: boolean;
@@ -45,8 +47,7 @@ export function createEndpoint(saving: EndpointSaving, body: Body, policy: Netwo
     if ((await endpoints.all(tx)).length >= endpointsMax) {
       throw new AppError('bad_request', `${failed} There can be at most ${endpointsMax} endpoints.`);
     }
-    const { collections, isForOperator } = saving;
-    const settings = decodeEndpoint(body, { collections, policy, isForOperator, failed });
+    const settings = decodeEndpoint(body, { ...contextOf(saving, policy), failed });
     const now = toTimestamp(saving.clock.now());
     const given: Omit<Endpoint, 'number'> = {
       ...settings,
@@ -74,19 +75,20 @@ export async function updateEndpoint(
   const changed = await change(saving, async (tx, endpoints) => {
     const existing = await getEndpoint(tx, endpoints, request.id);
     refuseFixed(request.body, existing, failed);
-    const settings = decodeEndpoint(request.body, {
-      collections: saving.collections,
-      policy,
-      isForOperator: saving.isForOperator,
-      existing,
-      failed,
-    });
+    const settings = decodeEndpoint(request.body, { ...contextOf(saving, policy), existing, failed });
     const after = { ...existing, ...settings, updated: timeOfChange(existing, saving.clock) };
     await saving.onChange?.(tx, { before: existing, after });
     return save(tx, endpoints, { before: existing, after });
   });
   if (changed.order !== 'record') await releaseAll(saving, changed.number);
   return changed;
+}
+
+function contextOf(
+  { collections, isForOperator, sealer }: EndpointSaving,
+  policy: NetworkPolicy,
+): Omit<OptionContext, 'existing'> {
+  return { collections, policy, isForOperator, isCatcher: (url) => catcherOfUrl(sealer, url) !== undefined };
 }
 
 /**

@@ -28,6 +28,8 @@ export interface OptionContext {
   readonly collections: CollectionStore;
   readonly policy: NetworkPolicy;
   readonly isForOperator?: boolean | undefined;
+  /** Whether a URL is that of a catcher of the instance. */
+  readonly isCatcher: (url: string) => boolean;
   /** The endpoint that is changed; absent for a new one. */
   readonly existing?: {
     readonly collections: readonly string[];
@@ -220,9 +222,13 @@ function integerOption({ initial, min, max, ...rest }: IntegerOption): EndpointO
   };
 }
 
-function decodeUrl(value: unknown, { policy, isForOperator = false }: OptionContext): Decoded<string> {
+function decodeUrl(
+  value: unknown,
+  { policy, isForOperator = false, isCatcher }: OptionContext,
+): Decoded<string> {
   if (typeof value !== 'string') return { error: invalidValue('Must be text.') };
   if (value === '') return { error: fieldError('validation_required') };
+  if (isCatcher(value)) return { value };
   const check = checkEndpointUrl(value, policy);
   if (check.kind === 'accepted') return { value: check.url };
   const { reason, remedy } = check;

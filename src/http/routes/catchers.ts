@@ -1,0 +1,132 @@
+import type { FastifyRequest } from 'fastify';
+import { toTimestamp } from '../../base/timestamp.ts';
+import {
+  type Catcher,
+  catcherLimits,
+  catcherOfUrl,
+  catcherPath,
+  type CatcherRequest,
+  forgetRequests,
+  getCatcher,
+  keepRequest,
+  newCatcher,
+  readRequests,
+} from '../../webhooks/catchers.ts';
+import { nothing } from '../answer.ts';
+import { emptyAnswer, jsonAnswer } from '../openapi/operation.ts';
+import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { route } from '../route.ts';
+
+const common = { tag: 'webhooks', isForSuperusers: true } as const;
+const onOne = { ...common, path: '/api/webhooks/catchers/:id', parameters: ['CatcherId', 'Fields'] } as const;
+const requestsPath = '/api/webhooks/catchers/:id/requests';
+
+/** Catchers: URLs that keep what they are sent for an hour, to look at webhooks without a receiver. */
+export const catcherRoutes = [
+  route({
+    ...common,
+    method: 'POST',
+    path: '/api/webhooks/catchers',
+    id: 'createCatcher',
+    scope: 'webhooks:write',
+    summary: 'Make a URL that keeps what it is sent, to look at webhooks without a receiver',
+    description:
+      'Endpoints may have this URL whatever the operator allows as targets. With `?status=503` behind it the catcher plays a receiver that fails.',
+    parameters: ['Fields'],
+    answers: { 201: jsonAnswer('The catcher.', schemaReference('Catcher')) },
+    handle: (context) => {
+      const catcher = newCatcher(context.instance);
+      const json = JSON.stringify({ ...catcherView(catcher, context.request), requests: [] });
+      return context.answer(json, { status: 201 });
+    },
+  }),
+  route({
+    ...onOne,
+    method: 'GET',
+    id: 'getCatcher',
+    scope: 'webhooks:read',
+    summary: `A catcher and what it was sent: the last ${catcherLimits.requestsMax} requests, the newest first`,
+    answers: { 200: jsonAnswer('The catcher.', schemaReference('Catcher')) },
+    handle: async (context) => {
+      const { instance, params, request } = context;
+      const catcher = getCatcher(instance, params.id);
+      const requests = await readRequests(instance, catcher);
+      return context.answer(JSON.stringify({ ...catcherView(catcher, request), requests }));
+    },
+  }),
+  route({
+    ...onOne,
+    method: 'DELETE',
+    id: 'emptyCatcher',
+    scope: 'webhooks:write',
+    summary: 'Forget what a catcher was sent',
+    parameters: ['CatcherId'],
+    answers: { 204: emptyAnswer('Its requests are forgotten. It goes on until it expires.') },
+    refusals: [413, 415, 507],
+    handle: async ({ instance, params }) => {
+      await forgetRequests(instance, getCatcher(instance, params.id));
+      return nothing;
+    },
+  }),
+  route({
+    tag: 'webhooks',
+    method: 'POST',
+    path: requestsPath,
+    id: 'catchRequest',
+    scope: 'any',
+    summary: 'Send something to a catcher, as its endpoints do',
+    parameters: ['CatcherId', 'CatcherStatus'],
+    takesBytes: true,
+    answers: { 200: emptyAnswer('The request is kept.') },
+    refusals: [413, 507],
+    handle: async ({ instance, params, request }) => {
+      const catcher = getCatcher(instance, params.id);
+      await keepRequest(instance, catcher, requestOf(request));
+      const { status = 200 } = catcherOfUrl(instance.sealer, urlOf(request)) ?? {};
+      return { status };
+    },
+  }),
+];
+
+function catcherView(catcher: Catcher, request: FastifyRequest): object {
+  const { id, expires } = catcher;
+  const { originalUrl } = request;
+  const prefix = originalUrl.slice(0, originalUrl.indexOf('/api/webhooks/catchers'));
+  return {
+    id,
+    url: `${request.protocol}://${request.host}${prefix}${catcherPath(catcher)}`,
+    expires: toTimestamp(expires),
+  };
+}
+
+function urlOf({ protocol, host, originalUrl }: FastifyRequest): string {
+  return `${protocol}://${host}${originalUrl}`;
+}
+
+function requestOf({ method, headers, body }: FastifyRequest): CatcherRequest {
+  const kept = Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')] as const);
+  return {
+    method,
+    headers: Object.fromEntries(kept),
+    body: body instanceof Uint8Array ? body : new Uint8Array(0),
+  };
+}
+
+const text: Schema = { type: 'string' };
+
+export const catcherSchemas: Readonly<Record<string, Schema>> = {
+  Catcher: objectSchema({
+    id: text,
+    url: { type: 'string', description: 'What is sent there is kept.' },
+    expires: { type: 'string', description: 'Until when it keeps and shows requests.' },
+    requests: { type: 'array', items: schemaReference('CatcherRequest') },
+  }),
+  CatcherRequest: objectSchema({
+    id: text,
+    received: text,
+    method: text,
+    headers: { type: 'object', additionalProperties: text },
+    body: { type: 'string', description: 'Its first 64 KiB, as UTF-8.' },
+    bodyBytes: { type: 'integer', minimum: 0, description: 'The length of the whole body.' },
+  }),
+};
