@@ -4,7 +4,6 @@ import { S3Failure } from '../files/s3-client.ts';
 import { StartError } from '../open-data-directory.ts';
 import { SecretError } from '../secrets/master-key.ts';
 import { EngineFailure } from '../storage/engine-errors.ts';
-import { UnopenedFile } from '../storage/sqlite/home.ts';
 import { CommandError, exitCodes } from './command-error.ts';
 import { printable } from './print.ts';
 
@@ -60,8 +59,13 @@ const codesOfErrors: Readonly<Record<ErrorCode, number>> = {
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CommandError) return error.exitCode;
   if (error instanceof ConfigError) return exitCodes.usage;
-  if (error instanceof UnopenedFile || isFileError(error)) return exitCodes.io;
-  if (error instanceof AppError) return isFileError(error.cause) ? exitCodes.io : codesOfErrors[error.code];
+  if (isFileError(error)) return exitCodes.io;
+  if (error instanceof S3Failure) return exitCodes.unavailable;
+  // What is explained to the operator alone is a file of the data that could not be read, copied or changed.
+  if (error instanceof AppError)
+    return error.explanation !== undefined && error.cause !== undefined
+      ? exitCodes.io
+      : codesOfErrors[error.code];
   if (error instanceof StartError || error instanceof SecretError) return exitCodes.unavailable;
   return exitCodes.bug;
 }

@@ -41,7 +41,7 @@ test('a database with the collections of an earlier move is not empty', async (t
   assert.equal((await runInProcess(args)).code, 0);
   await ask(url, 'DROP SCHEMA chancery CASCADE');
   const { code, stderr } = await runInProcess(args);
-  assert.equal(code, 69);
+  assert.equal(code, 65);
   assert.match(stderr, /^chancery: The PostgreSQL database holds data already: [^\n]+\n$/);
 });
 

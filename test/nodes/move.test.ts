@@ -71,7 +71,11 @@ test('only an empty database takes a data directory that no server uses', async 
   );
   await stop(server);
   await assertSucceeds(['move', '--data', data, '--postgres', url]);
-  assertFails(await move('--data', data, '--postgres', url), /^chancery: [^\n]+holds data already[^\n]+\n$/);
+  assertFails(
+    await move('--data', data, '--postgres', url),
+    /^chancery: [^\n]+holds data already[^\n]+\n$/,
+    65,
+  );
 });
 
 test('no server starts on a database into which a move has not finished', async (t) => {
@@ -307,7 +311,7 @@ async function assertSucceeds(args: readonly string[]): Promise<void> {
   assert.deepEqual([code, stderr], [0, '']);
 }
 
-function assertFails({ code, stdout, stderr }: CommandResult, message: RegExp): void {
-  assert.deepEqual([code, stdout], [1, '']);
+function assertFails({ code, stdout, stderr }: CommandResult, message: RegExp, expected = 69): void {
+  assert.deepEqual([code, stdout], [expected, '']);
   assert.match(stderr, message);
 }

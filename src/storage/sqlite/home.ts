@@ -207,7 +207,7 @@ async function openMigrated({ migrations, copies, checks, ...options }: FileOpti
 }
 
 /** A data file cannot be opened. The client learns only that the service is unavailable, the operator which file it is and why. */
-export class UnopenedFile extends AppError {
+class UnopenedFile extends AppError {
   override readonly explanation: string;
 
   constructor(path: string, error: AppError) {
