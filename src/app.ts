@@ -13,7 +13,9 @@ import { startSweeping } from './limits/window-store.ts';
 import { Mailer } from './mail/mailer.ts';
 import { Realtime } from './realtime/realtime.ts';
 import type { RealtimeNodes } from './realtime/realtime-nodes.ts';
+import { codeOf } from './base/process.ts';
 import { nodeTls } from './network/open-socket.ts';
+import { findPortHolder } from './network/find-port-holder.ts';
 import {
   borrowFrom,
   type DataDirectory,
@@ -218,7 +220,9 @@ async function listen(running: Running): Promise<string> {
     return await running.server.listen({ host, port });
   } catch (error) {
     await stopApp(running);
-    throw new StartError(`Cannot listen on ${host}:${port}: ${messageOf(error)}.`, { cause: error });
+    const holder = codeOf(error) === 'EADDRINUSE' ? findPortHolder(port) : undefined;
+    const by = holder === undefined ? '' : ` ${holder} listens there; --port 0 takes a free one.`;
+    throw new StartError(`Cannot listen on ${host}:${port}: ${messageOf(error)}.${by}`, { cause: error });
   }
 }
 

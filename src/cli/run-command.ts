@@ -23,8 +23,9 @@ const commands: Readonly<Record<string, () => MakeCommand | Promise<MakeCommand>
   version: async () => (await import('./version-command.ts')).versionCommand,
 };
 
-/** Runs a command line; resolves to the exit code. Mistakes are one line on standard error. */
-export async function runCommand(args: readonly string[], io: CommandIo): Promise<number> {
+/** Runs a command line; resolves to the exit code. Mistakes are one line on standard error. Without a command it runs the server. */
+export async function runCommand(line: readonly string[], io: CommandIo): Promise<number> {
+  const args = isServing(line) ? ['serve', ...line] : line;
   const program = new Command('chancery')
     .description('Chancery keeps your records and sends signed word of every change.')
     .version(version)
@@ -44,6 +45,14 @@ export async function runCommand(args: readonly string[], io: CommandIo): Promis
     return exitCodeOf(error);
   }
 }
+
+/** True for a command line without a command, unless it asks what there is. */
+function isServing([first]: readonly string[]): boolean {
+  return (
+    first === undefined || (first.startsWith('-') && !['-h', '--help', '-V', '--version'].includes(first))
+  );
+}
+
 /** Keeps commander from ending the process, which only main.ts may do, and makes one line of each mistake that it finds. */
 function prepare(command: Command, io: CommandIo): void {
   command.exitOverride();

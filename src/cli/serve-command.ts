@@ -7,7 +7,7 @@ import type { Config } from '../config.ts';
 import { dataFlags, serverFlags } from '../config-flags.ts';
 import { releaseMemoryWhenIdle } from '../base/process.ts';
 import type { Logger } from '../base/logger.ts';
-import { defaultSlug, type InstanceEntry } from '../instances/instance-directory.ts';
+import { defaultSlug } from '../instances/instance-directory.ts';
 import { operatorMessage } from './exit-code.ts';
 import { addFlags, configOf } from './flags.ts';
 import type { CommandIo } from './print.ts';
@@ -16,18 +16,21 @@ import type { CommandIo } from './print.ts';
 export function serveCommand(io: CommandIo): Command {
   const command = new Command('serve').description('run the server');
   addFlags(command, [...dataFlags, ...serverFlags]);
-  command.action(async () => serve(configOf(command, io)));
+  command.action(async () => serve(configOf(command, io), io));
   return command;
 }
 
 /** Runs the server until a signal asks it to stop; resolves when everything is settled and closed. */
-async function serve(config: Config): Promise<void> {
+async function serve(config: Config, io: CommandIo): Promise<void> {
   const logger = createLogger(config);
   // Listens first: a signal during the start would otherwise end the process without a stop.
   const stopAsked = stopSignal();
   const app = await startApp(config, { logger });
-  logger.info(`Chancery ${version} listens on ${app.url}`, { url: app.url });
-  await explainFirstSteps(app, config, logger);
+  // Since the process began, whose start is most of it.
+  const readyMs = Math.round(process.uptime() * 1_000);
+  const token = await findSetupToken(app, config, logger);
+  if (io.stdout.isTTY === true) io.stdout.write(banner(app.url, { config, token, readyMs }));
+  else logStart(app.url, { config, token, readyMs }, logger);
   releaseMemoryWhenIdle();
   const signal = await stopAsked;
   logger.info(`${signal}: stopping. Requests and webhooks in flight may end; a second signal stops at once.`);
@@ -35,40 +38,74 @@ async function serve(config: Config): Promise<void> {
   logger.info('Stopped.');
 }
 
-/** Explains how to make the first superuser of the default instance. Other instances are made by operators, who have the command line. */
-async function explainFirstSteps(app: App, config: Config, logger: Logger): Promise<void> {
+interface Start {
+  readonly config: Config;
+  /** Makes the first superuser of the default instance; undefined when there is one. */
+  readonly token: string | undefined;
+  readonly readyMs: number;
+}
+
+/** Other instances are made by operators, who have the command line. */
+async function findSetupToken(app: App, config: Config, logger: Logger): Promise<string | undefined> {
   const entry = app.data.directory.findBySlug(defaultSlug);
   // With strict hosts, a default instance without a host cannot be reached.
-  if (entry === undefined || (config.strictHosts && entry.host === null)) return;
+  if (entry === undefined || (config.strictHosts && entry.host === null)) return undefined;
   try {
-    tellFirstSteps(await findSetupToken(app, entry), { url: app.url, config, logger });
+    const loan = await app.data.instances.borrow(entry);
+    return await issueSetupToken(loan.instance).finally(() => loan.release());
   } catch (error) {
     // A broken instance must not end the server, which serves all the others by now.
     const members = { instance: entry.id, error };
     logger.error(`The instance ${entry.slug} cannot be used: ${operatorMessage(error)}`, members);
+    return undefined;
   }
 }
 
-async function findSetupToken(app: App, entry: InstanceEntry): Promise<string | undefined> {
-  const loan = await app.data.instances.borrow(entry);
-  return issueSetupToken(loan.instance).finally(() => loan.release());
+/** What a person at a terminal wants to know first. */
+function banner(url: string, { config, token, readyMs }: Start): string {
+  const place = config.postgres === undefined ? `${config.data} (SQLite)` : 'a PostgreSQL database';
+  const superuser =
+    token === undefined
+      ? ''
+      : `
+  There is no superuser yet. Make one in another terminal:
+
+    ${upsertCommand(config)}
+
+  or from anywhere, once and within ${setupMinutes} minutes:
+
+    ${setupRequest(url, token)}
+`;
+  return `
+  Chancery ${version}
+
+  API     ${url}/api/
+  Data    ${place}
+${superuser}
+  Ready in ${readyMs} ms. Ctrl-C stops it.
+
+`;
 }
 
-interface FirstSteps {
-  readonly url: string;
-  readonly config: Config;
-  readonly logger: Logger;
-}
-
-function tellFirstSteps(token: string | undefined, { url, config, logger }: FirstSteps): void {
+/** The same for programs that read the log. */
+function logStart(url: string, { config, token, readyMs }: Start, logger: Logger): void {
+  logger.info(`Chancery ${version} listens on ${url}`, { url, readyMs });
   if (token === undefined) return;
-  const command = `${commandName} superuser upsert EMAIL PASSWORD${placeOf(config)}`;
-  logger.info(`There is no superuser yet. Make one, while this runs: ${command}`);
-  const minutes = setupLimits.tokenMs / 60_000;
-  // A form, which has no character that a log of JSON lines would escape.
+  logger.info(`There is no superuser yet. Make one, while this runs: ${upsertCommand(config)}`);
+  logger.info(`Or from elsewhere, once and within ${setupMinutes} minutes: ${setupRequest(url, token)}`);
+}
+
+const setupMinutes = setupLimits.tokenMs / 60_000;
+
+function upsertCommand(config: Config): string {
+  return `${commandName} superuser upsert EMAIL PASSWORD${placeOf(config)}`;
+}
+
+/** A form, which has no character that a log of JSON lines would escape. */
+function setupRequest(url: string, token: string): string {
   const account = ['email=EMAIL', 'password=PASSWORD', 'passwordConfirm=PASSWORD'];
   const fields = [`token=${token}`, ...account].map((field) => `--data-urlencode ${field}`).join(' ');
-  logger.info(`Or from elsewhere, once and within ${minutes} minutes: curl ${url}/api/setup ${fields}`);
+  return `curl ${url}/api/setup ${fields}`;
 }
 
 /** Names the data for a command line. The URL of a database is left out, as it may hold a password. */

@@ -42,11 +42,20 @@ test('version says what this is made of, in lines or as JSON', async () => {
   );
 });
 
-test('without a command the help goes to standard error and the exit code says so', async () => {
-  const { code, stdout, stderr } = await runInProcess([]);
-  assert.equal(code, 64);
-  assert.equal(stdout, '');
-  assert.match(stderr, /^Usage: chancery/);
+test('without a command it is the server that is run, with the flags of that', async (t) => {
+  const server = startMain(t, ['--port', '0', '--data', temporaryFolder(t)]);
+  const { url } = await server.waitForLog(/listens on/);
+  assert.equal((await fetch(`${String(url)}/api/health`)).status, 200);
+  server.kill('SIGTERM');
+  assert.equal((await server.ended).code, 0);
+  const wrong = await runInProcess(['--prot', '1']);
+  assert.deepEqual(
+    [wrong.code, wrong.stderr],
+    [64, "chancery: unknown option '--prot' (Did you mean --port?)\n"],
+  );
+  const help = await runInProcess(['--help']);
+  assert.equal(help.code, 0);
+  assert.match(help.stdout, /^Usage: chancery/);
 });
 
 test('an unknown flag or command is refused with a suggestion', async () => {

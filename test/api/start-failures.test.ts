@@ -20,7 +20,11 @@ describe('a start that cannot go well ends with one clear line and an exit code'
     const address = server.address();
     assert.ok(typeof address === 'object' && address !== null);
     const ended = await serve(t, temporaryFolder(t), { flags: ['--port', String(address.port)] });
-    assertRefused(ended, new RegExp(`Cannot listen on 127\\.0\\.0\\.1:${address.port}: .*EADDRINUSE`));
+    const holder = process.platform === 'linux' ? `.* \\(process ${process.pid}\\) listens there` : '';
+    assertRefused(
+      ended,
+      new RegExp(`Cannot listen on 127\\.0\\.0\\.1:${address.port}: .*EADDRINUSE.*${holder}`),
+    );
   });
 
   test('when the address is not one of this machine', async (t) => {

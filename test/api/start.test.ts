@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, readdirSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import PocketBase from 'pocketbase';
+import { eventually } from '../support/eventually.ts';
 import { serveMain } from '../support/main-process.ts';
 import { runInProcess } from '../support/run-in-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+
+/** Gives a command a terminal. */
+const hasScript = spawnSync('script', ['--version']).status === 0;
 
 test('a server on an empty directory says where it listens, answers there and writes JSON lines only', async (t) => {
   const { process: server, url } = await serveMain(t, temporaryFolder(t));
@@ -89,3 +95,28 @@ test('what a server makes is its owner’s alone, also in a folder that is open 
   const open = paths.filter((path) => (statSync(join(data, path)).mode & 0o077) !== 0);
   assert.deepEqual(open, []);
 });
+
+test(
+  'on a terminal a start is told to people: where the API is, where the data is, and how to begin',
+  { skip: !hasScript && 'script(1) is not installed' },
+  async (t) => {
+    const data = join(temporaryFolder(t), 'data');
+    const main = [process.execPath, 'src/main.ts', '--port', '0', '--data', data].join(' ');
+    const terminal = spawn('script', ['-qefc', main, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] });
+    t.after(() => terminal.kill('SIGKILL'));
+    let shown = '';
+    terminal.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text));
+    await eventually('it is ready', () => shown.includes('Ready in'));
+    const [, url = ''] = /^ {2}API {5}(http:\S+)\/api\/\r$/m.exec(shown) ?? [];
+    assert.equal((await fetch(`${url}/api/health`)).status, 200);
+    assert.ok(shown.includes(`Data    ${data} (SQLite)`), shown);
+    assert.match(shown, /superuser upsert EMAIL PASSWORD/);
+    assert.match(shown, /curl http:\S+\/api\/setup --data-urlencode token=/);
+    assert.doesNotMatch(shown, /"level"/);
+    // Ctrl-C, as a terminal sends it.
+    terminal.stdin.write('\u0003');
+    const [code] = await once(terminal, 'exit');
+    assert.equal(code, 0);
+    assert.match(shown, /SIGINT: stopping/);
+  },
+);
