@@ -20,6 +20,7 @@ const commands: Readonly<Record<string, () => MakeCommand | Promise<MakeCommand>
   import: async () => (await import('./import-command.ts')).importCommand,
   move: async () => (await import('./move-command.ts')).moveCommand,
   files: async () => (await import('./files-command.ts')).filesCommand,
+  seed: async () => (await import('./seed-command.ts')).seedCommand,
   version: async () => (await import('./version-command.ts')).versionCommand,
 };
 
