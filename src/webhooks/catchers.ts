@@ -1,5 +1,4 @@
 import { parseJson } from '../base/json.ts';
-import { newTimeOrderedId } from '../base/ids.ts';
 import { notFound } from '../base/errors.ts';
 import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import { SecretError } from '../secrets/master-key.ts';
@@ -108,14 +107,14 @@ export async function keepRequest(
     const { names } = tx;
     const table = names.table('$catcher_request');
     await tx.run(sql`
-      INSERT INTO ${table} (${names.scopeColumn}catcher, id, expires, received, method, headers, body, body_bytes)
-      VALUES (${names.scopeValue}${catcher}, ${newTimeOrderedId(now)}, ${expires}, ${toTimestamp(now)},
+      INSERT INTO ${table} (${names.scopeColumn}catcher, expires, received, method, headers, body, body_bytes)
+      VALUES (${names.scopeValue}${catcher}, ${expires}, ${toTimestamp(now)},
         ${method}, ${headersText(headers)}, ${text}, ${body.length})`);
     await tx.run(sql`DELETE FROM ${table} WHERE ${names.scope} AND expires <= ${now}`);
     await tx.run(sql`
-      DELETE FROM ${table} WHERE ${names.scope} AND catcher = ${catcher} AND id IN (
-        SELECT id FROM ${table} WHERE ${names.scope} AND catcher = ${catcher}
-        ORDER BY id DESC LIMIT ${catcherLimits.requestsMax} OFFSET ${catcherLimits.requestsMax})`);
+      DELETE FROM ${table} WHERE ${names.scope} AND catcher = ${catcher} AND number IN (
+        SELECT number FROM ${table} WHERE ${names.scope} AND catcher = ${catcher}
+        ORDER BY number DESC LIMIT ${catcherLimits.requestsMax} OFFSET ${catcherLimits.requestsMax})`);
   });
 }
 
@@ -144,10 +143,10 @@ export async function readRequests(
 ): Promise<readonly CatcherRequestView[]> {
   const { names } = database;
   const rows = await database.tuples(sql`
-    SELECT id, received, method, headers, body, body_bytes FROM ${names.table('$catcher_request')}
-    WHERE ${names.scope} AND catcher = ${id} ORDER BY id DESC LIMIT ${catcherLimits.requestsMax}`);
-  return rows.map(([request, received, method, headers, body, bodyBytes]) => ({
-    id: String(request),
+    SELECT number, received, method, headers, body, body_bytes FROM ${names.table('$catcher_request')}
+    WHERE ${names.scope} AND catcher = ${id} ORDER BY number DESC LIMIT ${catcherLimits.requestsMax}`);
+  return rows.map(([number, received, method, headers, body, bodyBytes]) => ({
+    id: String(number),
     received: String(received),
     method: String(method),
     headers: parseJson(String(headers)),

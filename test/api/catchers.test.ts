@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Webhook } from 'standardwebhooks';
+import { sql } from '../../src/sql/sql.ts';
 import { catcherLimits, keepRequest } from '../../src/webhooks/catchers.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { eventually } from '../support/eventually.ts';
@@ -90,6 +91,10 @@ test('a catcher keeps its newest requests, forgets them when it is told to, and 
       const request = { method: 'POST', headers: {}, body: Buffer.from(String(number)) };
       await keepRequest(instance, { id, expires: Date.parse(expires) }, request);
     }
+    const { names } = instance.database;
+    const table = names.table('$catcher_request');
+    const rows = await instance.database.tuples(sql`SELECT 1 FROM ${table} WHERE ${names.scope}`);
+    assert.equal(rows.length, catcherLimits.requestsMax);
   });
   const { requests } = await getCatcher(service, id);
   assert.equal(requests.length, catcherLimits.requestsMax);
@@ -103,6 +108,21 @@ test('a catcher keeps its newest requests, forgets them when it is told to, and 
     const sent = await service.request(`${catchers}/${unknown}/requests`, { method: 'POST', body: {} });
     assert.equal(sent.status, 404);
   }
+});
+
+test('a catcher that has expired is unknown, and what an endpoint sends there fails with 404 and the reason', async (t) => {
+  const service = await start(t);
+  const { url, id } = await makeCatcher(service);
+  const past = await service.withInstance('default', ({ sealer, dueClock }) =>
+    Promise.resolve(sealer.seal(String(dueClock.now()), { purpose: 'catcher', id: '' })),
+  );
+  assert.equal((await service.request(`${catchers}/${past}`, { token: true })).status, 404);
+  const sent = await service.request(`${catchers}/${past}/requests`, { method: 'POST', body: {} });
+  assert.equal(sent.status, 404);
+  const endpoint = await makeEndpoint(service, url.replace(id, past));
+  const path = `/api/webhooks/endpoints/${endpoint.id}/test`;
+  const [attempt] = (await service.request(path, { method: 'POST', token: true })).json.attempts;
+  assert.deepEqual([attempt.status, attempt.cause], [404, 'The catcher has expired: they last for an hour.']);
 });
 
 test('a URL that only looks like a catcher is checked as any target is', async (t) => {

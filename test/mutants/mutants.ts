@@ -6,6 +6,7 @@ import { limitMutants } from './limit-mutants.ts';
 import { logMutants } from './log-mutants.ts';
 import type { Mutant } from './mutant.ts';
 import { partitionMutants } from './partition-mutants.ts';
+import { catcherMutants } from './catcher-mutants.ts';
 import { realtimeMutants } from './realtime-mutants.ts';
 import { requestMutants } from './request-mutants.ts';
 import { retentionMutants } from './retention-mutants.ts';
@@ -24,6 +25,7 @@ export const mutants: readonly Mutant[] = [
   ...limitMutants,
   ...logMutants,
   ...partitionMutants,
+  ...catcherMutants,
   ...realtimeMutants,
   ...requestMutants,
   ...retentionMutants,

@@ -196,16 +196,16 @@ const fileRemovalDue = sql`CREATE INDEX "$file_removal_due" ON "$file_removal" (
 const deliveryWide = sql`ALTER TABLE "$delivery" ADD COLUMN is_wide INTEGER NOT NULL DEFAULT 0`;
 // What catchers were sent: the newest of each, for as long as it lasts.
 const catcherRequest = sql`CREATE TABLE "$catcher_request" (
+  number INTEGER PRIMARY KEY,
   catcher TEXT NOT NULL,
-  id TEXT NOT NULL,
   expires INTEGER NOT NULL,
   received TEXT NOT NULL,
   method TEXT NOT NULL,
   headers TEXT NOT NULL,
   body TEXT NOT NULL,
-  body_bytes INTEGER NOT NULL,
-  PRIMARY KEY (catcher, id)
-) STRICT, WITHOUT ROWID`;
+  body_bytes INTEGER NOT NULL
+) STRICT`;
+const catcherRequestCatcher = sql`CREATE INDEX "$catcher_request_catcher" ON "$catcher_request" (catcher)`;
 const catcherRequestExpires = sql`CREATE INDEX "$catcher_request_expires" ON "$catcher_request" (expires)`;
 const eventHidden = sql`ALTER TABLE "$event" ADD COLUMN hidden TEXT`;
 
@@ -239,5 +239,9 @@ export const instanceMigrations: readonly Migration[] = [
   { name: 'what became of attempts, by hours', statements: () => [endpointHour], admits: 1 },
   { name: 'hidden fields in events', statements: () => [eventHidden], admits: 1 },
   { name: 'files to be removed', statements: () => [fileRemoval, fileRemovalDue], admits: 1 },
-  { name: 'requests to catchers', statements: () => [catcherRequest, catcherRequestExpires], admits: 1 },
+  {
+    name: 'requests to catchers',
+    statements: () => [catcherRequest, catcherRequestCatcher, catcherRequestExpires],
+    admits: 1,
+  },
 ];

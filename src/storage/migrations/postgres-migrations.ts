@@ -294,17 +294,18 @@ const realtimeRequest = sql`CREATE UNLOGGED TABLE chancery.realtime_request (
 )`;
 // What catchers were sent: the newest of each, for as long as it lasts.
 const catcherRequest = sql`CREATE TABLE chancery.catcher_request (
+  number bigint GENERATED ALWAYS AS IDENTITY,
   instance_id text COLLATE "C" NOT NULL,
   catcher text COLLATE "C" NOT NULL,
-  id text COLLATE "C" NOT NULL,
   expires bigint NOT NULL,
   received text COLLATE "C" NOT NULL,
   method text COLLATE "C" NOT NULL,
   headers text COLLATE "C" NOT NULL,
   body text COLLATE "C" NOT NULL,
   body_bytes bigint NOT NULL,
-  PRIMARY KEY (instance_id, catcher, id)
+  PRIMARY KEY (instance_id, number)
 )`;
+const catcherRequestCatcher = sql`CREATE INDEX catcher_request_catcher ON chancery.catcher_request (instance_id, catcher, number)`;
 const catcherRequestExpires = sql`CREATE INDEX catcher_request_expires ON chancery.catcher_request (instance_id, expires)`;
 const eventHidden = sql`ALTER TABLE chancery.event ADD COLUMN hidden text COLLATE "C"`;
 
@@ -333,5 +334,9 @@ export const postgresMigrations: readonly Migration[] = [
   { name: 'hidden fields in events', statements: () => [eventHidden], admits: 1 },
   { name: 'requests for realtime clients', statements: () => [realtimeRequest], admits: 1 },
   { name: 'files to be removed', statements: () => [fileRemoval, fileRemovalDue], admits: 1 },
-  { name: 'requests to catchers', statements: () => [catcherRequest, catcherRequestExpires], admits: 1 },
+  {
+    name: 'requests to catchers',
+    statements: () => [catcherRequest, catcherRequestCatcher, catcherRequestExpires],
+    admits: 1,
+  },
 ];
