@@ -20,10 +20,9 @@ export function fetchRuntime(processor: Processor): void {
   const place = mkdtempSync(join(tmpdir(), 'chancery-runtime-'));
   try {
     const options = ['--json', '--pack-destination', place];
+    const answer = run('npm', ['pack', `${name}@${locked.version}`, ...options], { cwd: root });
     // An array with one package, as one was asked for.
-    const [packed] = JSON.parse(
-      run('npm', ['pack', `${name}@${locked.version}`, ...options], { cwd: root }),
-    ) as [{ readonly filename: string; readonly integrity: string }];
+    const [packed] = JSON.parse(answer) as [{ readonly filename: string; readonly integrity: string }];
     if (packed.integrity !== locked.integrity)
       throw new Error(`${name} ${locked.version} is not the package that package-lock.json names.`);
     const folder = join(root, 'node_modules', name);
