@@ -8,13 +8,22 @@ export interface Commit {
   readonly time: string;
 }
 
-/** Returns the commit that is checked out; undefined outside a repository, such as in an archive of the sources. */
+/**
+ * Returns the commit that is checked out. Outside a repository, such as in a container that builds one, it is what the variables
+ * COMMIT and SOURCE_DATE_EPOCH say, or undefined.
+ */
 export function readCommit(): Commit | undefined {
   const [name, seconds] = git('log', '-1', '--format=%H %ct').split(' ');
-  if (name === undefined || seconds === undefined) return undefined;
+  if (name === undefined || name === '' || seconds === undefined) return readVariables();
   const isChanged = git('status', '--porcelain', '--untracked-files=no') !== '';
   const time = new Date(Number(seconds) * 1_000).toISOString();
   return { name: isChanged ? `${name}-changed` : name, time };
+}
+
+function readVariables(): Commit | undefined {
+  const { COMMIT: name = '', SOURCE_DATE_EPOCH: seconds = '' } = process.env;
+  if (!/^[\da-f]{40}(-changed)?$/.test(name) || !/^\d+$/.test(seconds)) return undefined;
+  return { name, time: new Date(Number(seconds) * 1_000).toISOString() };
 }
 
 function git(...args: readonly string[]): string {
