@@ -11,7 +11,8 @@ import { root } from '../../tools/build/root.ts';
 import { requireVariables } from '../support/deploy-variables.ts';
 
 const folder = join(root, 'deploy/helm/chancery');
-const values = parse(read('values.yaml'));
+/** As far as the tests look at them; the schema says what they are. */
+const values: { readonly terminationGracePeriodSeconds: number } = parse(read('values.yaml'));
 const templates = globSync('templates/*', { cwd: folder }).map((path) => ({ path, text: read(path) }));
 const key = '0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdeF';
 
@@ -214,7 +215,8 @@ function find(objects: readonly KubernetesObject[], kind: string): KubernetesObj
 }
 
 function variablesOf(spec: KubernetesObject['spec']): readonly string[] {
-  return spec.template.spec.containers[0].env.map(({ name }: { readonly name: string }) => name);
+  const variables: readonly { readonly name: string }[] = spec.template.spec.containers[0].env;
+  return variables.map(({ name }) => name);
 }
 
 /** The path of each value, and of each object of values. */
