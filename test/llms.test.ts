@@ -20,7 +20,7 @@ test('llms.txt has the form of llmstxt.org: a title, a summary, and sections of 
   const first = lines.findIndex((line) => line.startsWith('## '));
   assert.ok(links.every((line) => lines.indexOf(line) > first));
   for (const line of lines.slice(first)) assert.match(line, /^$|^## \S|^- /);
-  for (const [index, path] of paths.entries()) assert.notEqual(path, '', links[index]);
+  for (const [index, path] of paths.entries()) assert.notEqual(path, '', links[index] ?? '');
 });
 
 test('each link of llms.txt leads to a file, once', () => {

@@ -1,0 +1,9 @@
+import type PocketBase from 'pocketbase';
+
+declare global {
+  namespace App {
+    interface Locals {
+      client: PocketBase;
+    }
+  }
+}
