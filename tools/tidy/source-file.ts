@@ -22,8 +22,9 @@ export function sourceFile(file: TextFile): SourceFile {
   return { ...file, tokens, comments, imports: findImports(tokens), exports: findExports(tokens) };
 }
 
+/** Files of the frameworks' examples are named and exported as the frameworks want it. */
 export function isSource(path: string): boolean {
-  return /^(src|test|tools|bench|kit|examples)\/.*\.ts$/.test(path);
+  return /^(src|test|tools|bench|kit|examples(?!\/(next|sveltekit)\/))\/.*\.ts$/.test(path);
 }
 
 export function isTest(path: string): boolean {

@@ -1,5 +1,5 @@
 import type { Handle } from '@sveltejs/kit';
-import { newClient } from '$lib/server/chancery';
+import { newClient } from './lib/server/chancery';
 
 /** Gives each request a client of its own, with the token of its cookie: a shared one would mix up users. */
 export const handle: Handle = ({ event, resolve }) => {

@@ -1,4 +1,4 @@
-import { readPosts } from '$lib/server/chancery';
+import { readPosts } from '../lib/server/chancery';
 import type { PageServerLoad } from './$types';
 
 export const load: PageServerLoad = async () => ({ posts: await readPosts() });

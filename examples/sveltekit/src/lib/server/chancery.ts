@@ -1,5 +1,5 @@
 import PocketBase from 'pocketbase';
-import { env } from '$env/dynamic/private';
+import { CHANCERY_URL } from '$app/env/private';
 
 export interface Post {
   id: string;
@@ -7,7 +7,7 @@ export interface Post {
 }
 
 export function newClient(token = ''): PocketBase {
-  const client = new PocketBase(env.CHANCERY_URL ?? 'http://127.0.0.1:8090').autoCancellation(false);
+  const client = new PocketBase(CHANCERY_URL).autoCancellation(false);
   client.authStore.save(token);
   return client;
 }

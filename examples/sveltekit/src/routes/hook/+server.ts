@@ -1,10 +1,10 @@
 import { fetchHandler } from '@chancery/webhooks/fetch';
-import { env } from '$env/dynamic/private';
-import { forgetPosts } from '$lib/server/chancery';
+import { WEBHOOK_SECRET } from '$app/env/private';
+import { forgetPosts } from '../../lib/server/chancery';
 import type { RequestHandler } from './$types';
 
 const receive = fetchHandler({
-  secret: () => env.WEBHOOK_SECRET ?? '',
+  secret: WEBHOOK_SECRET,
   onWebhook: forgetPosts,
 });
 
