@@ -85,9 +85,14 @@ for (const [index, path] of files.entries()) {
   });
 
   test(`docker compose accepts ${path}`, (t) => {
-    if (spawnSync('docker', ['compose', 'version']).status !== 0)
-      return t.skip('not run: docker compose is not installed here');
-    const { status, stderr } = spawnSync('docker', ['compose', '--file', path, 'config', '--quiet'], {
+    // A part of Docker, or the older program of its own.
+    const commands = [['docker', 'compose'], ['docker-compose']] as const;
+    const found = commands.find(
+      ([command, ...args]) => spawnSync(command, [...args, 'version']).status === 0,
+    );
+    if (found === undefined) return t.skip('not run: docker compose is not installed here');
+    const [command, ...args] = found;
+    const { status, stderr } = spawnSync(command, [...args, '--file', path, 'config', '--quiet'], {
       cwd: root,
       encoding: 'utf8',
     });
