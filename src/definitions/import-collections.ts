@@ -57,6 +57,25 @@ export function importCollections(change: CollectionDeletion, body: Definition):
   });
 }
 
+/** What an import would do to the collections. */
+export interface ImportPlan {
+  readonly created: readonly Collection[];
+  readonly changed: readonly { readonly before: Collection; readonly after: Collection }[];
+  readonly removed: readonly Collection[];
+}
+
+/**
+ * Returns what {@link importCollections} would do with the same body, and does nothing. Throws bad_request for all that it would refuse by
+ * the definitions alone: whether the records allow it shows only when it is done.
+ */
+export function readImportPlan(
+  present: readonly Collection[],
+  body: Definition,
+  { now, names }: { readonly now: number; readonly names: Names },
+): ImportPlan {
+  return planImport(present, decodeImport(body), { now: toTimestamp(now), names });
+}
+
 function decodeImport(body: Definition): CollectionImport {
   const { collections, deleteMissing } = body;
   const problems = new ProblemList();
@@ -94,7 +113,7 @@ function planImport(
   present: readonly Collection[],
   { collections, deleteMissing }: CollectionImport,
   { now, names }: { readonly now: Timestamp; readonly names: Names },
-): Required<CollectionChanges> & { readonly secrets: readonly SavedSecrets[] } {
+): ImportPlan & Required<CollectionChanges> & { readonly secrets: readonly SavedSecrets[] } {
   const items = collections.map((raw) => toItem(raw, present, deleteMissing));
   const unmentioned = present.filter((one) => !items.some(({ existing }) => existing === one));
   const removed = unmentioned.filter(({ system }) => deleteMissing && !system);

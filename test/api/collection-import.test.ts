@@ -335,3 +335,30 @@ test('an import is for superusers, and system collections outlive the deletion o
   const shown = await service.request(`/api/webhooks/endpoints/${made.json.id}`, { token: true });
   assert.equal(shown.json.status, 'paused', made.text);
 });
+
+test('a plan tells what an import would do, refuses what it would refuse, and changes nothing', async (t) => {
+  const stage = await setUp(t);
+  const posts = await stage.create({ name: 'posts', fields: [text('title'), text('body')] });
+  await stage.create({ name: 'tags' });
+  const plan = (body: unknown): Promise<TestAnswer> =>
+    stage.service.request(`${path}/import/plan`, { method: 'POST', token: true, body });
+  const before = await stage.all();
+  const collections = [
+    { id: posts.id, name: 'articles', fields: [text('title'), text('intro')] },
+    { name: 'notes' },
+    { name: 'users' },
+  ];
+  const { json } = await plan({ collections, deleteMissing: true });
+  const names = (list: readonly { readonly name: string }[]): readonly string[] =>
+    list.map(({ name }) => name);
+  assert.deepEqual([names(json.created), names(json.deleted)], [['notes'], ['tags']]);
+  const [change] = json.changed;
+  assert.deepEqual([json.changed.length, change.before.name, change.after.name], [1, 'posts', 'articles']);
+  assert.deepEqual(names(change.after.fields), ['id', 'title', 'intro', 'created', 'updated']);
+  const kept = await plan({ collections });
+  assert.deepEqual(kept.json.deleted, []);
+  const refused = { collections: [{ name: 'notes', fields: [{ name: 'x', type: 'int' }] }] };
+  const { status, json: problems } = await plan(refused);
+  assert.deepEqual([status, problems], [400, (await stage.import(refused)).json]);
+  assert.deepEqual(await stage.all(), before);
+});

@@ -188,6 +188,11 @@ function collectionCases(): readonly AccessCase[] {
       of: '',
       request: (stage) => ({ path: `${all}/import`, body: { collections: [{ name: stage.fresh() }] } }),
     },
+    {
+      route: `POST ${all}/import/plan`,
+      of: '',
+      request: (stage) => ({ path: `${all}/import/plan`, body: { collections: [{ name: stage.fresh() }] } }),
+    },
     { route: `GET ${one}`, of: '', request: () => ({ path: `${all}/notes` }) },
     {
       route: `PATCH ${one}`,

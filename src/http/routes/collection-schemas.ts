@@ -91,6 +91,14 @@ export const collectionSchemas: Readonly<Record<string, Schema>> = {
     },
     ['deleteMissing'],
   ),
+  ImportPlan: objectSchema({
+    created: { type: 'array', items: schemaReference('Collection') },
+    changed: {
+      type: 'array',
+      items: objectSchema({ before: schemaReference('Collection'), after: schemaReference('Collection') }),
+    },
+    deleted: { type: 'array', items: schemaReference('Collection') },
+  }),
   Scaffolds: objectSchema({ auth: schemaReference('Collection'), base: schemaReference('Collection') }),
   Field: { oneOf: eachType(answeredField), discriminator: { propertyName: 'type' } },
   FieldInput: { oneOf: eachType(givenField), discriminator: { propertyName: 'type' } },

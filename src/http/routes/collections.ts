@@ -10,7 +10,7 @@ import {
   getCollection,
   updateCollection,
 } from '../../definitions/change-collection.ts';
-import { importCollections } from '../../definitions/import-collections.ts';
+import { importCollections, readImportPlan } from '../../definitions/import-collections.ts';
 import { listCollections, scaffoldCollection } from '../../definitions/list-collections.ts';
 import { noteLostFiles } from '../../files/file-removals.ts';
 import type { Instance } from '../../instances/instance.ts';
@@ -95,6 +95,29 @@ export const collectionRoutes = [
     handle: async ({ instance, input, body }) => {
       await importCollections(deletionOf(instance, input), body);
       return nothing;
+    },
+  }),
+  route({
+    ...common,
+    method: 'POST',
+    scope: 'collections:read',
+    path: '/api/collections/import/plan',
+    id: 'planImport',
+    summary: 'What an import would change, without doing it',
+    description: 'Refuses what an import would refuse by the definitions alone; records are not looked at.',
+    body: schemaReference('CollectionImport'),
+    answers: { 200: jsonAnswer('The changes.', schemaReference('ImportPlan')) },
+    handle: (context) => {
+      const { instance, caller, body } = context;
+      const { collections, clock, database } = instance;
+      const parts = { now: clock.now(), names: database.names };
+      const { created, changed, removed } = readImportPlan(collections.all(), body, parts);
+      for (const { before } of changed) requireReach(caller, before);
+      const pairs = changed.map(
+        ({ before, after }) => `{"before":${collectionToJson(before)},"after":${collectionToJson(after)}}`,
+      );
+      const [made, gone] = [created, removed].map((some) => some.map(collectionToJson).join(','));
+      return context.answer(`{"created":[${made}],"changed":[${pairs.join(',')}],"deleted":[${gone}]}`);
     },
   }),
   route({
