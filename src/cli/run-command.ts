@@ -14,6 +14,7 @@ const commands: Readonly<Record<string, () => MakeCommand | Promise<MakeCommand>
   instance: async () => (await import('./instance-command.ts')).instanceCommand,
   record: async () => (await import('./record-command.ts')).recordCommand,
   collection: async () => (await import('./collection-command.ts')).collectionCommand,
+  schema: async () => (await import('./schema-command.ts')).schemaCommand,
   login: async () => (await import('./login-command.ts')).loginCommand,
   logout: async () => (await import('./login-command.ts')).logoutCommand,
   nodes: async () => (await import('./nodes-command.ts')).nodesCommand,

@@ -10,6 +10,8 @@ export interface ShowOptions {
   readonly isJson: boolean;
 }
 
+export type Colors = ReturnType<typeof picocolors.createColors>;
+
 const gap = '  ';
 /** Cells of a table on a terminal; with fewer columns than the window has room for, the last is not cut. */
 const cellLengthMax = 40;
@@ -58,7 +60,7 @@ export function jsonText(json: unknown, indent?: number): string {
 }
 
 /** Colors for a terminal whose user wants them, and none elsewhere (https://no-color.org). */
-function colorsOf({ stdout, environment }: CommandIo): ReturnType<typeof picocolors.createColors> {
+export function colorsOf({ stdout, environment }: CommandIo): Colors {
   const isUnwanted = (environment?.['NO_COLOR'] ?? '') !== '' || environment?.['TERM'] === 'dumb';
   // Without an environment of its own, the library has looked at that of the process.
   const isWanted = environment === undefined ? picocolors.isColorSupported : !isUnwanted;
