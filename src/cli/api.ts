@@ -146,7 +146,7 @@ function refusalOf(path: string, { status, retryAfterSeconds }: ReceivedAnswer, 
   const details = isJsonObject(envelope['data']) ? envelope['data'] : {};
   const answered = typeof envelope['message'] === 'string' ? envelope['message'] : `It answered ${status}.`;
   const message = status === 404 ? (absence(path) ?? answered) : answered;
-  return new ApiRefusal(printable(`${message}${detailText(details)}`), {
+  return new ApiRefusal(printable(withDetails(message, details)), {
     status,
     details,
     retryAfterSeconds,
@@ -172,10 +172,12 @@ function absence(path: string): string | undefined {
   return undefined;
 }
 
-/** Returns the refused values in parentheses, as `(title: Cannot be blank.)`; nothing where there are none. */
-function detailText(details: JsonObject): string {
-  const texts = refusedValues(details).map(({ name, message }) => `${name}: ${message}`);
-  return texts.length === 0 ? '' : ` (${texts.join(' ')})`;
+/** Returns a message with the refused values in parentheses, as `Failed to create record. (title: Cannot be blank.)`. */
+function withDetails(message: string, details: JsonObject): string {
+  const texts = refusedValues(details).map((value) => `${value.name}: ${value.message}`);
+  // The message may be that of the only value.
+  if (texts.length === 1 && texts[0]?.endsWith(`: ${message}`) === true) return texts[0];
+  return texts.length === 0 ? message : `${message} (${texts.join(' ')})`;
 }
 
 export interface RefusedValue {

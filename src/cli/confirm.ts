@@ -4,6 +4,8 @@ import { CommandError, exitCodes } from './command-error.ts';
 import type { CommandIo } from './print.ts';
 
 export interface Confirmation {
+  /** What becomes of it, `deletes` where this is left out. */
+  readonly verb?: 'deletes' | 'cancels';
   /** What is lost, as `all records of posts`. */
   readonly loss: string;
   /** What has to be typed. */
@@ -18,13 +20,16 @@ export interface Confirmation {
  */
 export async function confirm(
   io: CommandIo,
-  { loss, name, place }: Confirmation,
+  { verb = 'deletes', loss, name, place }: Confirmation,
   isSure: boolean,
 ): Promise<void> {
   if (isSure) return;
   if (io.stdin.isTTY !== true)
-    throw new ConfigError(`This deletes ${loss}. There is no terminal to ask on: give --yes to do it.`);
-  const question = `This deletes ${loss} in ${place}. Type ${name} to go on: `;
+    throw new ConfigError(`This ${verb} ${loss}. There is no terminal to ask on: give --yes to do it.`);
+  const question = `This ${verb} ${loss} in ${place}. Type ${name} to go on: `;
   if ((await askLine(io, question)) !== name)
-    throw new CommandError(exitCodes.refused, 'That is another name: nothing was deleted.');
+    throw new CommandError(
+      exitCodes.refused,
+      `That is another name: nothing was ${verb === 'deletes' ? 'deleted' : 'cancelled'}.`,
+    );
 }

@@ -3,7 +3,14 @@ import type { JsonObject } from '../base/json.ts';
 import { type CommandIo, print, printable } from './print.ts';
 
 /** How a list is shown: a member of its items by name, or what is made of an item. */
-export type Column = string | { readonly title: string; readonly of: (item: JsonObject) => unknown };
+export type Column =
+  | string
+  | {
+      readonly title: string;
+      readonly of: (item: JsonObject) => unknown;
+      /** How wide its cells usually are, where a table cannot wait for all of them. */
+      readonly width?: number;
+    };
 
 export interface ShowOptions {
   readonly columns: readonly Column[];
@@ -28,6 +35,28 @@ export async function showList(
   const isTable = io.stdout.isTTY === true;
   const lines = (): string => rows.map((row) => `${row.join('\t')}\n`).join('');
   await print(io, isTable ? tableText(io, columns.map(titleOf), rows) : lines());
+}
+
+/**
+ * Returns what shows items of a list as they come: on a terminal in columns, elsewhere as a line for each with tabs between, or each as JSON
+ * on a line. It resolves to false once nobody reads it any more.
+ */
+export function streamOf(
+  io: CommandIo,
+  { columns, isJson }: ShowOptions,
+): (items: readonly JsonObject[]) => Promise<boolean> {
+  if (isJson) return (items) => print(io, items.map((item) => `${jsonText(item)}\n`).join(''));
+  let widths: readonly number[] | undefined;
+  return (items) => {
+    const rows = items.map((item) => columns.map((column) => cellOf(item, column)));
+    if (io.stdout.isTTY !== true) return print(io, rows.map((row) => `${row.join('\t')}\n`).join(''));
+    if (rows.length === 0) return Promise.resolve(true);
+    const isFirst = widths === undefined;
+    const titles = columns.map(titleOf);
+    widths ??= widthsOf(titles, rows, columns);
+    const { head, lines } = tableLines(io, { titles, rows, widths });
+    return print(io, [...(isFirst ? [head] : []), ...lines].map((line) => `${line}\n`).join(''));
+  };
 }
 
 /** Shows one thing: a line for each of its members, or JSON. */
@@ -90,24 +119,58 @@ function plainText(value: unknown): string {
 
 /** Returns a table as wide as the window at most: columns that have no room are left out, and said to be. */
 function tableText(io: CommandIo, titles: readonly string[], rows: readonly (readonly string[])[]): string {
-  const window = io.stdout.columns ?? windowDefault;
-  const widths = titles.map((title, at) =>
-    Math.min(cellLengthMax, Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0))),
-  );
-  let used = 0;
-  const fitting = widths.findIndex((width, at) => (used += width + (at === 0 ? 0 : gap.length)) > window);
-  const shown = fitting === -1 ? titles.length : Math.max(1, fitting);
-  const { bold, dim } = colorsOf(io);
+  const { head, lines, left } = tableLines(io, { titles, rows, widths: widthsOf(titles, rows) });
+  const note = left.length === 0 ? [] : [colorsOf(io).dim(`and ${left.join(', ')}: see --json`)];
+  return [head, ...lines, ...note].map((line) => `${line}\n`).join('');
+}
+
+function widthsOf(
+  titles: readonly string[],
+  rows: readonly (readonly string[])[],
+  columns: readonly Column[] = [],
+): readonly number[] {
+  return titles.map((title, at) => {
+    const column = columns[at];
+    const usual = typeof column === 'object' ? (column.width ?? 0) : 0;
+    const widest = Math.max(title.length, usual, ...rows.map((row) => row[at]?.length ?? 0));
+    return Math.min(cellLengthMax, widest);
+  });
+}
+
+interface Table {
+  readonly titles: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  readonly widths: readonly number[];
+}
+
+function tableLines(
+  io: CommandIo,
+  { titles, rows, widths }: Table,
+): { readonly head: string; readonly lines: readonly string[]; readonly left: readonly string[] } {
+  const room = roomOf(titles, widths, io.stdout.columns ?? windowDefault);
   const line = (cells: readonly string[]): string =>
     cells
-      .slice(0, shown)
-      .map((cell, at) => cut(cell, widths[at] ?? 0).padEnd(at === shown - 1 ? 0 : (widths[at] ?? 0)))
+      .slice(0, room.length)
+      .map((cell, at) => cut(cell, room[at] ?? 0).padEnd(at === room.length - 1 ? 0 : (room[at] ?? 0)))
       .join(gap);
-  const left = titles.slice(shown);
-  const note = left.length === 0 ? '' : `${dim(`and ${left.join(', ')}: see --json`)}\n`;
-  return (
-    [line(titles), ...rows.map(line)].map((text, at) => `${at === 0 ? bold(text) : text}\n`).join('') + note
-  );
+  return { head: colorsOf(io).bold(line(titles)), lines: rows.map(line), left: titles.slice(room.length) };
+}
+
+const cutWidthMin = 12;
+
+/** Returns the widths of the columns that a window has room for: at least the first, and the last of them may be narrower than it would be. */
+function roomOf(titles: readonly string[], widths: readonly number[], window: number): readonly number[] {
+  const room: number[] = [];
+  let used = 0;
+  for (const [at, width] of widths.entries()) {
+    const left = window - used - (at === 0 ? 0 : gap.length);
+    const isCut = width > left;
+    if (isCut && at > 0 && left < Math.max(cutWidthMin, titles[at]?.length ?? 0)) break;
+    room.push(at === 0 ? width : Math.min(width, left));
+    if (isCut) break;
+    used = window - left + width;
+  }
+  return room;
 }
 
 function cut(text: string, length: number): string {

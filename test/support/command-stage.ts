@@ -16,6 +16,8 @@ export interface CommandStage {
 export interface StageOptions extends TestServiceOptions {
   /** Definitions of collections to begin with. */
   readonly collections?: readonly object[];
+  /** What the service does before it is stopped, where it is. */
+  readonly prepare?: (service: TestService) => Promise<void>;
 }
 
 export const posts = {
@@ -40,10 +42,11 @@ export function describePlaces(
 
 async function startRemote(
   t: TestContext,
-  { collections = [posts], ...options }: StageOptions = {},
+  { collections = [posts], prepare, ...options }: StageOptions = {},
 ): Promise<CommandStage> {
   const service = await startService(t, options);
   await makeCollections(service, collections);
+  await prepare?.(service);
   return { run: remoteRun(service), ask: (path, asked) => service.request(path, asked) };
 }
 
@@ -54,10 +57,11 @@ export function remoteRun({ url, superuser }: Pick<TestService, 'url' | 'superus
 
 async function startLocal(
   t: TestContext,
-  { collections = [posts], ...options }: StageOptions = {},
+  { collections = [posts], prepare, ...options }: StageOptions = {},
 ): Promise<CommandStage> {
   const first = await startService(t, options);
   await makeCollections(first, collections);
+  await prepare?.(first);
   await first.stop();
   let again: Promise<TestService> | undefined;
   return {

@@ -1,0 +1,226 @@
+import { Command, Option } from 'commander';
+import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { ConfigError } from '../config.ts';
+import { outwardFlags } from '../config-flags.ts';
+import { type Api, itemsOf, objectOf } from './api.ts';
+import { CommandError, exitCodes } from './command-error.ts';
+import { confirm } from './confirm.ts';
+import { lastAnswer } from './delivery-rows.ts';
+import { endpointReplay } from './endpoint-replay.ts';
+import { addSettings, headersShown, readSecret, settingsOf } from './endpoint-settings.ts';
+import { addFlags, isSet, textOf } from './flags.ts';
+import { addListOptions, listQuery } from './list-options.ts';
+import { type CommandIo, print } from './print.ts';
+import { type Column, showItem, showJson, showList } from './show.ts';
+import { addApiFlags, withApi } from './with-api.ts';
+
+const path = '/api/webhooks/endpoints';
+
+/** `endpoint create|list|show|update|pause|resume|test|replay|delete` */
+export function endpointCommand(io: CommandIo): Command {
+  const command = new Command('endpoint').description('endpoints, which webhooks are sent to');
+  addCreate(command, io);
+  addList(command, io);
+  addShow(command, io);
+  addUpdate(command, io);
+  addPause(command, io);
+  addResume(command, io);
+  addTest(command, io);
+  command.addCommand(endpointReplay(io));
+  addDelete(command, io);
+  return command;
+}
+
+export function endpointPath(id: string): string {
+  return `${path}/${encodeURIComponent(id)}`;
+}
+
+function addCreate(parent: Command, io: CommandIo): void {
+  const command = parent.command('create').description('make an endpoint, and show its secret');
+  command.argument('<url>', 'where webhooks are sent');
+  addSettings(command);
+  command.option('--paused', 'send nothing before it is resumed');
+  command.option('--secret-file <FILE>', 'has what signs; - is standard input; one is made otherwise');
+  addSendingFlags(command);
+  command.action(async (url: string) => {
+    const file = textOf(command, 'secret-file');
+    const body = {
+      url,
+      ...settingsOf(command, {}),
+      ...(isSet(command, 'paused') && { status: 'paused' }),
+      ...(file !== undefined && { secret: await readSecret(file, io) }),
+    };
+    const answer = await withApi(command, io, (api) => api.request('POST', path, { body }));
+    const endpoint = objectOf(answer);
+    if (isSet(command, 'json')) return showJson(io, endpoint);
+    const { warnings, ...shown } = endpoint;
+    await showItem(io, shown, { isJson: false });
+    for (const warning of Array.isArray(warnings) ? warnings : []) io.stderr.write(`chancery: ${warning}\n`);
+    if (io.stdout.isTTY === true) io.stderr.write('Keep the secret: no other command shows it again.\n');
+  });
+}
+
+/** Of a service, it is the service that decides where it may send. */
+function addSendingFlags(command: Command): void {
+  addApiFlags(command);
+  command.optionsGroup('For data of this machine:');
+  addFlags(command, outwardFlags);
+}
+
+const columns: readonly Column[] = [
+  'id',
+  'status',
+  { title: 'state', of: ({ lane }) => (isJsonObject(lane) ? lane['state'] : '') },
+  'url',
+  'events',
+  'order',
+  'description',
+  { title: 'why', of: ({ statusReason, lane }) => statusReason || (isJsonObject(lane) ? lane['cause'] : '') },
+];
+
+function addList(parent: Command, io: CommandIo): void {
+  const command = parent.command('list').description('show a page of endpoints, and which of them fail');
+  addListOptions(command, { filter: "url ~ 'example.com'", sort: 'url' });
+  addApiFlags(command);
+  command.action(async () => {
+    const isJson = isSet(command, 'json');
+    const endpoints = await withApi(command, io, async (api) => {
+      const items = itemsOf(await api.request('GET', path, { query: listQuery(command) }));
+      return isJson ? items : withLanes(api, items);
+    });
+    await showList(io, endpoints, { columns, isJson });
+  });
+}
+
+/** Adds to each endpoint how the service gets on with it; those that were never sent anything have no lane. */
+async function withLanes(api: Api, endpoints: readonly JsonObject[]): Promise<readonly JsonObject[]> {
+  const query = { perPage: 1_000, skipTotal: 'true' };
+  const lanes = itemsOf(await api.request('GET', '/api/webhooks/lanes', { query }));
+  const byId = new Map(lanes.map((lane) => [lane['id'], lane]));
+  return endpoints.map((endpoint) => ({ ...endpoint, lane: byId.get(endpoint['id']) ?? {} }));
+}
+
+function addShow(parent: Command, io: CommandIo): void {
+  const command = parent.command('show').description('show an endpoint, and how it did in the last 24 hours');
+  command.argument('<endpoint>', 'its id');
+  addApiFlags(command);
+  command.action(async (id: string) => {
+    const { endpoint, stats } = await withApi(command, io, async (api) => ({
+      endpoint: objectOf(await api.request('GET', endpointPath(id))),
+      stats: objectOf(await api.request('GET', `${endpointPath(id)}/stats`)),
+    }));
+    if (isSet(command, 'json')) await showJson(io, { ...endpoint, stats });
+    else await showItem(io, { ...endpoint, ...summaryOf(stats) }, { isJson: false });
+  });
+}
+
+function summaryOf({ state, waiting, oldestWaiting, total }: JsonObject): JsonObject {
+  const figures = isJsonObject(total) ? total : {};
+  const { attempts, delivered, failed, exhausted, latencyP50Ms, latencyP95Ms } = figures;
+  const since = waiting === 0 ? '' : `, the oldest since ${String(oldestWaiting)}`;
+  const latency =
+    typeof latencyP50Ms === 'number'
+      ? { latency: `median ${latencyP50Ms} ms, 95 % within ${String(latencyP95Ms)} ms` }
+      : {};
+  return {
+    state,
+    waiting: `${String(waiting)}${since}`,
+    attempts: `${String(attempts)}: ${String(delivered)} delivered, ${String(failed)} failed; ${String(exhausted)} given up`,
+    ...latency,
+  };
+}
+
+function addUpdate(parent: Command, io: CommandIo): void {
+  const command = parent.command('update').description('change options of an endpoint; the others stay');
+  command.argument('<endpoint>', 'its id');
+  command.option('--to <URL>', 'another URL to send to');
+  addSettings(command);
+  addSendingFlags(command);
+  command.action(async (id: string) => {
+    // Looked at before anything is sent.
+    const to = textOf(command, 'to');
+    if (to === undefined && Object.keys(settingsOf(command, {})).length === 0)
+      throw new ConfigError('There is nothing to change: give an option, as --description.');
+    const endpoint = await withApi(command, io, async (api) => {
+      const before = objectOf(await api.request('GET', endpointPath(id)));
+      const body = { ...(to !== undefined && { url: to }), ...settingsOf(command, headersShown(before)) };
+      return objectOf(await api.request('PATCH', endpointPath(id), { body }));
+    });
+    await showItem(io, endpoint, { isJson: isSet(command, 'json') });
+  });
+}
+
+function addPause(parent: Command, io: CommandIo): void {
+  const command = parent.command('pause').description('send nothing until it is resumed; deliveries wait');
+  command.argument('<endpoint>', 'its id');
+  addApiFlags(command);
+  command.action(async (id: string) => {
+    const answer = await withApi(command, io, (api) => api.request('POST', `${endpointPath(id)}/pause`));
+    if (isSet(command, 'json')) await showJson(io, objectOf(answer));
+    else await print(io, `Endpoint ${id} is paused.\n`);
+  });
+}
+
+function addResume(parent: Command, io: CommandIo): void {
+  const command = parent.command('resume').description('send again');
+  command.argument('<endpoint>', 'its id');
+  command.addOption(
+    new Option('--backlog <WHAT>', 'what becomes of deliveries that wait')
+      .choices(['drain', 'newest-first', 'skip'])
+      .default('drain'),
+  );
+  command.option('--yes', 'do not ask before --backlog skip');
+  addApiFlags(command);
+  command.action(async (id: string) => {
+    const backlog = textOf(command, 'backlog');
+    const answer = await withApi(command, io, async (api) => {
+      if (backlog === 'skip') {
+        await requireEndpoint(api, id);
+        const loss = `all that waits for the endpoint ${id}`;
+        await confirm(io, { verb: 'cancels', loss, name: id, place: api.place }, isSet(command, 'yes'));
+      }
+      return api.request('POST', `${endpointPath(id)}/resume`, { body: { backlog } });
+    });
+    if (isSet(command, 'json')) await showJson(io, objectOf(answer));
+    else await print(io, `Endpoint ${id} is active.\n`);
+  });
+}
+
+function addTest(parent: Command, io: CommandIo): void {
+  const command = parent
+    .command('test')
+    .description('send the event ping once, now; ends with 1 if it is not taken');
+  command.argument('<endpoint>', 'its id');
+  addSendingFlags(command);
+  command.action(async (id: string) => {
+    const answer = await withApi(command, io, (api) => api.request('POST', `${endpointPath(id)}/test`));
+    const delivery = objectOf(answer);
+    const isTaken = delivery['status'] === 'delivered';
+    if (isSet(command, 'json')) await showJson(io, delivery);
+    else if (isTaken) await print(io, `Delivered: ${lastAnswer(delivery)}.\n`);
+    if (isTaken) return;
+    const why = isSet(command, 'json') ? '' : `The test was not delivered: ${lastAnswer(delivery)}`;
+    throw new CommandError(exitCodes.no, why);
+  });
+}
+
+function addDelete(parent: Command, io: CommandIo): void {
+  const command = parent.command('delete').description('delete an endpoint; what it waits for is cancelled');
+  command.argument('<endpoint>', 'its id');
+  command.option('--yes', 'do not ask');
+  addApiFlags(command);
+  command.action(async (id: string) => {
+    await withApi(command, io, async (api) => {
+      const { url } = await requireEndpoint(api, id);
+      const loss = `the endpoint ${id} (${String(url)}) with its pending deliveries`;
+      await confirm(io, { loss, name: id, place: api.place }, isSet(command, 'yes'));
+      await api.request('DELETE', endpointPath(id));
+    });
+    if (!isSet(command, 'json')) await print(io, `Endpoint ${id} deleted.\n`);
+  });
+}
+
+/** Nobody should have to type the id of an endpoint that is not there. */
+async function requireEndpoint(api: Api, id: string): Promise<JsonObject> {
+  return objectOf(await api.request('GET', endpointPath(id), { query: { fields: 'id,url' } }));
+}

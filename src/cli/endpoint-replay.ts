@@ -1,0 +1,90 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Command, Option } from 'commander';
+import type { JsonObject } from '../base/json.ts';
+import { replayScopes } from '../webhooks/replays.ts';
+import { type Api, objectOf } from './api.ts';
+import { CommandError, exitCodes } from './command-error.ts';
+import { isSet, numberOf, textOf } from './flags.ts';
+import { type CommandIo, print, showLine, untilInterrupted } from './print.ts';
+import { showJson } from './show.ts';
+import { addApiFlags, withApi } from './with-api.ts';
+
+/** `endpoint replay` */
+export function endpointReplay(io: CommandIo): Command {
+  const command = new Command('replay').description('send past deliveries of an endpoint again');
+  command.argument('<endpoint>', 'its id');
+  command.addOption(
+    new Option('--scope <SCOPE>', 'failed: what was given up; missing: all that it was not sent; all')
+      .choices(replayScopes)
+      .default('failed'),
+  );
+  command.option('--filter <FILTER>', 'which records, as "price > 10"');
+  command.option('--since <DATE>', 'only events since then');
+  command.option('--until <DATE>', 'only events until then');
+  command.option('--rate <COUNT>', 'deliveries per second, 0 for no limit');
+  command.option('--dry-run', 'only count them');
+  command.option('--wait', 'until each is delivered or given up; ends with 1 if one is given up');
+  addApiFlags(command);
+  command.action(async (id: string) => {
+    const isJson = isSet(command, 'json');
+    const replay = await untilInterrupted(io, (interrupt) =>
+      withApi(command, io, async (api) => {
+        const begun = await begin(api, command, id);
+        if (!isSet(command, 'wait') || isSet(command, 'dry-run')) return begun;
+        return waitFor(api, begun, { io, interrupt });
+      }),
+    );
+    if (isJson) await showJson(io, replay);
+    else await print(io, `${textOfReplay(replay)}\n`);
+    if (isSet(command, 'wait') && Number(replay['failed'] ?? 0) > 0) throw new CommandError(exitCodes.no, '');
+  });
+  return command;
+}
+
+async function begin(api: Api, command: Command, id: string): Promise<JsonObject> {
+  const body = {
+    scope: textOf(command, 'scope'),
+    filter: textOf(command, 'filter'),
+    since: textOf(command, 'since'),
+    until: textOf(command, 'until'),
+    rate: numberOf(command, 'rate', { min: 0, max: 10_000 }),
+    ...(isSet(command, 'dry-run') && { dryRun: true }),
+  };
+  const path = `/api/webhooks/endpoints/${encodeURIComponent(id)}/replay`;
+  return objectOf(await api.request('POST', path, { body }));
+}
+
+function textOfReplay({ id, state, total, delivered, failed }: JsonObject): string {
+  if (typeof id !== 'string') return `${countOf(total)} would be sent again.`;
+  const what = `Replay ${id}`;
+  if (state === 'running') return `${what} has begun: ${countOf(total)}.`;
+  return `${what} is ${String(state)}: ${String(delivered)} delivered, ${String(failed)} failed.`;
+}
+
+function countOf(total: unknown): string {
+  return total === 1 ? '1 delivery' : `${String(total)} deliveries`;
+}
+
+const pollMs = 500;
+
+interface Waiting {
+  readonly io: CommandIo;
+  readonly interrupt: AbortSignal;
+}
+
+/** Resolves to a replay that is over. Ctrl-C ends the waiting, and not the replay, which the service goes on with. */
+async function waitFor(api: Api, begun: JsonObject, { io, interrupt }: Waiting): Promise<JsonObject> {
+  const path = `/api/webhooks/replays/${encodeURIComponent(String(begun['id']))}`;
+  for (let replay = begun; ; replay = objectOf(await api.request('GET', path))) {
+    // It is done once all are taken up: what is on its way then is still to come.
+    if (replay['state'] !== 'running' && !(Number(replay['pending']) > 0)) {
+      showLine(io, '');
+      return replay;
+    }
+    const { total, delivered, failed } = replay;
+    showLine(io, `${String(delivered)} of ${String(total)} delivered, ${String(failed)} failed`);
+    await delay(pollMs, undefined, { signal: interrupt }).catch(() => undefined);
+    if (!interrupt.aborted) continue;
+    throw new CommandError(exitCodes.interrupted, `The replay ${String(begun['id'])} goes on.`);
+  }
+}

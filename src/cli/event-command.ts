@@ -1,0 +1,85 @@
+import { Command } from 'commander';
+import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { itemsOf, objectOf } from './api.ts';
+import { attemptsOf, lastAnswer, recordOf } from './delivery-rows.ts';
+import { isSet, textOf } from './flags.ts';
+import { addListOptions, listQuery } from './list-options.ts';
+import type { CommandIo } from './print.ts';
+import { type Column, jsonText, showItem, showList } from './show.ts';
+import { addApiFlags, withApi } from './with-api.ts';
+
+const path = '/api/webhooks/events';
+
+/** `event list|show` */
+export function eventCommand(io: CommandIo): Command {
+  const command = new Command('event').description('the log of events, each with who was sent it');
+  addList(command, io);
+  addShow(command, io);
+  return command;
+}
+
+const columns: readonly Column[] = [
+  'id',
+  { title: 'event', of: ({ kind }) => kind },
+  { title: 'record', of: recordOf },
+  'revision',
+  { title: 'deliveries', of: (event) => countsOf(event) },
+  'created',
+];
+
+function addList(parent: Command, io: CommandIo): void {
+  const command = parent.command('list').description('show a page of events, the newest first');
+  command.option('--record <COLLECTION/ID>', 'only what happened to this record');
+  addListOptions(command, { filter: "collection = 'posts' && kind = 'record.delete'", sort: 'created' });
+  addApiFlags(command);
+  command.action(async () => {
+    const record = textOf(command, 'record');
+    const query = { ...listQuery(command), sort: textOf(command, 'sort') ?? '-created', record };
+    const answer = await withApi(command, io, (api) => api.request('GET', path, { query }));
+    await showList(io, itemsOf(answer), { columns, isJson: isSet(command, 'json') });
+  });
+}
+
+function deliveriesOf({ deliveries }: JsonObject): readonly JsonObject[] {
+  return Array.isArray(deliveries) ? deliveries.filter(isJsonObject) : [];
+}
+
+/** Returns how many deliveries of an event have each status, as `2 delivered, 1 pending`. */
+function countsOf(event: JsonObject): string {
+  const byStatus = Map.groupBy(deliveriesOf(event), ({ status }) => String(status));
+  return [...byStatus].map(([status, its]) => `${its.length} ${status}`).join(', ');
+}
+
+function addShow(parent: Command, io: CommandIo): void {
+  const command = parent.command('show').description('show an event with its body and its deliveries');
+  command.argument('<event>', 'its id, which receivers see as webhook-id');
+  addApiFlags(command);
+  command.action(async (id: string) => {
+    const isJson = isSet(command, 'json');
+    const event = objectOf(
+      await withApi(command, io, (api) => api.request('GET', `${path}/${encodeURIComponent(id)}`)),
+    );
+    await showItem(io, isJson ? event : storyOf(event), { isJson });
+  });
+}
+
+/** Returns an event as people read it: what happened, what each endpoint was told of it, and the body that they get. */
+function storyOf(event: JsonObject): JsonObject {
+  const { id, kind, revision, created, body } = event;
+  const deliveries = deliveriesOf(event).map((delivery): readonly [string, string] => {
+    const count = attemptsOf(delivery).length;
+    const attempts = `${count} ${count === 1 ? 'attempt' : 'attempts'}`;
+    const last = lastAnswer(delivery);
+    const what = `${String(delivery['status'])} after ${attempts}${last === '' ? '' : `: ${last}`}`;
+    return [`delivery ${String(delivery['id'])}`, what];
+  });
+  return {
+    id,
+    event: kind,
+    ...(recordOf(event) !== '' && { record: recordOf(event) }),
+    revision,
+    created,
+    ...Object.fromEntries(deliveries),
+    body: jsonText(body),
+  };
+}

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { describePlaces, remoteRun } from '../support/command-stage.ts';
+import { Receiver, type ReceiverMode } from '../support/receiver.ts';
+import type { CommandResult } from '../support/run-in-process.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { startWebhookService } from '../support/webhook-service.ts';
+
+describePlaces('endpoint', (start) => {
+  test('an endpoint is created with its secret, listed, shown, changed and deleted', async (t) => {
+    const { run } = await start(t);
+    const url = 'http://127.0.0.1:9/hook';
+    const create = ['endpoint', 'create', url, '--dev', '--events', 'record.create, record.delete'];
+    const settings = [
+      '--collections',
+      'posts',
+      '--header',
+      'X-Shop: berlin',
+      '--header',
+      'Authorization: Bearer f00d',
+    ];
+    const made = jsonOf(await run([...create, ...settings, '--schedule', '5,60', '--paused', '--json']));
+    assert.match(String(made['secret']), /^whsec_/);
+    assert.deepEqual(
+      [made['url'], made['events'], made['headers'], made['schedule'], made['status']],
+      [
+        url,
+        ['record.create', 'record.delete'],
+        { 'x-shop': 'berlin', authorization: '********' },
+        [5, 60],
+        'paused',
+      ],
+    );
+    const id = String(made['id']);
+
+    const list = await run(['endpoint', 'list']);
+    assert.equal(list.stdout, `${id}\tpaused\tclosed\t${url}\trecord.create,record.delete\tnone\t\t\n`);
+    const [listed] = JSON.parse(
+      (await run(['endpoint', 'list', '--json', '--filter', "url ~ 'hook'"])).stdout,
+    );
+    assert.deepEqual([listed.id, listed.secret, listed.lane], [id, undefined, undefined]);
+
+    const shown = (await run(['endpoint', 'show', id])).stdout;
+    assert.match(shown, /^state\tclosed\nwaiting\t0\nattempts\t0: 0 delivered, 0 failed; 0 given up\n$/m);
+    assert.ok(!shown.includes('whsec_'));
+    const json = jsonOf(await run(['endpoint', 'show', id, '--json']));
+    assert.deepEqual(Object(json['stats'])['state'], 'closed');
+
+    const update = ['endpoint', 'update', id, '--dev', '--json'];
+    const changes = ['--to', `${url}/2`, '--schedule', 'standard', '--max-age-seconds', '60', '--coalesce'];
+    const changed = jsonOf(
+      await run([...update, ...changes, '--header', 'X-Shop:', '--header', 'X-Floor: 2']),
+    );
+    assert.deepEqual(
+      [changed['url'], changed['schedule'], changed['maxAgeSeconds'], changed['coalesce'], changed['events']],
+      [`${url}/2`, null, 60, true, ['record.create', 'record.delete']],
+    );
+    assert.deepEqual(changed['headers'], { authorization: '********', 'x-floor': '2' });
+    const back = jsonOf(
+      await run([...update, '--no-coalesce', '--max-age-seconds', 'none', '--schedule', '']),
+    );
+    assert.deepEqual([back['coalesce'], back['maxAgeSeconds'], back['schedule']], [false, null, []]);
+
+    assert.equal((await run(['endpoint', 'resume', id])).stdout, `Endpoint ${id} is active.\n`);
+    assert.equal((await run(['endpoint', 'pause', id])).stdout, `Endpoint ${id} is paused.\n`);
+    const skip = ['endpoint', 'resume', id, '--backlog', 'skip'];
+    const unsure = await run(skip);
+    assert.deepEqual(
+      [unsure.code, /This cancels all that waits for the endpoint/.test(unsure.stderr)],
+      [64, true],
+    );
+    assert.equal(jsonOf(await run([...skip, '--yes', '--json']))['status'], 'active');
+
+    const remove = ['endpoint', 'delete', id];
+    assert.equal((await run(remove)).code, 64);
+    assert.equal((await run(remove, { columns: 80, input: 'no\n' })).code, 65);
+    assert.deepEqual(await run([...remove, '--yes']), said(`Endpoint ${id} deleted.\n`));
+    const gone = await run([...remove, '--yes']);
+    assert.deepEqual([gone.code, gone.stderr], [65, `chancery: There is no endpoint ${id}.\n`]);
+  });
+
+  test('a secret of your own comes from a file or standard input', async (t) => {
+    const { run } = await start(t);
+    const secret = 'a secret of 24 letters!!';
+    const file = join(temporaryFolder(t), 'secret');
+    writeFileSync(file, `${secret}\n`);
+    const create = ['endpoint', 'create', 'http://127.0.0.1:9/', '--dev', '--secret-file'];
+    const shown = await run([...create, file]);
+    assert.match(shown.stdout, new RegExp(`^secret\\t${secret}$`, 'm'));
+    // The service says what is particular about it.
+    assert.match(shown.stderr, /^chancery: .*whsec_/);
+    assert.equal(jsonOf(await run([...create, '-', '--json'], { input: secret }))['secret'], secret);
+    const onTerminal = await run([...create, '-'], { columns: 80, input: secret });
+    assert.ok(onTerminal.stderr.endsWith('Keep the secret: no other command shows it again.\n'));
+  });
+
+  test('a test says what was answered, and ends with 1 where it was not taken', async (t) => {
+    const { run } = await start(t);
+    const receiver = await openReceiver(t, { kind: 'ok' });
+    const made = jsonOf(await run(['endpoint', 'create', receiver.url, '--dev', '--json']));
+    const ping = ['endpoint', 'test', String(made['id']), '--dev'];
+    const taken = await run(ping);
+    assert.match(taken.stdout, /^Delivered: 200 in \d+ ms\.\n$/);
+    assert.equal(receiver.requests[0]?.headers['x-service-event'], 'ping');
+    receiver.mode = { kind: 'status', status: 500 };
+    const failed = await run(ping);
+    assert.deepEqual([failed.code, failed.stdout], [1, '']);
+    assert.match(failed.stderr, /^chancery: The test was not delivered: .*500.*\n$/);
+    const json = await run([...ping, '--json']);
+    assert.deepEqual([json.code, json.stderr, jsonOf(json, 1)['status']], [1, '', 'exhausted']);
+  });
+
+  test('a refusal is one line with what was refused', async (t) => {
+    const { run } = await start(t);
+    const { id } = jsonOf(await run(['endpoint', 'create', 'http://127.0.0.1:9/', '--dev', '--json']));
+    const update = ['update', String(id)];
+    const cases: readonly (readonly [code: number, says: RegExp, ...args: readonly string[]])[] = [
+      [65, /\(url: /, 'create', 'nowhere', '--dev'],
+      [65, /\(events: Must be one or more of record\.create/, ...update, '--events', 'record.made'],
+      [65, /\(collections: There is no collection "nope"\.\)/, ...update, '--collections', 'nope'],
+      [64, /--header takes a header as "Name: value"/, ...update, '--header', 'secret'],
+      [64, /--schedule takes seconds, as "5,60,3600", not "5m"/, ...update, '--schedule', '5m'],
+      [64, /--max-in-flight must be a whole number from 1 to 64/, ...update, '--max-in-flight', '65'],
+      [64, /There is nothing to change: give an option/, ...update],
+      [64, /Allowed choices are drain, newest-first, skip/, 'resume', String(id), '--backlog', 'all'],
+      [65, /There is no endpoint nope\./, 'pause', 'nope'],
+      [65, /There is no endpoint nope\./, 'replay', 'nope'],
+    ];
+    for (const [code, says, ...args] of cases) {
+      const ended = await run(['endpoint', ...args]);
+      assert.match(ended.stderr, says);
+      assert.match(ended.stderr, /^chancery: [^\n]+\n$/);
+      assert.deepEqual([ended.code, ended.stdout], [code, '']);
+    }
+  });
+
+  test('a replay is counted and begun', async (t) => {
+    const { run } = await start(t);
+    await run(['record', 'create', 'posts', 'title=Before']);
+    const made = jsonOf(
+      await run(['endpoint', 'create', 'http://127.0.0.1:9/', '--dev', '--paused', '--json']),
+    );
+    const replay = ['endpoint', 'replay', String(made['id']), '--scope', 'missing'];
+    assert.deepEqual(await run([...replay, '--dry-run']), said('1 delivery would be sent again.\n'));
+    const counted = await run([...replay, '--dry-run', '--filter', "title = 'After'", '--json']);
+    assert.deepEqual(JSON.parse(counted.stdout), { total: 0 });
+    const begun = await run(replay);
+    assert.match(begun.stdout, /^Replay \w+ has begun: 1 delivery\.\n$/, begun.stderr);
+  });
+});
+
+test('a replay is waited for, and Ctrl-C ends only the waiting', async (t) => {
+  const service = await startWebhookService(t);
+  const run = remoteRun(service);
+  await service.addPost();
+  const { id } = await service.addEndpoint();
+  const replay = ['endpoint', 'replay', id, '--scope', 'missing', '--wait'];
+  const done = await run(replay, { columns: 80 });
+  assert.match(done.stdout, /^Replay \w+ is done: 1 delivered, 0 failed\.\n$/, done.stderr);
+  assert.match(done.stderr, /\d of 1 delivered, 0 failed/);
+  service.receiver.mode = { kind: 'never answers' };
+  const interrupts = new EventEmitter();
+  const interrupted = await run(['endpoint', 'replay', id, '--scope', 'all', '--wait'], {
+    columns: 80,
+    interrupts,
+    onQuestion: () => interrupts.emit('SIGINT'),
+  });
+  assert.equal(interrupted.code, 130);
+  assert.match(interrupted.stderr, /chancery: The replay \w+ goes on\.\n$/);
+  service.receiver.mode = { kind: 'ok' };
+});
+
+async function openReceiver(t: TestContext, mode: ReceiverMode): Promise<Receiver> {
+  const receiver = await Receiver.open({ mode });
+  t.after(() => receiver.close());
+  return receiver;
+}
+
+function jsonOf({ code, stdout, stderr }: CommandResult, expected = 0): Readonly<Record<string, unknown>> {
+  assert.equal(code, expected, stderr);
+  return JSON.parse(stdout);
+}
+
+function said(stdout: string): CommandResult {
+  return { code: 0, stdout, stderr: '' };
+}
