@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { test, type TestContext } from 'node:test';
+import { makePackage } from '../../tools/build/make-package.ts';
+import { root } from '../../tools/build/root.ts';
+import { run } from '../../tools/build/run.ts';
+import { eventually } from '../support/eventually.ts';
+import { installKit } from '../support/install-kit.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const hasScript = spawnSync('script', ['--version']).status === 0;
+const skip = hasScript ? false : 'script(1), which gives commands a terminal, is not installed';
+
+/** A block of README.md that somebody types, or a file that it shows. */
+type Block =
+  | { readonly kind: 'file'; readonly name: string; readonly text: string }
+  | { readonly kind: 'console'; readonly commands: readonly TypedCommand[] };
+
+interface TypedCommand {
+  readonly line: string;
+  /** What README.md shows under it. */
+  readonly output: readonly string[];
+}
+
+test('whoever types README.md gets what it shows, up to a webhook that is verified', { skip }, async (t) => {
+  const terminal = await openTerminal(t);
+  const blocks = readBlocks(readFileSync(join(root, 'README.md'), 'utf8'));
+  const commands = blocks.flatMap((block) => (block.kind === 'console' ? block.commands : []));
+  assert.ok(commands.length >= 9, 'README.md has its commands in blocks of the kind console');
+  const startMs = performance.now();
+  const pending: Running[] = [];
+  for (const block of blocks) {
+    if (block.kind === 'file') writeFileSync(join(terminal.folder, block.name), terminal.local(block.text));
+    else
+      for (const command of block.commands) {
+        const running = terminal.type(command.line);
+        // The receiver shows its line only once something is sent to it, by a command further down.
+        if (isServer(command.line)) await waitUntilItListens(terminal, command, running);
+        else assertShows(command, await running.ended);
+        if (isServer(command.line)) pending.push({ ...running, command });
+      }
+  }
+  for (const { command, shown } of pending)
+    await eventually(`${command?.line ?? ''} shows its output`, () => {
+      assertShows(command ?? { line: '', output: [] }, shown());
+      return true;
+    });
+  t.diagnostic(
+    `from an empty folder to a webhook that is verified: ${Math.round((performance.now() - startMs) / 1_000)} s`,
+  );
+});
+
+/** Commands that go on until somebody ends them. */
+function isServer(line: string): boolean {
+  return line === 'npx chancery --dev' || line === 'node receiver.mjs';
+}
+
+async function waitUntilItListens(
+  terminal: Terminal,
+  command: TypedCommand,
+  running: Running,
+): Promise<void> {
+  if (command.line.startsWith('npx'))
+    return void (await eventually('the server is ready', () => running.shown().includes('Ready in')));
+  await eventually('the receiver listens', async () => {
+    const answer = await fetch(terminal.local('http://127.0.0.1:3000/hook'), { method: 'POST', body: '{}' });
+    return answer.status === 400;
+  });
+}
+
+function readBlocks(page: string): readonly Block[] {
+  const fences = [...page.matchAll(/^```(console|js)\n(.*?)^```$/gms)];
+  return fences.flatMap(([, kind, text = '']): readonly Block[] => {
+    if (kind === 'console') return [{ kind, commands: readCommands(text) }];
+    const name = /^\/\/ (\S+\.mjs)\n/.exec(text)?.[1];
+    return name === undefined ? [] : [{ kind: 'file', name, text }];
+  });
+}
+
+function readCommands(text: string): readonly TypedCommand[] {
+  const [before, ...parts] = text.split(/^\$ /m);
+  assert.equal(before, '', 'a console block begins with a command');
+  return parts.map((part) => {
+    const [line = '', ...output] = part.trimEnd().split('\n');
+    return { line, output };
+  });
+}
+
+function assertShows({ line, output }: TypedCommand, shown: string): void {
+  // What shows progress replaces its own line.
+  const settled = shown.split('\n').map((text) => text.split('\r\u001B[K').at(-1) ?? '');
+  const text = stripVTControlCharacters(settled.join('\n')).replaceAll('\r', '').trimEnd();
+  const lines = text === '' ? [] : text.split('\n');
+  assert.deepEqual(lines.map(withoutDetails), output.map(withoutDetails), line);
+}
+
+/** Takes out of a line what is another each time: ids, tokens, passwords, ports and times. */
+function withoutDetails(line: string): string {
+  return line
+    .replaceAll(/token=\S+/g, 'token=TOKEN')
+    .replaceAll(/v1\.[\w-]+\.[\w-]+/g, 'CATCHER')
+    .replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:PORT')
+    .replaceAll(/(@example\.com {2})[a-z0-9]{16}$/g, '$1PASSWORD')
+    .replaceAll(/\b[a-z0-9]{20}\b/g, 'EVENT')
+    .replaceAll(/\bwith the id [a-z0-9]{15}\b/g, 'with the id ID')
+    .replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}Z/g, 'TIME')
+    .replaceAll(/\d+ ms/g, 'N ms')
+    .replaceAll(/Chancery \d+\.\d+\.\d+/g, 'Chancery VERSION')
+    .trimEnd();
+}
+
+interface Running {
+  readonly command?: TypedCommand;
+  /** All that it has shown so far. */
+  readonly shown: () => string;
+  /** Resolves to all that it has shown, when it has ended. */
+  readonly ended: Promise<string>;
+}
+
+interface Terminal {
+  readonly folder: string;
+  /** Replaces the ports that README.md uses by free ones. */
+  readonly local: (text: string) => string;
+  readonly type: (line: string) => Running;
+}
+
+/** Opens terminals in an empty folder in which the packages are installed, and nothing of the repository. */
+async function openTerminal(t: TestContext): Promise<Terminal> {
+  const place = mkdtempSync(join(tmpdir(), 'chancery-readme-'));
+  t.after(() => rmSync(place, { recursive: true, force: true }));
+  const { archive } = await makePackage(place);
+  const folder = temporaryFolder(t);
+  const quiet = ['--no-audit', '--no-fund', '--no-update-notifier'];
+  run('npm', ['install', '--ignore-scripts', '--offline', ...quiet, archive], { cwd: folder });
+  installKit(folder);
+  const [port, receiverPort] = [await freePort(), await freePort()];
+  const local = (text: string): string =>
+    text.replaceAll(':8090', `:${port}`).replaceAll(/(?<=listen\(|:)3000/g, String(receiverPort));
+  const env = {
+    PATH: [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter),
+    HOME: folder,
+    CHANCERY_PORT: String(port),
+    NO_COLOR: '1',
+    TERM: 'dumb',
+    npm_config_offline: 'true',
+    npm_config_update_notifier: 'false',
+  };
+  const type = (line: string): Running => {
+    const child = spawn('script', ['-qefc', `stty cols 160 -echo; ${local(line)}`, '/dev/null'], {
+      cwd: folder,
+      env,
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    t.after(() => endIt(child));
+    let text = '';
+    child.stdout.setEncoding('utf8').on('data', (part: string) => (text += part));
+    const ended = once(child, 'close').then(() => text);
+    return { shown: () => text, ended };
+  };
+  return { folder, local, type };
+}
+
+/** Ends a command as Ctrl-C does. */
+async function endIt(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, 'exit');
+  child.stdin?.write('\u0003');
+  await exit;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  // A server that listens on TCP has such an address.
+  const { port } = address as { readonly port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
