@@ -1,13 +1,16 @@
 import { build } from './base/build.ts';
-import { ForwardClock, systemClock } from './base/clock.ts';
+import { type Clock, ForwardClock, systemClock } from './base/clock.ts';
 import { openFilesMax } from './base/process.ts';
 import { createLogger } from './base/create-logger.ts';
 import type { Logger } from './base/logger.ts';
 import type { Config } from './config.ts';
 import { installedSharp, type SharpPort } from './files/load-sharp.ts';
 import { ThumbMaker } from './files/thumb-maker.ts';
+import { type MetricsServer, serveMetrics } from './http/metrics-server.ts';
 import { createServer, type HttpServer } from './http/server.ts';
+import { ServiceMetrics } from './http/service-metrics.ts';
 import { openTls, type TlsFiles, watchTls } from './http/tls.ts';
+import type { Instance } from './instances/instance.ts';
 import { watchWrites } from './instances/write-notes.ts';
 import { startSweeping } from './limits/window-store.ts';
 import { Mailer } from './mail/mailer.ts';
@@ -52,6 +55,8 @@ export interface App {
   readonly realtime: Realtime;
   /** Where it listens: `http://127.0.0.1:8090`. */
   readonly url: string;
+  /** Where it serves metrics besides the API; undefined for nowhere. */
+  readonly metricsUrl: string | undefined;
   /** Stops accepting requests, lets those in flight end, settles deliveries and closes the files. */
   stop(): Promise<void>;
 }
@@ -73,41 +78,31 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   const { policy, dev: isDevelopment } = config;
   const mailer = new Mailer({ policy, clock, logger, isDevelopment });
   const thumbs = new ThumbMaker({ clock, logger, sharp: parts.sharp ?? installedSharp(logger) });
-  const realtime = new Realtime({
-    borrow: borrowFrom(data),
-    safeEnd: delivering.dispatcher.safeEnd,
-    clock,
-    logger,
-    connectionsMax: config.realtimeConnections,
-    connectionsPerAddressMax: config.realtimeConnectionsPerAddress,
-    beatMs: 25_000,
-  });
+  const realtime = createRealtime(config, { delivering, data, clock, logger });
   const nodes = await joinNodes(config, { delivering, realtime, data, logger });
   data.wakeUp.onWakeUp((id) => {
     delivering.wake(id);
     if (nodes?.isWatched(id) === true) delivering.tellOthers(id);
   });
+  const { dispatcher } = delivering;
+  const metrics = new ServiceMetrics({ data, dispatcher, realtime, version, logger });
+  const services = { mailer, realtime, thumbs, metrics };
   const server = await createServer({
+    ...services,
     directory: data.directory,
     instances: data.instances,
     strictHosts: config.strictHosts,
-    dispatcher: delivering.dispatcher,
-    mailer,
-    realtime,
-    thumbs,
+    dispatcher,
     policy,
     origins: config.corsOrigins,
     trustedProxies: config.trustedProxies,
     logger,
     version,
     tls: config.tls,
-    warnings: ({ settings }) => {
-      const ofFiles = settings.current.s3.enabled ? undefined : ownFiles;
-      return [thumbs.warning, ofFiles].filter((warning) => warning !== undefined);
-    },
+    warnings: (instance) => warningsFor(instance, thumbs, ownFiles),
     readiness: () => (isStopping ? 'stopping' : data.home.isReachable() ? 'ready' : 'degraded'),
   });
-  const running = { server, delivering, realtime, nodes, mailer, thumbs, data, lock, config, logger };
+  const running = { ...services, server, delivering, nodes, data, lock, config, logger };
   const url = await listen(running);
   const background = await startBackground(running).catch(async (error: unknown) => {
     await stopApp(running);
@@ -118,6 +113,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     data,
     realtime,
     url,
+    metricsUrl: background.metricsUrl,
     stop: async () => {
       isStopping = true;
       await Promise.all([background.stop(), stopApp(running)]);
@@ -125,10 +121,33 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   };
 }
 
+function createRealtime(
+  config: Config,
+  { delivering, data, ...parts }: Pick<Running, 'delivering' | 'data' | 'logger'> & { readonly clock: Clock },
+): Realtime {
+  return new Realtime({
+    ...parts,
+    borrow: borrowFrom(data),
+    safeEnd: delivering.dispatcher.safeEnd,
+    connectionsMax: config.realtimeConnections,
+    connectionsPerAddressMax: config.realtimeConnectionsPerAddress,
+    beatMs: 25_000,
+  });
+}
+
 /** Returns what is to be said where other nodes may not find the files of this one. */
 function warningOfFiles({ postgres, files }: Config): string | undefined {
   if (postgres === undefined || files.isGiven) return undefined;
   return 'Files of records are kept on a disk of this node: with several nodes, give --files a folder that all share, or keep them in S3.';
+}
+
+function warningsFor(
+  { settings }: Instance,
+  thumbs: ThumbMaker,
+  ownFiles: string | undefined,
+): readonly string[] {
+  const ofFiles = settings.current.s3.enabled ? undefined : ownFiles;
+  return [thumbs.warning, ofFiles].filter((warning) => warning !== undefined);
 }
 
 async function createDelivering(
@@ -208,6 +227,7 @@ interface Running {
   readonly nodes: RealtimeNodes | undefined;
   readonly mailer: Mailer;
   readonly thumbs: ThumbMaker;
+  readonly metrics: ServiceMetrics;
   readonly data: DataDirectory;
   readonly lock: DataLock | undefined;
   readonly config: Config;
@@ -231,16 +251,20 @@ async function startBackground({
   delivering,
   nodes,
   server,
+  metrics,
   config,
   logger,
-}: Running): Promise<{ stop(): Promise<void> }> {
+}: Running): Promise<Background> {
+  const metricsServer = await openMetrics(config, metrics, logger);
   data.home.watch((error) => logger.error('Definitions could not be read again.', { error }));
   data.directory.watch((error) => logger.error('The directory of instances could not be read.', { error }));
   data.instances.startSweeping();
   data.fileSweeper.start();
   await delivering.start();
   nodes?.start();
-  const running: { stop(): Promise<void> | void }[] = nodes === undefined ? [] : [nodes];
+  const running: { stop(): Promise<void> | void }[] = [nodes, metricsServer].filter(
+    (part) => part !== undefined,
+  );
   running.push(
     await watchWrites(
       data.home.control,
@@ -255,10 +279,31 @@ async function startBackground({
     running.push(await startSweeping({ database: data.home.background, clock: data.dueClock, logger }));
   if (config.tls !== undefined) running.push(watchTls(server.server, config.tls, logger));
   return {
+    metricsUrl: metricsServer?.url,
     stop: async () => {
       for (const one of running) await one.stop();
     },
   };
+}
+
+interface Background {
+  readonly metricsUrl: string | undefined;
+  stop(): Promise<void>;
+}
+
+async function openMetrics(
+  { metrics: place }: Config,
+  metrics: ServiceMetrics,
+  logger: Logger,
+): Promise<MetricsServer | undefined> {
+  if (place === undefined) return undefined;
+  const { host, port } = place;
+  try {
+    await metrics.open();
+    return await serveMetrics({ host, port, write: () => metrics.write(), logger });
+  } catch (error) {
+    throw new StartError(`Cannot serve metrics on ${host}:${port}: ${messageOf(error)}.`, { cause: error });
+  }
 }
 
 /** Stops in reverse order of the start: requests and attempts, then mails, then the files. */

@@ -130,6 +130,17 @@ export const serverFlags: readonly FlagDefinition[] = [
     description: 'how long the audit log is kept, 0 for ever',
     fallback: '90',
   },
+  {
+    name: 'metrics-port',
+    value: 'PORT',
+    description: 'serve metrics for Prometheus on this port, 0 for a free one, to whoever reaches it',
+  },
+  {
+    name: 'metrics-host',
+    value: 'ADDRESS',
+    description: 'address to serve metrics on',
+    fallback: '127.0.0.1',
+  },
   { name: 'log-level', value: 'LEVEL', description: 'debug, info, warn or error', fallback: 'info' },
 ];
 

@@ -37,6 +37,8 @@ export interface Config {
   /** How many realtime connections an instance may have, and how many of them one address. */
   readonly realtimeConnections: number;
   readonly realtimeConnectionsPerAddress: number;
+  /** Where metrics are served besides the API; undefined for nowhere. 0 takes a free port. */
+  readonly metrics: { readonly host: string; readonly port: number } | undefined;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
 
@@ -84,6 +86,7 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     ),
     webhookDays: readInteger('webhook-days', read('webhook-days'), { max: 36_500 }),
     auditDays: readInteger('audit-days', read('audit-days'), { max: 36_500 }),
+    metrics: readMetrics(read),
     logLevel: readLevel(read('log-level')),
   };
 }
@@ -262,6 +265,12 @@ function readPostgres(read: (name: string) => string | undefined): Config['postg
 function readFiles(read: (name: string) => string | undefined): Config['files'] {
   const folder = read('files');
   return { folder: folder ?? join(read('data') ?? '', 'instances'), isGiven: folder !== undefined };
+}
+
+function readMetrics(read: ReadValue): Config['metrics'] {
+  const port = read('metrics-port');
+  if (port === undefined) return undefined;
+  return { host: read('metrics-host') ?? '', port: readInteger('metrics-port', port, { max: 65_535 }) };
 }
 
 function readText(name: string, path: string): string {

@@ -73,7 +73,7 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
       isWanted: async (tx, event) =>
         settings.current.webhooks.events === 'always' ||
         (await endpoints.all(tx)).some((endpoint) => wants(endpoint, event)),
-      wakeUp: () => wakeUp.notify(entry.id),
+      wakeUp: () => wakeUp.noteEvent(entry.id),
     });
     const refresh = (): Promise<void> => home.refresh(entry.id);
     const logs = new RequestLog({ open: () => home.openLogs(entry.id), settings, clock, logger });

@@ -33,6 +33,8 @@ const everyOption: Required<StartOptions> = {
   realtimeConnections: 1,
   realtimeConnectionsPerAddress: 1,
   auditDays: 1,
+  metricsPort: 0,
+  metricsHost: '',
   logLevel: 'error',
   superuser: { email: '', password: '' },
 };

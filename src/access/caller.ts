@@ -41,6 +41,7 @@ export const keyScopes = [
   'webhooks:write',
   'collections:read',
   'collections:write',
+  'metrics',
   'admin',
 ] as const;
 

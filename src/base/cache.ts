@@ -55,8 +55,13 @@ export class GenerationCache<Key, Value> {
     this.#forget(dropped);
   }
 
+  /** Returns all entries as they are now, without looking any of them up. */
+  entries(): ReadonlyMap<Key, Value> {
+    return new Map([...this.#old, ...this.#young]);
+  }
+
   clear(): void {
-    const dropped = new Map([...this.#old, ...this.#young]);
+    const dropped = this.entries();
     this.#young = new Map();
     this.#old = new Map();
     this.#size = 0;

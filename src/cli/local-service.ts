@@ -7,6 +7,7 @@ import { alwaysSafe, type SafeEnd } from '../events/safe-position.ts';
 import { installedSharp } from '../files/load-sharp.ts';
 import { ThumbMaker } from '../files/thumb-maker.ts';
 import { createServer } from '../http/server.ts';
+import { ServiceMetrics } from '../http/service-metrics.ts';
 import { noteWrites } from '../instances/write-notes.ts';
 import { Mailer } from '../mail/mailer.ts';
 import { borrowFrom, type DataDirectory } from '../open-data-directory.ts';
@@ -69,6 +70,7 @@ export async function openLocalService(
     mailer,
     realtime,
     thumbs,
+    metrics: new ServiceMetrics({ data, dispatcher, realtime, version, logger }),
     policy,
     origins: [],
     trustedProxies: [],

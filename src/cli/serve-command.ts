@@ -29,8 +29,9 @@ async function serve(config: Config, io: CommandIo): Promise<void> {
   // Since the process began, whose start is most of it.
   const readyMs = Math.round(process.uptime() * 1_000);
   const token = await findSetupToken(app, config, logger);
-  if (io.stdout.isTTY === true) io.stdout.write(banner(app.url, { config, token, readyMs }));
-  else logStart(app.url, { config, token, readyMs }, logger);
+  const start = { app, config, token, readyMs };
+  if (io.stdout.isTTY === true) io.stdout.write(banner(start));
+  else logStart(start, logger);
   releaseMemoryWhenIdle();
   const signal = await stopAsked;
   logger.info(`${signal}: stopping. Requests and webhooks in flight may end; a second signal stops at once.`);
@@ -39,6 +40,7 @@ async function serve(config: Config, io: CommandIo): Promise<void> {
 }
 
 interface Start {
+  readonly app: Pick<App, 'url' | 'metricsUrl'>;
   readonly config: Config;
   /** Makes the first superuser of the default instance; undefined when there is one. */
   readonly token: string | undefined;
@@ -62,7 +64,8 @@ async function findSetupToken(app: App, config: Config, logger: Logger): Promise
 }
 
 /** What a person at a terminal wants to know first. */
-function banner(url: string, { config, token, readyMs }: Start): string {
+function banner({ app: { url, metricsUrl }, config, token, readyMs }: Start): string {
+  const metrics = metricsUrl === undefined ? '' : `\n  Metrics ${metricsUrl}`;
   const place = config.postgres === undefined ? `${config.data} (SQLite)` : 'a PostgreSQL database';
   const superuser =
     token === undefined
@@ -80,7 +83,7 @@ function banner(url: string, { config, token, readyMs }: Start): string {
   Chancery ${version}
 
   API     ${url}/api/
-  Data    ${place}
+  Data    ${place}${metrics}
 ${superuser}
   Ready in ${readyMs} ms. Ctrl-C stops it.
 
@@ -88,8 +91,9 @@ ${superuser}
 }
 
 /** The same for programs that read the log. */
-function logStart(url: string, { config, token, readyMs }: Start, logger: Logger): void {
+function logStart({ app: { url, metricsUrl }, config, token, readyMs }: Start, logger: Logger): void {
   logger.info(`Chancery ${version} listens on ${url}`, { url, readyMs });
+  if (metricsUrl !== undefined) logger.info(`Metrics are served on ${metricsUrl}`, { url: metricsUrl });
   if (token === undefined) return;
   logger.info(`There is no superuser yet. Make one, while this runs: ${upsertCommand(config)}`);
   logger.info(`Or from elsewhere, once and within ${setupMinutes} minutes: ${setupRequest(url, token)}`);

@@ -121,9 +121,17 @@ function makeInsert(names: Names): Sql {
  */
 export class WakeUp {
   #listener: ((instanceId: string) => void) | undefined;
+  /** How many events this process has committed. */
+  events = 0;
 
   onWakeUp(listener: (instanceId: string) => void): void {
     this.#listener = listener;
+  }
+
+  /** Called for each event that was committed. */
+  noteEvent(instanceId: string): void {
+    this.events += 1;
+    this.notify(instanceId);
   }
 
   notify(instanceId: string): void {

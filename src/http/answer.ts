@@ -83,6 +83,8 @@ export function sendAnswer(
   reply.hijack();
   const { status, json, content } = answer;
   const headers = { ...commonHeaders(request), ...answer.headers };
+  const byteLength = json === undefined ? 0 : Buffer.byteLength(json);
+  request.server.requestCounts.note(request, status, sentBytesOf(request, answer, byteLength));
   if (content !== undefined) {
     sendContent(reply.raw, { status, headers }, content);
     return undefined;
@@ -98,7 +100,6 @@ export function sendAnswer(
     reply.raw.writeHead(status, headers).end();
     return undefined;
   }
-  const byteLength = Buffer.byteLength(json);
   reply.raw.writeHead(status, {
     ...headers,
     'content-type': 'application/json; charset=utf-8',
@@ -107,6 +108,12 @@ export function sendAnswer(
   if (byteLength > httpLimits.smallAnswerBytesMax) return sendLarge(reply.raw, json, byteLength);
   reply.raw.end(json);
   return undefined;
+}
+
+/** The bytes of the body that is sent; none are for a HEAD. */
+function sentBytesOf({ method }: FastifyRequest, { content }: Answer, jsonBytes: number): number {
+  if (method === 'HEAD') return 0;
+  return content === undefined ? jsonBytes : content.length;
 }
 
 async function sendLarge(response: ServerResponse, json: string, byteLength: number): Promise<void> {

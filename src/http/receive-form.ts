@@ -58,7 +58,9 @@ export async function receiveForm(
       takeFile: async ({ name, originalName, content }) => {
         const bytesMax = plan.fileBytesMax(name);
         if (bytesMax === undefined) return passOver(content);
-        files.push([name, await uploads.receive({ originalName, content, bytesMax })]);
+        const file = await uploads.receive({ originalName, content, bytesMax });
+        request.server.requestCounts.receivedFileBytes += file.size;
+        files.push([name, file]);
       },
     });
     const body = formObject([...parametersOf(request), ...entries], request);

@@ -29,6 +29,7 @@ import { type Answer, projected, projectedList } from './answer.ts';
 import { bodyOf } from './body.ts';
 import { queryOf } from './request.ts';
 import { ruleInput } from './rule-input.ts';
+import type { ServiceMetrics } from './service-metrics.ts';
 
 /** `stopping` once a stop has begun, `degraded` while the data cannot be written: a load balancer must then use another node. */
 export type Readiness = 'ready' | 'stopping' | 'degraded';
@@ -41,6 +42,7 @@ export interface Services {
   readonly mailer: Mailer;
   readonly realtime: Realtime;
   readonly thumbs: ThumbMaker;
+  readonly metrics: ServiceMetrics;
   readonly policy: NetworkPolicy;
   readonly version: string;
   /** Every request is the operator's: only this process can send one, for a command over the data itself. */

@@ -16,6 +16,7 @@ import { healthRoutes } from './routes/health.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { logRoutes } from './routes/logs.ts';
 import { mailRoutes } from './routes/mail.ts';
+import { metricsRoutes } from './routes/metrics.ts';
 import { realtimeRoutes } from './routes/realtime.ts';
 import { recordRoutes } from './routes/records.ts';
 import { replayRoutes } from './routes/replays.ts';
@@ -47,5 +48,6 @@ export const routes: readonly Route[] = [
   ...ruleRoutes,
   ...mailRoutes,
   ...healthRoutes,
+  ...metricsRoutes,
   descriptionRoute(() => routes),
 ];

@@ -8,6 +8,7 @@ import { checkFields, sendAnswer, unreadAnswers } from './answer.ts';
 import { logFailure, logRequest } from './log-request.ts';
 import { receiveForm } from './receive-form.ts';
 import { queryOf } from './request.ts';
+import { patternOf } from './request-counts.ts';
 import { RequestContext, ServiceContext, type Services } from './request-context.ts';
 import type { InstanceRoute, Route } from './route.ts';
 import { ruleInput } from './rule-input.ts';
@@ -24,25 +25,38 @@ declare module 'fastify' {
 /** Registers a route under all of its paths. */
 export function serveRoute(app: FastifyInstance, services: Services, route: Route): void {
   const { method, paths } = route;
+  const counts = app.requestCounts.of(route, method);
+  const countsOfHead = app.requestCounts.of(route, 'HEAD');
+  const count = (request: FastifyRequest): void => {
+    request.routeCounts = request.method === 'HEAD' ? countsOfHead : counts;
+  };
+  const pattern = patternOf(route);
   for (const url of paths) {
     if (route.kind === 'service')
       app.route({
         method,
         url,
-        handler: async (request, reply) =>
-          sendAnswer(request, reply, await route.handle(new ServiceContext(services, request))),
+        config: { pattern },
+        handler: async (request, reply) => {
+          count(request);
+          return sendAnswer(request, reply, await route.handle(new ServiceContext(services, request)));
+        },
       });
     else
       app.route({
         method,
         url,
         config: {
+          pattern,
           jsonLimits: route.jsonLimits,
           formValues: route.formValues,
           takesBytes: route.takesBytes,
           takesFiles: route.planForm !== undefined,
         },
-        handler: (request, reply) => serve(route, services, { request, reply }),
+        handler: (request, reply) => {
+          count(request);
+          return serve(route, services, { request, reply });
+        },
       });
   }
 }

@@ -74,11 +74,14 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.addHook('onClose', async () => errors.flush());
   acceptBodies(app);
   app.decorate('admission', new Admission(options));
+  app.decorate('requestCounts', options.metrics.requests);
+  options.metrics.watch(app.server);
   app.decorateRequest('instanceEntry', null);
   app.decorateRequest('instance', null);
   app.decorateRequest('uploads', null);
   app.decorateRequest('corsHeaders', null);
   app.decorateRequest('rateLimitHeaders', null);
+  app.decorateRequest('routeCounts', null);
   app.decorateRequest('startedMs', 0);
   app.decorateRequest('isNoted', false);
   const methodsOf = methodFinder(routes);
@@ -115,6 +118,8 @@ function createApp(options: ServerOptions, errors: ErrorLog): FastifyInstance {
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       // Fastify reports these errors before any hook has run.
       request.corsHeaders = corsHeaders(request.raw, options.origins) ?? null;
+      request.startedMs = systemClock.monotonic();
+      request.instanceEntry = null;
       onePipelinedRequestAtATime(request.raw, () => void answerError(error, request, { reply, errors }));
     },
     // No route has a schema, and loading the schema compilers would be a tenth of a start.
@@ -180,6 +185,7 @@ function begin({ request, reply, done }: Beginning, options: ServerOptions): voi
     if (raw.method === 'OPTIONS') {
       const headers = { ...commonHeaders(request), ...preflightHeaders(raw, options.origins) };
       void reply.code(204).headers(headers).send();
+      request.server.requestCounts.note(request, 204, 0);
       return;
     }
     request.instanceEntry = findAddressed(raw, options) ?? null;
@@ -215,6 +221,7 @@ function answerError(
   // Closed at once, the connection of a client that is still sending would lose this answer. The rest of the body is discarded.
   if (isUnread(request, status)) reply.removeHeader('connection');
   else if (reply.getHeader('connection') === 'close') linger(request.raw);
+  request.server.requestCounts.note(request, status, Buffer.byteLength(body));
   return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(body);
 }
 
@@ -254,6 +261,7 @@ function answerUnknown(
   const { status, body } = toErrorAnswer(error);
   reply.headers(commonHeaders(request));
   if (methods !== undefined) reply.header('allow', methods.join(', '));
+  request.server.requestCounts.note(request, status, Buffer.byteLength(body));
   return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(body);
 }
 

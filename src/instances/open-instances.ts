@@ -44,6 +44,10 @@ export class OpenInstances {
     this.#options = options;
   }
 
+  get openCount(): number {
+    return this.#slots.size;
+  }
+
   /** Begins to close idle instances from time to time. */
   startSweeping(): void {
     this.#timer = setInterval(() => this.#sweep(), sweepIntervalMs).unref();

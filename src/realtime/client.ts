@@ -25,6 +25,7 @@ export class Client {
   /** The address that it came from. */
   readonly address: string;
   readonly #outlet: Outlet;
+  readonly #counts: ClientCounts;
   #isClosed = false;
   /** By the text of their topics. */
   subscriptions: ReadonlyMap<string, Subscription> = new Map();
@@ -35,11 +36,9 @@ export class Client {
   /** When it was last without any subscription, by the monotonic clock. */
   idleSinceMs: number;
 
-  constructor(
-    outlet: Outlet,
-    { id, address, nowMs }: { readonly id: string; readonly address: string; readonly nowMs: number },
-  ) {
+  constructor(outlet: Outlet, { id, address, nowMs, counts }: ClientOptions) {
     this.#outlet = outlet;
+    this.#counts = counts;
     this.id = id;
     this.address = address;
     this.idleSinceMs = nowMs;
@@ -52,6 +51,7 @@ export class Client {
   /** Sends a message; `data` is JSON text, which has no line breaks. */
   send(name: string, data: string): void {
     // No blanks, and the id in each message: http-api.md section 16.
+    if (!this.#isClosed) this.#counts.messages += 1;
     this.#write(`id:${this.id}\nevent:${name}\ndata:${data}\n\n`);
   }
 
@@ -95,6 +95,19 @@ export class Client {
     if (this.#outlet.unsentBytes > unsentBytesMax) return this.cut();
     this.#outlet.write(text);
   }
+}
+
+/** What is counted of all clients together. */
+export interface ClientCounts {
+  connections: number;
+  messages: number;
+}
+
+interface ClientOptions {
+  readonly id: string;
+  readonly address: string;
+  readonly nowMs: number;
+  readonly counts: ClientCounts;
 }
 
 /** A topic of one client. */

@@ -7,7 +7,7 @@ import type { SafeEnd } from '../events/safe-position.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Loan } from '../instances/open-instances.ts';
 import { Channel } from './channel.ts';
-import { Client, type Outlet } from './client.ts';
+import { Client, type ClientCounts, type Outlet } from './client.ts';
 import {
   type Asked,
   applySubscriptions,
@@ -33,6 +33,7 @@ export class Realtime {
   readonly #options: RealtimeOptions;
   readonly #rooms = new Map<string, Promise<Room>>();
   readonly #timer: NodeJS.Timeout;
+  readonly #counts: ClientCounts = { connections: 0, messages: 0 };
   #nodes: OtherNodes | undefined;
   #part = 0;
   #isStopping = false;
@@ -60,8 +61,14 @@ export class Realtime {
 
   #connect(room: Room, address: string, outlet: Outlet): Client {
     const nowMs = this.#options.clock.monotonic();
-    const client = new Client(outlet, { id: newClientId(this.#nodes?.node), address, nowMs });
+    const client = new Client(outlet, {
+      id: newClientId(this.#nodes?.node),
+      address,
+      nowMs,
+      counts: this.#counts,
+    });
     room.clients.set(client.id, client);
+    this.#counts.connections += 1;
     room.addresses.set(address, (room.addresses.get(address) ?? 0) + 1);
     client.send('PB_CONNECT', JSON.stringify({ clientId: client.id }));
     // The stop, or the last one to leave, came in between.
@@ -72,6 +79,7 @@ export class Realtime {
   #disconnect(instanceId: string, room: Room, client: Client): void {
     client.noteClosed();
     if (!room.clients.delete(client.id)) return;
+    this.#counts.connections -= 1;
     for (const subscription of client.subscriptions.values()) room.channel.leave(subscription);
     room.textLength -= lengthOf([...client.subscriptions.keys()]);
     const others = (room.addresses.get(client.address) ?? 1) - 1;
@@ -125,10 +133,14 @@ export class Realtime {
     this.#nodes = nodes;
   }
 
-  /** How many connections there are, of all instances. */
-  async countConnections(): Promise<number> {
-    const rooms = await Promise.all(this.#rooms.values());
-    return rooms.reduce((sum, { clients }) => sum + clients.size, 0);
+  /** How many clients are connected now. */
+  get connections(): number {
+    return this.#counts.connections;
+  }
+
+  /** How many messages were sent to clients. */
+  get messages(): number {
+    return this.#counts.messages;
   }
 
   /** Ends all connections. Clients are told to wait for a moment before they connect again, not all of them for the same. */

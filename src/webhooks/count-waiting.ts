@@ -87,3 +87,37 @@ export async function countExhausted(reader: Reader, since: Timestamp): Promise<
   const [row] = await reader.tuples(foundByKeys(exhausted));
   return Number(row?.[0]);
 }
+
+/** More are not counted in one look, neither those that were never attempted nor those that are to be attempted again. */
+export const backlogMax = 10_000;
+
+/** Counts what is still to be sent to endpoints that are sent to, each kind at most `backlogMax`, and returns when the oldest of it happened. */
+export async function readBacklog(
+  reader: Reader,
+): Promise<{ readonly waiting: number; readonly oldest: Timestamp | undefined }> {
+  const { names } = reader;
+  const outcome = names.table('$outcome');
+  const active = sql`
+    SELECT p.position AS endpoint, l.cursor FROM ${names.table('$endpoint')} p
+    JOIN ${names.table('$lane')} l ON ${names.scopeOf('l')} AND l.endpoint = p.position
+    WHERE ${names.scopeOf('p')} AND p.status = 'active'`;
+  const backlog = sql`
+    WITH active AS (${active}),
+    walked AS (
+      SELECT event, endpoint FROM ${names.table('$delivery')}
+      WHERE ${names.scope} AND event > (SELECT min(cursor) FROM active) ORDER BY event${limit(walkMax)}),
+    waiting AS (
+      SELECT * FROM (
+        SELECT w.event FROM walked w JOIN active a ON a.endpoint = w.endpoint AND w.event > a.cursor
+        WHERE NOT EXISTS (
+          SELECT 1 FROM ${outcome} o WHERE ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = w.endpoint)
+        ORDER BY w.event${limit(backlogMax)}) AS behind_cursor
+      UNION ALL SELECT * FROM (
+        SELECT o.event FROM ${outcome} o JOIN active a ON a.endpoint = o.endpoint
+        WHERE ${names.scopeOf('o')} AND o.status = 'pending' AND o.status <> 'delivered' ORDER BY o.event${limit(backlogMax)}) AS failed)
+    SELECT (SELECT count(*) FROM waiting), (
+      SELECT created FROM ${names.table('$event')} WHERE ${names.scope} AND position = (SELECT min(event) FROM waiting))`;
+  const [row] = await reader.tuples(foundByKeys(backlog));
+  const [waiting, oldest] = row ?? [];
+  return { waiting: Number(waiting), oldest: typeof oldest === 'string' ? oldest : undefined };
+}

@@ -6,12 +6,14 @@ import { type Ownership, soleOwnership } from './delivery.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
 import { InFlight, type HandOver } from './in-flight.ts';
 import { Janitor, rowByRow } from './janitor.ts';
+import type { LaneState } from './lane.ts';
 import type { InstanceLanes } from './lanes.ts';
 import { Claims, readTaken, Scheduler, type Taken } from './scheduler.ts';
 import type { AttemptRequest, AttemptResult } from './sending/attempt-result.ts';
 import { CatcherAttempts } from './catcher-attempts.ts';
 import type { Sender } from './sending/sender.ts';
 import { chooseTurns, Slots, type Turn } from './slots.ts';
+import { WebhookCounts } from './webhook-counts.ts';
 import type { WebhookInstanceLoan } from './webhook-instance.ts';
 
 /** Instances opened in one look: each is borrowed until it has nothing more to do, and only a limited number can be open. */
@@ -44,6 +46,7 @@ export interface DispatcherOptions {
  * the results settled. It may look too often, never too seldom: what it misses would wait until the next start.
  */
 export class Dispatcher {
+  readonly counts = new WebhookCounts();
   readonly #options: DispatcherOptions;
   readonly #claims = new Claims();
   readonly #scheduler: Scheduler;
@@ -62,7 +65,7 @@ export class Dispatcher {
     this.#scheduler = new Scheduler(options.clock);
     this.#slots = new Slots(options.slotsMax);
     const onSettled = (instanceId: string): void => this.wake(instanceId);
-    this.#inFlight = new InFlight({ ...options, slots: this.#slots, onSettled });
+    this.#inFlight = new InFlight({ ...options, slots: this.#slots, counts: this.counts, onSettled });
     const finish = (results: readonly AttemptResult[]): void => {
       this.#inFlight.finish(results);
       this.#schedulePump();
@@ -104,6 +107,29 @@ export class Dispatcher {
   /** Returns when the instance will next have a delivery due: asked before its file is closed. */
   nextDue(instanceId: string): number | undefined {
     return this.#scheduler.nextDue(instanceId);
+  }
+
+  /** How many attempts are open, tests left out. */
+  get openAttempts(): number {
+    return this.#slots.taken;
+  }
+
+  /** The instances that this process delivers for and that have something to send, now or later. */
+  workingInstances(): ReadonlySet<string> {
+    const ids = [
+      ...this.#claims.allLanes().map(({ instance }) => instance.id),
+      ...this.#scheduler.dueInstances(),
+    ];
+    return new Set(ids.filter((id) => this.#options.ownership.owns(id)));
+  }
+
+  /** How many lanes of endpoints that this process delivers to are in each state. */
+  countLanes(): Readonly<Record<LaneState, number>> {
+    const counts = { closed: 0, open: 0, probing: 0, slow: 0, blocked: 0 };
+    for (const [id, known] of this.#claims.knownLanes())
+      if (this.#options.ownership.owns(id))
+        for (const { lane } of known.lanes.values()) counts[lane.state] += 1;
+    return counts;
   }
 
   /**

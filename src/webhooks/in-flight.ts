@@ -14,6 +14,7 @@ import type { InstanceLanes } from './lanes.ts';
 import { abortedResult, type AttemptResult } from './sending/attempt-result.ts';
 import { settle, type Settlement } from './settle.ts';
 import type { Slot, Slots } from './slots.ts';
+import type { WebhookCounts } from './webhook-counts.ts';
 
 /** The wait after results could not be stored; receivers that fail have their own schedule. */
 const backOffMs = 1_000;
@@ -23,6 +24,7 @@ export interface FlightsOptions {
   readonly ownership: Ownership;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly counts: WebhookCounts;
   /** Called when results of the instance are settled, so that there is room for more attempts. */
   readonly onSettled: (instanceId: string) => void;
 }
@@ -58,6 +60,7 @@ export class InFlight {
       const flight = this.#flights.get(result.deliveryId);
       if (flight === undefined) continue;
       const { lanes, endpoint, pending, test } = flight;
+      this.#options.counts.noteAttempt(pending, result);
       noteOutcome(lanes.instance, endpoint, { event: pending.eventId, result });
       const context = { now: this.#options.clock.now(), random: randomUnit() };
       if (test === undefined) flight.laneChange = lanes.land(endpoint.id, result, context);
@@ -169,6 +172,7 @@ export class InFlight {
       { findsByKey: true },
     );
     lanes.noteStored(changed, options.now);
+    this.#options.counts.exhausted += exhausted.size;
     for (const { key, result } of settlements)
       if (result !== undefined && exhausted.has(keyText(key))) this.#warnOfExhausted(result);
   }
@@ -228,17 +232,19 @@ export class InFlight {
     { status }: AttemptResult,
   ): Promise<void> {
     const event = pending.eventId;
+    const { stopped } = this.#options.counts;
     try {
-      if (status === 410)
+      if (status === 410) {
         await stopEndpoint(instance, endpoint, { status: 'paused', event, reason: goneReason });
-      else if (laneChange === 'blocked')
-        await stopEndpoint(instance, endpoint, {
-          status: 'paused',
-          event,
-          reason: blockedReason(pending.id),
-        });
-      else if (laneChange === 'disabled')
+        stopped.gone += 1;
+      } else if (laneChange === 'blocked') {
+        const reason = blockedReason(pending.id);
+        await stopEndpoint(instance, endpoint, { status: 'paused', event, reason });
+        stopped.blocked += 1;
+      } else if (laneChange === 'disabled') {
         await stopEndpoint(instance, endpoint, { status: 'disabled', event, reason: awayReason });
+        stopped.away += 1;
+      }
       if (laneChange === 'recovered') await sendWaiting(instance, endpoint.number);
     } catch (error) {
       // Nothing is lost: the next attempt ends in the same way, and what waits has its own schedule.

@@ -43,6 +43,11 @@ export class Scheduler {
     return this.#nextDue.get(instanceId);
   }
 
+  /** The instances of which it is known when something is due. */
+  dueInstances(): Iterable<string> {
+    return this.#nextDue.keys();
+  }
+
   setDue(instanceId: string, due: number): void {
     this.#nextDue.set(instanceId, due);
   }
@@ -108,6 +113,11 @@ export class Claims {
 
   lanesOf(instanceId: string): InstanceLanes | undefined {
     return this.#loans.get(instanceId)?.lanes;
+  }
+
+  /** What is remembered of lanes, by instance. */
+  knownLanes(): ReadonlyMap<string, KnownLanes> {
+    return this.#known.entries();
   }
 
   /** A live view: it follows what is added and released during the iteration. */

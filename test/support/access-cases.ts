@@ -340,6 +340,7 @@ function mailCases(): readonly AccessCase[] {
       }),
     },
     { route: 'GET /api/mails', of: '', request: () => ({ path: '/api/mails' }) },
+    { route: 'GET /metrics', of: '', request: () => ({ path: '/metrics' }) },
   ];
 }
 

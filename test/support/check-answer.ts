@@ -36,6 +36,10 @@ export function checkAnswer(request: AnsweredRequest, answer: CheckedAnswer): vo
     assert.equal(text, '', `${where}: an answer without a body`);
     return;
   }
+  if (pointer?.endsWith(plainText) === true) {
+    assert.ok(json === undefined && text !== '', `${where}: expected text`);
+    return;
+  }
   const mode = /\bfields=/.test(request.url + request.body) ? 'partial' : 'whole';
   const validate = validatorOf(mode, pointer ?? '/components/schemas/Error');
   assert.ok(validate(json), `${where}: not as described: ${JSON.stringify(validate.errors)}`);
@@ -85,12 +89,15 @@ function schemaPointer({ pointer, operation }: FoundOperation, status: number): 
   const reference = response['$ref'];
   if (typeof reference === 'string') return `${reference.slice(1)}${content}`;
   if (response['content'] === undefined) return '';
-  return `${pointer}/responses/${status}${JSON.stringify(response['content']).includes('*/*') ? file : content}`;
+  const types = JSON.stringify(response['content']);
+  const type = types.includes('*/*') ? file : types.includes('text/plain') ? plainText : content;
+  return `${pointer}/responses/${status}${type}`;
 }
 
 const content = '/content/application~1json/schema';
 /** Anything. */
 const file = '/content/*~1*/schema';
+const plainText = '/content/text~1plain/schema';
 
 /** True for answers that no route gives: to an unknown path, a method that the path does not have, or invalid HTTP. */
 function isOfServer(found: FoundOperation | undefined, status: number): boolean {

@@ -24,7 +24,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   fastify: ['src/http/'],
   '@fastify/': ['src/http/'],
   typebox: ['src/http/'],
-  'prom-client': ['src/app.ts'],
+  'prom-client': ['src/logs/'],
   pino: ['src/base/create-logger.ts'],
   commander: ['src/cli/'],
   '@clack/prompts': ['src/cli/'],

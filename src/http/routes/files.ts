@@ -50,6 +50,8 @@ export const fileRoutes = [
         isDownload: trueTexts.includes(query.get('download') ?? ''),
       });
       logBreaks(answer, instance.logger);
+      if (answer.content?.body !== undefined)
+        request.server.requestCounts.sentFileBytes += answer.content.length;
       return answer;
     },
   }),

@@ -26,8 +26,19 @@ export interface AttemptRequest {
   readonly version: string;
 }
 
-export type AttemptKind =
-  'success' | 'status' | 'timeout' | 'dns' | 'connect' | 'tls' | 'refused' | 'protocol' | 'aborted';
+export const attemptKinds = [
+  'success',
+  'status',
+  'timeout',
+  'dns',
+  'connect',
+  'tls',
+  'refused',
+  'protocol',
+  'aborted',
+] as const;
+
+export type AttemptKind = (typeof attemptKinds)[number];
 
 /** In ms; null where the step was not taken: an open connection needs no DNS, a dead one sends no first byte. */
 export interface AttemptTimings {

@@ -1,0 +1,35 @@
+import { AppError } from '../../base/errors.ts';
+import { defaultSlug } from '../../instances/instance-directory.ts';
+import { route } from '../route.ts';
+
+/** Metrics of the whole process, for Prometheus. They are also served on a port of their own (metrics-server.ts). */
+export const metricsRoutes = [
+  route({
+    method: 'GET',
+    path: '/metrics',
+    id: 'metrics',
+    tag: 'health',
+    scope: 'metrics',
+    isForSuperusers: true,
+    summary: 'Metrics of the service in the text format of Prometheus, on the default instance only',
+    answers: {
+      200: {
+        description: 'The metrics.',
+        headers: { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } },
+        content: { 'text/plain': { schema: { type: 'string' } } },
+      },
+    },
+    handle: async ({ instance, services, request }) => {
+      // They tell of all instances, and a superuser of one is nobody in the others.
+      if (instance.slug !== defaultSlug)
+        throw new AppError(
+          'forbidden',
+          `Metrics are those of the whole service, which only the instance ${defaultSlug} shows.`,
+        );
+      const { type, text } = await services.metrics.write();
+      const body = Buffer.from(text);
+      const content = { length: body.length, ...(request.method !== 'HEAD' && { body }) };
+      return { status: 200, content, headers: { 'content-type': type, 'cache-control': 'no-store' } };
+    },
+  }),
+];

@@ -1,0 +1,51 @@
+import type { StorageCounts } from '../storage/storage-counts.ts';
+import { type Metric, samplesOf, single } from './metric.ts';
+
+/** What is counted of databases. */
+export function storageMetrics(counts: StorageCounts): readonly Metric[] {
+  const { commitWrites, commitSeconds, sqlSeconds, pools } = counts;
+  const byPool = (read: (pool: (typeof pools)[number]) => ReturnType<Metric['samples']>[number]['value']) =>
+    samplesOf('pool', Object.fromEntries(pools.map((pool) => [pool.name, read(pool)])));
+  return [
+    single(
+      {
+        name: 'chancery_commit_writes',
+        type: 'histogram',
+        help: 'Writes that shared each commit; their count is that of commits.',
+      },
+      () => commitWrites,
+    ),
+    single(
+      {
+        name: 'chancery_commit_duration_seconds',
+        type: 'histogram',
+        help: 'Time of each commit until it was on the disk.',
+      },
+      () => commitSeconds,
+    ),
+    {
+      name: 'chancery_sql_duration_seconds',
+      type: 'histogram',
+      help: 'Time of statements by kind: read, search, or all that the writes of a commit did before it.',
+      samples: () => samplesOf('kind', sqlSeconds),
+    },
+    {
+      name: 'chancery_pool_wait_seconds',
+      type: 'histogram',
+      help: 'Waits for a connection of PostgreSQL or a reader thread of SQLite.',
+      samples: () => byPool(({ waitSeconds }) => waitSeconds),
+    },
+    {
+      name: 'chancery_pool_waiting',
+      type: 'gauge',
+      help: 'How many wait for a connection or a thread now.',
+      samples: () => byPool(({ waiting }) => waiting()),
+    },
+    {
+      name: 'chancery_pool_in_use',
+      type: 'gauge',
+      help: 'Connections or threads that are in use.',
+      samples: () => byPool(({ inUse }) => inUse()),
+    },
+  ];
+}
