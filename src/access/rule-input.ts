@@ -1,3 +1,4 @@
+import type { Trace } from '../base/trace-context.ts';
 import type { Caller } from './caller.ts';
 
 /** What a rule may know of the request: the members of `@request` (http-api 8.2). */
@@ -14,6 +15,8 @@ export interface RuleInput {
   readonly body: Readonly<Record<string, unknown>>;
   /** For the audit log; no rule can ask about it. Absent where there is no request. */
   readonly origin?: () => RequestOrigin;
+  /** The trace that the request belongs to, for the events that it causes; no rule can ask about it. */
+  readonly trace?: () => Trace;
 }
 
 /** Where a request came from. */

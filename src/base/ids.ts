@@ -9,7 +9,7 @@ const TIME_LENGTH = 9;
 const TAIL_LENGTH = 11;
 
 /** Random bytes are drawn in blocks: one system call per id would cost more than the rest of the id. */
-const pool = new Uint8Array(4096);
+const pool = Buffer.alloc(4096);
 let poolAt = pool.length;
 
 /** Returns a new id: 15 characters of `[a-z0-9]`, 77 random bits. */
@@ -64,6 +64,16 @@ export function randomText(length: number, alphabet: string): string {
     if (byte < limit) text += alphabet[byte % alphabet.length];
   }
   return text;
+}
+
+/** Returns so many random bytes as hex. */
+export function randomHex(byteCount: number): string {
+  if (poolAt + byteCount > pool.length) {
+    randomFillSync(pool);
+    poolAt = 0;
+  }
+  poolAt += byteCount;
+  return pool.toString('hex', poolAt - byteCount, poolAt);
 }
 
 /** A number in [0, 1), for jitter. Nothing that must be hard to guess comes from here. */

@@ -1,6 +1,7 @@
 import { newTimeOrderedId } from '../base/ids.ts';
 import { Signal } from '../base/signal.ts';
 import { fromTimestamp } from '../base/timestamp.ts';
+import { type Trace, traceText } from '../base/trace-context.ts';
 import { insertInto, sql, type Sql, withValues } from '../sql/sql.ts';
 import type { DependentRows, BulkInsert, InternalTable, Names, Transaction } from '../storage/database.ts';
 import { type Event, type NewEvent, payloadOf } from './event.ts';
@@ -40,20 +41,21 @@ export class EventLog {
   }
 
   /** Writes the event of a change of a record, unless the instance wants none of its kind. */
-  async note(tx: Transaction, event: NewEvent): Promise<void> {
+  async note(tx: Transaction, event: NewEvent, trace?: () => Trace): Promise<void> {
     const { isWanted } = this.#options;
-    if (isWanted === undefined || (await isWanted(tx, event))) await this.append(tx, event);
+    if (isWanted === undefined || (await isWanted(tx, event))) await this.append(tx, event, trace?.());
   }
 
   /** Writes an event with the listener's rows, and returns it. The payload is built here, once for all attempts. */
-  async append(tx: Transaction, event: NewEvent): Promise<Event> {
+  async append(tx: Transaction, event: NewEvent, trace?: Trace): Promise<Event> {
     const id = newTimeOrderedId(fromTimestamp(event.created));
     const body = payloadOf(event, this.#options.instanceId);
     // Not all of `event`: the text of its data is in the body.
     const { kind, collection, collectionName, record, revision, created, hiddenJson } = event;
     const about = { kind, collection, collectionName, record, revision, created };
     const hidden = hiddenJson === undefined ? undefined : { hiddenJson };
-    const appended: Event = { id, ...about, ...hidden, body, bodyBytes: Buffer.byteLength(body) };
+    const traced = trace === undefined ? undefined : { trace: traceText(trace) };
+    const appended: Event = { id, ...about, ...hidden, ...traced, body, bodyBytes: Buffer.byteLength(body) };
     await tx.insertLater(this.#gathering, appended);
     tx.afterCommit(() => this.#announce());
     return appended;
@@ -93,7 +95,8 @@ const insertOfNames = new WeakMap<Names, Sql>();
 function insertOf(names: Names, event: Event): Sql {
   let insert = insertOfNames.get(names);
   if (insert === undefined) insertOfNames.set(names, (insert = makeInsert(names)));
-  const { id, kind, collection, collectionName, record, revision, created, hiddenJson = null, body } = event;
+  const { id, kind, collection, collectionName, record, revision, created, hiddenJson = null } = event;
+  const { trace = null, body } = event;
   const scope = names.scopeValue.values;
   return withValues(insert, [
     ...scope,
@@ -105,13 +108,14 @@ function insertOf(names: Names, event: Event): Sql {
     revision,
     created,
     hiddenJson,
+    trace,
     body,
   ]);
 }
 
 function makeInsert(names: Names): Sql {
-  const values = sql`${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}`;
-  const columns = sql`${names.scopeColumn}id, kind, collection, collection_name, record, revision, created, hidden, body`;
+  const values = sql`${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}`;
+  const columns = sql`${names.scopeColumn}id, kind, collection, collection_name, record, revision, created, hidden, trace, body`;
   return insertInto(names.table('$event'), columns, sql`${names.scopeValue}${values}, ${names.dialect.utf8}`);
 }
 

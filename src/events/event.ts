@@ -31,6 +31,8 @@ export interface Event extends Omit<NewEvent, 'dataJson'> {
   /** Unique, time-ordered, without a dot; receivers see it as `webhook-id`. */
   readonly id: string;
   readonly body: string;
+  /** The trace of the request that has caused it; absent where there was none. */
+  readonly trace?: string;
   /** The length of `body` in UTF-8. */
   readonly bodyBytes: number;
 }

@@ -49,6 +49,7 @@ function readEntry(raw: unknown, ofBatch: RuleInput): BatchEntry {
     headers: { get: (name) => headers.get(toHeaderName(name)) ?? ofBatch.headers.get(name) },
     body: isObject ? body : {},
     ...(ofBatch.origin && { origin: ofBatch.origin }),
+    ...(ofBatch.trace && { trace: ofBatch.trace }),
   };
   try {
     if (isLong)

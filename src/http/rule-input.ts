@@ -2,9 +2,17 @@ import type { FastifyRequest } from 'fastify';
 import { assert } from '../base/assert.ts';
 import { ipAddressText } from '../base/ip-address.ts';
 import { isJsonObject } from '../base/json.ts';
+import { continueTrace, type Trace } from '../base/trace-context.ts';
 import type { Caller } from '../access/caller.ts';
 import type { FactReader, RuleInput, RequestOrigin } from '../access/rule-input.ts';
 import { queryOf } from './request.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null until somebody has asked for it. */
+    trace: Trace | null;
+  }
+}
 
 /** What rules may know of a request. */
 export function ruleInput(request: FastifyRequest<object>, caller: Caller): RuleInput {
@@ -17,7 +25,14 @@ export function ruleInput(request: FastifyRequest<object>, caller: Caller): Rule
     headers: headerReader(request),
     body: isJsonObject(body) ? body : {},
     origin: () => originOf(request),
+    trace: () => traceOf(request),
   };
+}
+
+/** The trace that a request belongs to. It begins here, if it has none, and only when somebody asks. */
+export function traceOf(request: FastifyRequest<object>): Trace {
+  const { traceparent, tracestate } = request.headers;
+  return (request.trace ??= continueTrace({ traceparent, tracestate }));
 }
 
 /** Called only where the origin is recorded, because finding the address in headers takes time. */

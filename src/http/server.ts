@@ -84,6 +84,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.decorateRequest('routeCounts', null);
   app.decorateRequest('startedMs', 0);
   app.decorateRequest('isNoted', false);
+  app.decorateRequest('trace', null);
   const methodsOf = methodFinder(routes);
   app.addHook('onRequest', (request, reply, done) =>
     onePipelinedRequestAtATime(request.raw, () => begin({ request, reply, done }, options)),

@@ -8,7 +8,7 @@ import type { Exposition, Metrics } from '../logs/metrics.ts';
 import { storageMetrics } from '../logs/storage-metrics.ts';
 import type { Realtime } from '../realtime/realtime.ts';
 import type { DataHome } from '../storage/data-home.ts';
-import { Backlog } from '../webhooks/backlog.ts';
+import { BacklogCounter } from '../webhooks/backlog.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import { webhookMetrics } from '../webhooks/webhook-metrics.ts';
 import { type InstanceCounts, RequestCounts } from './request-counts.ts';
@@ -37,7 +37,7 @@ export class ServiceMetrics {
   /** Of requests, which the server counts. */
   readonly requests = new RequestCounts();
   readonly #sources: MetricSources;
-  readonly #backlog: Backlog;
+  readonly #backlog: BacklogCounter;
   #metrics: Promise<Metrics> | undefined;
   #connections = 0;
   #server: Server | undefined;
@@ -45,7 +45,7 @@ export class ServiceMetrics {
   constructor(sources: MetricSources) {
     this.#sources = sources;
     const { dispatcher, data } = sources;
-    this.#backlog = new Backlog({
+    this.#backlog = new BacklogCounter({
       instances: () => dispatcher.workingInstances(),
       borrow: (id) => data.instances.borrowOpen(id),
       logger: sources.logger,

@@ -96,7 +96,7 @@ async function create(scope: WriteScope, request: PreparedCreate): Promise<Store
     () => insertRecord(tx, record),
     ...kept.map((change) => () => change(tx, id)),
     ...fileSteps(scope, { collection, id, after: values, body }),
-    async () => emitsEvents(collection) && instance.events.note(tx, event),
+    async () => emitsEvents(collection) && instance.events.note(tx, event, facts.trace),
     () => auditAccount(scope, record, { kind: 'create' }),
   ]);
   return record;

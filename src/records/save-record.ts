@@ -30,7 +30,7 @@ export async function saveChanges(
   existing: StoredRecord,
   { values, secrets = [], body, now }: RecordChanges,
 ): Promise<StoredRecord> {
-  const { instance, tx } = scope;
+  const { instance, facts, tx } = scope;
   const { collection } = existing;
   const record = new StoredRecord(collection, existing.revision + 1, values);
   const event = recordEvent('record.update', record, now);
@@ -39,7 +39,7 @@ export async function saveChanges(
     () => withUniqueErrors(updateRow(tx, existing, record), collection, tx.names),
     ...secrets.map((change) => () => change(tx, id)),
     ...fileSteps(scope, { collection, id, before: existing.values, after: values, body }),
-    async () => emitsEvents(collection) && instance.events.note(tx, event),
+    async () => emitsEvents(collection) && instance.events.note(tx, event, facts.trace),
     () => auditAccount(scope, record, { kind: 'update', existing, secrets }),
   ]);
   return record;
@@ -62,7 +62,7 @@ function updateRow(tx: Transaction, before: StoredRecord, after: StoredRecord): 
  * Deletes a record, whose row the caller has locked, and writes its event. The caller has dealt with what refers to the record.
  */
 export async function eraseRecord(scope: WriteScope, existing: StoredRecord): Promise<void> {
-  const { instance, tx } = scope;
+  const { instance, facts, tx } = scope;
   const { collection } = existing;
   const last = new StoredRecord(collection, existing.revision + 1, existing.values);
   const event = recordEvent('record.delete', last, notBefore(existing, instance.clock.now()));
@@ -73,7 +73,7 @@ export async function eraseRecord(scope: WriteScope, existing: StoredRecord): Pr
     () => tx.run(withValues(recordTable(collection).statements(tx.names).deleteById, [id])),
     async () => hasSecrets && deleteSecrets(tx, { collection: collection.id, record: id }),
     ...fileSteps(scope, { collection, id, before: existing.values }),
-    async () => emitsEvents(collection) && instance.events.note(tx, event),
+    async () => emitsEvents(collection) && instance.events.note(tx, event, facts.trace),
     () => auditAccount(scope, existing, { kind: 'delete' }),
   ]);
 }

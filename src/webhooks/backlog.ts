@@ -29,7 +29,7 @@ export interface InstanceBacklog {
  * What waits to be sent to endpoints of the instances that this process delivers for. It is read when somebody asks, but not each time, and one
  * instance after the other, for a limited time: what is told of an instance may be older than of another.
  */
-export class Backlog {
+export class BacklogCounter {
   readonly #options: BacklogOptions;
   /** Those that were read longest ago come first. */
   readonly #known = new Map<string, InstanceBacklog>();

@@ -29,6 +29,8 @@ export interface PendingDelivery {
   /** When the event was made. */
   readonly created: Timestamp;
   readonly isReplay: boolean;
+  /** The trace of the request that has caused the event; empty where there was none. */
+  readonly trace: string;
   readonly kind: string;
   readonly collectionName: string;
   readonly revision: number;
@@ -104,7 +106,7 @@ async function readTogether(
   const fate = sql`CASE WHEN ${superseded} THEN 'superseded' WHEN ${held} THEN 'held' ELSE 'send' END`;
   const pending = sql`
     SELECT ${fate}, ${recordKey(sql`e`)}, d.event, d.endpoint, o.attempts, o.due, o.cause, p.id, p.updated, e.id, e.kind, e.collection_name, e.revision, e.record, e.created,
-      o.replay, length(e.body), CASE WHEN length(e.body) <= ${bodyTogetherMax} THEN e.body END
+      o.replay, e.trace, length(e.body), CASE WHEN length(e.body) <= ${bodyTogetherMax} THEN e.body END
     FROM ${names.table('$delivery')} d JOIN ${event} JOIN ${endpoint} LEFT JOIN ${outcome}
     WHERE ${names.scopeOf('d')} AND ${isOneOf(names, sql`d.event`, events)} AND d.endpoint${names.anyNumberOf(endpoints)}
       AND ${isBetween(sql`e.position`, events)} AND p.deleted = '' AND coalesce(o.status, 'pending') = 'pending'`;
@@ -130,7 +132,7 @@ async function toPending(
   { instance, policyOf, now }: PendingQuery,
 ): Promise<PendingDelivery> {
   const [event, endpoint, attempts, due, cause, endpointId, endpointUpdated, eventId, ...about] = row;
-  const [kind, collectionName, revision, record, created, replay, length, read] = about;
+  const [kind, collectionName, revision, record, created, replay, trace, length, read] = about;
   const key = { event: Number(event), endpoint: Number(endpoint) };
   const sent = { kind: String(kind), collectionName: String(collectionName) };
   const isThin = Number(length) > instance.bodyBytesMax;
@@ -159,6 +161,7 @@ async function toPending(
     eventId: String(eventId),
     created: String(created),
     isReplay: replay !== null,
+    trace: trace === null ? '' : String(trace),
     revision: Number(revision),
     ...sent,
     // The column is a BLOB and never null.

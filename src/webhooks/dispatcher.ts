@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
+import { nextSpan, toTrace } from '../base/trace-context.ts';
 import { alwaysSafe, type SafeEnd } from '../events/safe-position.ts';
 import type { PendingDelivery } from './deliveries.ts';
 import { type Ownership, soleOwnership } from './delivery.ts';
@@ -366,6 +367,7 @@ export function deliverAlone(parts: DeliveringParts): Delivering {
 
 /** Returns the request of a delivery's next attempt, as the sender takes it. */
 function toAttemptRequest(endpoint: Endpoint, pending: PendingDelivery, version: string): AttemptRequest {
+  const { traceparent, tracestate } = toTrace(pending.trace);
   return {
     deliveryId: pending.id,
     endpointId: endpoint.id,
@@ -377,6 +379,8 @@ function toAttemptRequest(endpoint: Endpoint, pending: PendingDelivery, version:
     attempt: pending.state.attempts + 1,
     sequence: pending.revision,
     isThin: pending.isThin,
+    traceparent: traceparent === '' ? '' : nextSpan(traceparent),
+    tracestate,
     customHeaders: endpoint.headers,
     secrets: [endpoint.secret],
     timeoutMs: endpoint.timeoutMs,

@@ -211,6 +211,9 @@ async function signerOf(
       collection: collectionName,
       attempt: 1,
       sequence: revision,
+      // An event that is fetched is no part of the work of the request that has caused it.
+      traceparent: '',
+      tracestate: '',
       customHeaders: headers,
       secrets: [secret],
       timeoutMs,

@@ -1,5 +1,6 @@
 import { AppError, conflicting } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
+import type { Trace } from '../base/trace-context.ts';
 import type { Database, Transaction } from '../storage/database.ts';
 import { type DeliveryKey, readPendings, sendAnyway } from './deliveries.ts';
 import { type DeliveryView, readDelivery } from './delivery-log.ts';
@@ -20,6 +21,8 @@ const testsUnderWay = new WeakMap<Database, number>();
 export interface TestParts {
   readonly dispatcher: Dispatcher;
   readonly borrow: (instanceId: string) => Promise<WebhookInstanceLoan>;
+  /** That of the request for the test. */
+  readonly trace?: Trace;
 }
 
 /**
@@ -51,7 +54,7 @@ async function sendTest(
   parts: TestParts,
 ): Promise<DeliveryView> {
   const { database, id: instanceId } = instance;
-  const { endpoint, key } = await insertTest(instance, endpointId);
+  const { endpoint, key } = await insertTest(instance, endpointId, parts.trace);
   const [pending] = await readPendings(database, {
     keys: [key],
     policyOf: () => sendAnyway,
@@ -66,29 +69,26 @@ async function sendTest(
 function insertTest(
   instance: WebhookInstance,
   endpointId: string,
+  trace: Trace | undefined,
 ): Promise<{ readonly endpoint: Endpoint; readonly key: DeliveryKey }> {
   return instance.database.write(async (tx) => {
     const endpoint = await getEndpoint(tx, instance.endpoints, endpointId);
-    return { endpoint, key: await writeTest(tx, instance, endpoint.number) };
+    const { clock, dueClock, events } = instance;
+    const parts = { clock, dueClock, events, ...(trace && { trace }) };
+    return { endpoint, key: await writeTest(tx, parts, endpoint.number) };
   });
 }
 
 /** Writes the test event and its one delivery, which the lanes leave alone as it is due later. */
 export async function writeTest(
   tx: Transaction,
-  { clock, dueClock, events }: Pick<WebhookInstance, 'clock' | 'dueClock' | 'events'>,
+  parts: Pick<WebhookInstance, 'clock' | 'dueClock' | 'events'> & { readonly trace?: Trace },
   endpoint: number,
 ): Promise<DeliveryKey> {
+  const { clock, dueClock, events, trace } = parts;
   const created = toTimestamp(clock.now());
-  await events.append(tx, {
-    kind: 'ping',
-    collection: '',
-    collectionName: '',
-    record: '',
-    revision: 0,
-    created,
-    dataJson: '{}',
-  });
+  const about = { kind: 'ping', collection: '', collectionName: '', record: '' } as const;
+  await events.append(tx, { ...about, revision: 0, created, dataJson: '{}' }, trace);
   const key = { event: await tellOfLast(tx, endpoint), endpoint };
   const now = dueClock.now();
   await insertPending(tx, key, { due: now + handoverMs, now });

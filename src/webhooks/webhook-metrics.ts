@@ -1,10 +1,10 @@
 import { type Metric, samplesOf, single } from '../logs/metric.ts';
-import type { Backlog } from './backlog.ts';
+import type { BacklogCounter } from './backlog.ts';
 import type { Dispatcher } from './dispatcher.ts';
 
 export interface WebhookSources {
   readonly dispatcher: Pick<Dispatcher, 'counts' | 'openAttempts' | 'countLanes'>;
-  readonly backlog: Backlog;
+  readonly backlog: BacklogCounter;
   /** How many events this process has committed. */
   readonly events: () => number;
 }
@@ -94,7 +94,7 @@ function laneMetrics(dispatcher: WebhookSources['dispatcher']): readonly Metric[
   ];
 }
 
-function backlogMetrics(backlog: Backlog): readonly Metric[] {
+function backlogMetrics(backlog: BacklogCounter): readonly Metric[] {
   const known = () => [...backlog.known.values()];
   return [
     single(

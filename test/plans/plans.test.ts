@@ -23,7 +23,7 @@ import {
   sendAnyway,
   type SendPolicy,
 } from '../../src/webhooks/deliveries.ts';
-import { countExhausted, readOldestPending } from '../../src/webhooks/count-waiting.ts';
+import { countExhausted, readBacklog, readOldestPending } from '../../src/webhooks/count-waiting.ts';
 import { LaneSource } from '../../src/webhooks/lane-source.ts';
 import { readExhausted } from '../../src/webhooks/outcomes.ts';
 import { writeTest } from '../../src/webhooks/test-endpoint.ts';
@@ -107,6 +107,7 @@ const deliveries: readonly (readonly [what: string, ask: (database: Database) =>
     (database) => readPendings(database, query({ ...sendAnyway, order: 'record', coalesce: true })),
   ],
   ['the oldest delivery that is pending', (database) => readOldestPending(database)],
+  ['what waits to be sent', (database) => readBacklog(database)],
   ['count deliveries exhausted of late', (database) => countExhausted(database, toTimestamp(1))],
   ['which deliveries are exhausted', (database) => readExhausted(database, keys)],
 ];

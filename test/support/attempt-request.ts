@@ -13,6 +13,8 @@ export function attemptRequest(url: string, changes: Partial<AttemptRequest> = {
     collection: 'posts',
     attempt: 1,
     sequence: 7,
+    traceparent: '',
+    tracestate: '',
     customHeaders: {},
     secrets: ['whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8='],
     timeoutMs: 10_000,

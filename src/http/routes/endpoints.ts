@@ -21,6 +21,7 @@ import { emptyAnswer, jsonAnswer, listParameters } from '../openapi/operation.ts
 import { listSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
 import type { RequestContext } from '../request-context.ts';
 import { route } from '../route.ts';
+import { traceOf } from '../rule-input.ts';
 
 const common = { tag: 'webhooks', isForSuperusers: true } as const;
 const onOne = {
@@ -171,7 +172,8 @@ export const endpointRoutes = [
         assert(entry, 'an open instance is in the directory');
         return instances.borrow(entry);
       };
-      const delivery = await testEndpoint(context.instance, context.params.id, { dispatcher, borrow });
+      const parts = { dispatcher, borrow, trace: traceOf(context.request) };
+      const delivery = await testEndpoint(context.instance, context.params.id, parts);
       return context.answer(JSON.stringify(delivery));
     },
   }),

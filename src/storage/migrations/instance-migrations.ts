@@ -208,6 +208,7 @@ const catcherRequest = sql`CREATE TABLE "$catcher_request" (
 const catcherRequestCatcher = sql`CREATE INDEX "$catcher_request_catcher" ON "$catcher_request" (catcher)`;
 const catcherRequestExpires = sql`CREATE INDEX "$catcher_request_expires" ON "$catcher_request" (expires)`;
 const eventHidden = sql`ALTER TABLE "$event" ADD COLUMN hidden TEXT`;
+const eventTrace = sql`ALTER TABLE "$event" ADD COLUMN trace TEXT`;
 
 /**
  * The internal tables of one instance. Their names begin with `$`, which no collection's name can. Times that are shown are
@@ -244,4 +245,5 @@ export const instanceMigrations: readonly Migration[] = [
     statements: () => [catcherRequest, catcherRequestCatcher, catcherRequestExpires],
     admits: 1,
   },
+  { name: 'traces of events', statements: () => [eventTrace], admits: 1 },
 ];

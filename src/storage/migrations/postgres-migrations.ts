@@ -308,6 +308,7 @@ const catcherRequest = sql`CREATE TABLE chancery.catcher_request (
 const catcherRequestCatcher = sql`CREATE INDEX catcher_request_catcher ON chancery.catcher_request (instance_id, catcher, number)`;
 const catcherRequestExpires = sql`CREATE INDEX catcher_request_expires ON chancery.catcher_request (instance_id, expires)`;
 const eventHidden = sql`ALTER TABLE chancery.event ADD COLUMN hidden text COLLATE "C"`;
+const eventTrace = sql`ALTER TABLE chancery.event ADD COLUMN trace text COLLATE "C"`;
 
 export const postgresMigrations: readonly Migration[] = [
   {
@@ -339,4 +340,5 @@ export const postgresMigrations: readonly Migration[] = [
     statements: () => [catcherRequest, catcherRequestCatcher, catcherRequestExpires],
     admits: 1,
   },
+  { name: 'traces of events', statements: () => [eventTrace], admits: 1 },
 ];

@@ -23,7 +23,7 @@ const NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 const VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
 const RESERVED =
-  /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|host|content-.*|accept-encoding|user-agent|webhook-.*|x-service-.*)$/i;
+  /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|host|content-.*|accept-encoding|user-agent|traceparent|tracestate|webhook-.*|x-service-.*)$/i;
 
 /** True for headers of the connection (RFC 9110 section 7.6.1), of the body or of the signature, which the service sets itself. */
 export function isReservedHeader(name: string): boolean {

@@ -17,6 +17,9 @@ export interface AttemptRequest {
   readonly attempt: number;
   /** The record's revision: 1, 2, 3 … */
   readonly sequence: number;
+  /** The headers by which the receiver goes on with the trace of the change; empty where there is none. */
+  readonly traceparent: string;
+  readonly tracestate: string;
   readonly customHeaders: Readonly<Record<string, string>>;
   /** The current secret, and while a rotation overlaps the one before it. */
   readonly secrets: readonly string[];

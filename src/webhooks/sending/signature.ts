@@ -135,6 +135,8 @@ export function requestHeaders(request: AttemptRequest, timestampSeconds: number
     standardSignature({ id: eventId, timestampSeconds, body, secrets }),
   ];
   if (previous !== undefined) headers.push('X-Service-Signature-Previous', signBody(body, previous));
+  if (request.traceparent !== '') headers.push('traceparent', request.traceparent);
+  if (request.tracestate !== '') headers.push('tracestate', request.tracestate);
   if (request.isThin) headers.push('X-Service-Truncated', 'data');
   for (const name in request.customHeaders) {
     // Saving an endpoint refuses reserved names, but an endpoint may be older than the name on the list.
