@@ -1,11 +1,12 @@
 import { build } from './base/build.ts';
 import { type Clock, ForwardClock, systemClock } from './base/clock.ts';
 import { openFilesMax } from './base/process.ts';
-import { createLogger } from './base/create-logger.ts';
+import { createLogger, writeSoon } from './base/create-logger.ts';
 import type { Logger } from './base/logger.ts';
 import type { Config } from './config.ts';
 import { installedSharp, type SharpPort } from './files/load-sharp.ts';
 import { ThumbMaker } from './files/thumb-maker.ts';
+import { AccessLog } from './http/access-log.ts';
 import { type MetricsServer, serveMetrics } from './http/metrics-server.ts';
 import { createServer, type HttpServer } from './http/server.ts';
 import { ServiceMetrics } from './http/service-metrics.ts';
@@ -44,6 +45,8 @@ const idleCloseMs = 20;
 export interface AppParts extends DataParts {
   /** What makes thumbs. */
   readonly sharp?: SharpPort;
+  /** Takes the lines of the access log, in place of the standard output. */
+  readonly writeAccess?: (line: string) => void;
   /** Wraps the sending thread. */
   readonly wrapSender?: (sender: DispatcherOptions['sender']) => DispatcherOptions['sender'];
 }
@@ -99,6 +102,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     logger,
     version,
     tls: config.tls,
+    accessLog: config.accessLog ? new AccessLog(parts.writeAccess ?? writeSoon) : undefined,
     warnings: (instance) => warningsFor(instance, thumbs, ownFiles),
     readiness: () => (isStopping ? 'stopping' : data.home.isReachable() ? 'ready' : 'degraded'),
   });

@@ -141,6 +141,7 @@ export const serverFlags: readonly FlagDefinition[] = [
     description: 'address to serve metrics on',
     fallback: '127.0.0.1',
   },
+  { name: 'access-log', description: 'write a line of JSON for each request' },
   { name: 'log-level', value: 'LEVEL', description: 'debug, info, warn or error', fallback: 'info' },
 ];
 

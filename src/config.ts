@@ -39,6 +39,8 @@ export interface Config {
   readonly realtimeConnectionsPerAddress: number;
   /** Where metrics are served besides the API; undefined for nowhere. 0 takes a free port. */
   readonly metrics: { readonly host: string; readonly port: number } | undefined;
+  /** Whether each request is a line of the standard output. */
+  readonly accessLog: boolean;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
 
@@ -87,6 +89,7 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     webhookDays: readInteger('webhook-days', read('webhook-days'), { max: 36_500 }),
     auditDays: readInteger('audit-days', read('audit-days'), { max: 36_500 }),
     metrics: readMetrics(read),
+    accessLog: readSwitch('access-log', read('access-log')),
     logLevel: readLevel(read('log-level')),
   };
 }

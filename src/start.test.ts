@@ -35,6 +35,7 @@ const everyOption: Required<StartOptions> = {
   auditDays: 1,
   metricsPort: 0,
   metricsHost: '',
+  accessLog: true,
   logLevel: 'error',
   superuser: { email: '', password: '' },
 };

@@ -55,6 +55,8 @@ export interface StartOptions {
   /** Serves metrics for Prometheus on a port of their own; 0 takes a free one. On 127.0.0.1 unless `metricsHost` is given. */
   readonly metricsPort?: number;
   readonly metricsHost?: string;
+  /** Writes a line of JSON to the standard output for each request. */
+  readonly accessLog?: boolean;
   /** Lines go to the standard output of the process; from `info` on unless given. */
   readonly logLevel?: 'debug' | 'info' | 'warn' | 'error';
   /** Made in the default instance, if it has no superuser with this address. The password of one that exists stays as it is. */

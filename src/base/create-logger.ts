@@ -30,3 +30,16 @@ function writeText(level: string, message: string, members: LogMembers): void {
   });
   process.stdout.write(`${level === 'info' ? '' : `${level}: `}${message}${texts.join('')}\n`);
 }
+
+let waiting = '';
+
+/** Writes a line to the standard output, together with the others of this turn of the event loop. */
+export function writeSoon(line: string): void {
+  if (waiting === '') setImmediate(writeWaiting);
+  waiting += line;
+}
+
+function writeWaiting(): void {
+  output.write(waiting);
+  waiting = '';
+}

@@ -69,6 +69,11 @@ export class RequestCounts {
     counts.sentBytes += bytes;
   }
 
+  /** Returns the pattern by which a request is counted. */
+  routeOf(request: FastifyRequest<object>): string {
+    return (request.routeCounts ?? this.#findFor(request)).route;
+  }
+
   /** Finds what counts a request that was refused before its route was called. */
   #findFor(request: FastifyRequest<object>): RouteCounts {
     const { method } = request.raw;

@@ -79,6 +79,7 @@ async function serve(route: InstanceRoute, services: Services, { request, reply 
     const { authorization } = request.headers;
     if (services.isForOperator === true) caller = operator;
     else if (authorization !== undefined) caller = await authenticated(instance, authorization, request);
+    request.caller = caller;
     const admitted = request.server.admission.admit(route, { instance, caller, request });
     if (admitted !== undefined) await admitted;
     requireScope(caller, route);

@@ -20,6 +20,7 @@ import {
   refuseTunnel,
   toErrorAnswer,
 } from './error-response.ts';
+import type { AccessLog } from './access-log.ts';
 import { Admission, type AdmissionOptions } from './admission.ts';
 import {
   closeGently,
@@ -55,6 +56,8 @@ export type HttpServer = FastifyInstance;
 
 export interface ServerOptions extends AddressOptions, AdmissionOptions, Services {
   readonly origins: AllowedOrigins;
+  /** Undefined where none is wanted. */
+  readonly accessLog?: AccessLog | undefined;
   readonly logger: Logger;
   readonly tls: TlsFiles | undefined;
 }
@@ -85,6 +88,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.decorateRequest('startedMs', 0);
   app.decorateRequest('isNoted', false);
   app.decorateRequest('trace', null);
+  app.decorateRequest('caller', null);
   const methodsOf = methodFinder(routes);
   app.addHook('onRequest', (request, reply, done) =>
     onePipelinedRequestAtATime(request.raw, () => begin({ request, reply, done }, options)),
@@ -120,7 +124,14 @@ function createApp(options: ServerOptions, errors: ErrorLog): FastifyInstance {
       // Fastify reports these errors before any hook has run.
       request.corsHeaders = corsHeaders(request.raw, options.origins) ?? null;
       request.startedMs = systemClock.monotonic();
-      request.instanceEntry = null;
+      Object.assign(request, {
+        instanceEntry: null,
+        instance: null,
+        caller: null,
+        routeCounts: null,
+        trace: null,
+      });
+      options.accessLog?.follow(request, reply);
       onePipelinedRequestAtATime(request.raw, () => void answerError(error, request, { reply, errors }));
     },
     // No route has a schema, and loading the schema compilers would be a tenth of a start.
@@ -179,6 +190,7 @@ interface Beginning {
 function begin({ request, reply, done }: Beginning, options: ServerOptions): void {
   const { raw } = request;
   request.startedMs = systemClock.monotonic();
+  options.accessLog?.follow(request, reply);
   request.corsHeaders = corsHeaders(raw, options.origins) ?? null;
   try {
     checkRequest(raw);
