@@ -1,18 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Scrape } from './support/exposition.ts';
+import { readMetricRows } from './support/metric-rows.ts';
 import { startService } from './support/service.ts';
 
-const rows = readFileSync(new URL('../docs/metrics.md', import.meta.url), 'utf8')
-  .split('\n')
-  .flatMap((line) => {
-    const [, name, type, labels = '', help] =
-      /^\| `(\w+)` +\| (\w+) +\| (.*?) +\| (.+?) +\|$/.exec(line) ?? [];
-    return name === undefined
-      ? []
-      : [{ name, type, labels: labels.split(/[`, ]+/).filter((one) => one !== ''), help }];
-  });
+const rows = readMetricRows();
 
 test('docs/metrics.md lists every metric that is served, with its type, its labels and what it says', async (t) => {
   const service = await startService(t, { flags: { 'metrics-port': '0' } });

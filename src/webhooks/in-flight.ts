@@ -14,7 +14,7 @@ import type { InstanceLanes } from './lanes.ts';
 import { abortedResult, type AttemptResult } from './sending/attempt-result.ts';
 import { settle, type Settlement } from './settle.ts';
 import type { Slot, Slots } from './slots.ts';
-import type { WebhookCounts } from './webhook-counts.ts';
+import type { StopReason, WebhookCounts } from './webhook-counts.ts';
 
 /** The wait after results could not be stored; receivers that fail have their own schedule. */
 const backOffMs = 1_000;
@@ -231,20 +231,16 @@ export class InFlight {
     { lanes: { instance }, endpoint, pending, laneChange }: Flight,
     { status }: AttemptResult,
   ): Promise<void> {
-    const event = pending.eventId;
-    const { stopped } = this.#options.counts;
     try {
-      if (status === 410) {
-        await stopEndpoint(instance, endpoint, { status: 'paused', event, reason: goneReason });
-        stopped.gone += 1;
-      } else if (laneChange === 'blocked') {
-        const reason = blockedReason(pending.id);
-        await stopEndpoint(instance, endpoint, { status: 'paused', event, reason });
-        stopped.blocked += 1;
-      } else if (laneChange === 'disabled') {
-        await stopEndpoint(instance, endpoint, { status: 'disabled', event, reason: awayReason });
-        stopped.away += 1;
-      }
+      const stop = stopOf(pending, { status, laneChange });
+      const isStopped =
+        stop !== undefined &&
+        (await stopEndpoint(instance, endpoint, {
+          status: stop.status,
+          event: pending.eventId,
+          reason: stop.reason,
+        }));
+      if (isStopped) this.#options.counts.stopped[stop.why] += 1;
       if (laneChange === 'recovered') await sendWaiting(instance, endpoint.number);
     } catch (error) {
       // Nothing is lost: the next attempt ends in the same way, and what waits has its own schedule.
@@ -252,6 +248,22 @@ export class InFlight {
       this.#options.logger.error(message, { instance: instance.id, endpoint: endpoint.id, error });
     }
   }
+}
+
+/** Why an endpoint is to be sent nothing any more, and how; undefined where it is. */
+interface Stop {
+  readonly why: StopReason;
+  readonly status: 'paused' | 'disabled';
+  readonly reason: string;
+}
+
+function stopOf(
+  { id }: PendingDelivery,
+  { status, laneChange }: Pick<AttemptResult, 'status'> & Pick<Flight, 'laneChange'>,
+): Stop | undefined {
+  if (status === 410) return { why: 'gone', status: 'paused', reason: goneReason };
+  if (laneChange === 'blocked') return { why: 'blocked', status: 'paused', reason: blockedReason(id) };
+  return laneChange === 'disabled' ? { why: 'away', status: 'disabled', reason: awayReason } : undefined;
 }
 
 function blockedReason(delivery: string): string {

@@ -7,7 +7,7 @@ import { type AttemptKind, attemptKinds, type AttemptResult } from './sending/at
 const deliveryBounds = [...secondsBounds, 30, 60, 300, 1_800, 7_200, 43_200, 259_200];
 
 /** Why the service has stopped sending to an endpoint. */
-export const stopReasons = ['gone', 'blocked', 'away'] as const;
+export type StopReason = 'gone' | 'blocked' | 'away';
 
 /** What this process has counted of attempts and of what became of deliveries, tests of endpoints among the attempts only. */
 export class WebhookCounts {
@@ -18,7 +18,7 @@ export class WebhookCounts {
   readonly deliverySeconds = new Histogram(deliveryBounds);
   /** Deliveries whose last attempt has failed. */
   exhausted = 0;
-  readonly stopped: Record<(typeof stopReasons)[number], number> = { gone: 0, blocked: 0, away: 0 };
+  readonly stopped: Record<StopReason, number> = { gone: 0, blocked: 0, away: 0 };
 
   constructor() {
     // Of every kind one is made.

@@ -149,6 +149,24 @@ test('what waits for a receiver is the backlog, with the age of the oldest and t
   assert.equal(found.of('chancery_webhook_backlog_failures_total'), 0);
 });
 
+test('an endpoint that the service stops is counted once, and a delivery that is given up', async (t) => {
+  const service = await startWebhookService(t, {
+    flags: { 'metrics-port': '0' },
+    mode: { kind: 'status', status: 410 },
+  });
+  await service.addEndpoint({ schedule: [], maxInFlight: 4 });
+  await Promise.all([service.addPost(), service.addPost(), service.addPost()]);
+  const stopped = 'chancery_webhook_endpoints_stopped_total{reason="gone"}';
+  await eventually('it is stopped', async () => (await scrape(service)).of(stopped) === 1);
+  await eventually(
+    'attempts are over',
+    async () => (await scrape(service)).of('chancery_webhook_attempts_open') === 0,
+  );
+  const found = await scrape(service);
+  assert.equal(found.of(stopped), 1);
+  assert.equal(found.of('chancery_webhook_exhausted_total'), service.receiver.requests.length);
+});
+
 test('bytes of files are counted on their way in and out', async (t) => {
   const service = await startService(t, { flags: { 'metrics-port': '0' } });
   const fields = [{ name: 'paper', type: 'file', maxSelect: 1 }];

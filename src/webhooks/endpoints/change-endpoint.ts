@@ -176,9 +176,9 @@ export async function deleteEndpoint(saving: EndpointSaving, id: string): Promis
 
 /**
  * Pauses or disables an endpoint on behalf of the service, with a reason that its owner can read. `seen` is the endpoint as it was when
- * the reason arose: if its owner has changed the URL since, it is left alone. The operator is warned.
+ * the reason arose: if its owner has changed the URL since, it is left alone. The operator is warned. Returns whether it was stopped by this.
  */
-export function stopEndpoint(
+export async function stopEndpoint(
   instance: WebhookInstance,
   seen: Endpoint,
   {
@@ -186,15 +186,20 @@ export function stopEndpoint(
     event,
     reason,
   }: { readonly status: 'paused' | 'disabled'; readonly event: string; readonly reason: string },
-): Promise<void> {
-  return change(instance, async (tx, endpoints) => {
+): Promise<boolean> {
+  let isStopped = false;
+  await change(instance, async (tx, endpoints) => {
     const existing = await endpoints.find(tx, seen.id);
     if (existing === undefined || existing.status !== 'active' || existing.url !== seen.url) return;
     const updated = timeOfChange(existing, instance.clock);
     const after = { ...existing, status, statusReason: reason, updated };
     await save(tx, endpoints, { before: existing, after });
-    tx.afterCommit(() => warnOfEndpoint(instance, existing, { kind: status, event, cause: reason }));
+    tx.afterCommit(() => {
+      isStopped = true;
+      warnOfEndpoint(instance, existing, { kind: status, event, cause: reason });
+    });
   });
+  return isStopped;
 }
 
 /**
