@@ -158,7 +158,7 @@ describe('packages', () => {
     ['fastify', 'src/http/server.ts'],
     ['@fastify/cors', 'src/http/server.ts'],
     ['typebox/value', 'src/http/validation.ts'],
-    ['prom-client', 'src/app.ts'],
+    ['prom-client', 'src/logs/metrics.ts'],
     ['pino', 'src/base/create-logger.ts'],
     ['commander', 'src/cli/cli.ts'],
     ['@clack/prompts', 'src/cli/cli.ts'],

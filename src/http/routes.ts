@@ -45,9 +45,9 @@ export const routes: readonly Route[] = [
   ...auditRoutes,
   ...settingsRoutes,
   ...logRoutes,
+  ...metricsRoutes,
   ...ruleRoutes,
   ...mailRoutes,
   ...healthRoutes,
-  ...metricsRoutes,
   descriptionRoute(() => routes),
 ];

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { Logger } from '../base/logger.ts';
+import { systemClock } from '../base/clock.ts';
 import type { WakeUp } from '../events/event-log.ts';
 import type { InstanceDirectory } from '../instances/instance-directory.ts';
 import type { OpenInstances } from '../instances/open-instances.ts';
@@ -48,6 +49,7 @@ export class ServiceMetrics {
     this.#backlog = new BacklogCounter({
       instances: () => dispatcher.workingInstances(),
       borrow: (id) => data.instances.borrowOpen(id),
+      clock: systemClock,
       logger: sources.logger,
     });
   }

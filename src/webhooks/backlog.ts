@@ -1,4 +1,4 @@
-import { systemClock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { fromTimestamp } from '../base/timestamp.ts';
 import { readBacklog } from './count-waiting.ts';
@@ -14,6 +14,7 @@ export interface BacklogOptions {
   readonly instances: () => ReadonlySet<string>;
   /** Lends an instance that is open: a count opens none. */
   readonly borrow: (instanceId: string) => WebhookInstanceLoan | undefined;
+  readonly clock: Pick<Clock, 'monotonic'>;
   readonly logger: Logger;
 }
 
@@ -50,20 +51,21 @@ export class BacklogCounter {
   /** Reads again what is too old. Never rejects: what is known of an instance that cannot be read stays, and the failure is counted. */
   refresh(): Promise<void> {
     if (this.#reading !== undefined) return this.#reading;
-    if (systemClock.monotonic() < this.#readAtMs + freshMs) return Promise.resolve();
+    const { clock } = this.#options;
+    if (clock.monotonic() < this.#readAtMs + freshMs) return Promise.resolve();
     return (this.#reading = this.#read().finally(() => {
       this.#reading = undefined;
-      this.#readAtMs = systemClock.monotonic();
+      this.#readAtMs = this.#options.clock.monotonic();
     }));
   }
 
   async #read(): Promise<void> {
     const ids = this.#options.instances();
     for (const id of this.#known.keys()) if (!ids.has(id)) this.#known.delete(id);
-    const endMs = systemClock.monotonic() + roundMs;
+    const endMs = this.#options.clock.monotonic() + roundMs;
     const unread = [...ids].filter((id) => !this.#known.has(id));
     for (const id of [...unread, ...this.#known.keys()]) {
-      if (systemClock.monotonic() >= endMs) return;
+      if (this.#options.clock.monotonic() >= endMs) return;
       const loan = this.#options.borrow(id);
       if (loan === undefined) continue;
       try {

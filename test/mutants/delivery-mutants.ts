@@ -159,8 +159,8 @@ export const deliveryMutants: readonly Mutant[] = [
   {
     name: 'an endpoint that is away for five days is disabled',
     file: 'src/webhooks/in-flight.ts',
-    from: "else if (laneChange === 'disabled')",
-    to: 'else if (laneChange === undefined)',
+    from: "laneChange === 'disabled' ?",
+    to: 'laneChange === undefined ?',
     tests: ['src/webhooks/breaker.test.ts'],
   },
   {

@@ -4,6 +4,7 @@ import { edgeMutants } from './edge-mutants.ts';
 import { kitMutants } from './kit-mutants.ts';
 import { limitMutants } from './limit-mutants.ts';
 import { logMutants } from './log-mutants.ts';
+import { metricMutants } from './metric-mutants.ts';
 import type { Mutant } from './mutant.ts';
 import { partitionMutants } from './partition-mutants.ts';
 import { catcherMutants } from './catcher-mutants.ts';
@@ -24,6 +25,7 @@ export const mutants: readonly Mutant[] = [
   ...kitMutants,
   ...limitMutants,
   ...logMutants,
+  ...metricMutants,
   ...partitionMutants,
   ...catcherMutants,
   ...realtimeMutants,
