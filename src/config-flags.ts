@@ -1,15 +1,35 @@
 /**
- * One thing that the operator may decide, by a command-line flag or an environment variable; the flag wins. "Setting" is reserved for
- * what superusers decide (settings/).
+ * One thing that the operator may decide, by a command-line flag, an environment variable or a line of chancery.toml; the first of them
+ * wins. "Setting" is reserved for what superusers decide (settings/).
  */
 export interface FlagDefinition {
-  /** `--name`, and `CHANCERY_NAME` in the environment. */
+  /** `--name`, `CHANCERY_NAME` in the environment, and `name` in the file. */
   readonly name: string;
   /** The placeholder of its value; a flag without one is a switch. */
   readonly value?: string;
   readonly description: string;
   readonly fallback?: string;
+  /** The only values that it may have. */
+  readonly choices?: readonly string[];
+  /** Its value is never shown. */
+  readonly isSecret?: true;
 }
+
+/** The file that has the rest of them. It cannot name itself. */
+export const configFlag: FlagDefinition = {
+  name: 'config',
+  value: 'FILE',
+  description: 'file with these options',
+  fallback: 'chancery.toml, if there is one in the working directory',
+};
+
+/** The master key itself. It has no flag, because everybody on a machine can read the command lines of all. */
+export const keyOption: FlagDefinition = {
+  name: 'key',
+  value: 'KEY',
+  description: 'the master key itself',
+  isSecret: true,
+};
 
 /** Flags that every command takes, because every command opens the same data. */
 export const dataFlags: readonly FlagDefinition[] = [
@@ -18,6 +38,7 @@ export const dataFlags: readonly FlagDefinition[] = [
     name: 'postgres',
     value: 'URL',
     description: 'keep everything in this PostgreSQL database (15 to 18) instead',
+    isSecret: true,
   },
   { name: 'postgres-file', value: 'FILE', description: 'file with that URL, which may hold a password' },
   {
@@ -142,7 +163,13 @@ export const serverFlags: readonly FlagDefinition[] = [
     fallback: '127.0.0.1',
   },
   { name: 'access-log', description: 'write a line of JSON for each request' },
-  { name: 'log-level', value: 'LEVEL', description: 'debug, info, warn or error', fallback: 'info' },
+  {
+    name: 'log-level',
+    value: 'LEVEL',
+    description: 'debug, info, warn or error',
+    fallback: 'info',
+    choices: ['debug', 'info', 'warn', 'error'],
+  },
 ];
 
 /** Flags that say what a command works on. */
@@ -152,7 +179,12 @@ export const clientFlags: readonly FlagDefinition[] = [
     value: 'URL',
     description: 'a service that runs, or one of its instances (https://host/i/acme)',
   },
-  { name: 'token', value: 'TOKEN', description: 'the token of a superuser, or an API key, for that service' },
+  {
+    name: 'token',
+    value: 'TOKEN',
+    description: 'the token of a superuser, or an API key, for that service',
+    isSecret: true,
+  },
   { name: 'token-file', value: 'FILE', description: 'file with that token' },
   { name: 'profile', value: 'NAME', description: 'a service that `chancery login` has noted' },
   {
@@ -160,6 +192,14 @@ export const clientFlags: readonly FlagDefinition[] = [
     value: 'SLUG',
     description: 'the instance, if it is not that of the URL, or the default one',
   },
+];
+
+/** Everything that chancery.toml may have, each once. */
+export const allOptions: readonly FlagDefinition[] = [
+  ...dataFlags,
+  keyOption,
+  ...serverFlags,
+  ...clientFlags,
 ];
 
 /** `CHANCERY_TLS_CERT` of `tls-cert`. */

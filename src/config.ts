@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { unreachable } from './base/assert.ts';
 import { type Cidr, parseCidr } from './base/ip-address.ts';
-import { clientFlags, dataFlags, type FlagDefinition, serverFlags, variableOf } from './config-flags.ts';
+import { allOptions, configFlag, type FlagDefinition, variableOf } from './config-flags.ts';
+import { nearestName } from './fields/field-error.ts';
 import { loopbackRanges, type NetworkPolicy } from './network/address-guard.ts';
 
 /** What the operator decides, read once and checked. app.ts hands its values to the other parts. */
@@ -57,9 +59,77 @@ export type Flags = Readonly<Record<string, string | boolean | undefined>>;
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads each value from the flags, else from the environment, else from the defaults. Throws ConfigError. */
-export function readConfig(flags: Flags, environment: Environment = process.env): Config {
-  const read = readerOf(flags, environment);
+/** A file of options, of which each is a line. */
+export interface ConfigFile {
+  readonly path: string;
+  /** Whether the operator has named it, rather than that it lies in the working directory. */
+  readonly isNamed: boolean;
+  /** As texts, by the names of the options. */
+  readonly values: ReadonlyMap<string, string>;
+}
+
+/** Where values come from, the first of which wins. */
+export const valueSources = ['flag', 'environment', 'file'] as const;
+
+export type ValueSource = (typeof valueSources)[number];
+
+/** What {@link readConfig} and {@link readClient} read. */
+export interface Sources {
+  readonly flags: Flags;
+  /** The variables of the process unless given. */
+  readonly environment?: Environment | undefined;
+  readonly file?: ConfigFile | undefined;
+}
+
+export interface FoundValue {
+  readonly text: string;
+  readonly source: ValueSource | 'default';
+}
+
+/** Returns the value of an option and where it is from; undefined for one that is nowhere and has no default. Throws ConfigError. */
+export function findValue(sources: Sources, name: string): FoundValue | undefined {
+  for (const source of valueSources) {
+    const text = valueIn(sources, source, name);
+    if (text !== undefined) return { text, source };
+  }
+  const fallback = definitionOf(name)?.fallback;
+  return fallback === undefined ? undefined : { text: fallback, source: 'default' };
+}
+
+/** Returns the variables that are read: those of the process, unless others are given. */
+export function environmentOf({ environment = process.env }: Sources): Environment {
+  return environment;
+}
+
+/** Returns the value that one source has for an option. An empty variable is none, as a variable cannot always be taken away. */
+export function valueIn(sources: Sources, source: ValueSource, name: string): string | undefined {
+  switch (source) {
+    case 'flag': {
+      const flag = sources.flags[name];
+      return flag === undefined ? undefined : readFlag(name, flag);
+    }
+    case 'environment':
+      return environmentOf(sources)[variableOf(name)] || undefined;
+    case 'file':
+      return sources.file?.values.get(name);
+    default:
+      return unreachable(source);
+  }
+}
+
+/** Returns the path of the file that the operator has named; undefined where none was. */
+export function configPath(sources: Sources): string | undefined {
+  return valueIn(sources, 'flag', configFlag.name) ?? valueIn(sources, 'environment', configFlag.name);
+}
+
+/** Reads each value from the first source that has it, else from the defaults. Throws ConfigError. */
+export function readConfig(flags: Flags, environment?: Environment, file?: ConfigFile): Config {
+  const sources = { flags, environment, file };
+  return namingSource(sources, () => decodeConfig(sources));
+}
+
+function decodeConfig(sources: Sources): Config {
+  const read: ReadValue = (name) => findValue(sources, name)?.text;
   const dev = readSwitch('dev', read('dev'));
   return {
     data: read('data') ?? '',
@@ -67,12 +137,12 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     port: readInteger('port', read('port'), { max: 65_535 }),
     dev,
     policy: { ...readPolicy(dev, read('allow-net')), allowedPorts: readPorts(read('allow-ports')) },
-    postgres: readPostgres(read),
+    postgres: readPostgres(sources),
     files: readFiles(read),
     trustedProxies: readRanges('trusted-proxies', read('trusted-proxies')),
     strictHosts: readSwitch('strict-hosts', read('strict-hosts')),
     tls: readTls(read('tls-cert'), read('tls-key')),
-    masterKey: { text: environment['CHANCERY_KEY'] || undefined, file: read('key-file') },
+    masterKey: readMasterKey(sources),
     corsOrigins: readOrigins(read('cors-origins')),
     upgradeCopiesMax: readInteger('keep-upgrade-copies', read('keep-upgrade-copies'), { max: 100 }),
     stopTimeoutMs: readInteger('stop-timeout', read('stop-timeout'), { max: 3_600 }) * 1_000,
@@ -96,68 +166,39 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
 
 type ReadValue = (name: string) => string | undefined;
 
-function readerOf(flags: Flags, environment: Environment): ReadValue {
-  return (name) => {
-    const flag = flags[name];
-    if (flag !== undefined) return readFlag(name, flag);
-    const variable = environment[variableOf(name)];
-    return variable === undefined || variable === '' ? fallbackOf(name) : variable;
-  };
+/** Runs a reader of sources. What it refuses is said by its flag; where the value is from elsewhere, that is said too. */
+export function namingSource<Result>(sources: Sources, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const [, name = ''] = /^--([a-z-]+)/.exec(error.message) ?? [];
+    const place = placeOf(sources, name);
+    if (place === undefined) throw error;
+    throw new ConfigError(`${error.message.replace(/\.$/, '')} (${place}).`, { cause: error });
+  }
 }
 
-/** How a command reaches what it works on: a service by its URL, or data of this machine. */
-export interface ClientConfig {
-  /** `service` or `data` where one of them was named, by the nearest source that names any: flags, then the environment. */
-  readonly kind: 'service' | 'data' | undefined;
-  readonly url: string | undefined;
-  readonly profile: string | undefined;
-  readonly token: string | undefined;
-  /** The slug; undefined where none was given. */
-  readonly instance: string | undefined;
-  /** The folder for files of this user, where profiles are kept; undefined where the environment names no home. */
-  readonly folder: string | undefined;
+/** Says where the value of an option was set, if it was not by its flag. */
+function placeOf(sources: Sources, name: string): string | undefined {
+  const source = valueSources.find((one) => valueIn(sources, one, name) !== undefined);
+  if (source === 'environment') return `the variable ${variableOf(name)}`;
+  return source === 'file' ? `${name} in ${sources.file?.path}` : undefined;
 }
 
-/** Reads what reaches a service. Throws ConfigError. */
-export function readClient(flags: Flags, environment: Environment = process.env): ClientConfig {
-  const read = readerOf(flags, environment);
-  const names = (name: string): boolean => flags[name] !== undefined;
-  const isSet = (name: string): boolean => (environment[variableOf(name)] ?? '') !== '';
-  const [toService, toData] = [
-    ['url', 'profile'],
-    ['data', 'postgres', 'postgres-file'],
-  ];
-  if (toService?.some(names) && toData?.some(names))
-    throw new ConfigError(
-      'A service (--url, --profile) and data of this machine were named: give one of them.',
-    );
-  const kindBy = (isNamed: (name: string) => boolean): ClientConfig['kind'] =>
-    toService?.some(isNamed) ? 'service' : toData?.some(isNamed) ? 'data' : undefined;
-  const file = read('token-file');
-  const given = read('token');
-  if (names('token') && names('token-file'))
-    throw new ConfigError('--token and --token-file are the same thing: give one of them.');
-  return {
-    kind: kindBy(names) ?? kindBy(isSet),
-    url: read('url'),
-    profile: read('profile'),
-    token:
-      file !== undefined && (given === undefined || names('token-file'))
-        ? readText('token-file', file)
-        : given,
-    instance: read('instance'),
-    folder: userFolder(environment),
-  };
+/** Returns the first source that has a value for one of the options. */
+export function sourceOf(sources: Sources, names: readonly string[]): ValueSource | undefined {
+  return valueSources.find((source) => names.some((name) => valueIn(sources, source, name) !== undefined));
 }
 
-/** Returns the folder for this program's files of a user, by the XDG base directory specification. */
-function userFolder({
-  XDG_CONFIG_HOME: config,
-  HOME: home,
-  APPDATA: windows,
-}: Environment): string | undefined {
-  const folder = config || windows || (home && join(home, '.config'));
-  return folder ? join(folder, 'chancery') : undefined;
+/** Returns a value that is given itself or by a file that has it, by the first source that has either. Throws ConfigError for both. */
+export function readSecret(sources: Sources, name: string): string | undefined {
+  const source = sourceOf(sources, [name, `${name}-file`]);
+  if (source === undefined) return undefined;
+  const [text, file] = [valueIn(sources, source, name), valueIn(sources, source, `${name}-file`)];
+  if (text !== undefined && file !== undefined)
+    throw new ConfigError(`--${name} and --${name}-file are the same thing: give one of them.`);
+  return file === undefined ? text : readText(`${name}-file`, file);
 }
 
 /** Refuses an empty value: `--host "$HOST"` leaves one when the variable is unset, and an empty host would listen on all addresses. */
@@ -172,12 +213,8 @@ function isList(name: string): boolean {
   return definitionOf(name)?.value?.endsWith(',…') === true;
 }
 
-function fallbackOf(name: string): string | undefined {
-  return definitionOf(name)?.fallback;
-}
-
 function definitionOf(name: string): FlagDefinition | undefined {
-  return [...dataFlags, ...clientFlags, ...serverFlags].find((flag) => flag.name === name);
+  return allOptions.find((flag) => flag.name === name);
 }
 
 /** Reads seconds with up to three decimals, above 0. */
@@ -251,18 +288,26 @@ function isOrigin(text: string): boolean {
   return /^[a-z][a-z\d+.-]*:\/\/[^\s/?#@]+$/.test(text);
 }
 
-function readPostgres(read: (name: string) => string | undefined): Config['postgres'] {
-  const file = read('postgres-file');
-  const given = read('postgres');
-  if (file !== undefined && given !== undefined) {
-    throw new ConfigError('--postgres and --postgres-file are the same thing: give one of them.');
-  }
-  const url = given ?? (file === undefined ? undefined : readText('postgres-file', file));
+/** Returns the key and its file. With both, opening them refuses: a key that is not the meant one is noticed late. */
+function readMasterKey(sources: Sources): Config['masterKey'] {
+  const names = ['key', 'key-file'];
+  const isNearer = sourceOf({ ...sources, file: undefined }, names) !== undefined;
+  const [text, file] = names.map(
+    (name) => findValue(isNearer ? { ...sources, file: undefined } : sources, name)?.text,
+  );
+  return { text, file };
+}
+
+function readPostgres(sources: Sources): Config['postgres'] {
+  const url = readSecret(sources, 'postgres');
   if (url === undefined) return undefined;
   // The URL itself is not shown: it may hold a password.
   if (!/^postgres(?:ql)?:\/\//.test(url))
     throw new ConfigError('--postgres must be a URL like postgres://user@host/database.');
-  return { url, allowUnsafe: readSwitch('allow-unsafe-postgres', read('allow-unsafe-postgres')) };
+  return {
+    url,
+    allowUnsafe: readSwitch('allow-unsafe-postgres', findValue(sources, 'allow-unsafe-postgres')?.text),
+  };
 }
 
 function readFiles(read: (name: string) => string | undefined): Config['files'] {
@@ -291,9 +336,13 @@ function readTls(certificate: string | undefined, key: string | undefined): Conf
   throw new ConfigError('--tls-cert and --tls-key are given together or not at all.');
 }
 
-function readLevel(text: string | undefined): Config['logLevel'] {
+function readLevel(text = ''): Config['logLevel'] {
   if (text === 'debug' || text === 'info' || text === 'warn' || text === 'error') return text;
-  throw new ConfigError(`--log-level must be debug, info, warn or error, not ${JSON.stringify(text)}.`);
+  const meant = nearestName(text, definitionOf('log-level')?.choices ?? []);
+  const hint = meant === undefined ? '' : `: did you mean ${meant}?`;
+  throw new ConfigError(
+    `--log-level must be debug, info, warn or error, not ${JSON.stringify(text)}${hint || '.'}`,
+  );
 }
 
 function listOf(text: string | undefined): readonly string[] {

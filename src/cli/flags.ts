@@ -1,20 +1,33 @@
 import { Option, type Command } from 'commander';
-import { type Config, ConfigError, type Flags, readConfig } from '../config.ts';
-import { variableOf, type FlagDefinition } from '../config-flags.ts';
+import { type ClientConfig, readClient } from '../client-config.ts';
+import { type Config, ConfigError, type Flags, readConfig, type Sources } from '../config.ts';
+import { readConfigFile } from '../read-config-file.ts';
+import { configFlag, variableOf, type FlagDefinition } from '../config-flags.ts';
 import type { CommandIo } from './print.ts';
 
-/** Adds flags to a command, without defaults: config.ts applies those after the environment. */
+/** Adds flags to a command, and the one that names the file of options, without defaults: config.ts applies those after all sources. */
 export function addFlags(command: Command, flags: readonly FlagDefinition[]): void {
-  for (const { name, value, description, fallback } of flags) {
+  for (const { name, value, description, fallback } of [...flags, configFlag]) {
     const otherwise = fallback === undefined ? '' : `, otherwise ${fallback}`;
     const written = value === undefined ? `--${name}` : `--${name} <${value}>`;
     command.addOption(new Option(written, `${description} (or ${variableOf(name)}${otherwise})`));
   }
 }
 
-/** Returns the config that the flags of a command and the environment make. */
-export function configOf(command: Command, { environment }: CommandIo): Config {
-  return readConfig(flagsOf(command), environment);
+/** Returns the config that the flags of a command, the environment and the file make. */
+export function configOf(command: Command, io: CommandIo): Config {
+  const { flags, environment, file } = sourcesOf(flagsOf(command), io);
+  return readConfig(flags, environment, file);
+}
+
+/** Returns how these flags, the environment and the file reach a service. */
+export function clientOf(given: Flags, io: CommandIo): ClientConfig {
+  const { flags, environment, file } = sourcesOf(given, io);
+  return readClient(flags, environment, file);
+}
+
+export function sourcesOf(flags: Flags, { environment, folder }: CommandIo): Sources {
+  return { flags, environment, file: readConfigFile({ flags, environment }, folder) };
 }
 
 /** Returns the given values by the names of the flags. Commander itself turns `allow-net` into `allowNet`. */

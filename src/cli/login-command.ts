@@ -1,13 +1,14 @@
 import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
 import { version } from '../app.ts';
-import { type ClientConfig, ConfigError, readClient } from '../config.ts';
+import type { ClientConfig } from '../client-config.ts';
+import { ConfigError } from '../config.ts';
 import { clientFlags } from '../config-flags.ts';
 import { decodeToken } from '../secrets/token.ts';
 import { type Api, ApiRefusal, objectOf, Unreachable } from './api.ts';
 import { askLine, askSecret } from './ask.ts';
 import { CommandError, exitCodes } from './command-error.ts';
-import { addFlags, flagsOf, isSet, textOf } from './flags.ts';
+import { addFlags, clientOf, flagsOf, isSet, textOf } from './flags.ts';
 import { type CommandIo, print } from './print.ts';
 import { removeProfile, saveProfile } from './profiles.ts';
 import { remoteApi } from './remote-api.ts';
@@ -23,7 +24,7 @@ export function loginCommand(io: CommandIo): Command {
   command.option('--password-stdin', 'read the password from standard input');
   addFlags(command, clientFlags);
   command.action(async () => {
-    const client = readClient(flagsOf(command), io.environment);
+    const client = clientOf(flagsOf(command), io);
     const { profile = profileDefault } = client;
     const folder = requireFolder(client);
     const url = client.url ?? (await ask(io, 'URL of the service: ', '--url'));
@@ -43,7 +44,7 @@ export function logoutCommand(io: CommandIo): Command {
   command.option('--profile <NAME>', 'the profile that login has made', profileDefault);
   command.action(async () => {
     const name = textOf(command, 'profile') ?? profileDefault;
-    const folder = requireFolder(readClient({}, io.environment));
+    const folder = requireFolder(clientOf({}, io));
     if (!(await removeProfile(folder, name)))
       throw new CommandError(exitCodes.refused, `There is no profile ${name}.`);
     await print(io, `The profile ${name} is forgotten. Its token stays valid until it expires.\n`);

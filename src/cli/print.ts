@@ -13,6 +13,8 @@ export interface CommandIo {
   off(event: 'SIGINT', listener: () => void): unknown;
   /** Variables in place of those of the process, which config.ts reads. */
   readonly environment?: Environment;
+  /** In place of the working directory, where chancery.toml is looked for. */
+  readonly folder?: string;
 }
 
 /**

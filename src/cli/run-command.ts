@@ -21,6 +21,7 @@ const commands: Readonly<Record<string, () => MakeCommand | Promise<MakeCommand>
   logs: async () => (await import('./logs-command.ts')).logsCommand,
   login: async () => (await import('./login-command.ts')).loginCommand,
   logout: async () => (await import('./login-command.ts')).logoutCommand,
+  config: async () => (await import('./config-command.ts')).configCommand,
   nodes: async () => (await import('./nodes-command.ts')).nodesCommand,
   import: async () => (await import('./import-command.ts')).importCommand,
   move: async () => (await import('./move-command.ts')).moveCommand,

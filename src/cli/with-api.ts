@@ -2,14 +2,15 @@ import type { Command } from 'commander';
 import { version } from '../app.ts';
 import { isJsonObject } from '../base/json.ts';
 import { systemClock } from '../base/clock.ts';
-import { type ClientConfig, ConfigError, readClient } from '../config.ts';
+import type { ClientConfig } from '../client-config.ts';
+import { ConfigError } from '../config.ts';
 import { clientFlags, dataFlags } from '../config-flags.ts';
 import { defaultSlug } from '../instances/instance-directory.ts';
 import { superusersId } from '../instances/system-collections.ts';
 import { decodeToken } from '../secrets/token.ts';
 import { type Api, objectOf } from './api.ts';
 import { CommandError, exitCodes } from './command-error.ts';
-import { addFlags, configOf, flagsOf } from './flags.ts';
+import { addFlags, clientOf, configOf, flagsOf } from './flags.ts';
 import type { CommandIo } from './print.ts';
 import { findProfile, findProfileOf } from './profiles.ts';
 import { baseOf, remoteApi } from './remote-api.ts';
@@ -27,7 +28,7 @@ export async function withApi<Result>(
   io: CommandIo,
   work: (api: Api) => Promise<Result>,
 ): Promise<Result> {
-  const client = readClient(flagsOf(command), io.environment);
+  const client = clientOf(flagsOf(command), io);
   const service = client.kind === 'data' ? undefined : await serviceOf(client);
   if (service === undefined) {
     // Imported on demand: what is asked of a service elsewhere needs none of it.

@@ -15,6 +15,8 @@ export interface CommandOptions {
   readonly environment?: Environment;
   /** All of its standard input, or what gives it. */
   readonly input?: string | Readable;
+  /** In place of the working directory, where chancery.toml is looked for. */
+  readonly folder?: string;
   /** In place of the stream whose text is the result's. */
   readonly stdout?: Writable;
   /** The width of the terminal that all of its streams are; without one they are pipes. */
@@ -37,6 +39,7 @@ export async function runInProcess(
   const {
     environment = {},
     input = '',
+    folder,
     stdout,
     columns,
     interrupts = new EventEmitter(),
@@ -50,6 +53,7 @@ export async function runInProcess(
     stdout: stdout ?? out,
     stderr: err,
     environment,
+    ...(folder !== undefined && { folder }),
     on: (event, listener) => interrupts.on(event, listener),
     off: (event, listener) => interrupts.off(event, listener),
   });

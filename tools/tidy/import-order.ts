@@ -7,7 +7,7 @@ import type { Violation } from './violation.ts';
  */
 const importOrder: readonly string[] =
   `base network sql fields filters storage access collections query definitions events secrets settings logs limits mail files webhooks
-   instances records auth realtime transfer http config-flags config open-instance open-data-directory app start cli main`.split(
+   instances records auth realtime transfer http config-flags config client-config read-config-file open-instance open-data-directory app start cli main`.split(
     /\s+/,
   );
 

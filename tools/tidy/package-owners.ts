@@ -29,6 +29,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   commander: ['src/cli/'],
   '@clack/prompts': ['src/cli/'],
   picocolors: ['src/cli/'],
+  'smol-toml': ['src/read-config-file.ts'],
   'node:worker_threads': [
     'src/base/thread.ts',
     'src/webhooks/sending/',
