@@ -189,6 +189,6 @@ interface ThinEvent {
 }
 
 /** The body that is sent instead of one that is too large: the receiver fetches the record. */
-function thinBody({ record, ...about }: ThinEvent, instanceId: string): Uint8Array {
+export function thinBody({ record, ...about }: ThinEvent, instanceId: string): Uint8Array {
   return Buffer.from(payloadOf({ ...about, dataJson: JSON.stringify({ id: record }) }, instanceId));
 }

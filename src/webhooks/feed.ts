@@ -11,7 +11,9 @@ import { openPosition, sealPosition } from '../secrets/seal-position.ts';
 import { limit, sql, type Sql } from '../sql/sql.ts';
 import type { Reader } from '../storage/database.ts';
 import { consumerPosition } from './consumers.ts';
+import { thinBody } from './deliveries.ts';
 import { readEndpoint } from './endpoints/endpoint-store.ts';
+import { type EventFilter, filterEvents, parseEventFilter } from './event-filter.ts';
 import { requestHeaders } from './sending/signature.ts';
 import type { WebhookInstance } from './webhook-instance.ts';
 
@@ -29,6 +31,8 @@ export interface FeedQuery {
   readonly kinds: readonly RecordEventKind[];
   /** Names or ids of collections; empty for all. */
   readonly collections: readonly string[];
+  /** Over the records as their events tell of them; empty for all. */
+  readonly filter: string;
   /** The id of the endpoint whose headers are added. */
   readonly signed: string | undefined;
 }
@@ -76,6 +80,7 @@ export function parseFeedQuery(query: QueryReader): FeedQuery {
     perPage: integerOf(query, 'perPage', { initial: feedLimits.perPageDefault, max: feedLimits.perPageMax }),
     kinds: kindsOf(text('events')),
     collections: text('collections')?.split(',') ?? [],
+    filter: query.get('filter') ?? '',
     signed: text('signed'),
   };
 }
@@ -110,11 +115,12 @@ export async function readFeed(
   const endsAtMs = instance.clock.monotonic() + query.waitMs;
   let position = await beginOf(instance, query);
   const sign = await signerOf(instance, query.signed, context.version);
+  const filter = filterOf(instance, query);
   for (;;) {
     const { items, end } = await readPage(
       instance,
       { ...query, position, safe: context.safeEnd.safePosition },
-      sign,
+      { sign, filter },
     );
     // Others may follow those that were looked through, none of which was asked for.
     const delayMs = end > position ? 0 : lookMs;
@@ -180,17 +186,35 @@ export function feedPosition({ sealer }: Pick<WebhookInstance, 'sealer'>, cursor
   return position;
 }
 
+/** Parses the filter of a request. Throws bad_request. */
+function filterOf(
+  { collections, database, clock }: WebhookInstance,
+  query: FeedQuery,
+): EventFilter | undefined {
+  if (query.filter === '') return undefined;
+  const ids = query.collections.map((name) => collections.find(name)?.id ?? name);
+  const context = { collections, now: clock.now(), names: database.names };
+  return parseEventFilter(query.filter, context, ids);
+}
+
 interface FeedRow {
   readonly id: string;
   readonly kind: string;
   readonly collectionName: string;
   readonly revision: number;
+  readonly record: string;
+  readonly created: string;
   readonly body: Buffer;
 }
 
-type Sign = (row: FeedRow) => Readonly<Record<string, string>>;
+interface SignedRequest {
+  readonly body: Uint8Array;
+  readonly headers: Readonly<Record<string, string>>;
+}
 
-/** Returns what makes the headers that an endpoint would get with an event. Throws not_found. */
+type Sign = (row: FeedRow) => SignedRequest;
+
+/** Returns what makes the request that an endpoint would get for an event. Throws not_found. */
 async function signerOf(
   instance: WebhookInstance,
   endpointId: string | undefined,
@@ -199,13 +223,15 @@ async function signerOf(
   if (endpointId === undefined) return undefined;
   const endpoint = await readEndpoint(instance, endpointId);
   const { url, headers, secret, timeoutMs } = endpoint;
-  return ({ id, kind, collectionName, revision, body }) => {
+  return ({ id, kind, collectionName, revision, record, created, body: whole }) => {
+    const isThin = whole.length > instance.bodyBytesMax;
+    const body = isThin ? thinBody({ kind, collectionName, record, created }, instance.id) : whole;
     const request = {
       deliveryId: `${id}-${endpointId}`,
       endpointId,
       url,
       body,
-      isThin: false,
+      isThin,
       eventId: id,
       event: kind,
       collection: collectionName,
@@ -220,7 +246,8 @@ async function signerOf(
       version,
     };
     const flat = requestHeaders(request, Math.floor(instance.clock.now() / 1_000));
-    return Object.fromEntries(flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? '']] : [])));
+    const pairs = flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? ''] as const] : []));
+    return { body, headers: Object.fromEntries(pairs) };
   };
 }
 
@@ -232,7 +259,7 @@ interface PageQuery extends FeedQuery {
 async function readPage(
   { database, collections: all }: WebhookInstance,
   query: PageQuery,
-  sign: Sign | undefined,
+  { sign, filter }: { readonly sign: Sign | undefined; readonly filter: EventFilter | undefined },
 ): Promise<{ readonly items: readonly string[]; readonly end: number }> {
   const { names } = database;
   const { position, safe, kinds, collections, perPage } = query;
@@ -250,7 +277,8 @@ async function readPage(
   if (wanted.length === 0) return { items: [], end: await endOf(database, query, upTo) };
   const isWhole = wanted.length === rows.length && rows.length < perPage;
   const end = isWhole ? Number(rows[0]?.[2]) : (wanted.at(-1) ?? position);
-  return { items: await readItems(database, wanted, sign), end };
+  const told = filter === undefined ? wanted : await filterEvents(database, filter, wanted);
+  return { items: told.length === 0 ? [] : await readItems(database, told, sign), end };
 }
 
 /** Returns the end of a walk that has found nothing. */
@@ -276,15 +304,17 @@ async function readItems(
 ): Promise<readonly string[]> {
   const { names } = reader;
   const rows = await reader.tuples(sql`
-    SELECT id, kind, collection_name, revision, body FROM ${names.table('$event')}
+    SELECT id, kind, collection_name, revision, record, created, body FROM ${names.table('$event')}
     WHERE ${names.scope} AND position${names.anyNumberOf(positions)} ORDER BY position`);
-  return rows.map(([id, kind, collectionName, revision, body]) =>
+  return rows.map(([id, kind, collectionName, revision, record, created, body]) =>
     toItem(
       {
         id: String(id),
         kind: String(kind),
         collectionName: String(collectionName),
         revision: Number(revision),
+        record: String(record),
+        created: String(created),
         // The column is a BLOB and never null.
         body: Buffer.from(body as Uint8Array),
       },
@@ -298,6 +328,8 @@ function toItem(row: FeedRow, sign: Sign | undefined): string {
   const text = body.toString('utf8');
   const head = `{"id":${JSON.stringify(id)},"sequence":${revision},"payload":${text}`;
   if (sign === undefined) return `${head}}`;
+  const request = sign(row);
   // The exact text besides: what is signed are its bytes.
-  return `${head},"body":${JSON.stringify(text)},"headers":${JSON.stringify(sign(row))}}`;
+  const sent = Buffer.from(request.body).toString('utf8');
+  return `${head},"body":${JSON.stringify(sent)},"headers":${JSON.stringify(request.headers)}}`;
 }

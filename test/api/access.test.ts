@@ -108,7 +108,7 @@ function nameOf({ route, of }: Pick<AccessCase, 'route' | 'of'>): string {
 /** Lets every role make the request of a case. A target that a refused request has left as it was is that of the next role too. */
 async function statusesOf(stage: AccessStage, one: AccessCase): Promise<readonly number[]> {
   const [method = '', pattern = ''] = one.route.split(' ');
-  const shape = new RegExp(`^${pattern.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`);
+  const shape = new RegExp(`^${pattern.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}(?:\\?.*)?$`);
   const statuses: number[] = [];
   let target: { readonly request: AccessRequest; readonly state: string } | undefined;
   for (const role of roles) {

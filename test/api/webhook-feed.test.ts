@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
+import type { KeyScope } from '../../src/access/caller.ts';
+import { makeKey } from '../support/make-key.ts';
 import { startWebhookService, type WebhookService } from '../support/webhook-service.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -87,6 +89,48 @@ test('an event of the feed can be verified as a webhook of an endpoint', async (
   assert.deepEqual(verified, item.payload);
   assert.equal(item.headers['webhook-id'], item.id);
   await service.call('GET', '/api/webhooks/feed?signed=unknown', { status: 404 });
+});
+
+test('only a key that may see the secret of an endpoint gets events signed by it', async (t) => {
+  const service = await startWebhookService(t);
+  const { id } = await service.addEndpoint({ status: 'paused' });
+  const statusOf = async (scope: KeyScope, query: string): Promise<number> => {
+    const { key } = await makeKey(service, [scope]);
+    return (await service.request(`/api/webhooks/feed?${query}`, { token: key })).status;
+  };
+  assert.equal(await statusOf('webhooks:read', ''), 200);
+  assert.equal(await statusOf('webhooks:read', `signed=${id}`), 403);
+  assert.equal(await statusOf('webhooks:write', `signed=${id}`), 403, 'it cannot read the feed either');
+  const { key } = await makeKey(service, ['webhooks:read', 'webhooks:write']);
+  const signed = await service.request(`/api/webhooks/feed?signed=${id}`, { token: key });
+  assert.deepEqual([signed.status, signed.headers.get('cache-control')], [200, 'no-store']);
+});
+
+test('an event that is too large for the endpoint is signed as it would be sent: with its id alone', async (t) => {
+  const service = await startWebhookService(t, { flags: { 'webhook-body-max': '1' } });
+  const { id, secret } = await service.addEndpoint();
+  await service.addPost('x'.repeat(2_000));
+  await service.delivery('delivered', ({ status }) => status === 'delivered');
+  const [sent] = service.receiver.requests;
+  const [item] = (await readTitles(service, `&signed=${id}`, 1)).items;
+  assert.ok(item?.body !== undefined && item.headers !== undefined && sent !== undefined);
+  assert.equal(item.body, sent.body.toString());
+  assert.equal(item.headers['X-Service-Truncated'], 'data');
+  new Webhook(secret).verify(item.body, { ...item.headers });
+});
+
+test('the feed tells only events of records that meet its filter, and its cursor passes over the others', async (t) => {
+  const service = await startWebhookService(t);
+  for (const title of ['a', 'b', 'a']) await service.addPost(title);
+  const filter = `filter=${encodeURIComponent("title = 'a'")}`;
+  const first = await readTitles(service, `&${filter}`, 2);
+  assert.deepEqual(titlesOf(first), ['a', 'a']);
+  const waiting = read(service, `cursor=${first.nextCursor}&wait=30&${filter}`);
+  await service.addPost('b');
+  await service.addPost('a');
+  assert.deepEqual(titlesOf(await waiting), ['a']);
+  for (const wrong of ['nothing = 1', 'title =', "note = 'hidden'"])
+    await service.call('GET', `/api/webhooks/feed?filter=${encodeURIComponent(wrong)}`, { status: 400 });
 });
 
 test('a consumer keeps its place, can be moved and forgotten, and shows how far behind it is', async (t) => {

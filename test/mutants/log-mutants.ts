@@ -221,6 +221,13 @@ export const logMutants: readonly Mutant[] = [
     tests: ['test/api/webhook-stats.test.ts'],
   },
   {
+    name: 'a key that may only read webhooks gets nothing signed by the secret of an endpoint',
+    file: 'src/http/routes/feed.ts',
+    from: 'if (feedQuery.signed !== undefined) requireSigner(caller);',
+    to: '',
+    tests: ['test/api/webhook-feed.test.ts'],
+  },
+  {
     name: 'a reader of the feed is told that events before it are gone',
     file: 'src/webhooks/feed.ts',
     from: 'if (position >= trimmed.position) return position;',

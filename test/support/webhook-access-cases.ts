@@ -56,6 +56,11 @@ export function webhookAccessCases(): readonly AccessCase[] {
     { route: 'GET /api/webhooks/lanes', of: '', request: () => ({ path: '/api/webhooks/lanes' }) },
     { route: 'GET /api/webhooks/feed', of: '', request: () => ({ path: '/api/webhooks/feed' }) },
     ...catcherCases(),
+    {
+      route: 'GET /api/webhooks/feed',
+      of: 'signed',
+      request: async (stage) => ({ path: `/api/webhooks/feed?signed=${await stage.endpoint()}` }),
+    },
     ...['GET', 'PUT', 'DELETE'].map((method) => ({
       route: `${method} /api/webhooks/consumers/{name}`,
       of: '',

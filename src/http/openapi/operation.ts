@@ -248,7 +248,12 @@ export const parameters: Readonly<Record<string, Schema>> = {
     schema: { type: 'string' },
   }),
   Signed: inQuery('signed', {
-    description: 'Id of an endpoint: each event then has the headers that this endpoint gets.',
+    description:
+      'Id of an endpoint: each event then has the headers that this endpoint gets. An API key needs the scope webhooks:write.',
+    schema: { type: 'string' },
+  }),
+  EventFilter: inQuery('filter', {
+    description: 'Only events of records that meet this filter, as the events tell of them.',
     schema: { type: 'string' },
   }),
   From: inQuery('from', {

@@ -1,3 +1,4 @@
+import { type Caller, hasScope } from '../../access/caller.ts';
 import { AppError } from '../../base/errors.ts';
 import { fromTimestamp } from '../../base/timestamp.ts';
 import { readTrimmed } from '../../events/trimmed.ts';
@@ -6,7 +7,7 @@ import { invalidValue, unknownMembers } from '../../fields/field-error.ts';
 import type { Instance } from '../../instances/instance.ts';
 import { deleteConsumer, putConsumer, readConsumer } from '../../webhooks/consumers.ts';
 import { feedPosition, parseFeedQuery, placeAt, readFeed } from '../../webhooks/feed.ts';
-import { nothing } from '../answer.ts';
+import { nothing, notStored } from '../answer.ts';
 import { emptyAnswer, jsonAnswer } from '../openapi/operation.ts';
 import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
 import { route } from '../route.ts';
@@ -24,16 +25,28 @@ export const feedRoutes = [
     id: 'readFeed',
     scope: 'webhooks:read',
     summary: 'The events behind a cursor, as endpoints are sent them',
-    parameters: ['FeedCursor', 'Since', 'Consumer', 'Wait', 'FeedPerPage', 'Events', 'Collections', 'Signed'],
+    parameters: [
+      'FeedCursor',
+      'Since',
+      'Consumer',
+      'Wait',
+      'FeedPerPage',
+      'Events',
+      'Collections',
+      'EventFilter',
+      'Signed',
+    ],
     answers: { 200: jsonAnswer('The events.', schemaReference('Feed')) },
-    handle: async ({ services, instance, request, query }) => {
+    handle: async ({ services, instance, caller, request, query }) => {
       const { dispatcher, version, readiness } = services;
-      const json = await readFeed(instance, parseFeedQuery(query), {
+      const feedQuery = parseFeedQuery(query);
+      if (feedQuery.signed !== undefined) requireSigner(caller);
+      const json = await readFeed(instance, feedQuery, {
         safeEnd: dispatcher.safeEnd,
         isOver: () => request.raw.socket.destroyed || readiness() === 'stopping',
         version,
       });
-      return { status: 200, json };
+      return { status: 200, json, ...(feedQuery.signed !== undefined && { headers: notStored }) };
     },
   }),
   route({
@@ -79,6 +92,16 @@ export const feedRoutes = [
     },
   }),
 ];
+
+/**
+ * Throws forbidden for an API key that may only read webhooks. A signature of this moment makes a request that a receiver takes for one of
+ * the service, and headers of an endpoint may be credentials: both are for who may see its secret.
+ */
+function requireSigner(caller: Caller): void {
+  const scope = 'webhooks:write';
+  if (!hasScope(caller, scope))
+    throw new AppError('forbidden', `With signed, the API key needs the scope ${scope}.`);
+}
 
 /** Reads where a consumer is put: at the beginning of the log, unless a cursor or a time is given. */
 async function positionOf(instance: Instance, body: Readonly<Record<string, unknown>>): Promise<number> {
