@@ -28,7 +28,7 @@ function readIfThere(path: string, isNamed: boolean): string | undefined {
     return readFileSync(path, 'utf8');
   } catch (error) {
     if (!isNamed && codeOf(error) === 'ENOENT') return undefined;
-    throw new ConfigError(`${path} cannot be read: ${codeOf(error) ?? String(error)}.`, { cause: error });
+    throw new ConfigError(`${path} cannot be read: ${codeOf(error) || String(error)}.`, { cause: error });
   }
 }
 

@@ -27,6 +27,7 @@ const commands: Readonly<Record<string, () => MakeCommand | Promise<MakeCommand>
   move: async () => (await import('./move-command.ts')).moveCommand,
   files: async () => (await import('./files-command.ts')).filesCommand,
   seed: async () => (await import('./seed-command.ts')).seedCommand,
+  listen: async () => (await import('./listen-command.ts')).listenCommand,
   verify: async () => (await import('./verify-command.ts')).verifyCommand,
   version: async () => (await import('./version-command.ts')).versionCommand,
 };

@@ -167,10 +167,11 @@ async function beginOf(instance: WebhookInstance, { cursor, since, consumer }: F
 
 /** Returns the place of the log at a time, in milliseconds since 1970. Throws bad_request when it is not kept any more. */
 export async function placeAt(reader: Reader, since: number): Promise<number> {
-  const { time } = await readTrimmed(reader);
+  const { time, position } = await readTrimmed(reader);
   const date = toTimestamp(since);
   if (date <= time) throw parameterError('since', notKept(time));
-  return findTime(reader, date);
+  // In a log without events a time is found before its beginning.
+  return Math.max(position, await findTime(reader, date));
 }
 
 /** Says why events cannot be told. */

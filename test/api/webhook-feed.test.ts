@@ -58,6 +58,13 @@ test('the feed tells every event once, in order, from one cursor to the next', a
   assert.deepEqual((await read(service, `cursor=${next.nextCursor}`)).items, []);
 });
 
+test('a cursor that was given for a time while there were no events yet is good for those that follow', async (t) => {
+  const service = await startWebhookService(t);
+  const { nextCursor } = await read(service, 'since=9999-12-31');
+  await service.addPost('first');
+  assert.deepEqual(titlesOf(await readTitles(service, `cursor=${nextCursor}`, 1)), ['first']);
+});
+
 test('a request for the feed waits for the next event', async (t) => {
   const service = await startWebhookService(t);
   await service.addPost('before');
