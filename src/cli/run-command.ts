@@ -28,6 +28,7 @@ const commands: Readonly<Record<string, () => MakeCommand | Promise<MakeCommand>
   files: async () => (await import('./files-command.ts')).filesCommand,
   seed: async () => (await import('./seed-command.ts')).seedCommand,
   listen: async () => (await import('./listen-command.ts')).listenCommand,
+  types: async () => (await import('./types-command.ts')).typesCommand,
   verify: async () => (await import('./verify-command.ts')).verifyCommand,
   version: async () => (await import('./version-command.ts')).versionCommand,
 };

@@ -1,0 +1,49 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { Command } from 'commander';
+import { codeOf } from '../base/process.ts';
+import { ConfigError } from '../config.ts';
+import { readCollections } from './collection-command.ts';
+import { CommandError, exitCodes } from './command-error.ts';
+import { isSet, textOf } from './flags.ts';
+import { type CommandIo, print } from './print.ts';
+import { typedClient } from './typed-client.ts';
+import { addApiFlags, withApi } from './with-api.ts';
+
+/** `types` */
+export function typesCommand(io: CommandIo): Command {
+  const command = new Command('types').description(
+    'write TypeScript types of the collections, for the pocketbase package',
+  );
+  command.option('--out <FILE>', 'where to; standard output by default');
+  command.option('--check', 'write nothing: is the file of --out as the collections are now?');
+  addApiFlags(command);
+  command.action(async () => {
+    const [file, isCheck] = [textOf(command, 'out'), isSet(command, 'check')];
+    if (isCheck && file === undefined) throw new ConfigError('--check needs the file: give it by --out.');
+    const types = typedClient(await withApi(command, io, readCollections));
+    if (file === undefined) {
+      await print(io, types);
+      return;
+    }
+    const isSame = (await readIfThere(file)) === types;
+    if (isCheck && !isSame)
+      throw new CommandError(
+        exitCodes.no,
+        `${file} is not what the collections are now: write it again by chancery types --out ${file}.`,
+      );
+    // A file that stays as it is wakes no compiler that watches it.
+    if (!isSame) await writeFile(file, types);
+    if (isCheck || isSame) await print(io, `${file} is as the collections are.\n`);
+    else await print(io, `The types are in ${file}.\n`);
+  });
+  return command;
+}
+
+async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
