@@ -19,6 +19,8 @@ const commands: Readonly<Record<string, () => MakeCommand | Promise<MakeCommand>
   delivery: async () => (await import('./delivery-command.ts')).deliveryCommand,
   event: async () => (await import('./event-command.ts')).eventCommand,
   logs: async () => (await import('./logs-command.ts')).logsCommand,
+  completion: async () => (await import('./completion-command.ts')).completionCommand,
+  openapi: async () => (await import('./openapi-command.ts')).openapiCommand,
   login: async () => (await import('./login-command.ts')).loginCommand,
   logout: async () => (await import('./login-command.ts')).logoutCommand,
   config: async () => (await import('./config-command.ts')).configCommand,
@@ -42,7 +44,9 @@ export async function runCommand(line: readonly string[], io: CommandIo): Promis
     .showSuggestionAfterError(true)
     .configureHelp({ sortSubcommands: true });
   const [name = ''] = args;
-  const wanted = Object.hasOwn(commands, name) ? [commands[name]] : Object.values(commands);
+  // Completion is made from all of them.
+  const isAlone = Object.hasOwn(commands, name) && name !== 'completion';
+  const wanted = isAlone ? [commands[name]] : Object.values(commands);
   for (const load of wanted) if (load !== undefined) program.addCommand((await load())(io));
   prepare(program, io);
   try {
