@@ -21,6 +21,7 @@ const commands: Readonly<Record<string, () => MakeCommand | Promise<MakeCommand>
   logs: async () => (await import('./logs-command.ts')).logsCommand,
   completion: async () => (await import('./completion-command.ts')).completionCommand,
   openapi: async () => (await import('./openapi-command.ts')).openapiCommand,
+  doctor: async () => (await import('./doctor-command.ts')).doctorCommand,
   login: async () => (await import('./login-command.ts')).loginCommand,
   logout: async () => (await import('./login-command.ts')).logoutCommand,
   config: async () => (await import('./config-command.ts')).configCommand,

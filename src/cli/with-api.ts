@@ -41,6 +41,12 @@ export async function withApi<Result>(
   return work(api);
 }
 
+/** Returns the URL of the service that the command works on; undefined where that is data of this machine. */
+export async function findServiceUrl(command: Command, io: CommandIo): Promise<string | undefined> {
+  const client = clientOf(flagsOf(command), io);
+  return client.kind === 'data' ? undefined : (await serviceOf(client))?.url;
+}
+
 interface Service {
   readonly url: string;
   readonly token: string | undefined;
