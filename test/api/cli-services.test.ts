@@ -121,7 +121,9 @@ test('variables and files name a service as flags do, and flags win', async (t) 
   assert.equal((await run({ ...byVariables, CHANCERY_DATA: join(folder, 'none') })).code, 0);
   const byFlag = await run(byVariables, '--data', join(folder, 'none'));
   assert.match(byFlag.stderr, /There is no data directory/);
-  assert.equal((await run({ ...byVariables, CHANCERY_TOKEN: 'ck_wrong' })).code, 77);
+  const both = await run({ ...byVariables, CHANCERY_TOKEN: 'ck_wrong' });
+  assert.equal(both.code, 64);
+  assert.match(both.stderr, /^chancery: --token and --token-file are the same thing: give one of them/);
   assert.equal(
     (await run({ ...byVariables, CHANCERY_TOKEN: 'ck_wrong' }, '--token-file', tokenFile)).code,
     0,
