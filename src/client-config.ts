@@ -19,6 +19,8 @@ export interface ClientConfig {
   /** `service` or `data` where one of them was named, by the nearest source that names any: flags, then the environment. */
   readonly kind: 'service' | 'data' | undefined;
   readonly url: string | undefined;
+  /** The URL is that of a chancery.toml which nobody has named: it must get no password without its user seeing it. */
+  readonly isFromFolder: boolean;
   readonly profile: string | undefined;
   readonly token: string | undefined;
   /** The slug; undefined where none was given. */
@@ -49,6 +51,7 @@ function decodeClient(sources: Sources): ClientConfig {
   return {
     kind: nearest === undefined ? undefined : has(nearest, toService) ? 'service' : 'data',
     url: service && valueIn(sources, service, 'url'),
+    isFromFolder: service === 'file' && sources.file?.isNamed === false,
     profile: service && valueIn(sources, service, 'profile'),
     token: readSecret(sources, 'token'),
     instance: findValue(sources, 'instance')?.text,

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { version } from '../app.ts';
+import { nearestName } from '../fields/field-error.ts';
 import { exitCodes } from './command-error.ts';
 import { exitCodeOf, operatorMessage } from './exit-code.ts';
 import type { CommandIo } from './print.ts';
@@ -76,13 +77,19 @@ function prepare(command: Command, io: CommandIo): void {
     writeErr: (text) => void io.stderr.write(text),
     outputError: (text, write) =>
       write(
-        `${text
-          .trimEnd()
+        `${withHint(text.trimEnd())
           .replace(/^error: /, 'chancery: ')
           .replaceAll('\n', ' ')}\n`,
       ),
   });
   for (const child of command.commands) prepare(child, io);
+}
+
+/** Adds what was probably meant to a value that is none of its choices, as commander does for names. */
+function withHint(text: string): string {
+  const [, value, choices] = / '([^']*)' is invalid\. Allowed choices are (.*)\.$/.exec(text) ?? [];
+  const meant = value === undefined ? undefined : nearestName(value, choices?.split(', ') ?? []);
+  return meant === undefined ? text : `${text} (Did you mean ${meant}?)`;
 }
 
 /**

@@ -125,6 +125,16 @@ test('a file that only lies in the working directory cannot have a secret of the
   assert.match(refused.stderr, /^chancery: --token would be sent to the URL in .*chancery\.toml/);
   const asked = await runInProcess(['collection', 'list'], { folder: evil, environment: token });
   assert.equal(asked.code, 64);
+  // A password neither: login asks for the URL as if there were none.
+  const login = await runInProcess(['login', '--email', 'a@example.com'], {
+    folder: evil,
+    environment: { HOME: evil },
+    input: 'password',
+  });
+  assert.deepEqual(
+    [login.code, login.stderr],
+    [64, 'chancery: There is no terminal to ask on: give --url.\n'],
+  );
   const thief = folderWith(t, 'url = "https://evil.example.com"\ntoken-file = "/etc/hostname"');
   assert.match((await list({ folder: thief })).stderr, /^chancery: --token-file would be sent, and /);
   const named = { folder: evil, environment: { ...token, CHANCERY_CONFIG: join(evil, 'chancery.toml') } };

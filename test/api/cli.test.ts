@@ -58,12 +58,15 @@ test('without a command it is the server that is run, with the flags of that', a
   assert.match(help.stdout, /^Usage: chancery/);
 });
 
-test('an unknown flag or command is refused with a suggestion', async () => {
+test('an unknown flag, command or value is refused with a suggestion', async () => {
   const [flag, command] = await Promise.all([runInProcess(['serve', '--prot', '1']), runInProcess(['srve'])]);
   assert.equal(flag.code, 64);
   assert.equal(flag.stderr, "chancery: unknown option '--prot' (Did you mean --port?)\n");
   assert.equal(command.code, 64);
   assert.equal(command.stderr, "chancery: unknown command 'srve' (Did you mean serve?)\n");
+  const value = await runInProcess(['record', 'export', 'posts', '--format', 'jsno']);
+  assert.equal(value.code, 64);
+  assert.match(value.stderr, /Allowed choices are csv, json, ndjson\. \(Did you mean json\?\)\n$/);
 });
 
 test('help for a command that does not exist is refused like the command itself', async () => {

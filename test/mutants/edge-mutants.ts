@@ -374,4 +374,25 @@ export const edgeMutants: readonly Mutant[] = [
     to: "isTrue(query, 'explain')",
     tests: ['test/api/server-timing.test.ts'],
   },
+  {
+    name: 'a file of options that nobody has named gets no token for its URL',
+    file: 'src/client-config.ts',
+    from: "if (service !== 'file' || !file.values.has('url') || token === undefined || token === 'file') return;",
+    to: 'if (token !== undefined) return;',
+    tests: ['test/api/cli-config.test.ts'],
+  },
+  {
+    name: 'a file of options that nobody has named cannot have a file sent as a token',
+    file: 'src/client-config.ts',
+    from: "if (file.values.has('token-file'))",
+    to: "if (file.values.has('no-such'))",
+    tests: ['test/api/cli-config.test.ts'],
+  },
+  {
+    name: 'a file of options that nobody has named gets no password',
+    file: 'src/cli/login-command.ts',
+    from: 'client.isFromFolder ? undefined : client.url',
+    to: 'client.url',
+    tests: ['test/api/cli-config.test.ts'],
+  },
 ];
