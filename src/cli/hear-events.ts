@@ -138,6 +138,8 @@ function webhookOf(item: JsonObject, payload: JsonObject, { secret = '' }: Heari
     collection: String(payload['collection']),
     attempt: 1,
     sequence: Number(item['sequence']),
+    traceparent: '',
+    tracestate: '',
     customHeaders: {},
     secrets: [secret],
     timeoutMs: forwardMsMax,
