@@ -7,7 +7,9 @@ import type { CommandIo } from './print.ts';
 
 /** Adds flags to a command, and the one that names the file of options, without defaults: config.ts applies those after all sources. */
 export function addFlags(command: Command, flags: readonly FlagDefinition[]): void {
-  for (const { name, value, description, fallback } of [...flags, configFlag]) {
+  // A command may have flags of several kinds.
+  const hasFile = command.options.some((option) => option.name() === configFlag.name);
+  for (const { name, value, description, fallback } of hasFile ? flags : [...flags, configFlag]) {
     const otherwise = fallback === undefined ? '' : `, otherwise ${fallback}`;
     const written = value === undefined ? `--${name}` : `--${name} <${value}>`;
     command.addOption(new Option(written, `${description} (or ${variableOf(name)}${otherwise})`));
