@@ -21,16 +21,15 @@ export function verifyCommand(io: CommandIo): Command {
   command.option(
     '--headers <FILE|LINE>',
     'file with the headers, as lines or JSON, or one of them as "name: value"; may be repeated',
-    (value: string, before: readonly string[]) => [...before, value],
-    [],
+    (value: string, before: readonly string[] | undefined) => [...(before ?? []), value],
   );
   command.option('--at <TIME>', 'when it came: a date, or seconds since 1970; now by default');
   command.option('--tolerance <SECONDS>', 'how old it may be', '300');
   command.option('--json', 'print JSON');
   command.action(async (file: string) => {
     // The option collects texts.
-    const given = command.opts()['headers'] as readonly string[];
-    if (given.length === 0) throw new ConfigError('There are no headers: give them by --headers.');
+    const given = command.opts()['headers'] as readonly string[] | undefined;
+    if (given === undefined) throw new ConfigError('There are no headers: give them by --headers.');
     const checks = diagnoseWebhook({
       secret: await readSecret(command),
       headers: await readHeaders(given),
