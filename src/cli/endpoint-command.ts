@@ -54,7 +54,7 @@ function addCreate(parent: Command, io: CommandIo): void {
     const endpoint = objectOf(answer);
     if (isSet(command, 'json')) return showJson(io, endpoint);
     const { warnings, ...shown } = endpoint;
-    await showItem(io, shown, { isJson: false });
+    await showItem(io, shownOf(shown, {}), { isJson: false });
     for (const warning of Array.isArray(warnings) ? warnings : []) io.stderr.write(`chancery: ${warning}\n`);
     if (io.stdout.isTTY === true) io.stderr.write('Keep the secret: no other command shows it again.\n');
   });
@@ -72,7 +72,7 @@ const columns: readonly Column[] = [
   'status',
   { title: 'state', of: ({ lane }) => (isJsonObject(lane) ? lane['state'] : '') },
   'url',
-  'events',
+  { title: 'events', of: ({ events }) => [events].flat().join().replaceAll('record.', '') },
   'order',
   'description',
   { title: 'why', of: ({ statusReason, lane }) => statusReason || (isJsonObject(lane) ? lane['cause'] : '') },
@@ -110,8 +110,13 @@ function addShow(parent: Command, io: CommandIo): void {
       stats: objectOf(await api.request('GET', `${endpointPath(id)}/stats`)),
     }));
     if (isSet(command, 'json')) await showJson(io, { ...endpoint, stats });
-    else await showItem(io, { ...endpoint, ...summaryOf(stats) }, { isJson: false });
+    else await showItem(io, shownOf(endpoint, summaryOf(stats)), { isJson: false });
   });
+}
+
+/** Returns an endpoint with what matters most first. */
+function shownOf({ id, url, status, ...rest }: JsonObject, summary: JsonObject): JsonObject {
+  return { id, url, status, ...summary, ...rest };
 }
 
 function summaryOf({ state, waiting, oldestWaiting, total }: JsonObject): JsonObject {
@@ -146,7 +151,8 @@ function addUpdate(parent: Command, io: CommandIo): void {
       const body = { ...(to !== undefined && { url: to }), ...settingsOf(command, headersShown(before)) };
       return objectOf(await api.request('PATCH', endpointPath(id), { body }));
     });
-    await showItem(io, endpoint, { isJson: isSet(command, 'json') });
+    if (isSet(command, 'json')) await showJson(io, endpoint);
+    else await showItem(io, shownOf(endpoint, {}), { isJson: false });
   });
 }
 
@@ -199,7 +205,9 @@ function addTest(parent: Command, io: CommandIo): void {
     if (isSet(command, 'json')) await showJson(io, delivery);
     else if (isTaken) await print(io, `Delivered: ${lastAnswer(delivery)}.\n`);
     if (isTaken) return;
-    const why = isSet(command, 'json') ? '' : `The test was not delivered: ${lastAnswer(delivery)}`;
+    const why = isSet(command, 'json')
+      ? ''
+      : `The test was not delivered: ${lastAnswer(delivery).replace(/\.$/, '')}.`;
     throw new CommandError(exitCodes.no, why);
   });
 }
