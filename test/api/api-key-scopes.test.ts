@@ -128,6 +128,9 @@ test('collections of the service itself are records and definitions for admin on
     await ask('PUT', '/api/collections/import', {
       collections: [{ ...json, authToken: { ...json.authToken, secret: '' } }],
     }),
+    await ask('POST', '/api/collections/import/plan', {
+      collections: [{ name: '_superusers', authToken: { duration: 60 } }],
+    }),
     await ask('DELETE', '/api/collections/_otps/truncate'),
     await ask('GET', '/api/collections/_superusers/records'),
     await ask('POST', '/api/records/_superusers', account),

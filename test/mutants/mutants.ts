@@ -1,4 +1,5 @@
 import { accessMutants } from './access-mutants.ts';
+import { commandMutants } from './command-mutants.ts';
 import { deliveryMutants } from './delivery-mutants.ts';
 import { edgeMutants } from './edge-mutants.ts';
 import { kitMutants } from './kit-mutants.ts';
@@ -20,6 +21,7 @@ import { upgradeMutants } from './upgrade-mutants.ts';
 /** All of them; new ones go to the file of their subject. */
 export const mutants: readonly Mutant[] = [
   ...accessMutants,
+  ...commandMutants,
   ...deliveryMutants,
   ...edgeMutants,
   ...kitMutants,

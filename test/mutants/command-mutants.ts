@@ -1,0 +1,54 @@
+import type { Mutant } from './mutant.ts';
+
+/** Guards of the command line. */
+export const commandMutants: readonly Mutant[] = [
+  {
+    name: 'a plan of an import shows no definition that a key does not reach',
+    file: 'src/http/routes/collections.ts',
+    from: 'for (const { before } of changed) requireReach(caller, before);',
+    to: '',
+    tests: ['test/api/api-key-scopes.test.ts'],
+  },
+  {
+    name: 'files of definitions with secrets are refused',
+    file: 'src/cli/schema-files.ts',
+    from: "isJsonObject(options) && options['secret'] !== undefined",
+    to: 'false',
+    tests: ['test/api/cli-schema.test.ts'],
+  },
+  {
+    name: 'a dump writes no file outside of its folder',
+    file: 'src/cli/schema-files.ts',
+    from: "if (typeof name === 'string' && /^\\w+$/.test(name))",
+    to: "if (typeof name === 'string')",
+    tests: ['test/api/cli-schema.test.ts'],
+  },
+  {
+    name: 'what an application of definitions deletes has to be confirmed',
+    file: 'src/cli/schema-command.ts',
+    from: "if (loss !== '') await",
+    to: "if (loss === '') await",
+    tests: ['test/api/cli-schema.test.ts'],
+  },
+  {
+    name: 'a backlog is skipped only when that is confirmed',
+    file: 'src/cli/endpoint-command.ts',
+    from: "if (backlog === 'skip') {",
+    to: 'if (backlog === undefined) {',
+    tests: ['test/api/cli-endpoints.test.ts'],
+  },
+  {
+    name: 'a log that is followed leaves out that it is looked at',
+    file: 'src/cli/logs-command.ts',
+    from: 'filter: filterOf(command, [notOfCommands])',
+    to: 'filter: filterOf(command, [])',
+    tests: ['test/api/cli-logs.test.ts'],
+  },
+  {
+    name: 'a filter that is given is joined to other conditions as a whole',
+    file: 'src/cli/list-options.ts',
+    from: '[`(${filter})`]',
+    to: '[filter]',
+    tests: ['test/api/cli-deliveries.test.ts'],
+  },
+];
