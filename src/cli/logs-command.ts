@@ -16,12 +16,13 @@ export function logsCommand(io: CommandIo): Command {
   command.option('--follow', 'go on with what comes, until Ctrl-C');
   command.option('--filter <FILTER>', 'which ones, as "data.status >= 400 && data.auth = \'users\'"');
   command.option('--limit <COUNT>', 'how many, at most 1000; with --follow at most 200', '30');
+  command.option('--all', 'also what commands have looked up in the log');
   addApiFlags(command);
   command.action(async () => {
     const isJson = isSet(command, 'json');
     if (isSet(command, 'follow')) return followLog(command, io);
     const limit = numberOf(command, 'limit', { min: 1, max: 1_000 });
-    const query = { filter: filterOf(command, []), sort: '-created', perPage: limit, skipTotal: 'true' };
+    const query = { filter: filterOfLog(command), sort: '-created', perPage: limit, skipTotal: 'true' };
     const answer = await withApi(command, io, (api) => api.request('GET', path, { query }));
     // As in a log, the newest is the last.
     await showList(io, itemsOf(answer).toReversed(), { columns, isJson });
@@ -29,17 +30,23 @@ export function logsCommand(io: CommandIo): Command {
   return command;
 }
 
-/**
- * To look for entries makes one each time, which would be shown the next time: those of commands are left out. A command on data of this
- * machine has no `User-Agent`.
- */
-const notOfCommands =
-  "(data.url !~ '/api/logs?%' || (data.userAgent != '' && data.userAgent !~ 'chancery/%'))";
+/** Selects what no command has looked up in the log. A command on data of this machine has no `User-Agent`. */
+const notOfCommands = `(${[
+  // Of an entry of the log about itself. No other operator matches what is not there.
+  'data.url = null',
+  "data.url !~ '/api/logs?%'",
+  "(data.userAgent != '' && data.userAgent !~ 'chancery/%')",
+].join(' || ')})`;
+
+/** To look at the log makes an entry each time. A log that is followed would show nothing else. */
+function filterOfLog(command: Command): string | undefined {
+  return filterOf(command, isSet(command, 'all') ? [] : [notOfCommands]);
+}
 
 async function followLog(command: Command, io: CommandIo): Promise<void> {
   const list = {
     path,
-    filter: filterOf(command, [notOfCommands]),
+    filter: filterOfLog(command),
     limit: numberOf(command, 'limit', { min: 0, max: 200 }) ?? 0,
     // An entry never changes.
     stateOf: () => '',

@@ -21,8 +21,13 @@ describePlaces('logs', (start) => {
     const limited = await run(['logs', '--filter', 'data.status = 404', '--limit', '1', '--json']);
     const [entry, ...others] = JSON.parse(limited.stdout);
     assert.deepEqual([entry.data.url, others], ['/api/collections/nothing3', []]);
+    const remark = await run(['logs', '--filter', "data.type = 'log'"]);
+    assert.match(remark.stdout, /\t3 more requests were not logged\.\t/);
+    const looks = ['logs', '--filter', "data.url ~ '/api/logs?%'"];
+    await eventually('the entry', async () => (await run([...looks, '--all'])).stdout !== '');
+    assert.doesNotMatch((await run(looks)).stdout, /%3F%25/);
     const cases: readonly (readonly [code: number, says: RegExp, ...args: readonly string[]])[] = [
-      [65, /^chancery: filter: Expected a value after "=" at position 6\.\n$/, '--filter', 'nope ='],
+      [65, /^chancery: filter: Expected a value after "=" at position 7\.\n$/, '--filter', 'nope ='],
       [
         65,
         /^chancery: filter: Expected a value after "=" at position \d\.\n$/,
@@ -69,8 +74,16 @@ describePlaces('logs', (start) => {
 
 const refused = encodeURIComponent('data.status = 404');
 
-/** Makes entries, and waits until they are written. */
+/** Makes entries, among them one of the log about itself, and waits until they are written. */
 async function prepare(service: TestService): Promise<void> {
+  await service.withInstance('default', async ({ logs, clock }) =>
+    logs.note({
+      at: clock.now(),
+      level: 4,
+      message: '3 more requests were not logged.',
+      data: { missed: 3, type: 'log' },
+    }),
+  );
   for (const number of [1, 2, 3]) await service.request(`/api/collections/nothing${number}`, { token: true });
   await eventually('entries', async () => {
     const { json } = await service.request(`/api/logs?filter=${refused}`, { token: true });

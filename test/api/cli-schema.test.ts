@@ -5,8 +5,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { describePlaces, posts, type Run } from '../support/command-stage.ts';
+import { describePlaces, posts, remoteRun, type Run } from '../support/command-stage.ts';
+import { makeKey } from '../support/make-key.ts';
 import { runInProcess } from '../support/run-in-process.ts';
+import { startService } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test('a dump writes no file outside of its folder, whatever a service answers', async (t) => {
@@ -25,6 +27,20 @@ test('a dump writes no file outside of its folder, whatever a service answers', 
     [65, 'chancery: "../escaped" is no name of a collection.\n'],
   );
   assert.deepEqual(readdirSync(folder), ['schema']);
+});
+
+test('a build sees a drift with a key that may only read definitions', async (t) => {
+  const service = await startService(t);
+  const { key } = await makeKey(service, ['collections:read']);
+  const folder = join(temporaryFolder(t), 'schema');
+  const run = remoteRun({ url: service.url, superuser: { ...service.superuser, token: key } });
+  assert.equal((await run(['schema', 'dump', folder, '--system'])).code, 0);
+  assert.deepEqual(readdirSync(folder), ['users.json']);
+  assert.equal((await run(['schema', 'diff', folder])).code, 0);
+  change(folder, 'users', (users) => ({ ...users, listRule: '' }));
+  assert.equal((await run(['schema', 'diff', folder])).code, 1);
+  const refused = await run(['schema', 'apply', folder]);
+  assert.deepEqual([refused.code, /scope/.test(refused.stderr)], [77, true]);
 });
 
 describePlaces('schema', (start) => {
