@@ -61,11 +61,12 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof ConfigError) return exitCodes.usage;
   if (isFileError(error)) return exitCodes.io;
   if (error instanceof S3Failure) return exitCodes.unavailable;
-  // What is explained to the operator alone is a file of the data that could not be read, copied or changed.
-  if (error instanceof AppError)
-    return error.explanation !== undefined && error.cause !== undefined
-      ? exitCodes.io
-      : codesOfErrors[error.code];
+  if (error instanceof AppError) return isOfFile(error) ? exitCodes.io : codesOfErrors[error.code];
   if (error instanceof StartError || error instanceof SecretError) return exitCodes.unavailable;
   return exitCodes.bug;
+}
+
+/** True when a file could not be read, copied or changed. One of the data is explained to the operator alone. */
+function isOfFile({ explanation, cause }: AppError): boolean {
+  return isFileError(cause) || (explanation !== undefined && cause !== undefined);
 }

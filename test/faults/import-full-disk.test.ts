@@ -24,7 +24,7 @@ test('a file that the disk has no room for ends an import with one line, and no 
   const args = [process.execPath, main, 'import', 'pocketbase', directory, '--data', data];
   const child = spawn('sh', ['-c', limited, ...args], { env: { ...process.env, CHANCERY_KEY: masterKey } });
   const [said] = await Promise.all([text(child.stderr), once(child, 'close')]);
-  assert.equal(child.exitCode, 1);
+  assert.equal(child.exitCode, 74);
   assert.match(said, /^chancery: \S+large\.bin cannot be copied to \S+: EFBIG: [^\n]+\n$/);
   const files = readdirSync(data, { recursive: true }).filter((path) => /importing|large/.test(String(path)));
   assert.deepEqual(files, []);
