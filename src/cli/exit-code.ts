@@ -68,5 +68,7 @@ export function exitCodeOf(error: unknown): number {
 
 /** True when a file could not be read, copied or changed. One of the data is explained to the operator alone. */
 function isOfFile({ explanation, cause }: AppError): boolean {
-  return isFileError(cause) || (explanation !== undefined && cause !== undefined);
+  // The error of a full disk names no file.
+  const isOfWrite = cause instanceof Error && 'syscall' in cause && cause.syscall === 'write';
+  return isFileError(cause) || isOfWrite || (explanation !== undefined && cause !== undefined);
 }
