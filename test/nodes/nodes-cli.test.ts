@@ -47,7 +47,7 @@ test('a node tells how to make the first superuser by what it was given itself, 
 });
 
 /** `serve` fails to start: one line that says `message`, and nothing secret. */
-function assertRefused({ code, stdout, stderr }: Ended, message: RegExp, expected = 1): void {
+function assertRefused({ code, stdout, stderr }: Ended, message: RegExp, expected = 69): void {
   assert.equal(code, expected, stdout);
   assert.match(stderr, message);
   assert.match(stderr, /^chancery: [^\n]+\n$/);
