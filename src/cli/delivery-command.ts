@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { JsonObject } from '../base/json.ts';
 import { ConfigError } from '../config.ts';
-import type { DeliveryStatus } from '../webhooks/delivery.ts';
+import { deliveryStatuses } from '../webhooks/delivery.ts';
 import { type Api, ApiRefusal, itemsOf, objectOf } from './api.ts';
 import { confirm } from './confirm.ts';
 import { attemptsOf, attemptText, deliveryColumns, recordOf } from './delivery-rows.ts';
@@ -14,14 +14,6 @@ import { showItem, showJson, showList, streamOf } from './show.ts';
 import { addApiFlags, withApi } from './with-api.ts';
 
 const path = '/api/webhooks/deliveries';
-// Written as an object so that the compiler reports a missing status.
-const statuses = Object.keys({
-  pending: true,
-  delivered: true,
-  exhausted: true,
-  expired: true,
-  cancelled: true,
-} satisfies Record<DeliveryStatus, true>);
 
 /** `delivery list|show|retry|cancel|tail` */
 export function deliveryCommand(io: CommandIo): Command {
@@ -54,7 +46,7 @@ function addList(parent: Command, io: CommandIo): void {
 }
 
 function addChoice(command: Command): void {
-  command.option('--status <STATUSES>', `only of these: ${statuses.join(', ')}`);
+  command.option('--status <STATUSES>', `only of these: ${deliveryStatuses.join(', ')}`);
   command.option('--endpoint <ID>', 'only to this endpoint');
 }
 
@@ -62,9 +54,11 @@ function addChoice(command: Command): void {
 function conditionsOf(command: Command): readonly string[] {
   const status = textOf(command, 'status');
   const wanted = status?.split(',').map((one) => one.trim());
-  const unknown = wanted?.find((one) => !statuses.includes(one));
+  const unknown = wanted?.find((one) => !deliveryStatuses.includes(one));
   if (unknown !== undefined)
-    throw new ConfigError(`--status must be of ${statuses.join(', ')}, not ${JSON.stringify(unknown)}.`);
+    throw new ConfigError(
+      `--status must be of ${deliveryStatuses.join(', ')}, not ${JSON.stringify(unknown)}.`,
+    );
   const endpoint = textOf(command, 'endpoint');
   return [
     ...(wanted === undefined ? [] : [anyOf(wanted.map((one) => `status = ${filterText(one)}`))]),

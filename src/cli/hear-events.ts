@@ -3,7 +3,7 @@ import { version } from '../app.ts';
 import { systemClock } from '../base/clock.ts';
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { codeOf } from '../base/process.ts';
-import { requestHeaders } from '../webhooks/sending/signature.ts';
+import { headersByName, requestHeaders } from '../webhooks/sending/signature.ts';
 import { type Api, ApiRefusal, itemsOf, objectOf, Unreachable } from './api.ts';
 import { diagnoseWebhook } from './diagnose-webhook.ts';
 
@@ -146,8 +146,7 @@ function webhookOf(item: JsonObject, payload: JsonObject, { secret = '' }: Heari
     version,
   };
   const flat = requestHeaders(request, Math.floor(systemClock.now() / 1_000));
-  const pairs = flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? ''] as const] : []));
-  return { body: text, headers: Object.fromEntries(pairs) };
+  return { body: text, headers: headersByName(flat) };
 }
 
 /** Returns `ok`, or the first thing that is wrong with a signature. */

@@ -76,11 +76,15 @@ async function makeDemo(api: Api, io: CommandIo): Promise<Demo> {
 
 /** Throws when one of the collections is there: its records would be somebody's. */
 async function refuseExisting(api: Api, names: readonly string[]): Promise<void> {
-  const existing = itemsOf(await api.request('GET', '/api/collections', { query: { perPage: 500 } }));
-  const taken = existing.map(({ name }) => String(name)).filter((name) => names.includes(name));
+  const taken = (await namesOfCollections(api)).filter((name) => names.includes(name));
   if (taken.length === 0) return;
   const message = `${api.place} has collections of these names already: ${taken.join(', ')}. Nothing was made.`;
   throw new CommandError(exitCodes.refused, message);
+}
+
+async function namesOfCollections(api: Api): Promise<readonly string[]> {
+  const collections = itemsOf(await api.request('GET', '/api/collections', { query: { perPage: 500 } }));
+  return collections.map(({ name }) => String(name));
 }
 
 interface Records {
@@ -90,18 +94,19 @@ interface Records {
 
 async function sendAll(api: Api, io: CommandIo, { collection, records }: Records): Promise<void> {
   const sender = new RecordSender({ api, collection, isUpsert: false });
-  const refuse = ({ place }: { readonly place: string }, reason: string): never => {
-    throw new CommandError(exitCodes.refused, `${collection}, ${place}: ${reason}`);
-  };
   for (let from = 0; from < records.length; from += batchMax) {
     showLine(io, `${collection}: ${from} of ${records.length}`);
-    const rows = records.slice(from, from + batchMax);
-    await sender.send(
-      rows.map((values, index) => ({ place: `record ${from + index + 1}`, values })),
-      refuse,
-    );
+    await sendBatch(sender, { collection, records: records.slice(from, from + batchMax) }, from);
   }
   showLine(io, '');
+}
+
+/** Sends records that are all good; `sent` came before them. Resolves to how many they are. */
+function sendBatch(sender: RecordSender, { collection, records }: Records, sent: number): Promise<number> {
+  const rows = records.map((values, index) => ({ place: `record ${sent + index + 1}`, values }));
+  return sender.send(rows, ({ place }, reason) => {
+    throw new CommandError(exitCodes.refused, `${collection}, ${place}: ${reason}`);
+  });
 }
 
 /** Waits for a webhook in the catcher and verifies its signature, as a receiver does; undefined when none comes. */
@@ -181,21 +186,16 @@ async function load(
   io: CommandIo,
   { collection, count, interrupt }: Load,
 ): Promise<{ readonly records: number; readonly perSecond: number }> {
-  const existing = itemsOf(await api.request('GET', '/api/collections', { query: { perPage: 500 } }));
-  if (!existing.some(({ name }) => name === collection))
+  if (!(await namesOfCollections(api)).includes(collection))
     await api.request('POST', '/api/collections', { body: { ...loadDefinition, name: collection } });
   const sender = new RecordSender({ api, collection, isUpsert: false });
-  const refuse = ({ place }: { readonly place: string }, reason: string): never => {
-    throw new CommandError(exitCodes.refused, `${place}: ${reason}`);
-  };
   const start = systemClock.monotonic();
   let sent = 0;
   while (sent < count && !interrupt.aborted) {
-    const rows = Array.from({ length: Math.min(batchMax, count - sent) }, (_, index) => ({
-      place: `record ${sent + index + 1}`,
-      values: loadRecord(sent + index),
-    }));
-    sent += await sender.send(rows, refuse);
+    const records = Array.from({ length: Math.min(batchMax, count - sent) }, (_, index) =>
+      loadRecord(sent + index),
+    );
+    sent += await sendBatch(sender, { collection, records }, sent);
     showLine(io, `${sent} of ${count} records (${Math.floor((sent / count) * 100)} %)`);
   }
   showLine(io, '');

@@ -6,7 +6,7 @@ import {
   isEndpointWideStatus,
 } from './sending/attempt-result.ts';
 import { catcherOfUrl, type CatcherTarget, keepRequest } from './catchers.ts';
-import { requestHeaders } from './sending/signature.ts';
+import { headersByName, requestHeaders } from './sending/signature.ts';
 import type { WebhookInstance } from './webhook-instance.ts';
 
 /**
@@ -53,7 +53,7 @@ export class CatcherAttempts {
       if (!isExpired)
         await keepRequest(instance, catcher, {
           method: 'POST',
-          headers: headersOf(request, startedAt),
+          headers: headersByName(requestHeaders(request, Math.floor(startedAt / 1_000))),
           body,
         });
     } catch (error) {
@@ -81,12 +81,4 @@ export class CatcherAttempts {
       timings: { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: totalMs, totalMs },
     };
   }
-}
-
-function headersOf(request: AttemptRequest, now: number): Readonly<Record<string, string>> {
-  const list = requestHeaders(request, Math.floor(now / 1_000));
-  const entries: [string, string][] = [];
-  for (let at = 0; at + 1 < list.length; at += 2)
-    entries.push([(list[at] ?? '').toLowerCase(), list[at + 1] ?? '']);
-  return Object.fromEntries(entries);
 }

@@ -127,7 +127,8 @@ function textOf(body: Uint8Array): string {
 function headersText(headers: Readonly<Record<string, string>>): string {
   const kept: Record<string, string> = {};
   let length = 0;
-  for (const [name, value] of Object.entries(headers)) {
+  for (const [written, value] of Object.entries(headers)) {
+    const name = written.toLowerCase();
     length += name.length + value.length;
     if (length > catcherLimits.headersLengthMax) break;
     // A signature is what one looks at a webhook for. Other secrets are not for whoever may read what came of an endpoint.

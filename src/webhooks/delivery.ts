@@ -37,6 +37,15 @@ import type { AttemptResult } from './sending/attempt-result.ts';
  */
 export type DeliveryStatus = 'pending' | 'delivered' | 'exhausted' | 'expired' | 'cancelled';
 
+/** Written as an object so that the compiler reports a missing one. */
+export const deliveryStatuses: readonly string[] = Object.keys({
+  pending: true,
+  delivered: true,
+  exhausted: true,
+  expired: true,
+  cancelled: true,
+} satisfies Record<DeliveryStatus, true>);
+
 export interface DeliveryState {
   readonly status: DeliveryStatus;
   /** How many attempts were made. */

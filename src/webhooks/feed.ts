@@ -14,7 +14,7 @@ import { consumerPosition } from './consumers.ts';
 import { thinBody } from './deliveries.ts';
 import { readEndpoint } from './endpoints/endpoint-store.ts';
 import { type EventFilter, filterEvents, parseEventFilter } from './event-filter.ts';
-import { requestHeaders } from './sending/signature.ts';
+import { headersByName, requestHeaders } from './sending/signature.ts';
 import type { WebhookInstance } from './webhook-instance.ts';
 
 /**
@@ -247,8 +247,7 @@ async function signerOf(
       version,
     };
     const flat = requestHeaders(request, Math.floor(instance.clock.now() / 1_000));
-    const pairs = flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? ''] as const] : []));
-    return { body, headers: Object.fromEntries(pairs) };
+    return { body, headers: headersByName(flat) };
   };
 }
 

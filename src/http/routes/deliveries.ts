@@ -1,6 +1,6 @@
 import { recordEventKinds } from '../../events/event.ts';
 import { cancelDelivery, listDeliveries, readDelivery, retryDelivery } from '../../webhooks/delivery-log.ts';
-import type { DeliveryStatus } from '../../webhooks/delivery.ts';
+import { deliveryStatuses } from '../../webhooks/delivery.ts';
 import type { AttemptKind } from '../../webhooks/sending/attempt-result.ts';
 import { jsonAnswer, listParameters } from '../openapi/operation.ts';
 import { listSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
@@ -68,15 +68,6 @@ export const deliveryRoutes = [
   }),
 ];
 
-// Written as an object so that the compiler reports a missing status.
-const statuses = Object.keys({
-  pending: true,
-  delivered: true,
-  exhausted: true,
-  expired: true,
-  cancelled: true,
-} satisfies Record<DeliveryStatus, true>);
-
 const attemptKinds = Object.keys({
   success: true,
   status: true,
@@ -100,7 +91,7 @@ export const deliverySchemas: Readonly<Record<string, Schema>> = {
     kind: { enum: [...recordEventKinds, 'ping'] },
     collection: { type: 'string', description: 'Its name when it happened.' },
     record: { type: 'string', description: 'Its id.' },
-    status: { enum: statuses },
+    status: { enum: deliveryStatuses },
     cause: {
       type: 'string',
       description: 'Why it is not delivered; empty when there is nothing to explain.',

@@ -104,6 +104,12 @@ function decodeStandardSecret(secret: string): Buffer | null {
   return encoded !== '' && base64.test(encoded) ? Buffer.from(encoded, 'base64') : null;
 }
 
+/** Returns a flat list of names and values as an object. */
+export function headersByName(flat: readonly string[]): Readonly<Record<string, string>> {
+  const pairs = flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? ''] as const] : []));
+  return Object.fromEntries(pairs);
+}
+
 /** Returns the headers of one attempt as a flat list of names and values; `timestampSeconds` is the time of the attempt. */
 export function requestHeaders(request: AttemptRequest, timestampSeconds: number): string[] {
   const { body, secrets, eventId } = request;
